@@ -1,0 +1,77 @@
+# One static library per folder, and which folder may include which.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+add_library(smemtune_options INTERFACE)
+target_compile_options(smemtune_options INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Wpedantic $<$<BOOL:${SMEMTUNE_WERROR}>:-Werror>)
+if(SMEMTUNE_SANITIZE)
+  target_compile_options(smemtune_options INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(smemtune_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# smemtune_library(name SOURCES file... [USES library...] [LINKS target...])
+#
+# Headers are included from the project's root. So that the link graph decides who may include whom,
+# a library is compiled not against the project's root but against shadow roots that hold links to
+# the headers of its own folder and of the folders it USES (and theirs).
+function(smemtune_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LINKS" ${ARGN})
+  file(RELATIVE_PATH folder "${CMAKE_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  set(root "${CMAKE_BINARY_DIR}/include/${name}")
+  file(MAKE_DIRECTORY "${root}/${folder}")
+  file(GLOB headers RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "*.h")
+  foreach(header IN LISTS headers)
+    file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${header}" "${root}/${folder}/${header}" SYMBOLIC)
+  endforeach()
+  add_library(smemtune_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(smemtune_${name} PUBLIC "${root}")
+  set(used ${ARG_USES})
+  list(TRANSFORM used PREPEND smemtune_)
+  target_link_libraries(smemtune_${name} PUBLIC ${used} PRIVATE smemtune_options ${ARG_LINKS})
+endfunction()
+
+# smemtune_headers(name HEADERS file... USES library...): a seam, some headers of a folder by themselves.
+function(smemtune_headers name)
+  cmake_parse_arguments(ARG "" "" "HEADERS;USES" ${ARGN})
+  file(RELATIVE_PATH folder "${CMAKE_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  set(root "${CMAKE_BINARY_DIR}/include/${name}")
+  file(MAKE_DIRECTORY "${root}/${folder}")
+  foreach(header IN LISTS ARG_HEADERS)
+    file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${header}" "${root}/${folder}/${header}" SYMBOLIC)
+  endforeach()
+  add_library(smemtune_${name} INTERFACE)
+  target_include_directories(smemtune_${name} INTERFACE "${root}")
+  set(used ${ARG_USES})
+  list(TRANSFORM used PREPEND smemtune_)
+  target_link_libraries(smemtune_${name} INTERFACE ${used})
+endfunction()
+
+# smemtune_test(name SOURCES file... USES library... [LINKS target...] [LABELS label...] [MAIN])
+# MAIN: the sources hold their own main().
+function(smemtune_test name)
+  if(NOT SMEMTUNE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "MAIN" "" "SOURCES;USES;LINKS;LABELS" ${ARGN})
+  set(used ${ARG_USES})
+  list(TRANSFORM used PREPEND smemtune_)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${used} ${ARG_LINKS} smemtune_options GTest::gtest GTest::gmock)
+  if(NOT ARG_MAIN)
+    target_link_libraries(${name} PRIVATE GTest::gtest_main)
+  endif()
+  target_compile_definitions(${name} PRIVATE SMEMTUNE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  set(properties PROPERTIES TIMEOUT 300)
+  if(ARG_LABELS)
+    list(APPEND properties LABELS "${ARG_LABELS}")
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 ${properties})
+endfunction()

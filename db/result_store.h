@@ -1,0 +1,96 @@
+#pragma once
+
+#include "tuner/core/device.h"
+#include "tuner/core/result.h"
+#include "tuner/core/run.h"
+#include "tuner/engine/result_log.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune::db {
+
+/// A stored result with its provenance.
+struct StoredResult {
+  std::string space;
+  std::string kernel_hash;
+  Result result;  ///< Its samples only where they were stored.
+  Device device;  ///< The one it was measured on.
+  std::string run_id;
+  std::string compiler;
+  std::string tool_version;
+  std::string host;
+  double at_unix = 0;
+  bool stale = false;  ///< Its kernel hash is not the newest one of that kernel on that device.
+};
+
+/// Which results to answer with. Empty members mean all.
+struct Query {
+  std::string space;
+  std::string kernel;
+  std::string device;   ///< Part of the model's name, case ignored, or a UUID.
+  std::string problem;  ///< A key, or NAME=VALUE pairs that must be among the problem's.
+  std::string status;
+};
+
+/// A line of `smemtune list`.
+struct StoredRun {
+  std::string id;
+  std::string space;
+  std::string device;
+  DeviceKind device_kind = DeviceKind::gpu;
+  std::string compiler;
+  std::string strategy;
+  std::uint64_t seed = 0;
+  double started_unix = 0;
+  std::optional<double> ended_unix;
+  std::string outcome;  ///< `complete`, `interrupted`, `budget`, `failed`; empty: cut off.
+  std::uint64_t results = 0;
+  std::uint64_t correct = 0;
+};
+
+/// The results database: one SQLite file, one writer process at a time, every acknowledged result
+/// on disk (journal_mode=TRUNCATE, synchronous=FULL). ":memory:" for tests.
+class ResultStore {
+ public:
+  enum class Mode { read_write_create, read_only };
+
+  /// Throws StoreError saying what is wrong and what to do: not a database, another program's, a
+  /// newer version, corrupt, locked for longer than `busy_timeout_ms`, a folder that cannot be
+  /// written. The file is untouched then.
+  explicit ResultStore(const std::filesystem::path& file, Mode mode = Mode::read_write_create,
+                       int busy_timeout_ms = 30000);
+  ~ResultStore();
+  ResultStore(ResultStore&&) noexcept;
+  ResultStore& operator=(ResultStore&&) noexcept;
+
+  /// Stores the run and returns the log that its results go to. REQUIRES: the store outlives the
+  /// log.
+  std::unique_ptr<ResultLog> begin_run(const Run& run);
+
+  /// `outcome`: see StoredRun.
+  void end_run(const std::string& run_id, const std::string& outcome);
+
+  /// Per device model and problem, the fastest verified configuration of each kernel (ordered by
+  /// device, space, problem, time), or of all kernels together with `per_kernel` false. CPU and GPU
+  /// are different devices and never compete.
+  std::vector<StoredResult> best(const Query& query, bool per_kernel) const;
+
+  /// Results in the order they were recorded; `limit` 0 is all.
+  std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
+
+  std::vector<StoredRun> runs(const Query& query) const;
+
+  /// Device models that have results.
+  std::vector<Device> devices() const;
+
+ private:
+  struct Connection;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace smemtune::db

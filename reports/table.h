@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// Rows of text in aligned columns, as terminals and logs show them.
+class Table {
+ public:
+  enum class Align { left, right };
+  struct Column {
+    std::string title;
+    Align align = Align::left;
+  };
+  explicit Table(std::vector<Column> columns);
+
+  /// REQUIRES: as many cells as columns.
+  void add_row(std::vector<std::string> cells);
+
+  /// Ends with a newline. Control characters in cells become `?`; width counts UTF-8 code points.
+  std::string text(const std::string& indent = "") const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// `1.234 ms`, `12.3 us`: three to four significant digits with the unit that fits.
+std::string format_time(double ms);
+
+/// `48.2 TFLOP/s`, `312 GB/s`: `per_second` in the base unit.
+std::string format_rate(double per_second, const std::string& unit);
+
+/// `48.0 KB` (1024), `512 B`.
+std::string format_bytes(double bytes);
+
+/// `1,234,567`.
+std::string format_count(std::uint64_t count);
+
+/// `2026-11-21 14:03:07Z`.
+std::string format_utc(double unix_seconds);
+
+/// Control characters, ESC and bidirectional overrides removed: for text that did not come from us.
+std::string printable(const std::string& text);
+
+}  // namespace smemtune

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "tuner/core/bound_kernel.h"
+#include "tuner/core/value.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace smemtune {
+
+/// Bytes of a buffer as its `init` gives them: the same for the same argument and seed on every
+/// machine and device. Integer types round uniform() and normal() to the nearest integer. Throws
+/// InputError for a file that cannot be read or has another shape or type.
+std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64_t seed);
+
+/// Elements as doubles.
+std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType type);
+
+/// One value as an element of `type`, rounded to nearest even for floating types.
+std::vector<std::uint8_t> encode(double value, ScalarType type);
+
+/// The bytes of a scalar argument as a kernel takes it.
+std::vector<std::uint8_t> scalar_bytes(const Argument& argument);
+
+/// The tolerance that is used for a type when the space gives none: 0 for integers; for floating
+/// types 64 units in the last place, relative and absolute (sums of a few dozen terms of order 1).
+/// Spaces with longer sums say their own.
+Tolerance default_tolerance(ScalarType type);
+
+}  // namespace smemtune

@@ -1,0 +1,130 @@
+#pragma once
+
+#include "tuner/backend/compiler.h"
+#include "tuner/core/bound_kernel.h"
+#include "tuner/core/device.h"
+#include "tuner/core/outcome.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// The arguments of a problem, with one seed's contents. All kernels of the problem run on it.
+struct Workload {
+  std::vector<Argument> arguments;  ///< Every buffer and scalar that any kernel names, by name.
+  std::uint64_t seed = 0;
+
+  bool operator==(const Workload&) const = default;
+};
+
+/// Numbers workloads that are prepared at the same time; the caller's choice.
+using WorkloadId = int;
+
+/// A kernel that is loaded on the device; the launcher's choice.
+using KernelHandle = int;
+
+/// A loaded kernel, and what the driver says of each launch.
+struct LoadedKernel {
+  KernelHandle handle = 0;
+  struct Launch {
+    Resources resources;    ///< From the driver's attributes; spill bytes and barriers are 0 there.
+    int blocks_per_sm = 0;  ///< From the driver's occupancy calculation; -1 when not known.
+
+    bool operator==(const Launch&) const = default;
+  };
+  std::vector<Launch> launches;
+
+  bool operator==(const LoadedKernel&) const = default;
+};
+
+/// The worst element of an output, or what else was found wrong after a checked run.
+struct Mismatch {
+  std::string argument;
+  /// `mismatch`, `nan` (or infinity), `unwritten` (the poison is still there), `overrun` (a guard
+  /// zone was written), `input_modified`, `shared_overrun`, `uninitialized_shared`, ...
+  std::string reason;
+  std::int64_t index = 0;  ///< Of the first such element; negative or past the end: a guard zone.
+  double value = 0;
+  double expected = 0;
+  std::int64_t count = 0;  ///< Such elements in all.
+
+  bool operator==(const Mismatch&) const = default;
+};
+
+struct RunRequest {
+  WorkloadId workload = 0;
+  /// Keep the outputs as what later runs on this workload are compared with, instead of comparing.
+  bool as_reference = false;
+  Tolerance tolerance;
+  std::vector<std::string> download;  ///< Buffers to return as doubles, for the definition's check.
+
+  bool operator==(const RunRequest&) const = default;
+};
+
+struct RunReport {
+  std::optional<Mismatch> mismatch;  ///< The first kind that was found; nullopt: all is well.
+  double max_absolute_error = 0;     ///< Over all elements of all outputs.
+  double max_relative_error = 0;     ///< |x - r| / |r| where r is not 0.
+  double elapsed_ms = 0;             ///< Of the launches, roughly: a first guess of the time.
+  std::map<std::string, std::vector<double>> before;  ///< The downloads, before the launches...
+  std::map<std::string, std::vector<double>> after;   ///< ...and after them.
+
+  bool operator==(const RunReport&) const = default;
+};
+
+struct TimeRequest {
+  WorkloadId workload = 0;
+  int samples = 1;
+  bool cold = true;            ///< Flush the L2 before each sample, or rotate buffers beyond it.
+  double min_sample_us = 100;  ///< Shorter kernels are launched several times per sample...
+  int max_launches_per_sample = 256;
+  int launches_per_sample = 0;  ///< ... or exactly so often, when not 0.
+  double stop_above_ms = 0;     ///< Stop after the first sample that is slower; 0: never.
+  double gap_ms = 0;            ///< Idle time before each sample, against throttling.
+
+  bool operator==(const TimeRequest&) const = default;
+};
+
+struct TimeReport {
+  std::vector<double> samples_ms;  ///< Per launch of the whole kernel (all its launches).
+  int launches_per_sample = 1;
+  int discarded = 0;
+  double sm_clock_mhz = 0;  ///< 0: not known.
+
+  bool operator==(const TimeReport&) const = default;
+};
+
+/// Runs kernels on one device. Lives in a device worker, which may be killed or die.
+///
+/// Every buffer lies between guard zones of 4 KB. A checked run restores `input` and `inout`
+/// buffers from their initial contents, fills `output` buffers (without an init of their own) with
+/// 0xFF bytes and the guard zones with a pattern, launches, waits, and looks at every element,
+/// every guard zone and every input. Failures of the kernel are data; errors of the device are
+/// UnavailableError.
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+
+  virtual Device device() const = 0;
+
+  /// Allocates and fills the buffers; replaces an earlier workload of that id. Failure `runtime`,
+  /// `device_memory` when they do not fit.
+  virtual Outcome<std::int64_t> prepare(WorkloadId id, const Workload& workload) = 0;
+
+  /// `launches` refer to entries of `compiled` by name expression and to arguments by name. A
+  /// handle of 0 or more is replaced; -1 asks for a new one. An empty `launches` unloads the
+  /// handle.
+  virtual Outcome<LoadedKernel> load(KernelHandle handle, const CompiledKernel& compiled,
+                                     const std::vector<LaunchShape>& launches,
+                                     const std::vector<Argument>& arguments) = 0;
+
+  virtual Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) = 0;
+
+  virtual Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) = 0;
+};
+
+}  // namespace smemtune

@@ -1,0 +1,98 @@
+#pragma once
+
+#include "tuner/core/device.h"
+#include "tuner/core/search_space.h"
+#include "tuner/core/space.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// A buffer or scalar of a problem, with its size.
+struct Argument {
+  std::string name;
+  ScalarType type = ScalarType::float32;
+  Role role = Role::input;
+  std::vector<std::int64_t> shape;  ///< Empty: a scalar.
+  Init init;
+  bool in_constant_memory = false;
+  std::string symbol;        ///< Name expression of the __constant__ symbol.
+  std::int64_t integer = 0;  ///< Value of an integer scalar.
+  double number = 0;         ///< Value of a floating scalar.
+
+  bool is_buffer() const { return !shape.empty(); }
+  std::int64_t elements() const;  ///< Product of the shape.
+  std::int64_t bytes() const;     ///< Of all elements, or of the scalar.
+  bool operator==(const Argument&) const = default;
+};
+
+/// One launch of one configuration.
+struct LaunchShape {
+  std::string name_expression;  ///< `gemm_tiled<float, 32>`.
+  Dim3 grid = {1, 1, 1};        ///< In blocks.
+  Dim3 block = {1, 1, 1};       ///< In threads.
+  std::int64_t dynamic_shared_bytes = 0;
+  std::optional<std::int64_t> static_shared_bytes;  ///< As declared, to be held against ptxas.
+  std::vector<std::string> arguments;               ///< Names, in the entry's order.
+
+  std::int64_t threads_per_block() const { return block[0] * block[1] * block[2]; }
+  bool operator==(const LaunchShape&) const = default;
+};
+
+/// One configuration of one kernel on one problem: what is compiled and launched.
+struct KernelInstance {
+  std::string kernel;
+  Configuration configuration;
+  std::vector<LaunchShape> launches;
+  std::vector<std::string> options;  ///< For the compiler: the kernel's, and -DNAME=VALUE.
+  bool architecture_specific = false;
+  std::vector<Argument> arguments;  ///< All that the launches name, sized.
+  Tolerance tolerance;
+
+  bool operator==(const KernelInstance&) const = default;
+};
+
+/// A kernel template bound to one problem and one device's limits.
+class BoundKernel {
+ public:
+  /// Compiles every expression. Throws InputError naming the file, the JSON pointer and the text.
+  BoundKernel(const Space& space, const KernelTemplate& kernel, const Problem& problem,
+              const Device& device);
+
+  const KernelTemplate& kernel() const { return *kernel_; }
+  const Problem& problem() const { return problem_; }
+
+  /// The valid configurations; enumerated when first asked for.
+  const SearchSpace& search_space() const;
+
+  /// Whether the constraints hold for a configuration that need not lie on the lists of values.
+  bool satisfies_constraints(const Configuration& configuration) const;
+
+  /// Throws InputError (with the place) when an expression has no value for it, or a size is
+  /// negative.
+  KernelInstance instantiate(const Configuration& configuration) const;
+
+  /// The kernel's metrics (`flops`, `bytes`, ...) for a configuration.
+  std::map<std::string, double> metrics(const Configuration& configuration) const;
+
+ private:
+  struct Compiled;
+  const KernelTemplate* kernel_;
+  Problem problem_;
+  std::shared_ptr<const Compiled> compiled_;
+  mutable std::shared_ptr<const SearchSpace> search_space_;
+};
+
+/// Identifies what a kernel computes and how it is launched and verified: its source with includes,
+/// entries, launch expressions, arguments, options, verification and the reference's source. Not
+/// the lists of values nor the constraints, so that widening a space keeps what was measured. 64
+/// hex digits.
+std::string kernel_hash(const Space& space, const KernelTemplate& kernel,
+                        const KernelSource& source, const KernelSource& reference_source);
+
+}  // namespace smemtune

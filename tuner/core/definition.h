@@ -1,0 +1,60 @@
+#pragma once
+
+#include "tuner/core/expression.h"
+#include "tuner/core/value.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smemtune {
+
+/// A host array in double precision. `shape` is outermost first; element [i][j] is at
+/// i * shape[1] + j.
+struct HostArray {
+  std::vector<std::int64_t> shape;
+  std::vector<double> elements;
+};
+
+/// What a problem's kernels compute, in one line, evaluated on the host in double precision: the
+/// independent check of the reference kernel.
+///
+///   C[m, n] = sum(k < K, A[m, k] * B[k, n])
+///   out[i]  = sum(r < 2 * RADIUS + 1, in[i + r])
+///   array[i] = array[i] + 1                          (an inout argument is read as it was before)
+///
+/// The left side names an output and its indices, one per dimension of its shape, each running over
+/// that dimension. On the right: numbers, scalars and arrays, + - * /, comparison, ?:, sum(i < n,
+/// x), max(i < n, x), min(i < n, x), sqrt exp log abs min max; indices and bounds are integer
+/// expressions. Reading outside an array throws ExpressionError with the index and the shape.
+class Definition {
+ public:
+  /// `constants`: the problem's names. `arrays`: the names of array arguments with their number of
+  /// dimensions. `scalars`: the names of scalar arguments. Throws ExpressionError.
+  static Definition compile(std::string_view text, const Bindings& constants,
+                            const std::map<std::string, std::size_t>& arrays,
+                            const std::vector<std::string>& scalars);
+
+  /// Name of the argument that the definition gives.
+  const std::string& output() const { return output_; }
+
+  /// Evaluates every element. `arrays` holds every array that is read, and the output with its
+  /// shape. Throws ExpressionError, also when more than `max_operations` would be needed.
+  HostArray evaluate(const std::map<std::string, HostArray>& arrays,
+                     const std::map<std::string, double>& scalars,
+                     std::uint64_t max_operations = 200'000'000) const;
+
+ private:
+  struct Node;
+  std::string text_;
+  std::string output_;
+  std::vector<std::string> indices_;
+  std::shared_ptr<const Node> root_;
+};
+
+}  // namespace smemtune

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <stdexcept>
+
+namespace smemtune {
+
+/// Something is wrong with the machine or with what the user gave. A configuration that fails is no
+/// Error but data: see outcome.h.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A file or an option is wrong. Exit status 2.
+class InputError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The results database cannot be used: locked, corrupt, newer, not ours. Exit status 4.
+class StoreError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A GPU, driver, NVRTC or host compiler that was asked for is missing or broken. Exit status 5.
+class UnavailableError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace smemtune

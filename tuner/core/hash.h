@@ -1,0 +1,26 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace smemtune {
+
+/// SHA-256 (FIPS 180-4), as 64 lower-case hexadecimal digits.
+std::string sha256(std::string_view bytes);
+
+/// CRC-32 as in IEEE 802.3 (reflected, polynomial 0xEDB88320).
+std::uint32_t crc32(std::span<const std::uint8_t> bytes);
+
+/// Element `index` of the seed's stream of random 64-bit numbers: a counter, so that any element
+/// can be had by itself, and in parallel (SplitMix64's finalizer, Steele et al. 2014).
+constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {
+  std::uint64_t z = seed + (index + 1) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+}  // namespace smemtune

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "tuner/core/value.h"
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// An expression as the space file has it. `where` is its JSON pointer, for messages.
+struct ExpressionText {
+  std::string text;
+  std::string where;
+
+  bool operator==(const ExpressionText&) const = default;
+};
+
+/// A tunable of a kernel: integers, or words for type or enumerator arguments.
+struct Parameter {
+  std::string name;
+  std::vector<Value> values;  ///< In the file's order, each once, never empty.
+
+  bool operator==(const Parameter&) const = default;
+};
+
+/// `input` must come out unharmed; `output` is poisoned before every checked run; `inout` is
+/// restored before every launch; `scratch` is neither initialized nor checked.
+enum class Role { input, output, inout, scratch };
+
+/// How a buffer's elements begin.
+struct Init {
+  /// uniform(a, b), normal(mean, deviation), iota, zero, constant(a), permutation, file("x.npy")
+  enum class Kind { none, uniform, normal, iota, zero, constant, permutation, file };
+  Kind kind = Kind::none;
+  double a = 0;
+  double b = 0;
+  std::filesystem::path file;
+
+  bool operator==(const Init&) const = default;
+};
+
+/// An argument of a problem's kernels: a buffer where `shape` is not empty, else a scalar.
+struct ArgumentTemplate {
+  std::string name;
+  std::string
+      type;  ///< A C++ type, or a name of the problem or of a parameter that stands for one.
+  Role role = Role::input;
+  std::vector<ExpressionText> shape;  ///< Elements in each dimension, outermost first.
+  Init init;
+  bool in_constant_memory = false;  ///< `"memory": "constant"`: a __constant__ symbol, not passed.
+  std::string symbol;               ///< Of such a one; a name expression. Default: the name.
+  std::optional<ExpressionText> value;  ///< Of an integer scalar.
+  std::optional<double> number;         ///< Of a scalar given as a JSON number.
+  std::string where;
+
+  bool is_buffer() const { return !shape.empty(); }
+  bool operator==(const ArgumentTemplate&) const = default;
+};
+
+/// One launch of a kernel.
+struct LaunchTemplate {
+  std::string entry;                               ///< `gemm_tiled<T, TILE>`, or a plain name.
+  std::string entry_name;                          ///< `gemm_tiled`.
+  std::vector<ExpressionText> template_arguments;  ///< Of the entry: expressions or type names.
+  std::vector<ExpressionText> block;               ///< One to three dimensions, in threads.
+  std::vector<ExpressionText> grid;                ///< One to three dimensions, in blocks.
+  std::vector<std::string> arguments;              ///< Names in the entry's order; empty: all.
+  std::optional<ExpressionText> static_shared_bytes;
+  std::optional<ExpressionText> dynamic_shared_bytes;
+
+  bool operator==(const LaunchTemplate&) const = default;
+};
+
+/// How a result is compared: |x - r| <= absolute + relative * |r|, element by element. Without
+/// either, the type's default (verifier.h). Integers are compared exactly unless a tolerance is
+/// given.
+struct Tolerance {
+  std::optional<double> absolute;
+  std::optional<double> relative;
+
+  bool operator==(const Tolerance&) const = default;
+};
+
+/// One way to solve a space's problems.
+struct KernelTemplate {
+  std::string name;
+  std::string description;
+  std::filesystem::path source;  ///< As the file has it.
+  enum class Pass { as_template, as_define };
+  Pass pass = Pass::as_template;
+  std::vector<std::filesystem::path> include;  ///< Folders searched by #include "...".
+  std::vector<std::string> options;            ///< NVRTC options from the allow-list.
+  bool architecture_specific = false;          ///< Compile for sm_90a instead of sm_90.
+  std::vector<Parameter> parameters;
+  Configuration default_configuration;  ///< Every parameter; the first values where not given.
+  std::vector<ExpressionText> constraints;
+  std::vector<LaunchTemplate> launches;           ///< In order, timed together. Never empty.
+  std::vector<ArgumentTemplate> arguments;        ///< The space's, or the kernel's own.
+  std::map<std::string, ExpressionText> metrics;  ///< The space's, with the kernel's own on top.
+  Tolerance tolerance;                            ///< The space's, or the kernel's own.
+  std::string where;
+
+  bool operator==(const KernelTemplate&) const = default;
+};
+
+}  // namespace smemtune

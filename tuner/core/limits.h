@@ -1,0 +1,45 @@
+#pragma once
+
+#include "tuner/core/bound_kernel.h"
+#include "tuner/core/device.h"
+#include "tuner/core/occupancy.h"
+#include "tuner/core/outcome.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace smemtune {
+
+/// What one compiled entry takes, from ptxas's report and, on a GPU, the driver's attributes.
+struct Resources {
+  int registers_per_thread = 0;
+  std::int64_t static_shared_bytes = 0;  ///< Without the system's reserve.
+  std::int64_t stack_bytes = 0;          ///< Frame in local memory, per thread.
+  std::int64_t spill_store_bytes = 0;
+  std::int64_t spill_load_bytes = 0;
+  std::int64_t constant_bytes = 0;  ///< Of the module's __constant__ variables.
+  int barriers = 0;
+  int max_threads_per_block = 0;  ///< From __launch_bounds__; 0 when not known.
+
+  bool operator==(const Resources&) const = default;
+};
+
+/// Checks that need no compiler: threads, block and grid dimensions, declared static and dynamic
+/// shared memory, constant memory of the arguments. The failure's status is `constraints`; its
+/// detail names the limit, the need and the allowance.
+std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Device& device);
+
+/// Options of the checks after compiling.
+struct ResourceLimits {
+  double min_occupancy_percent = 0;
+};
+
+/// Checks of what was compiled: registers of a block, static + dynamic + reserved shared memory,
+/// launch bounds, occupancy, and that the declared static shared bytes are those of ptxas.
+/// `resources[i]` belongs to launch i.
+std::optional<Failure> exceeds_resources(const KernelInstance& instance,
+                                         const std::vector<Resources>& resources,
+                                         const Device& device, const ResourceLimits& limits);
+
+}  // namespace smemtune

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace smemtune {
+
+/// The times of one configuration. The median ranks it.
+struct Measurement {
+  std::vector<double> samples_ms;  ///< In the order they were taken; each is per launch.
+  int launches_per_sample = 1;     ///< More for short kernels, timed in a batch.
+  int discarded = 0;               ///< Samples thrown away because the clock had dropped.
+  double median_ms = 0;
+  double min_ms = 0;
+  double max_ms = 0;
+  double mean_ms = 0;
+  double q1_ms = 0;
+  double q3_ms = 0;
+  double median_low_ms = 0;   ///< Distribution-free 95 % confidence interval of the median, from
+  double median_high_ms = 0;  ///< binomial order statistics; min and max below 6 samples.
+  double sm_clock_mhz = 0;    ///< Median over the samples; 0 when not known.
+
+  bool operator==(const Measurement&) const = default;
+
+  /// (q3 - q1) / median, in per cent.
+  double spread_percent() const;
+};
+
+/// Fills the statistics from samples. REQUIRES: samples is not empty and all are finite and > 0.
+Measurement summarize(std::span<const double> samples_ms, int launches_per_sample = 1);
+
+/// Linear interpolation between order statistics; fraction 0.5 is the median. REQUIRES: not empty.
+double quantile(std::vector<double> values, double fraction);
+
+}  // namespace smemtune

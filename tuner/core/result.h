@@ -1,0 +1,56 @@
+#pragma once
+
+#include "tuner/core/bound_kernel.h"
+#include "tuner/core/limits.h"
+#include "tuner/core/measurement.h"
+#include "tuner/core/outcome.h"
+#include "tuner/core/value.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// How far a measurement was taken. A best comes from finals only where finals were run. The words
+/// are stored: never rename one.
+enum class Stage { none, screen, race, final };
+
+std::string to_text(Stage stage);
+Stage parse_stage(const std::string& word);  ///< Throws InputError.
+
+/// What is known of one launch of a configuration.
+struct LaunchResult {
+  LaunchShape shape;
+  Resources resources;
+  Occupancy occupancy;
+
+  bool operator==(const LaunchResult&) const = default;
+};
+
+/// What became of one configuration of one kernel on one problem.
+struct Result {
+  std::string kernel;
+  Problem problem;
+  Configuration configuration;
+  Status status = Status::correct;
+  std::string reason;  ///< Empty for `correct`.
+  std::string detail;
+  std::vector<LaunchResult> launches;  ///< Empty when it was rejected before compiling.
+  Stage stage = Stage::none;
+  Measurement measurement;                ///< Only with status `correct` and a stage.
+  std::map<std::string, double> metrics;  ///< Work per evaluation: `flops`, `bytes`, ...
+  double max_absolute_error = 0;
+  double max_relative_error = 0;
+  double compile_ms = 0;
+  double verify_ms = 0;
+  std::string cubin_sha256;
+  bool is_default = false;    ///< The kernel's default configuration.
+  bool is_reference = false;  ///< Of the kernel that the others were compared with.
+
+  bool operator==(const Result&) const = default;
+
+  bool timed() const { return status == Status::correct && stage != Stage::none; }
+};
+
+}  // namespace smemtune

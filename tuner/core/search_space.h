@@ -1,0 +1,88 @@
+#pragma once
+
+#include "tuner/core/expression.h"
+#include "tuner/core/kernel_template.h"
+#include "tuner/core/value.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace smemtune {
+
+/// Position of a configuration among the valid ones of its kernel. It serves one process; what is
+/// stored or sent is the configuration's key.
+using ConfigurationIndex = std::uint64_t;
+
+/// The configurations of one kernel that satisfy its constraints, for one problem and device.
+///
+/// The order is that of the parameters as the file has them, the last one fastest, and is the same
+/// on every machine. Constraints are tried as soon as the parameters that they read are set, and
+/// parameters that share no constraint are enumerated apart, so that a space of 10^18 points with
+/// few valid ones, or with independent groups, is no list of 10^18.
+class SearchSpace {
+ public:
+  /// Parameter i is slot i of the constraints. Throws ExpressionError from a constraint that cannot
+  /// be evaluated, and InputError when finding the valid configurations takes more than
+  /// `max_steps` constraint evaluations or a group has more than 2^31 valid combinations: then only
+  /// sample() can serve, and the message says so.
+  SearchSpace(std::vector<Parameter> parameters, std::vector<Expression> constraints,
+              std::uint64_t max_steps = 2'000'000'000);
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+
+  /// Points of the Cartesian product; infinity is never reached because it is a double.
+  double cartesian_size() const;
+
+  /// Valid configurations.
+  std::uint64_t size() const { return size_; }
+
+  /// REQUIRES: index < size().
+  Configuration configuration(ConfigurationIndex index) const;
+
+  /// The values' numbers within their parameters. REQUIRES: index < size().
+  std::vector<std::size_t> value_indices(ConfigurationIndex index) const;
+
+  /// Nullopt for a configuration that is not valid here: other names, values or constraints.
+  std::optional<ConfigurationIndex> index_of(const Configuration& configuration) const;
+
+  /// Valid configurations that differ in exactly one parameter, ascending.
+  std::vector<ConfigurationIndex> neighbors(ConfigurationIndex index) const;
+
+ private:
+  // Parameters that are connected by constraints, and their valid combinations of value indices, as
+  // rows of one array, in order.
+  struct Group {
+    std::vector<std::size_t> parameters;
+    std::vector<std::uint32_t> rows;  ///< size() * parameters.size() value indices.
+    std::uint64_t size = 0;
+  };
+  std::vector<Parameter> parameters_;
+  std::vector<Group> groups_;
+  std::uint64_t size_ = 0;
+};
+
+/// Up to `count` distinct valid points, uniformly drawn, without enumerating the space: each draw
+/// is a point of the Cartesian product that is kept when every constraint holds. Gives fewer when
+/// `max_steps` draws did not find them. The same seed gives the same points on every machine.
+std::vector<Configuration> sample(std::span<const Parameter> parameters,
+                                  std::span<const Expression> constraints, std::size_t count,
+                                  std::uint64_t seed, std::uint64_t max_steps = 20'000'000);
+
+/// A permutation of 0 .. size-1 that needs no memory: the seed's order in which a space is visited.
+class Permutation {
+ public:
+  Permutation(std::uint64_t size, std::uint64_t seed);
+
+  /// REQUIRES: i < size.
+  std::uint64_t operator()(std::uint64_t i) const;
+
+ private:
+  std::uint64_t size_;
+  std::uint64_t seed_;
+  int half_bits_;
+};
+
+}  // namespace smemtune

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "tuner/core/kernel_template.h"
+#include "tuner/core/value.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// How a space's kernels are proved right.
+struct Verify {
+  std::string reference;      ///< The kernel whose default configuration gives the answer.
+  std::vector<Problem> also;  ///< Further sizes at which every configuration must be right.
+  std::vector<ExpressionText> definitions;  ///< What the reference must compute (definition.h).
+
+  bool operator==(const Verify&) const = default;
+};
+
+/// A space file: one family of problems and the kernels that solve it.
+struct Space {
+  std::filesystem::path file;
+  std::string name;
+  std::string description;
+  std::vector<Problem> problems;
+  std::vector<Problem> cpu_problems;
+  Verify verify;
+  std::vector<KernelTemplate> kernels;
+
+  const KernelTemplate* kernel(std::string_view kernel_name) const;
+};
+
+/// A kernel's source with everything it includes by `#include "..."`, so that it can be compiled
+/// without reading files, and identified by what it says.
+struct KernelSource {
+  struct File {
+    std::string name;  ///< As it is written in the #include; the template's own path for the first.
+    std::string text;
+
+    bool operator==(const File&) const = default;
+  };
+  std::vector<File> files;  ///< The template first.
+
+  bool operator==(const KernelSource&) const = default;
+};
+
+}  // namespace smemtune

@@ -1,0 +1,1 @@
+#include "tuner/core/value.h"

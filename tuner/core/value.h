@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace smemtune {
+
+/// What a parameter or a problem's name stands for: an integer (booleans are 0 and 1), or a word: a
+/// type's name (`float`) or an enumerator of the kernel's.
+using Value = std::variant<std::int64_t, std::string>;
+
+/// `32`, `float`.
+std::string to_text(const Value& value);
+
+/// Named values, in the order of their names.
+using Bindings = std::map<std::string, Value, std::less<>>;
+
+/// The canonical text, `ITEMS=4,THREADS=256`: names sorted, no spaces. It identifies a
+/// configuration or a problem wherever one is stored or sent.
+std::string key(const Bindings& bindings);
+
+/// Reads what key() wrote. An integer literal becomes an integer, anything else a word. Throws
+/// InputError naming the text when a part is not NAME=VALUE or a name is given twice.
+Bindings parse_key(std::string_view text);
+
+using Configuration = Bindings;  ///< A kernel's parameters.
+using Problem = Bindings;        ///< What the answer depends on: sizes, radius, element type.
+
+/// Element types of buffers and scalars.
+enum class ScalarType {
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+  float64
+};
+
+/// The type that CUDA C++ spells `name` (`int`, `unsigned char`, `long long`, `__half`, ...; `bool`
+/// is uint8), or nullopt.
+std::optional<ScalarType> scalar_type(std::string_view name);
+
+/// In bytes.
+std::size_t size_of(ScalarType type);
+
+/// The type's name in CUDA C++: `int`, `unsigned char`, `__half`.
+std::string_view cuda_name(ScalarType type);
+
+bool is_floating(ScalarType type);
+
+}  // namespace smemtune

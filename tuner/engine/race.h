@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace smemtune {
+
+/// Options of a race; the numbers are those that a simulation of drifting clocks and outliers found
+/// good (a fixed number of samples cannot cure drift, interleaving does).
+struct RaceOptions {
+  double keep_within_percent = 12;  ///< Of the best screen median...
+  std::size_t keep_at_least = 48;   ///< ... and so many by rank at least...
+  std::size_t keep_at_most = 128;   ///< ... and at most.
+  std::size_t first_rounds = 8;     ///< Before anyone may be dropped.
+  std::size_t check_every = 4;      ///< Rounds between decisions.
+  std::size_t max_rounds = 60;
+  double drop_confidence = 0.99;  ///< One-sided, Bonferroni over those still in.
+  double tie_percent = 0.5;
+  std::size_t finalists = 8;
+  std::size_t final_rounds = 30;  ///< Per block, two blocks.
+};
+
+/// Finds the fastest of several variants when the machine drifts: rounds that measure everyone
+/// still in once, in random order, compared pairwise within rounds; then finals in two blocks with
+/// the winner measured against itself. Pure: the caller measures.
+class Race {
+ public:
+  /// `screen_ms[i]`: the screen's median of variant i. `always`: variants that reach the finals
+  /// whatever happens (defaults, a stored best). REQUIRES: screen_ms is not empty.
+  Race(std::vector<double> screen_ms, std::vector<std::size_t> always, const RaceOptions& options,
+       std::uint64_t seed);
+
+  /// Variants to measure now, in this order, once each; empty when the race is over. In finals the
+  /// winner may come twice: the second is its A/A twin.
+  std::vector<std::size_t> next_round();
+
+  /// Times of what next_round() gave, in its order; a variant that failed meanwhile has NaN and is
+  /// out.
+  void add_round(std::span<const double> times_ms);
+
+  bool in_finals() const;
+  std::size_t rounds() const;
+  std::size_t contenders() const;  ///< Still in.
+  /// Rounds that are still needed at most, for an estimate of the time.
+  std::size_t rounds_left() const;
+
+  struct Standing {
+    std::size_t variant = 0;
+    std::vector<double> samples_ms;  ///< Of its last stage.
+    bool final = false;              ///< Reached the finals.
+    bool tied = false;               ///< Not to be told from the winner.
+    double slower_percent = 0;       ///< Median paired difference to the winner...
+    double slower_low_percent = 0;   ///< ... and its 95 % confidence interval.
+    double slower_high_percent = 0;
+  };
+  /// Fastest first; ties in the order of their medians. The two blocks of the finals must agree
+  /// within tie_percent (or the noise, if larger) for a variant to be ranked below the winner.
+  std::vector<Standing> standings() const;
+
+  /// Median absolute A/A difference in per cent; nullopt before finals.
+  std::optional<double> noise_percent() const;
+
+ private:
+  struct Variant {
+    double screen_ms = 0;
+    bool in = false;
+    bool always = false;
+    bool final = false;
+    std::vector<std::optional<double>> race_ms;   ///< By race round.
+    std::vector<std::optional<double>> final_ms;  ///< By final round, both blocks.
+  };
+  std::vector<Variant> variants_;
+  RaceOptions options_;
+  std::mt19937_64 random_;
+  std::vector<std::size_t> round_;  ///< What next_round() gave last.
+  std::size_t race_rounds_ = 0;
+  std::size_t final_rounds_ = 0;
+  bool in_finals_ = false;
+  std::size_t twin_of_ = 0;               ///< Whom the A/A twin repeats.
+  std::vector<double> twin_differences_;  ///< log(second / first) by final round.
+};
+
+}  // namespace smemtune

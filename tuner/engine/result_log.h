@@ -1,0 +1,33 @@
+#pragma once
+
+#include "tuner/core/result.h"
+#include "tuner/core/run.h"
+
+#include <optional>
+#include <string>
+
+namespace smemtune {
+
+/// Where results go as they come, and where a run looks for what is known already. One writer: the
+/// parent process.
+class ResultLog {
+ public:
+  virtual ~ResultLog() = default;
+
+  /// Writes down that this configuration is about to touch the device, before it does, so that one
+  /// that takes the machine down is known after the restart.
+  virtual void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
+                             const Problem& problem, const Configuration& configuration) = 0;
+
+  /// Stores the result and closes its attempt, in one transaction: it survives kill -9 from here
+  /// on.
+  virtual void record(const std::string& kernel_hash, const Result& result) = 0;
+
+  /// What an earlier run on this device model found, unless its failure was of the passing kind (a
+  /// crash, a timeout, lost memory) and fewer than two attempts failed so.
+  virtual std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
+                                     const Problem& problem,
+                                     const Configuration& configuration) = 0;
+};
+
+}  // namespace smemtune

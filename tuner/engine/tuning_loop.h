@@ -1,0 +1,138 @@
+#pragma once
+
+#include "tuner/backend/launcher.h"
+#include "tuner/core/bound_kernel.h"
+#include "tuner/core/device.h"
+#include "tuner/core/result.h"
+#include "tuner/core/space.h"
+#include "tuner/engine/result_log.h"
+#include "tuner/search/strategy.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// How worker processes are started: this executable again, with these words.
+struct WorkerCommand {
+  std::vector<std::string> compile;  ///< argv of a compile worker; [0] is the executable's path.
+  std::vector<std::string> device;   ///< argv of the device worker.
+  int compile_workers = 1;
+  double compile_timeout_s = 120;  ///< A compile worker is killed when one compile takes longer.
+  double hello_timeout_s = 60;     ///< For the device worker's start: driver, context.
+};
+
+/// When to stop.
+struct Budget {
+  std::uint64_t max_evaluations = UINT64_MAX;  ///< Configurations compiled or measured in this run.
+  double max_seconds = 0;                      ///< 0: no limit.
+};
+
+struct TuningOptions {
+  std::uint64_t seed = 1;
+  std::string strategy = "random";
+  Budget budget;
+  ResourceLimits resource_limits;
+  int screen_samples = 3;     ///< Cold samples of every variant.
+  int final_samples = 31;     ///< Of each finalist.
+  std::size_t finalists = 8;  ///< Measured again at the end, interleaved.
+  double tie_percent = 0.5;   ///< Finalists that differ by less are declared tied.
+  bool resume = true;         ///< Use what the log knows; false: measure everything again.
+  std::size_t window = 64;    ///< Asked and not yet told: how far compiling runs ahead.
+};
+
+/// What a run looks like while it goes on.
+struct Progress {
+  Problem problem;
+  std::size_t problem_number = 0;  ///< From 1.
+  std::size_t problem_count = 0;
+  std::string phase;        ///< `prepare`, `search`, `finals`.
+  std::uint64_t done = 0;   ///< Configurations with a result, of this problem...
+  std::uint64_t valid = 0;  ///< ... of as many.
+  std::uint64_t known = 0;  ///< Of `done`, those the log knew.
+  std::uint64_t compiled = 0;
+  std::uint64_t failed = 0;  ///< Any status but `correct`.
+  std::optional<Result> best;
+  double configurations_per_s = 0;  ///< Over the last seconds, without those that were known.
+  /// `compiler`: the device is idle; `device`: compiled variants wait for it.
+  std::string waiting_for;
+  double elapsed_s = 0;
+  std::optional<double> remaining_s;  ///< Nullopt until it can be said honestly.
+};
+
+/// What a run tells whoever watches it. Called from the thread that called tune().
+struct Observer {
+  std::function<void(const Progress&)> progress = [](const Progress&) {};
+  std::function<void(const Result&, bool known)> result = [](const Result&, bool) {};
+  std::function<void(const std::string&)> note = [](const std::string&) {};  ///< A line for people.
+};
+
+/// What is known of a problem at the end.
+struct ProblemSummary {
+  Problem problem;
+  std::vector<Result> results;  ///< Of this run and known ones, in the order told.
+  std::optional<Result> best;   ///< Verified and timed.
+  std::vector<Result> ties;     ///< Finalists that cannot be told from the best.
+  std::uint64_t cartesian = 0;  ///< Points of the product, saturating.
+  std::uint64_t valid = 0;
+  std::uint64_t evaluated = 0;  ///< In this run.
+  std::uint64_t known = 0;
+  std::optional<double> noise_percent;  ///< A/A: the best against itself in the finals.
+};
+
+struct TuningSummary {
+  std::vector<ProblemSummary> problems;
+  bool interrupted = false;  ///< By stop.
+  bool out_of_budget = false;
+  double elapsed_s = 0;
+  std::uint64_t evaluated = 0;
+  std::uint64_t worker_deaths = 0;
+  std::optional<Failure> first_failure;  ///< With its log, for the case that nothing worked.
+};
+
+/// One run: every problem of `problems`, every kernel of `kernels`.
+struct TuningRequest {
+  const Space* space = nullptr;
+  std::vector<const KernelTemplate*> kernels;  ///< To search; the reference need not be among them.
+  std::map<std::string, KernelSource> sources;  ///< By kernel name, of all kernels of the space.
+  std::vector<Problem> problems;
+  WorkerCommand workers;
+  TuningOptions options;
+};
+
+/// A session with a device worker that has said what it runs on. Needs no more than the command, so
+/// the caller can learn the device before it opens a database for it.
+struct DeviceGreeting {
+  Device device;
+  std::string compiler;  ///< Version, from a compile worker.
+  std::string compiler_sha256;
+};
+
+class WorkerPool;
+
+/// Starts the workers and waits for their greetings. Throws UnavailableError with what they said
+/// when they cannot start. The pool ends them when it is destroyed.
+std::shared_ptr<WorkerPool> start_workers(const WorkerCommand& command);
+const DeviceGreeting& greeting(const WorkerPool& pool);
+
+/// Tunes. `stop` is looked at a few times a second. Throws Error when the machine fails; what was
+/// recorded stays recorded.
+TuningSummary tune(const TuningRequest& request, WorkerPool& pool, ResultLog& log,
+                   const Observer& observer, const std::atomic<bool>& stop);
+
+/// Everything but launching: compiles every valid configuration (within the budget) for `device`.
+TuningSummary dry_run(const TuningRequest& request, const Device& device, WorkerPool& pool,
+                      const Observer& observer, const std::atomic<bool>& stop);
+
+/// The bodies of worker processes: serve requests from descriptor `in` on `out` until it closes.
+/// `make` is called first; what it throws is told to the parent.
+int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out);
+int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int in, int out);
+
+}  // namespace smemtune

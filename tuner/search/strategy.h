@@ -1,0 +1,54 @@
+#pragma once
+
+#include "tuner/core/result.h"
+#include "tuner/core/search_space.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smemtune {
+
+/// A configuration of one of the space's kernels, within this process.
+struct Candidate {
+  std::size_t kernel = 0;  ///< Number of the kernel among those that are searched.
+  ConfigurationIndex configuration = 0;
+
+  auto operator<=>(const Candidate&) const = default;
+};
+
+/// What a strategy may know of the kernels it searches.
+struct SearchedKernel {
+  const SearchSpace* space = nullptr;
+  std::optional<ConfigurationIndex> default_configuration;  ///< Nullopt when it is not valid here.
+};
+
+/// Decides which configuration to evaluate next. The caller asks several times before it tells, so
+/// that compiling runs ahead; it tells in the order in which it asked.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  /// The next configuration, or nullopt when nothing is left to try. Never repeats an answer.
+  virtual std::optional<Candidate> ask() = 0;
+
+  /// What the evaluation of `candidate` found. Failures are told too.
+  virtual void tell(const Candidate& candidate, const Result& result) = 0;
+};
+
+/// Names and one-line descriptions for --help, in order.
+struct StrategyInfo {
+  std::string name;
+  std::string description;
+};
+const std::vector<StrategyInfo>& strategies();
+
+/// Throws InputError naming the known ones.
+std::unique_ptr<Strategy> make_strategy(std::string_view name, std::vector<SearchedKernel> kernels,
+                                        std::uint64_t seed);
+
+}  // namespace smemtune
