@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Sets smemtune up on Debian 12 or Ubuntu 24.04: installs what is missing, configures, builds.
+#
+#   ./bootstrap.sh [--with-cuda]          install, configure, build
+#   ./bootstrap.sh [--with-cuda] tune     ... and tune configs/gemm.json on the device that is here
+#   ./bootstrap.sh [--with-cuda] test     ... and run every test that needs no GPU
+#
+# --with-cuda installs the distribution's CUDA toolkit (Ubuntu multiverse, Debian non-free) where none
+# is found. Without a toolkit everything else is built. Running it again is quick and harmless.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+say() { printf 'bootstrap: %s\n' "$*"; }
+fail() { printf 'bootstrap: %s\n' "$*" >&2; exit 2; }
+
+usage() { sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+
+action=build
+with_cuda=no
+for argument in "$@"; do
+  case "$argument" in
+    --with-cuda) with_cuda=yes ;;
+    build | tune | test) action=$argument ;;
+    -h | --help) usage; exit 0 ;;
+    *) fail "unknown argument '$argument': --with-cuda, tune or test (--help says more)" ;;
+  esac
+done
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else
+    fail "root or sudo is needed to install: $*"
+  fi
+}
+
+# Packages that dpkg does not know as installed.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || printf '%s ' "$package"
+  done
+}
+
+install_packages() {
+  local missing
+  missing=$(missing_packages "$@")
+  [ -z "$missing" ] && return 0
+  command -v apt-get >/dev/null || fail "no apt-get here; install by hand: $missing"
+  say "installing $missing"
+  as_root apt-get update -qq
+  # shellcheck disable=SC2086  # a list of package names
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+
+# The root of a CUDA toolkit's headers and libraries, or nothing.
+cuda_root() {
+  local root
+  for root in "${CUDA_PATH:-}" "${CUDA_HOME:-}" /usr/local/cuda; do
+    if [ -n "$root" ] && [ -f "$root/include/cuda.h" ]; then printf '%s\n' "$root"; return; fi
+  done
+  if [ -f /usr/include/cuda.h ]; then printf '/usr\n'; fi
+}
+
+enable_component() {  # enable_component non-free | multiverse
+  # shellcheck disable=SC1091
+  . /etc/os-release
+  if [ "$ID" = ubuntu ]; then
+    install_packages software-properties-common
+    as_root add-apt-repository -y -n "$1" >/dev/null
+  else
+    local sources=/etc/apt/sources.list.d/debian.sources
+    if [ -f "$sources" ]; then
+      grep -q "^Components:.*\b$1\b" "$sources" || as_root sed -i "s/^Components:.*/& contrib $1/" "$sources"
+    else
+      grep -qE "^deb .*\b$1\b" /etc/apt/sources.list ||
+        as_root sed -i -E "s/^(deb .* main)/\1 contrib $1/" /etc/apt/sources.list
+    fi
+  fi
+}
+
+install_packages build-essential cmake ninja-build nlohmann-json3-dev libcli11-dev libsqlite3-dev \
+  libgtest-dev libgmock-dev libboost-context-dev
+
+if [ "$with_cuda" = yes ] && [ -z "$(cuda_root)" ]; then
+  # shellcheck disable=SC1091
+  component=$(. /etc/os-release && [ "$ID" = ubuntu ] && echo multiverse || echo non-free)
+  say "enabling the $component packages for the CUDA toolkit"
+  enable_component "$component"
+  as_root apt-get update -qq
+  install_packages nvidia-cuda-dev
+fi
+
+root=$(cuda_root)
+cuda_option=(-DSMEMTUNE_CUDA=OFF)
+if [ -n "$root" ]; then cuda_option=(-DSMEMTUNE_CUDA=ON "-DCUDAToolkit_ROOT=$root"); fi
+
+configure_log=$(mktemp)
+trap 'rm -f "$configure_log"' EXIT
+if ! cmake --preset release "${cuda_option[@]}" >"$configure_log" 2>&1; then
+  if [ -n "$root" ] && grep -q 'No CUDA toolkit 11.8 or newer' "$configure_log"; then
+    say "the CUDA toolkit in $root is older than 11.8"
+    root=
+    cmake --preset release -DSMEMTUNE_CUDA=OFF >"$configure_log" 2>&1 || { cat "$configure_log" >&2; exit 1; }
+  else
+    cat "$configure_log" >&2
+    exit 1
+  fi
+fi
+if [ -z "$root" ]; then
+  say "no CUDA toolkit: built without the CUDA back end; tuning runs on the CPU device"
+  say "skipped tests: the NVRTC compiler's, the kernel templates' for sm_80 to sm_120, occupancy against cuda_occupancy.h"
+  say "(--with-cuda installs the distribution's toolkit)"
+fi
+say "building (release)"
+cmake --build --preset release -- --quiet
+
+case "$action" in
+  tune) exec build/release/tuner/cli/smemtune --space configs/gemm.json ;;
+  test) exec ctest --preset release -j "$(nproc)" ;;
+  *) say "built build/release/tuner/cli/smemtune; next: ./bootstrap.sh tune" ;;
+esac

@@ -1,0 +1,279 @@
+// The command line as its users see it: the built executable is run, and its exit status, stdout and
+// stderr are looked at. Tuning runs on the CPU device, which every machine has.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Ended {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string read(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+void write(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+class CommandLine : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-cli-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// Starts the program with the database in the test's own folder.
+  pid_t start(const std::vector<std::string>& arguments) {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    setenv("SMEMTUNE_DB", database().c_str(), 1);
+    setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+    if (freopen((folder_ / "out").c_str(), "w", stdout) == nullptr) _exit(126);
+    if (freopen((folder_ / "err").c_str(), "w", stderr) == nullptr) _exit(126);
+    std::vector<std::string> words = {SMEMTUNE_EXECUTABLE};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+
+  Ended finish(pid_t child) {
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    return {WEXITSTATUS(status), read(folder_ / "out"), read(folder_ / "err")};
+  }
+
+  Ended run(const std::vector<std::string>& arguments) { return finish(start(arguments)); }
+
+  std::filesystem::path database() const { return folder_ / "results.sqlite"; }
+
+  static std::string config(const std::string& name) {
+    return std::string(SMEMTUNE_SOURCE_DIR) + "/configs/" + name;
+  }
+
+  /// A space of one kernel written here, with its source beside it.
+  std::string space(const std::string& source) {
+    write(folder_ / "mine.cu", source);
+    write(folder_ / "mine.json", R"({
+      "name": "mine", "description": "doubles each element",
+      "problems": [{ "N": 1000 }],
+      "arguments": [
+        { "name": "in", "type": "float", "shape": ["N"], "role": "input", "init": "uniform(-1, 1)" },
+        { "name": "out", "type": "float", "shape": ["N"], "role": "output" },
+        { "name": "n", "type": "int", "value": "N" }],
+      "metrics": { "bytes": "2 * N * sizeof(float)" },
+      "verify": { "reference": "twice", "definition": "out[i] = in[i] + in[i]" },
+      "kernels": [{ "name": "twice", "source": "mine.cu", "entry": "twice<THREADS>",
+        "parameters": { "THREADS": [32, 64, 128] },
+        "block": ["THREADS"], "grid": ["ceil_div(N, THREADS)"] }] })");
+    return (folder_ / "mine.json").string();
+  }
+
+  std::filesystem::path folder_;
+};
+
+constexpr const char* kTwice = R"(
+template <int THREADS>
+__global__ void twice(const float* in, float* out, int n) {
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) out[i] = 2.0f * in[i];
+}
+)";
+
+std::size_t lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST_F(CommandLine, HelpNamesDefaultsUnitsAndExitStatuses) {
+  const Ended help = run({"--help"});
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.out, HasSubstr("--max-time"));
+  EXPECT_THAT(help.out, HasSubstr("seconds"));
+  EXPECT_THAT(help.out, HasSubstr("[1]"));
+  EXPECT_THAT(help.out, HasSubstr("130 interrupted"));
+}
+
+TEST_F(CommandLine, FaultsOfOptionsAreOneLineAndStatusTwo) {
+  const std::vector<std::vector<std::string>> faults = {
+      {},
+      {"--bogus"},
+      {"frobnicate"},
+      {"--space"},
+      {"--space", config("gemm.json"), "--seed", "010"},
+      {"--space", config("gemm.json"), "--seed", ""},
+      {"--space", config("gemm.json"), "--seed", "-1"},
+      {"--space", config("gemm.json"), "--seed", "99999999999999999999"},
+      {"--space", config("gemm.json"), "--seed", "1", "--seed", "2"},
+      {"--space", config("gemm.json"), "--max-time", "nan"},
+      {"--space", config("gemm.json"), "--max-time", "1e999"},
+      {"--space", config("gemm.json"), "--jobs", "0"},
+      {"--space", config("gemm.json"), "--strategy", "psychic"},
+      {"--space", config("gemm.json"), "--kernel", "naiv"},
+      {"--space", config("gemm.json"), "--problem", "N=12", "--device", "cpu"},
+      {"--space", config("gemm.json"), "--quiet", "--verbose"},
+      {"--space", config("gemm.json"), "--dry-run", "--device", "sm_12345"},
+      {"--space", "no/such/file.json"},
+  };
+  for (const std::vector<std::string>& fault : faults) {
+    const Ended ended = run(fault);
+    const std::string words = testing::PrintToString(fault);
+    EXPECT_EQ(ended.status, 2) << words << ended.err;
+    EXPECT_EQ(ended.out, "") << words;
+    EXPECT_EQ(lines(ended.err), 1u) << words << ended.err;
+    EXPECT_THAT(ended.err, testing::StartsWith("smemtune: ")) << words;
+  }
+}
+
+TEST_F(CommandLine, NamesTheOptionAndTheTextOfABadNumber) {
+  const Ended ended = run({"--space", config("gemm.json"), "--max-evaluations", "12x"});
+  EXPECT_THAT(ended.err, HasSubstr("--max-evaluations"));
+  EXPECT_THAT(ended.err, HasSubstr("12x"));
+}
+
+TEST_F(CommandLine, ChecksSpaceFiles) {
+  for (const char* name : {"add_one.json", "gemm.json", "stencil1d.json"}) {
+    const Ended good = run({"--check", config(name)});
+    EXPECT_EQ(good.status, 0) << good.err;
+    EXPECT_THAT(good.out, HasSubstr("ok"));
+  }
+  write(folder_ / "bad.json", R"({ "name": "bad", "kernelz": [] })");
+  const Ended bad = run({"--check", (folder_ / "bad.json").string()});
+  EXPECT_EQ(bad.status, 2);
+  EXPECT_THAT(bad.err, HasSubstr("kernelz"));
+  EXPECT_THAT(bad.err, HasSubstr("kernels"));
+}
+
+TEST_F(CommandLine, RefusesADatabaseThatIsNoneAndLeavesItAlone) {
+  const std::string letter = "Dear database, this is a letter and no SQLite file at all.\n";
+  write(database(), letter);
+  for (const char* command : {"best", "list", "export", "compare"}) {
+    const Ended ended = run({command});
+    EXPECT_EQ(ended.status, 4) << command << ended.err;
+    EXPECT_EQ(lines(ended.err), 1u) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr(database().string()));
+  }
+  const Ended tuned = run({"--space", space(kTwice), "--device", "cpu"});
+  EXPECT_EQ(tuned.status, 4) << tuned.err;
+  EXPECT_EQ(read(database()), letter);
+}
+
+TEST_F(CommandLine, AGpuThatIsAskedForAndMissingIsStatusFive) {
+  if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "this machine has a GPU";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--space", config("gemm.json"), "--device", "0"},
+        std::vector<std::string>{"devices"}}) {
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.status, 5) << ended.err;
+    EXPECT_EQ(lines(ended.err), 1u) << ended.err;
+  }
+}
+
+TEST_F(CommandLine, TunesStoresAnswersAndResumesOnTheCpu) {
+  const std::string file = space(kTwice);
+  const Ended first = run({"--space", file, "--device", "cpu", "--export", "-"});
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("best: twice THREADS="));
+  EXPECT_THAT(first.out, HasSubstr("\"format\": \"smemtune-best\""));
+
+  const Ended again = run({"--space", file, "--device", "cpu", "--json"});
+  ASSERT_EQ(again.status, 0) << again.err;
+  const auto document = nlohmann::json::parse(again.out);
+  EXPECT_EQ(document["evaluated"], 0);
+  EXPECT_EQ(document["problems"][0]["known"], 3);
+  EXPECT_EQ(document["problems"][0]["results"].size(), 3u);
+
+  const Ended fresh = run({"--space", file, "--device", "cpu", "--json", "--fresh"});
+  EXPECT_EQ(nlohmann::json::parse(fresh.out)["evaluated"], 3);
+
+  const Ended best = run({"best"});
+  EXPECT_EQ(best.status, 0) << best.err;
+  EXPECT_THAT(best.out, HasSubstr("(CPU)"));
+  const Ended list = run({"list", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(list.out).size(), 3u);
+  const Ended exported = run({"export"});
+  EXPECT_NO_THROW(EXPECT_EQ(nlohmann::json::parse(exported.out)["version"], 1));
+  const Ended compared = run({"compare"});
+  EXPECT_EQ(compared.status, 0) << compared.err;
+  EXPECT_THAT(compared.out, HasSubstr("N=1000"));
+}
+
+TEST_F(CommandLine, SaysWithStatusThreeThatNothingWorkedAndShowsTheFirstLog) {
+  const Ended ended =
+      run({"--space", space(std::string(kTwice) + "static_assert(sizeof(int) == 5, \"odd int\");"),
+           "--device", "cpu"});
+  EXPECT_EQ(ended.status, 3) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("odd int"));
+}
+
+TEST_F(CommandLine, StopsCleanlyWhenInterruptedAndGoesOnLater) {
+  const std::vector<std::string> words = {"--space",  config("gemm.json"), "--device", "cpu",
+                                          "--jobs",   "1",                 "--json",   "--problem",
+                                          "K=512,M=512,N=512,T=float"};
+  const pid_t child = start(words);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (run({"list", "--results"}).out.find("correct") == std::string::npos &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  ASSERT_EQ(kill(child, SIGINT), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  const Ended list = run({"list", "--json"});
+  EXPECT_THAT(list.out, HasSubstr("interrupted"));
+  EXPECT_EQ(run({"best"}).status, 0);
+}
+
+TEST_F(CommandLine, DryRunsEveryShippedSpaceWithoutAGpu) {
+  if (!SMEMTUNE_CUDA_BUILD) GTEST_SKIP() << "built without the CUDA back end";
+  for (const char* name : {"add_one.json", "gemm.json", "stencil1d.json"}) {
+    const Ended ended = run({"--space", config(name), "--dry-run", "--device", "sm_90", "--json",
+                             "--max-evaluations", "12"});
+    ASSERT_EQ(ended.status, 0) << ended.err;
+    const auto document = nlohmann::json::parse(ended.out);
+    std::size_t compiled = 0;
+    for (const auto& problem : document["problems"]) {
+      for (const auto& result : problem["results"]) {
+        if (result["status"] != "correct") continue;
+        ++compiled;
+        EXPECT_GT(result["launches"][0]["registers_per_thread"], 0);
+        EXPECT_GT(result["launches"][0]["occupancy_percent"], 0.0);
+      }
+    }
+    EXPECT_GT(compiled, 0u) << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists(database())) << "a dry run stores nothing";
+}
+
+}  // namespace

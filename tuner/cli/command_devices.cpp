@@ -1,0 +1,106 @@
+#include "tuner/cli/command_devices.h"
+
+#include "reports/table.h"
+#include "tuner/cli/backends.h"
+#include "tuner/cli/options.h"
+#include "tuner/config/devices_file.h"
+#include "tuner/core/device.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace smemtune::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json device_json(const Device& device) {
+  Json json = {{"name", device.name},
+               {"kind", device.kind == DeviceKind::gpu ? "gpu" : "cpu"},
+               {"uuid", device.uuid},
+               {"architecture", device.architecture}};
+  for (const auto& [name, value] : device_names(device)) json[name] = std::get<std::int64_t>(value);
+  json["constant_bytes"] = device.constant_bytes;
+  json["max_block_dim"] = device.max_block_dim;
+  json["max_grid_dim"] = device.max_grid_dim;
+  json["memory_bus_bits"] = device.memory_bus_bits;
+  json["memory_clock_khz"] = device.memory_clock_khz;
+  json["sm_clock_khz"] = device.sm_clock_khz;
+  json["ecc"] = device.ecc;
+  json["driver_version"] = device.driver_version;
+  json["runtime_version"] = device.runtime_version;
+  return json;
+}
+
+std::string device_text(std::size_t number, const Device& device) {
+  const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
+  std::string text = std::to_string(number) + "  " + device.name + "  " + device.architecture +
+                     (device.uuid.empty() ? "" : "  " + device.uuid) + "\n";
+  Table table({{""}, {""}});
+  table.add_row({"multiprocessors", std::to_string(device.sm_count)});
+  table.add_row({"threads", std::to_string(device.max_threads_per_block) + " per block, " +
+                                std::to_string(device.max_threads_per_sm) +
+                                " per multiprocessor in at most " +
+                                std::to_string(device.max_blocks_per_sm) + " blocks"});
+  table.add_row({"shared memory", bytes(device.shared_bytes_per_block) + " per block, " +
+                                      bytes(device.max_shared_bytes_per_block) + " by opt-in, " +
+                                      bytes(device.shared_bytes_per_sm) +
+                                      " per multiprocessor, " +
+                                      bytes(device.reserved_shared_bytes_per_block) +
+                                      " reserved per block"});
+  table.add_row({"registers", format_count(static_cast<std::uint64_t>(device.registers_per_block)) +
+                                  " per block, " +
+                                  format_count(static_cast<std::uint64_t>(device.registers_per_sm)) +
+                                  " per multiprocessor"});
+  table.add_row({"constant memory", bytes(device.constant_bytes)});
+  table.add_row({"L2 cache", bytes(device.l2_bytes)});
+  table.add_row({"memory", bytes(device.memory_bytes)});
+  if (!device.driver_version.empty()) {
+    table.add_row({"driver", "CUDA " + device.driver_version});
+  }
+  return text + table.text("   ");
+}
+
+}  // namespace
+
+void add_devices_options(CLI::App& app, DevicesOptions& options) {
+  app.add_flag("--known", options.known,
+               "GPUs whose limits are published, for --dry-run --device NAME");
+  app.add_flag("--json", options.json, "Print as JSON");
+}
+
+int run_devices(const DevicesOptions& options) {
+  const std::vector<Device> devices =
+      options.known ? load_devices(share_folder() / "configs" / "devices.json") : present_gpus();
+  std::string text;
+  if (options.json) {
+    Json json = Json::array();
+    for (const Device& device : devices) json.push_back(device_json(device));
+    text = json.dump(2) + "\n";
+  } else if (options.known) {
+    Table table({{"name"},
+                 {"architecture"},
+                 {"SMs", Table::Align::right},
+                 {"shared/block", Table::Align::right},
+                 {"shared/SM", Table::Align::right},
+                 {"threads/SM", Table::Align::right},
+                 {"registers/SM", Table::Align::right}});
+    for (const Device& device : devices) {
+      table.add_row({device.name, device.architecture, std::to_string(device.sm_count),
+                     format_bytes(static_cast<double>(device.max_shared_bytes_per_block)),
+                     format_bytes(static_cast<double>(device.shared_bytes_per_sm)),
+                     std::to_string(device.max_threads_per_sm),
+                     std::to_string(device.registers_per_sm)});
+    }
+    text = table.text();
+  } else {
+    for (std::size_t i = 0; i < devices.size(); ++i) text += device_text(i, devices[i]);
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+}  // namespace smemtune::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+
+namespace smemtune::cli {
+
+struct DevicesOptions {
+  bool known = false;  ///< The published GPUs of configs/devices.json, not those that are here.
+  bool json = false;
+};
+
+void add_devices_options(CLI::App& app, DevicesOptions& options);
+
+/// Prints the devices and their limits. Throws UnavailableError where there is no GPU or driver.
+int run_devices(const DevicesOptions& options);
+
+}  // namespace smemtune::cli

@@ -1,0 +1,205 @@
+#include "tuner/cli/command_results.h"
+
+#include "db/export_json.h"
+#include "reports/comparison.h"
+#include "reports/table.h"
+#include "tuner/cli/options.h"
+#include "tuner/core/error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace smemtune::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void write_out(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void add_query(CLI::App& app, ResultsOptions& options) {
+  add_database(app, options.database);
+  app.add_option("--space", options.query.space, "Only this space, by name")->type_name("NAME");
+  app.add_option("--kernel", options.query.kernel, "Only this kernel")->type_name("NAME");
+  app.add_option("--device", options.query.device, "Only devices whose name has this in it")
+      ->type_name("NAME");
+  app.add_option("--problem", options.query.problem,
+                 "Only problems with these values, as NAME=VALUE,...")
+      ->type_name("KEY");
+}
+
+db::ResultStore open(const ResultsOptions& options) {
+  return db::ResultStore(options.database, db::ResultStore::Mode::read_only);
+}
+
+std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
+                                            const db::ResultStore& store, bool per_kernel) {
+  std::vector<db::StoredResult> best = store.best(options.query, per_kernel);
+  if (best.empty()) {
+    throw InputError(options.database.string() +
+                     ": no verified result matches (smemtune list shows what is there)");
+  }
+  return best;
+}
+
+std::string rates(const Result& result) {
+  std::string text;
+  const double seconds = result.measurement.median_ms * 1e-3;
+  const auto flops = result.metrics.find("flops");
+  if (flops != result.metrics.end()) text += format_rate(flops->second / seconds, "FLOP/s");
+  const auto bytes = result.metrics.find("bytes");
+  if (bytes != result.metrics.end()) {
+    text += (text.empty() ? "" : ", ") + format_rate(bytes->second / seconds, "B/s");
+  }
+  return text;
+}
+
+std::string device_label(const Device& device) {
+  return device.kind == DeviceKind::cpu ? device.name + " (CPU)" : device.name;
+}
+
+}  // namespace
+
+void add_best_options(CLI::App& app, ResultsOptions& options) {
+  add_query(app, options);
+  app.add_flag("--per-kernel", options.per_kernel, "The best of every kernel");
+  app.add_flag("--json", options.json, "Print as `export` would");
+}
+
+void add_list_options(CLI::App& app, ResultsOptions& options) {
+  add_query(app, options);
+  app.add_flag("--results", options.results, "Single results instead of runs");
+  app.add_option("--status", options.query.status,
+                 "With --results, only these: correct, constraints, compile, runtime, "
+                 "correctness, timeout")
+      ->type_name("WORD");
+  add_count(app, "--limit", options.limit, 0, 1'000'000'000, "So many at most, 0 is all [0]");
+  app.add_flag("--json", options.json, "Print as JSON");
+}
+
+void add_export_options(CLI::App& app, ResultsOptions& options) {
+  add_query(app, options);
+  app.add_option("-o,--output", options.output, "File to write, - for stdout")
+      ->type_name("FILE")
+      ->capture_default_str();
+}
+
+void add_compare_options(CLI::App& app, ResultsOptions& options) {
+  add_query(app, options);
+  app.add_flag("--json", options.json, "Print as JSON");
+}
+
+int run_best(const ResultsOptions& options) {
+  const db::ResultStore store = open(options);
+  const std::vector<db::StoredResult> best = best_or_throw(options, store, options.per_kernel);
+  if (options.json) {
+    write_out(db::export_json(best));
+    return 0;
+  }
+  Table table({{"device"},
+               {"space"},
+               {"problem"},
+               {"kernel"},
+               {"configuration"},
+               {"time", Table::Align::right},
+               {"rate", Table::Align::right},
+               {"measured"},
+               {""}});
+  for (const db::StoredResult& row : best) {
+    table.add_row({device_label(row.device), row.space, key(row.result.problem),
+                   row.result.kernel, key(row.result.configuration),
+                   format_time(row.result.measurement.median_ms), rates(row.result),
+                   format_utc(row.at_unix), row.stale ? "stale: the kernel has changed" : ""});
+  }
+  write_out(table.text());
+  return 0;
+}
+
+int run_list(const ResultsOptions& options) {
+  const db::ResultStore store = open(options);
+  const auto limit = static_cast<std::size_t>(options.limit);
+  if (options.results) {
+    Table table({{"device"},
+                 {"space"},
+                 {"problem"},
+                 {"kernel"},
+                 {"configuration"},
+                 {"status"},
+                 {"time", Table::Align::right},
+                 {"detail"}});
+    Json json = Json::array();
+    for (const db::StoredResult& row : store.results(options.query, limit)) {
+      const Result& result = row.result;
+      const std::string detail = result.detail.substr(0, result.detail.find('\n'));
+      json.push_back({{"device", row.device.name},
+                      {"space", row.space},
+                      {"problem", key(result.problem)},
+                      {"kernel", result.kernel},
+                      {"configuration", key(result.configuration)},
+                      {"status", to_text(result.status)},
+                      {"reason", result.reason},
+                      {"detail", result.detail}});
+      if (result.timed()) json.back()["median_ms"] = result.measurement.median_ms;
+      table.add_row({device_label(row.device), row.space, key(result.problem), result.kernel,
+                     key(result.configuration),
+                     to_text(result.status) + (result.reason.empty() ? "" : "/" + result.reason),
+                     result.timed() ? format_time(result.measurement.median_ms) : "",
+                     detail.substr(0, 80)});
+    }
+    write_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+                           : table.text());
+    return 0;
+  }
+  Table table({{"run"},
+               {"started"},
+               {"space"},
+               {"device"},
+               {"strategy"},
+               {"seed", Table::Align::right},
+               {"results", Table::Align::right},
+               {"correct", Table::Align::right},
+               {"outcome"},
+               {"compiler"}});
+  Json json = Json::array();
+  std::vector<db::StoredRun> runs = store.runs(options.query);
+  if (limit > 0 && runs.size() > limit) runs.resize(limit);
+  for (const db::StoredRun& run : runs) {
+    const std::string outcome = run.outcome.empty() ? "cut off" : run.outcome;
+    table.add_row({run.id.substr(0, 8), format_utc(run.started_unix), run.space,
+                   run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""),
+                   run.strategy, std::to_string(run.seed), format_count(run.results),
+                   format_count(run.correct), outcome, run.compiler});
+    json.push_back({{"run", run.id},
+                    {"started_unix", run.started_unix},
+                    {"space", run.space},
+                    {"device", run.device},
+                    {"kind", run.device_kind == DeviceKind::cpu ? "cpu" : "gpu"},
+                    {"strategy", run.strategy},
+                    {"seed", run.seed},
+                    {"results", run.results},
+                    {"correct", run.correct},
+                    {"outcome", outcome},
+                    {"compiler", run.compiler}});
+  }
+  write_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+                         : table.text());
+  return 0;
+}
+
+int run_export(const ResultsOptions& options) {
+  const db::ResultStore store = open(options);
+  db::write_whole_file(options.output,
+                       db::export_json(best_or_throw(options, store, /*per_kernel=*/true)));
+  return 0;
+}
+
+int run_compare(const ResultsOptions& options) {
+  const db::ResultStore store = open(options);
+  const std::vector<db::StoredResult> best = best_or_throw(options, store, /*per_kernel=*/false);
+  const std::vector<db::StoredResult> all = store.results(options.query);
+  write_out(options.json ? comparison_json(best, all) : comparison_text(best, all));
+  return 0;
+}
+
+}  // namespace smemtune::cli

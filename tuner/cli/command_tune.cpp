@@ -1,0 +1,294 @@
+#include "tuner/cli/command_tune.h"
+
+#include "db/export_json.h"
+#include "db/result_store.h"
+#include "tuner/cli/options.h"
+#include "tuner/cli/summary.h"
+#include "tuner/config/devices_file.h"
+#include "tuner/config/space_file.h"
+#include "tuner/core/error.h"
+#include "tuner/core/expression.h"
+#include "tuner/search/strategy.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <random>
+
+namespace smemtune::cli {
+namespace {
+
+constexpr int kNothingWorked = 3;
+constexpr int kInterrupted = 130;
+
+void write_out(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void write_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+std::string strategies_text() {
+  std::string text = "Order of the search:";
+  for (const StrategyInfo& strategy : strategies()) {
+    text += " " + strategy.name + " (" + strategy.description + ")";
+  }
+  return text;
+}
+
+int check(const std::filesystem::path& file) {
+  const std::vector<std::string> faults = check_space(file, share_folder());
+  if (faults.empty()) {
+    const LoadedSpace loaded = load_space(file, share_folder());
+    write_out(file.string() + ": ok, " + std::to_string(loaded.space.kernels.size()) +
+              " kernels, " + std::to_string(loaded.space.problems.size()) + " problems\n");
+    return 0;
+  }
+  std::string text;
+  for (const std::string& fault : faults) text += "smemtune: " + fault + "\n";
+  write_error(text);
+  return 2;
+}
+
+std::vector<const KernelTemplate*> chosen_kernels(const Space& space,
+                                                  const std::vector<std::string>& names) {
+  std::vector<const KernelTemplate*> kernels;
+  if (names.empty()) {
+    for (const KernelTemplate& kernel : space.kernels) kernels.push_back(&kernel);
+    return kernels;
+  }
+  for (const std::string& name : names) {
+    const KernelTemplate* kernel = space.kernel(name);
+    if (kernel == nullptr) {
+      std::vector<std::string> known;
+      for (const KernelTemplate& other : space.kernels) known.push_back(other.name);
+      std::string list;
+      for (const std::string& other : known) list += (list.empty() ? "" : ", ") + other;
+      throw InputError("--kernel: " + space.file.string() + " has no kernel '" + name +
+                       "'; it has " + list);
+    }
+    kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+std::vector<Problem> chosen_problems(const Space& space, const std::vector<std::string>& texts,
+                                     DeviceKind kind) {
+  if (texts.empty()) {
+    return kind == DeviceKind::cpu && !space.cpu_problems.empty() ? space.cpu_problems
+                                                                  : space.problems;
+  }
+  std::vector<Problem> problems;
+  for (const std::string& text : texts) problems.push_back(parse_problem(space, text));
+  return problems;
+}
+
+std::string random_id() {
+  std::random_device device;
+  std::string id;
+  for (int i = 0; i < 4; ++i) {
+    char digits[9];
+    std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(device()));
+    id += digits;
+  }
+  return id;
+}
+
+std::string host_name() {
+  char name[256] = "";
+  if (gethostname(name, sizeof name - 1) != 0) return "unknown";
+  return name;
+}
+
+Verbosity verbosity(const TuneOptions& options) {
+  if (options.quiet) return Verbosity::quiet;
+  return options.verbose ? Verbosity::verbose : Verbosity::normal;
+}
+
+int exit_status(const TuningSummary& summary) {
+  if (summary.interrupted) return kInterrupted;
+  for (const ProblemSummary& problem : summary.problems) {
+    for (const Result& result : problem.results) {
+      if (result.status == Status::correct) return 0;
+    }
+  }
+  return kNothingWorked;
+}
+
+void report_nothing_worked(const TuningSummary& summary) {
+  write_error("smemtune: no configuration worked");
+  if (summary.first_failure) {
+    write_error("; the first failed so (" + to_text(summary.first_failure->status) + "/" +
+                summary.first_failure->reason + "):\n" + summary.first_failure->detail);
+  }
+  write_error("\n");
+}
+
+int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,
+           const Device& device) {
+  if (options.json) {
+    write_out(summary_json(space, summary, device));
+  } else if (!options.quiet) {
+    write_out(options.dry_run ? dry_run_text(space, summary, device)
+                              : summary_text(space, summary, device));
+  }
+  const int status = exit_status(summary);
+  if (status == kNothingWorked) report_nothing_worked(summary);
+  return status;
+}
+
+int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
+            const std::atomic<bool>& stop) {
+  Device device;
+  if (options.device.device.empty()) {
+    const std::vector<Device> gpus = has_cuda() ? [] {
+      try {
+        return present_gpus();
+      } catch (const UnavailableError&) {
+        return std::vector<Device>();
+      }
+    }()
+                                                : std::vector<Device>();
+    if (!gpus.empty()) {
+      device = gpus.front();
+    } else {
+      device = find_device(load_devices(share_folder() / "configs" / "devices.json"), "h200");
+      write_error("no GPU here: checking against the published limits of " + device.name +
+                  " (--device picks another)\n");
+    }
+  } else if (options.device.device == "cpu") {
+    device = cpu_device(options.device.limits_of);
+  } else {
+    device = find_device(load_devices(share_folder() / "configs" / "devices.json"),
+                         options.device.device);
+  }
+  request.problems = chosen_problems(loaded.space, options.problems, device.kind);
+  request.workers = choose_compile_workers(options.device, device).command;
+  ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
+                        device.kind);
+  const auto pool = start_workers(request.workers);
+  const TuningSummary summary = dry_run(request, device, *pool, progress.observer(), stop);
+  progress.clear();
+  return finish(options, loaded.space, summary, device);
+}
+
+}  // namespace
+
+void add_tune_options(CLI::App& app, TuneOptions& options) {
+  app.add_option("--space", options.space, "Search space to tune, a JSON file")->type_name("FILE");
+  app.add_option("--check", options.check, "Only look for faults in this space file")
+      ->type_name("FILE");
+  app.add_option("--device", options.device.device,
+                 "GPU by index, UUID or name; cpu; with --dry-run any GPU that is known, or sm_XX "
+                 "[the first GPU; the CPU where there is none]")
+      ->type_name("NAME");
+  app.add_option("--problem", options.problems,
+                 "Problem to tune, as NAME=VALUE,...; may be repeated [those of the file]")
+      ->type_name("KEY")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--kernel", options.kernels, "Only this kernel; may be repeated [all]")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
+  add_database(app, options.database);
+  app.add_option("--export", options.export_file,
+                 "Write the best of this space and device as JSON when done, - for stdout")
+      ->type_name("FILE");
+  app.add_option("--strategy", options.tuning.strategy, strategies_text())
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_count(app, "--seed", options.tuning.seed, 0, UINT64_MAX,
+            "Seed of the order and of the data [1]");
+  add_count(app, "--max-evaluations", options.tuning.budget.max_evaluations, 1, UINT64_MAX,
+            "Stop after so many configurations [all]");
+  add_number(app, "--max-time", options.tuning.budget.max_seconds, 0.001, 1e9,
+             "Stop after so many seconds [none]");
+  add_number(app, "--min-occupancy", options.tuning.resource_limits.min_occupancy_percent, 0, 100,
+             "Reject configurations below this occupancy, in per cent [0]");
+  add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
+             "Configurations that differ by less, in per cent, are tied [0.5]");
+  add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
+            "Compile workers [one per core]");
+  app.add_option("--limits-of", options.device.limits_of,
+                 "GPU whose limits the CPU device borrows")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_flag("--shuffle-threads", options.device.shuffle_threads,
+               "CPU device: run a block's threads in random order, which finds missing barriers");
+  app.add_flag("--dry-run", options.dry_run,
+               "Do everything but launch: resources, occupancy and rejections; needs no GPU");
+  app.add_flag("--fresh", options.fresh, "Measure again what the database already knows");
+  app.add_flag("--json", options.json, "Print the result as JSON");
+  app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors and what was asked for");
+  app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");
+}
+
+int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
+  if (!options.check.empty()) return check(options.check);
+  if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
+  if (options.quiet && options.verbose) throw InputError("--quiet and --verbose exclude each other");
+
+  const LoadedSpace loaded = load_space(options.space, share_folder());
+  TuningRequest request;
+  request.space = &loaded.space;
+  request.kernels = chosen_kernels(loaded.space, options.kernels);
+  request.sources = loaded.sources;
+  request.options = options.tuning;
+  request.options.resume = !options.fresh;
+  make_strategy(request.options.strategy, {}, 1);  // Refuses an unknown name before work begins.
+  if (options.dry_run) return run_dry(options, loaded, request, stop);
+
+  const Workers workers = choose_workers(options.device);
+  request.workers = workers.command;
+  request.problems = chosen_problems(loaded.space, options.problems, workers.kind);
+  if (!workers.notice.empty() && !options.quiet) write_error(workers.notice + "\n");
+  const auto pool = start_workers(request.workers);
+  const DeviceGreeting& hello = greeting(*pool);
+
+  Run run;
+  run.id = random_id();
+  run.space = loaded.space.name;
+  run.space_sha256 = loaded.sha256;
+  run.space_json = loaded.text;
+  run.device = hello.device;
+  run.compiler = hello.compiler;
+  run.compiler_sha256 = hello.compiler_sha256;
+  run.tool_version = SMEMTUNE_VERSION;
+  run.host = host_name();
+  run.strategy = request.options.strategy;
+  run.seed = request.options.seed;
+  run.command_line = options.command_line;
+  run.started_unix =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+
+  db::ResultStore store(options.database);
+  const auto log = store.begin_run(run);
+  ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
+                        hello.device.kind);
+  TuningSummary summary;
+  try {
+    summary = tune(request, *pool, *log, progress.observer(), stop);
+  } catch (const Error&) {
+    progress.clear();
+    store.end_run(run.id, "failed");
+    throw;
+  }
+  progress.clear();
+  store.end_run(run.id, summary.interrupted     ? "interrupted"
+                        : summary.out_of_budget ? "budget"
+                                                : "complete");
+  const int status = finish(options, loaded.space, summary, hello.device);
+  if (!options.export_file.empty()) {
+    const db::Query query = {.space = loaded.space.name, .device = hello.device.name};
+    db::write_whole_file(options.export_file, db::export_json(store.best(query, true)));
+  }
+  if (!options.quiet && !options.json) {
+    write_error("results are in " + options.database.string() + "\n");
+  }
+  return status;
+}
+
+}  // namespace smemtune::cli

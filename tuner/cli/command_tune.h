@@ -1,0 +1,41 @@
+#pragma once
+
+#include "tuner/cli/backends.h"
+#include "tuner/cli/progress.h"
+#include "tuner/engine/tuning_loop.h"
+
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace smemtune::cli {
+
+struct TuneOptions {
+  std::filesystem::path space;
+  std::filesystem::path check;          ///< `--check`: only look for faults in this file.
+  std::filesystem::path database;
+  std::filesystem::path export_file;    ///< `--export`: the best as JSON, when the run has ended.
+  DeviceChoice device;
+  std::vector<std::string> kernels;     ///< Empty: all.
+  std::vector<std::string> problems;    ///< Empty: those of the space file.
+  TuningOptions tuning;
+  bool dry_run = false;
+  bool fresh = false;
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  std::vector<std::string> command_line;
+};
+
+/// Adds the options of `smemtune --space FILE` and of `smemtune tune`.
+void add_tune_options(CLI::App& app, TuneOptions& options);
+
+/// Tunes, or checks, or runs dry. Returns the exit status: 0, 3 when no configuration worked, 130 when
+/// `stop` was set. Throws Error.
+int run_tune(const TuneOptions& options, const std::atomic<bool>& stop);
+
+}  // namespace smemtune::cli

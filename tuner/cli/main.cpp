@@ -1,0 +1,123 @@
+#include "tuner/cli/backends.h"
+#include "tuner/cli/command_devices.h"
+#include "tuner/cli/command_results.h"
+#include "tuner/cli/command_tune.h"
+#include "tuner/core/error.h"
+
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace smemtune::cli {
+namespace {
+
+std::atomic<bool> stop_asked = false;  // NOLINT: a signal handler has nowhere else to write.
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// The first signal asks the run to stop cleanly, the second ends the process; workers end with it.
+void on_stop_signal(int signal) {
+  if (stop_asked.exchange(true)) _exit(128 + signal);
+}
+
+void catch_signals() {
+  struct sigaction action = {};
+  action.sa_handler = on_stop_signal;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  struct sigaction ignore = {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, nullptr);  // `smemtune ... | head` must not cut a run short.
+}
+
+int report(int status, const std::string& message) {
+  std::fprintf(stderr, "smemtune: %s\n", message.c_str());
+  return status;
+}
+
+/// Parses, and runs what was asked for. CLI11's own exit codes lie above 100: every fault of the command
+/// line is 2.
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Tunes CUDA kernels that live by their use of shared memory: compiles every "
+               "configuration of a search space with NVRTC, proves it right, times it, and keeps "
+               "the best per device.",
+               "smemtune");
+  app.set_version_flag("--version", "smemtune " SMEMTUNE_VERSION);
+  app.get_formatter()->column_width(34);
+  app.footer("Exit status: 0; 2 wrong file or option; 3 no configuration worked; 4 results "
+             "database; 5 GPU, driver or compiler missing; 130 interrupted.");
+
+  std::function<int()> command;
+  TuneOptions tune;
+  tune.command_line.assign(argv, argv + argc);
+  add_tune_options(app, tune);
+  CLI::App* tune_command = app.add_subcommand("tune", "Tune a space (the default)");
+  add_tune_options(*tune_command, tune);
+
+  ResultsOptions best;
+  CLI::App* best_command = app.add_subcommand("best", "The best configurations that are stored");
+  add_best_options(*best_command, best);
+  best_command->callback([&] { command = [&] { return run_best(best); }; });
+  ResultsOptions list;
+  CLI::App* list_command = app.add_subcommand("list", "Stored runs, or single results");
+  add_list_options(*list_command, list);
+  list_command->callback([&] { command = [&] { return run_list(list); }; });
+  ResultsOptions exported;
+  CLI::App* export_command = app.add_subcommand("export", "Write the best configurations as JSON");
+  add_export_options(*export_command, exported);
+  export_command->callback([&] { command = [&] { return run_export(exported); }; });
+  ResultsOptions compared;
+  CLI::App* compare_command = app.add_subcommand("compare", "Devices side by side");
+  add_compare_options(*compare_command, compared);
+  compare_command->callback([&] { command = [&] { return run_compare(compared); }; });
+  DevicesOptions devices;
+  CLI::App* devices_command = app.add_subcommand("devices", "The GPUs here and what they allow");
+  add_devices_options(*devices_command, devices);
+  devices_command->callback([&] { command = [&] { return run_devices(devices); }; });
+  app.require_subcommand(0, 1);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    std::string message = error.what();
+    for (char& c : message) {
+      if (c == '\n') c = ' ';
+    }
+    return report(2, message + " (smemtune --help shows the options)");
+  }
+  return command ? command() : run_tune(tune, stop_asked);
+}
+
+int guarded_main(int argc, char** argv) {
+  try {
+    if (argc > 1 && std::string(argv[1]) == "__worker") {
+      return run_worker({argv + 2, argv + argc});
+    }
+    catch_signals();
+    return run_command_line(argc, argv);
+  } catch (const InputError& error) {
+    return report(2, error.what());
+  } catch (const StoreError& error) {
+    return report(4, error.what());
+  } catch (const UnavailableError& error) {
+    return report(5, error.what());
+  } catch (const std::bad_alloc&) {
+    return report(1, "out of memory");
+  } catch (const std::exception& error) {
+    return report(1, error.what());
+  }
+}
+
+}  // namespace
+}  // namespace smemtune::cli
+
+int main(int argc, char** argv) { return smemtune::cli::guarded_main(argc, argv); }

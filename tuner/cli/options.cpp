@@ -1,0 +1,118 @@
+#include "tuner/cli/options.h"
+
+#include "tuner/core/error.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <system_error>
+#include <unistd.h>
+
+namespace smemtune::cli {
+namespace {
+
+std::string range_text(double least, double most) {
+  std::string text = CLI::detail::to_string(least);
+  return most >= 1e18 ? text + " or more" : text + " to " + CLI::detail::to_string(most);
+}
+
+const char* environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+bool holds_share(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(folder / "kernel_templates", ignored) &&
+         std::filesystem::is_directory(folder / "configs", ignored);
+}
+
+}  // namespace
+
+std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least,
+                          std::uint64_t most) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, value);
+  const bool leading_zero = text.size() > 1 && text.front() == '0';
+  if (error != std::errc() || parsed != end || leading_zero || value < least || value > most) {
+    throw InputError(option + ": '" + text + "' is no whole number of " +
+                     range_text(static_cast<double>(least), static_cast<double>(most)));
+  }
+  return value;
+}
+
+double parse_number(const std::string& option, const std::string& text, double least, double most) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || parsed != end || !std::isfinite(value) || value < least ||
+      value > most) {
+    throw InputError(option + ": '" + text + "' is no number of " + range_text(least, most));
+  }
+  return value;
+}
+
+CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& value,
+                       std::uint64_t least, std::uint64_t most, const std::string& description) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&value, name, least, most](const std::string& text) {
+            value = parse_count(name, text, least, most);
+          },
+          description)
+      ->type_name("N");
+}
+
+CLI::Option* add_number(CLI::App& app, const std::string& name, double& value, double least,
+                        double most, const std::string& description) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&value, name, least, most](const std::string& text) {
+            value = parse_number(name, text, least, most);
+          },
+          description)
+      ->type_name("X");
+}
+
+std::filesystem::path default_database() {
+  if (const char* file = environment("SMEMTUNE_DB")) return file;
+  if (const char* data = environment("XDG_DATA_HOME")) {
+    return std::filesystem::path(data) / "smemtune" / "smemtune.sqlite";
+  }
+  const char* home = environment("HOME");
+  return std::filesystem::path(home != nullptr ? home : ".") / ".local" / "share" / "smemtune" /
+         "smemtune.sqlite";
+}
+
+void add_database(CLI::App& app, std::filesystem::path& database) {
+  database = default_database();
+  app.add_option("--db", database, "Results database (or $SMEMTUNE_DB)")
+      ->type_name("FILE")
+      ->capture_default_str();
+}
+
+std::filesystem::path executable() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+std::filesystem::path share_folder() {
+  if (const char* share = environment("SMEMTUNE_SHARE")) {
+    if (holds_share(share)) return share;
+    throw InputError("SMEMTUNE_SHARE: '" + std::string(share) +
+                     "' holds no kernel_templates and configs folders");
+  }
+  const std::filesystem::path installed =
+      executable().parent_path().parent_path() / "share" / "smemtune";
+  if (holds_share(installed)) return installed;
+  if (holds_share(SMEMTUNE_SOURCE_FOLDER)) return SMEMTUNE_SOURCE_FOLDER;
+  throw InputError("kernel_templates and configs are neither in '" + installed.string() +
+                   "' nor in '" SMEMTUNE_SOURCE_FOLDER "': set SMEMTUNE_SHARE to their folder");
+}
+
+bool colors(int descriptor) {
+  return isatty(descriptor) == 1 && environment("NO_COLOR") == nullptr &&
+         std::string_view(environment("TERM") != nullptr ? environment("TERM") : "") != "dumb";
+}
+
+}  // namespace smemtune::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace smemtune::cli {
+
+/// An unsigned decimal number without leading zeros, sign or space. Throws InputError naming the option,
+/// the text and the range.
+std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least,
+                          std::uint64_t most);
+
+/// A finite decimal number. Throws InputError likewise.
+double parse_number(const std::string& option, const std::string& text, double least, double most);
+
+/// Adds an option that is read by parse_count. CLI11's own integers let `010` and overflow through.
+CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& value,
+                       std::uint64_t least, std::uint64_t most, const std::string& description);
+
+/// Adds an option that is read by parse_number.
+CLI::Option* add_number(CLI::App& app, const std::string& name, double& value, double least,
+                        double most, const std::string& description);
+
+/// `$SMEMTUNE_DB`, else `${XDG_DATA_HOME:-~/.local/share}/smemtune/smemtune.sqlite`.
+std::filesystem::path default_database();
+
+/// Adds --db with that default.
+void add_database(CLI::App& app, std::filesystem::path& database);
+
+/// The folder that holds kernel_templates/ and configs/: `$SMEMTUNE_SHARE`, else what lies beside the
+/// executable in an installation (`../share/smemtune`), else the source tree it was built from.
+/// Throws InputError when none of them is there.
+std::filesystem::path share_folder();
+
+/// Where this executable lies; workers are started from it.
+std::filesystem::path executable();
+
+/// Whether to color what goes to `descriptor`: a terminal, and NO_COLOR is not set.
+bool colors(int descriptor);
+
+}  // namespace smemtune::cli

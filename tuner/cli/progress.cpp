@@ -1,0 +1,135 @@
+#include "tuner/cli/progress.h"
+
+#include "reports/table.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+
+namespace smemtune::cli {
+namespace {
+
+constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
+constexpr auto kPipeInterval = std::chrono::seconds(5);
+
+std::size_t terminal_width() {
+  winsize size = {};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+std::string decimal(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+void write_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+}  // namespace
+
+std::string format_duration(double seconds) {
+  const auto whole = static_cast<long long>(std::llround(std::max(0.0, seconds)));
+  char text[32];
+  if (whole >= 3600) {
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+  } else {
+    std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
+  }
+  return text;
+}
+
+std::string progress_text(const Progress& progress, DeviceKind device, std::size_t width) {
+  std::string text;
+  if (progress.problem_count > 1) {
+    text += "[" + std::to_string(progress.problem_number) + "/" +
+            std::to_string(progress.problem_count) + "] ";
+  }
+  if (progress.phase != "search") text += progress.phase + " ";
+  text += std::to_string(progress.done) + "/" + std::to_string(progress.valid) + " valid";
+  if (progress.failed > 0) text += ", " + std::to_string(progress.failed) + " failed";
+  if (progress.configurations_per_s > 0) {
+    text += ", " + decimal(progress.configurations_per_s, 1) + "/s";
+  }
+  if (!progress.waiting_for.empty()) {
+    text += ", waiting for " + std::string(progress.waiting_for != "device" ? "compiler"
+                                            : device == DeviceKind::gpu ? "GPU" : "CPU");
+  }
+  text += progress.remaining_s ? ", " + format_duration(*progress.remaining_s) + " left"
+                               : ", " + format_duration(progress.elapsed_s);
+  if (progress.best) {
+    text += ", best " + format_time(progress.best->measurement.median_ms) + " " +
+            progress.best->kernel + " " + key(progress.best->configuration);
+  }
+  text = printable(text);
+  if (text.size() > width) {
+    text.resize(width > 3 ? width - 3 : width);
+    if (width > 3) text += "...";
+  }
+  return text;
+}
+
+ProgressLine::ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device)
+    : verbosity_(verbosity), terminal_(terminal), color_(color), device_(device) {}
+
+ProgressLine::~ProgressLine() { clear(); }
+
+Observer ProgressLine::observer() {
+  return {.progress = [this](const Progress& progress) { show(progress); },
+          .result = [this](const Result& result, bool known) { show_result(result, known); },
+          .note = [this](const std::string& note) { show_note(note); }};
+}
+
+void ProgressLine::clear() {
+  if (!line_is_shown_) return;
+  write_error("\r\x1b[K");
+  line_is_shown_ = false;
+}
+
+void ProgressLine::show(const Progress& progress) {
+  if (verbosity_ == Verbosity::quiet) return;
+  const auto now = std::chrono::steady_clock::now();
+  const bool new_phase =
+      progress.phase != last_phase_ || progress.problem_number != last_problem_;
+  const auto interval = terminal_ ? std::chrono::steady_clock::duration(kTerminalInterval)
+                                  : std::chrono::steady_clock::duration(kPipeInterval);
+  if (!new_phase && last_shown_ && now - *last_shown_ < interval) return;
+  last_shown_ = now;
+  last_phase_ = progress.phase;
+  last_problem_ = progress.problem_number;
+  if (!terminal_) {
+    write_error(progress_text(progress, device_, 200) + "\n");
+    return;
+  }
+  const std::string text = progress_text(progress, device_, terminal_width() - 1);
+  write_error(color_ ? "\r\x1b[K\x1b[2m" + text + "\x1b[0m" : "\r\x1b[K" + text);
+  line_is_shown_ = true;
+}
+
+void ProgressLine::show_result(const Result& result, bool known) {
+  if (verbosity_ != Verbosity::verbose) return;
+  clear();
+  std::string text = result.kernel + " " + key(result.configuration) + ": ";
+  if (result.timed()) {
+    text += format_time(result.measurement.median_ms) + " (+-" +
+            decimal(result.measurement.spread_percent() / 2, 1) + " %)";
+  } else if (result.status == Status::correct) {
+    text += "correct";
+  } else {
+    text += to_text(result.status) + " (" + result.reason + "): " +
+            result.detail.substr(0, result.detail.find('\n'));
+  }
+  write_error(printable(text) + (known ? "  [known]\n" : "\n"));
+}
+
+void ProgressLine::show_note(const std::string& note) {
+  if (verbosity_ == Verbosity::quiet) return;
+  clear();
+  write_error(printable(note) + "\n");
+}
+
+}  // namespace smemtune::cli

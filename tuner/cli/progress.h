@@ -1,0 +1,50 @@
+#pragma once
+
+#include "tuner/engine/tuning_loop.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace smemtune::cli {
+
+enum class Verbosity { quiet, normal, verbose };
+
+/// Shows a run on stderr: one line that is rewritten on a terminal, a plain line now and then where
+/// stderr is a pipe or a file.
+class ProgressLine {
+ public:
+  ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// The callbacks that tune() wants. They refer to this object.
+  Observer observer();
+
+  /// Takes the line away, so that something else can be printed.
+  void clear();
+
+ private:
+  void show(const Progress& progress);
+  void show_result(const Result& result, bool known);
+  void show_note(const std::string& note);
+
+  Verbosity verbosity_;
+  bool terminal_;
+  bool color_;
+  DeviceKind device_;
+  bool line_is_shown_ = false;
+  std::optional<std::chrono::steady_clock::time_point> last_shown_;
+  std::string last_phase_;
+  std::size_t last_problem_ = 0;
+};
+
+/// The line without colors: `[problem 1/2] 34/128 valid, best 0.123 ms tiled TILE=32, 12.3/s, waiting
+/// for compiler, 0:08 left`. At most `width` columns.
+std::string progress_text(const Progress& progress, DeviceKind device, std::size_t width);
+
+/// `0:08`, `12:34`, `1:02:03`.
+std::string format_duration(double seconds);
+
+}  // namespace smemtune::cli

@@ -1,0 +1,418 @@
+#include "tuner/cli/summary.h"
+
+#include "reports/table.h"
+#include "tuner/core/occupancy.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace smemtune::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string decimal(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string times(double factor) { return decimal(factor, factor < 10 ? 2 : 1) + "x"; }
+
+/// The launch that decides a configuration's resources: the one with the lowest occupancy.
+const LaunchResult* tightest_launch(const Result& result) {
+  const auto tightest = std::min_element(
+      result.launches.begin(), result.launches.end(), [](const auto& left, const auto& right) {
+        return left.occupancy.percent < right.occupancy.percent;
+      });
+  return tightest == result.launches.end() ? nullptr : &*tightest;
+}
+
+std::int64_t shared_bytes(const LaunchResult& launch) {
+  return launch.resources.static_shared_bytes + launch.shape.dynamic_shared_bytes;
+}
+
+std::string joined(const std::vector<std::string>& words, const char* separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
+}
+
+/// "40 registers, 8.0 KB shared, no spills, 100 % occupancy (threads)"
+std::string resources_text(const Result& result, const Device& device) {
+  const LaunchResult* launch = tightest_launch(result);
+  if (launch == nullptr) return "";
+  std::string text = format_bytes(static_cast<double>(shared_bytes(*launch))) + " shared per block";
+  if (device.kind == DeviceKind::cpu) return text;
+  text = std::to_string(launch->resources.registers_per_thread) + " registers, " + text;
+  const std::int64_t spilled =
+      launch->resources.spill_store_bytes + launch->resources.spill_load_bytes;
+  text += spilled == 0 ? ", no spills" : ", " + std::to_string(spilled) + " bytes spilled";
+  if (launch->resources.stack_bytes > 0) {
+    text += ", " + std::to_string(launch->resources.stack_bytes) + " bytes of stack";
+  }
+  text += ", " + decimal(launch->occupancy.percent, 0) + " % occupancy (limited by " +
+          joined(launch->occupancy.limiters(), " and ") + ")";
+  return text;
+}
+
+/// Work per second by the metric's name; nullopt where the kernel has none of that name.
+std::optional<double> rate(const Result& result, const std::string& metric) {
+  const auto found = result.metrics.find(metric);
+  if (found == result.metrics.end() || !result.timed()) return std::nullopt;
+  return found->second / (result.measurement.median_ms * 1e-3);
+}
+
+std::string rate_text(const Result& result, const std::string& metric, const std::string& unit) {
+  const auto value = rate(result, metric);
+  return value ? format_rate(*value, unit) : "";
+}
+
+const Result* fastest(const std::vector<const Result*>& results) {
+  const auto found =
+      std::min_element(results.begin(), results.end(), [](const Result* a, const Result* b) {
+        return a->measurement.median_ms < b->measurement.median_ms;
+      });
+  return found == results.end() ? nullptr : *found;
+}
+
+std::vector<const Result*> timed_results(const ProblemSummary& problem,
+                                         const std::string& kernel = "") {
+  std::vector<const Result*> results;
+  for (const Result& result : problem.results) {
+    if (result.timed() && (kernel.empty() || result.kernel == kernel)) results.push_back(&result);
+  }
+  return results;
+}
+
+const Result* default_result(const ProblemSummary& problem, const std::string& kernel) {
+  for (const Result* result : timed_results(problem, kernel)) {
+    if (result->is_default) return result;
+  }
+  return nullptr;
+}
+
+/// The best's row of a kernel: the final measurement where the kernel has the winner.
+const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel) {
+  if (problem.best && problem.best->kernel == kernel) return &*problem.best;
+  return fastest(timed_results(problem, kernel));
+}
+
+std::vector<std::string> ladder_row(const std::string& mark, const Result& result,
+                                    const Result* slowest_rung, const Device& device) {
+  const LaunchResult* launch = tightest_launch(result);
+  std::vector<std::string> row = {
+      mark + result.kernel, key(result.configuration), format_time(result.measurement.median_ms),
+      "+-" + decimal(result.measurement.spread_percent() / 2, 1) + " %",
+      slowest_rung == nullptr
+          ? ""
+          : times(slowest_rung->measurement.median_ms / result.measurement.median_ms),
+      rate_text(result, "flops", "FLOP/s"), rate_text(result, "bytes", "B/s"),
+      launch == nullptr ? "" : format_bytes(static_cast<double>(shared_bytes(*launch)))};
+  if (device.kind == DeviceKind::gpu) {
+    row.push_back(launch == nullptr ? "" : std::to_string(launch->resources.registers_per_thread));
+    row.push_back(launch == nullptr ? "" : std::to_string(launch->resources.spill_store_bytes +
+                                                          launch->resources.spill_load_bytes));
+    row.push_back(launch == nullptr ? "" : decimal(launch->occupancy.percent, 0) + " %");
+  }
+  return row;
+}
+
+std::string ladder(const Space& space, const ProblemSummary& problem, const Device& device) {
+  std::vector<Table::Column> columns = {{"kernel"},
+                                        {"configuration"},
+                                        {"time", Table::Align::right},
+                                        {"spread", Table::Align::right},
+                                        {"vs first", Table::Align::right},
+                                        {"compute", Table::Align::right},
+                                        {"memory", Table::Align::right},
+                                        {"shared", Table::Align::right}};
+  if (device.kind == DeviceKind::gpu) {
+    columns.push_back({"registers", Table::Align::right});
+    columns.push_back({"spilled", Table::Align::right});
+    columns.push_back({"occupancy", Table::Align::right});
+  }
+  Table table(columns);
+  const Result* first = nullptr;  // The first kernel's default: where the articles begin, too.
+  for (const KernelTemplate& kernel : space.kernels) {
+    const Result* start = default_result(problem, kernel.name);
+    const Result* best = kernel_best(problem, kernel.name);
+    if (best == nullptr) continue;
+    if (first == nullptr) first = start != nullptr ? start : best;
+    const bool default_is_best =
+        start != nullptr && start->configuration == best->configuration;
+    if (start != nullptr && !default_is_best) {
+      table.add_row(ladder_row("  ", *start, first, device));
+    }
+    const bool wins = problem.best && best == &*problem.best;
+    table.add_row(ladder_row(wins ? "* " : "  ", *best, first, device));
+  }
+  return table.text("  ");
+}
+
+/// What changing one parameter of the best costs, everything else equal: where its lead comes from.
+std::string one_step_away(const ProblemSummary& problem) {
+  const Result& best = *problem.best;
+  std::string text;
+  for (const auto& [name, value] : best.configuration) {
+    const Result* nearest = nullptr;
+    for (const Result* other : timed_results(problem, best.kernel)) {
+      Configuration changed = other->configuration;
+      const auto found = changed.find(name);
+      if (found == changed.end() || found->second == value) continue;
+      found->second = value;
+      if (changed != best.configuration) continue;
+      if (nearest == nullptr ||
+          other->measurement.median_ms < nearest->measurement.median_ms) {
+        nearest = other;
+      }
+    }
+    if (nearest == nullptr) continue;
+    const double slower =
+        100 * (nearest->measurement.median_ms / best.measurement.median_ms - 1);
+    text += (text.empty() ? "" : ", ") + name + "=" +
+            to_text(nearest->configuration.at(name)) + " " + (slower < 0 ? "" : "+") +
+            decimal(slower, 1) + " %";
+  }
+  return text;
+}
+
+std::string why(const Space& space, const ProblemSummary& problem, const Device& device) {
+  const Result& best = *problem.best;
+  std::string text = "  best: " + best.kernel + " " + key(best.configuration) + "  " +
+                     format_time(best.measurement.median_ms) + "\n";
+  const Result* start = default_result(problem, best.kernel);
+  std::string leads;
+  if (start != nullptr && start->configuration != best.configuration) {
+    leads = times(start->measurement.median_ms / best.measurement.median_ms) +
+            " over its default (" + key(start->configuration) + ")";
+  }
+  const Result* runner_up = nullptr;
+  for (const KernelTemplate& kernel : space.kernels) {
+    if (kernel.name == best.kernel) continue;
+    const Result* other = kernel_best(problem, kernel.name);
+    if (other != nullptr && (runner_up == nullptr || other->measurement.median_ms <
+                                                         runner_up->measurement.median_ms)) {
+      runner_up = other;
+    }
+  }
+  if (runner_up != nullptr) {
+    leads += (leads.empty() ? "" : ", ") +
+             times(runner_up->measurement.median_ms / best.measurement.median_ms) + " over " +
+             runner_up->kernel + "'s best";
+  }
+  if (!leads.empty()) text += "    " + leads + "\n";
+  const std::string resources = resources_text(best, device);
+  if (!resources.empty()) text += "    " + resources + "\n";
+  const std::string steps = one_step_away(problem);
+  if (!steps.empty()) text += "    one parameter changed: " + steps + "\n";
+  if (!problem.ties.empty()) {
+    text += "    not to be told from it: ";
+    const std::size_t shown = std::min<std::size_t>(problem.ties.size(), 4);
+    for (std::size_t i = 0; i < shown; ++i) {
+      text += (i == 0 ? "" : "; ") + problem.ties[i].kernel + " " +
+              key(problem.ties[i].configuration);
+    }
+    if (shown < problem.ties.size()) {
+      text += " and " + std::to_string(problem.ties.size() - shown) + " more";
+    }
+    text += "\n";
+  }
+  if (problem.noise_percent) {
+    text += "    measured against itself the best differs by " +
+            decimal(*problem.noise_percent, 2) + " %\n";
+  }
+  return text;
+}
+
+/// "12 constraints/shared_bytes, for example tiled TILE=64: 65536 bytes of ..."
+std::string failures_text(const ProblemSummary& problem) {
+  std::map<std::pair<std::string, std::string>, std::vector<const Result*>> groups;
+  for (const Result& result : problem.results) {
+    if (result.status != Status::correct) {
+      groups[{to_text(result.status), result.reason}].push_back(&result);
+    }
+  }
+  std::string text;
+  for (const auto& [group, results] : groups) {
+    const Result& example = *results.front();
+    text += "  " + std::to_string(results.size()) + " " + group.first + "/" + group.second +
+            ", for example " + example.kernel + " " + key(example.configuration) + ": " +
+            example.detail.substr(0, example.detail.find('\n')) + "\n";
+  }
+  return text;
+}
+
+std::string device_text(const Device& device) {
+  if (device.kind == DeviceKind::cpu) {
+    return device.name + " (CPU; limits of " + device.limits_of + ")";
+  }
+  return device.name + " (" + device.architecture + ", " + std::to_string(device.sm_count) +
+         " SMs)";
+}
+
+std::string counts_text(const ProblemSummary& problem) {
+  std::string text = format_count(problem.cartesian) + " points, " + format_count(problem.valid) +
+                     " valid, " + format_count(problem.evaluated) + " evaluated";
+  if (problem.known > 0) text += ", " + format_count(problem.known) + " known before";
+  return text;
+}
+
+std::string heading(const Space& space, const ProblemSummary& problem, const Device& device) {
+  return "\n" + space.name + "  " + key(problem.problem) + "  on " + device_text(device) + "\n  " +
+         counts_text(problem) + "\n";
+}
+
+Json measurement_json(const Measurement& measurement) {
+  return {{"median_ms", measurement.median_ms},
+          {"median_low_ms", measurement.median_low_ms},
+          {"median_high_ms", measurement.median_high_ms},
+          {"min_ms", measurement.min_ms},
+          {"q1_ms", measurement.q1_ms},
+          {"q3_ms", measurement.q3_ms},
+          {"max_ms", measurement.max_ms},
+          {"samples", measurement.samples_ms.size()},
+          {"launches_per_sample", measurement.launches_per_sample}};
+}
+
+Json bindings_json(const Bindings& bindings) {
+  Json json = Json::object();
+  for (const auto& [name, value] : bindings) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      json[name] = *integer;
+    } else {
+      json[name] = std::get<std::string>(value);
+    }
+  }
+  return json;
+}
+
+Json result_json(const Result& result) {
+  Json json = {{"kernel", result.kernel},
+               {"configuration", bindings_json(result.configuration)},
+               {"status", to_text(result.status)}};
+  if (!result.reason.empty()) json["reason"] = result.reason;
+  if (!result.detail.empty()) json["detail"] = result.detail;
+  for (const LaunchResult& launch : result.launches) {
+    json["launches"].push_back(
+        {{"entry", launch.shape.name_expression},
+         {"grid", launch.shape.grid},
+         {"block", launch.shape.block},
+         {"static_shared_bytes", launch.resources.static_shared_bytes},
+         {"dynamic_shared_bytes", launch.shape.dynamic_shared_bytes},
+         {"registers_per_thread", launch.resources.registers_per_thread},
+         {"stack_bytes", launch.resources.stack_bytes},
+         {"spill_store_bytes", launch.resources.spill_store_bytes},
+         {"spill_load_bytes", launch.resources.spill_load_bytes},
+         {"occupancy_percent", launch.occupancy.percent},
+         {"blocks_per_sm", launch.occupancy.blocks_per_sm},
+         {"limited_by", launch.occupancy.limiters()}});
+  }
+  if (result.timed()) {
+    json["stage"] = to_text(result.stage);
+    json["time"] = measurement_json(result.measurement);
+    for (const auto& [name, work] : result.metrics) {
+      json["per_second"][name] = work / (result.measurement.median_ms * 1e-3);
+    }
+  }
+  json["compile_ms"] = result.compile_ms;
+  return json;
+}
+
+}  // namespace
+
+std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
+  std::string text;
+  for (const ProblemSummary& problem : summary.problems) {
+    text += heading(space, problem, device);
+    if (problem.best) {
+      text += "\n" + ladder(space, problem, device) + "\n" + why(space, problem, device);
+    } else {
+      text += "  no configuration was timed\n";
+    }
+    const std::string failures = failures_text(problem);
+    if (!failures.empty()) text += "  rejected or failed:\n" + failures;
+  }
+  return text;
+}
+
+std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device) {
+  std::string text;
+  for (const ProblemSummary& problem : summary.problems) {
+    text += heading(space, problem, device) + "\n";
+    Table table({{"kernel"},
+                 {"configuration"},
+                 {"block", Table::Align::right},
+                 {"grid", Table::Align::right},
+                 {"registers", Table::Align::right},
+                 {"shared", Table::Align::right},
+                 {"stack", Table::Align::right},
+                 {"spilled", Table::Align::right},
+                 {"occupancy", Table::Align::right},
+                 {"limited by"}});
+    const auto size = [](const Dim3& dim) {
+      return std::to_string(dim[0]) + "x" + std::to_string(dim[1]) + "x" + std::to_string(dim[2]);
+    };
+    for (const Result& result : problem.results) {
+      if (result.status != Status::correct) continue;
+      for (const LaunchResult& launch : result.launches) {
+        table.add_row({result.kernel, key(result.configuration), size(launch.shape.block),
+                       size(launch.shape.grid),
+                       std::to_string(launch.resources.registers_per_thread),
+                       format_bytes(static_cast<double>(shared_bytes(launch))),
+                       std::to_string(launch.resources.stack_bytes),
+                       std::to_string(launch.resources.spill_store_bytes +
+                                      launch.resources.spill_load_bytes),
+                       decimal(launch.occupancy.percent, 0) + " %",
+                       joined(launch.occupancy.limiters(), ", ")});
+      }
+    }
+    text += table.text("  ");
+    const std::string failures = failures_text(problem);
+    if (!failures.empty()) text += "  rejected or failed:\n" + failures;
+  }
+  return text;
+}
+
+std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device) {
+  Json document = {{"format", "smemtune-run"},
+                   {"version", 1},
+                   {"space", space.name},
+                   {"device",
+                    {{"name", device.name},
+                     {"kind", device.kind == DeviceKind::gpu ? "gpu" : "cpu"},
+                     {"uuid", device.uuid},
+                     {"architecture", device.architecture},
+                     {"limits_of", device.limits_of}}},
+                   {"interrupted", summary.interrupted},
+                   {"out_of_budget", summary.out_of_budget},
+                   {"elapsed_s", summary.elapsed_s},
+                   {"evaluated", summary.evaluated},
+                   {"worker_deaths", summary.worker_deaths},
+                   {"problems", Json::array()}};
+  for (const ProblemSummary& problem : summary.problems) {
+    Json entry = {{"problem", bindings_json(problem.problem)},
+                  {"cartesian", problem.cartesian},
+                  {"valid", problem.valid},
+                  {"evaluated", problem.evaluated},
+                  {"known", problem.known},
+                  {"best", problem.best ? result_json(*problem.best) : Json(nullptr)},
+                  {"ties", Json::array()},
+                  {"results", Json::array()}};
+    if (problem.noise_percent) entry["noise_percent"] = *problem.noise_percent;
+    for (const Result& tie : problem.ties) {
+      entry["ties"].push_back(
+          {{"kernel", tie.kernel}, {"configuration", bindings_json(tie.configuration)}});
+    }
+    for (const Result& result : problem.results) entry["results"].push_back(result_json(result));
+    document["problems"].push_back(std::move(entry));
+  }
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace smemtune::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "tuner/core/device.h"
+#include "tuner/engine/tuning_loop.h"
+
+#include <string>
+
+namespace smemtune::cli {
+
+/// What a run found, for people: per problem each kernel's best and default side by side, which
+/// configuration won, why, what it is tied with, and what was rejected for which reason.
+std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device);
+
+/// What a dry run found: resources and occupancy of every configuration, and why others are rejected.
+std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);
+
+/// The same as JSON, `"format": "smemtune-run", "version": 1`, with every result.
+std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device);
+
+}  // namespace smemtune::cli

@@ -1,0 +1,68 @@
+#include "tuner/core/measurement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+namespace smemtune {
+
+namespace {
+
+/// REQUIRES: sorted ascending, not empty.
+double sorted_quantile(std::span<const double> sorted, double fraction) {
+  const double position = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double weight = position - static_cast<double>(below);
+  return sorted[below] + weight * (sorted[above] - sorted[below]);
+}
+
+/// How many order statistics may be left out at either end so that the rest still covers the median
+/// with at least 95 %: the number of samples below the median is binomial (n, 1/2).
+std::size_t median_interval_trim(std::size_t n) {
+  constexpr double kTail = 0.025;
+  double log_probability = -static_cast<double>(n) * std::log(2.0);  // Of 0 samples below.
+  double cumulative = std::exp(log_probability);
+  std::size_t k = 0;
+  while (cumulative <= kTail && k < n) {
+    ++k;
+    log_probability += std::log(static_cast<double>(n - k + 1) / static_cast<double>(k));
+    cumulative += std::exp(log_probability);
+  }
+  // P(fewer than k below) is within the tail, so the k-th smallest is still a bound.
+  return k == 0 ? 0 : k - 1;
+}
+
+}  // namespace
+
+double Measurement::spread_percent() const {
+  return median_ms > 0 ? (q3_ms - q1_ms) / median_ms * 100 : 0;
+}
+
+Measurement summarize(std::span<const double> samples_ms, int launches_per_sample) {
+  std::vector<double> sorted(samples_ms.begin(), samples_ms.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t trim = median_interval_trim(sorted.size());
+
+  Measurement measurement;
+  measurement.samples_ms.assign(samples_ms.begin(), samples_ms.end());
+  measurement.launches_per_sample = launches_per_sample;
+  measurement.median_ms = sorted_quantile(sorted, 0.5);
+  measurement.min_ms = sorted.front();
+  measurement.max_ms = sorted.back();
+  measurement.mean_ms =
+      std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
+  measurement.q1_ms = sorted_quantile(sorted, 0.25);
+  measurement.q3_ms = sorted_quantile(sorted, 0.75);
+  measurement.median_low_ms = sorted[trim];
+  measurement.median_high_ms = sorted[sorted.size() - 1 - trim];
+  return measurement;
+}
+
+double quantile(std::vector<double> values, double fraction) {
+  std::sort(values.begin(), values.end());
+  return sorted_quantile(values, fraction);
+}
+
+}  // namespace smemtune

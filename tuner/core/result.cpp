@@ -1,0 +1,38 @@
+#include "tuner/core/result.h"
+
+#include "tuner/core/error.h"
+
+#include <array>
+
+namespace smemtune {
+
+namespace {
+
+constexpr std::array kStages = {Stage::none, Stage::screen, Stage::race, Stage::final};
+
+}  // namespace
+
+std::string to_text(Stage stage) {
+  switch (stage) {
+    case Stage::none:
+      return "none";
+    case Stage::screen:
+      return "screen";
+    case Stage::race:
+      return "race";
+    case Stage::final:
+      break;
+  }
+  return "final";
+}
+
+Stage parse_stage(const std::string& word) {
+  std::string known;
+  for (const Stage stage : kStages) {
+    if (to_text(stage) == word) return stage;
+    known += (known.empty() ? "" : ", ") + to_text(stage);
+  }
+  throw InputError("\"" + word + "\" is no stage; there are " + known);
+}
+
+}  // namespace smemtune

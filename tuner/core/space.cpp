@@ -1,0 +1,14 @@
+#include "tuner/core/space.h"
+
+#include <algorithm>
+
+namespace smemtune {
+
+const KernelTemplate* Space::kernel(std::string_view kernel_name) const {
+  const auto found =
+      std::find_if(kernels.begin(), kernels.end(),
+                   [kernel_name](const KernelTemplate& k) { return k.name == kernel_name; });
+  return found == kernels.end() ? nullptr : &*found;
+}
+
+}  // namespace smemtune
