@@ -41,8 +41,6 @@ enum class MessageType : std::uint16_t {
   evaluated,
   sample_round,
   sampled,
-  release,
-  released,
 };
 
 struct Frame {
