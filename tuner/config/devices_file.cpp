@@ -212,7 +212,7 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
         std::search(model.begin(), model.end(), asked.begin(), asked.end()) != model.end()) {
       containing.push_back(&device);
     }
-    known.insert(known.end(), {joined(model), device.architecture});
+    known.insert(known.end(), {joined(model), joined(words(device.architecture))});
     shown.insert(shown.end(), {device.name, device.architecture});
     list += (list.empty() ? "" : ", ") + device.name;
   }

@@ -1395,8 +1395,7 @@ Problem parse_problem(const Space& space, std::string_view text) {
   }
   for (const std::string& name : known) {
     if (!problem.contains(name)) {
-      throw InputError(shown + "lacks " + quote(name) + "; a problem is like " +
-                       quote(key(first)));
+      throw InputError(shown + "lacks " + quote(name) + "; a problem is like " + quote(key(first)));
     }
   }
   return problem;
