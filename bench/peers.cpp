@@ -199,12 +199,12 @@ void compare(const LoadedSpace& loaded, const db::StoredResult& best, int rounds
     const auto size = [&](const char* name) {
       return static_cast<int>(integer(best.result.problem, name));
     };
-    // Row-major C = A B is column-major C' = B' A'.
+    // Row-major c = a b is column-major c' = b' a'.
     theirs = [&, m = size("M"), n = size("N"), k = size("K")] {
       check(cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one,
-                        static_cast<const float*>(buffers["B"]), n,
-                        static_cast<const float*>(buffers["A"]), k, &zero,
-                        static_cast<float*>(buffers["C"]), n),
+                        static_cast<const float*>(buffers["b"]), n,
+                        static_cast<const float*>(buffers["a"]), k, &zero,
+                        static_cast<float*>(buffers["c"]), n),
             "cublasSgemm");
     };
   } else {

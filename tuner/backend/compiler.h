@@ -57,6 +57,9 @@ class Compiler {
   /// `NVRTC 13.0`: stored with the results.
   virtual std::string version() const = 0;
 
+  /// Hash of the compiler's own files, 64 hexadecimal digits; empty when version() says it all.
+  virtual std::string sha256() const { return {}; }
+
   /// Failure with status `compile` and reason `error`; its detail is the compiler's log (at most
   /// 64 KB, control characters removed). Throws UnavailableError when the compiler itself is
   /// broken.

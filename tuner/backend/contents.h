@@ -10,7 +10,8 @@
 namespace smemtune {
 
 /// Bytes of a buffer as its `init` gives them: the same for the same argument and seed on every
-/// machine and device. Integer types round uniform() and normal() to the nearest integer. Throws
+/// machine and device. Integer types round uniform() and normal() to the nearest integer; iota
+/// begins again at 0 where the type cannot count on. Arguments of other names differ. Throws
 /// InputError for a file that cannot be read or has another shape or type.
 std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64_t seed);
 
@@ -23,9 +24,10 @@ std::vector<std::uint8_t> encode(double value, ScalarType type);
 /// The bytes of a scalar argument as a kernel takes it.
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument);
 
-/// The tolerance that is used for a type when the space gives none: 0 for integers; for floating
-/// types 64 units in the last place, relative and absolute (sums of a few dozen terms of order 1).
-/// Spaces with longer sums say their own.
+/// The tolerance that is used for a type when the space gives none, relative and absolute: 0 for
+/// integers; 64 units in the last place of float and double (sums of a few dozen terms of order 1);
+/// 4 of the 16-bit types, whose sums a kernel should hold in float. Spaces with longer sums say
+/// their own.
 Tolerance default_tolerance(ScalarType type);
 
 }  // namespace smemtune

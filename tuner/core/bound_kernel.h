@@ -51,13 +51,20 @@ struct KernelInstance {
   std::vector<LaunchShape> launches;
   std::vector<std::string> options;  ///< For the compiler: the kernel's, and -DNAME=VALUE.
   bool architecture_specific = false;
-  std::vector<Argument> arguments;  ///< All that the launches name, sized.
+  /// All that the launches name, and all in constant memory, sized; in the file's order.
+  std::vector<Argument> arguments;
   Tolerance tolerance;
 
   bool operator==(const KernelInstance&) const = default;
 };
 
-/// A kernel template bound to one problem and one device's limits.
+/// A kernel template bound to one problem and one device's limits. Refers to the space and kernel,
+/// which must outlive it. Words that a parameter or a problem takes may be compared with by name:
+/// `LAYOUT == row`.
+///
+/// Of an entry's template arguments a type name, `true`, `false` and a name that stands for a word
+/// print as the word; a name that only the source can know (`Plus`, `cute::half_t`) prints as it
+/// stands, unless it resembles a known name; all else is an integer expression.
 class BoundKernel {
  public:
   /// Compiles every expression. Throws InputError naming the file, the JSON pointer and the text.
@@ -67,14 +74,16 @@ class BoundKernel {
   const KernelTemplate& kernel() const { return *kernel_; }
   const Problem& problem() const { return problem_; }
 
-  /// The valid configurations; enumerated when first asked for.
+  /// The valid configurations; enumerated when first asked for (by one thread). Throws InputError.
   const SearchSpace& search_space() const;
 
   /// Whether the constraints hold for a configuration that need not lie on the lists of values.
+  /// Throws InputError when it has other parameters, or where a constraint has no value.
   bool satisfies_constraints(const Configuration& configuration) const;
 
-  /// Throws InputError (with the place) when an expression has no value for it, or a size is
-  /// negative.
+  /// Throws InputError (with the place) when an expression has no value for it, when a number of
+  /// shared bytes is negative, an array has no element or a scalar does not fit its type. Blocks
+  /// and grids are for exceeds_limits() to judge.
   KernelInstance instantiate(const Configuration& configuration) const;
 
   /// The kernel's metrics (`flops`, `bytes`, ...) for a configuration.
@@ -82,6 +91,7 @@ class BoundKernel {
 
  private:
   struct Compiled;
+  class Evaluation;
   const KernelTemplate* kernel_;
   Problem problem_;
   std::shared_ptr<const Compiled> compiled_;

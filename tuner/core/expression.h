@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +21,8 @@ class ExpressionError : public InputError {
   using InputError::InputError;
 };
 
-/// What the names of an expression stand for. A name is either a constant or a variable.
+/// What the names of an expression stand for. A name is either a constant or a variable; adding one
+/// that is taken throws InputError.
 class Scope {
  public:
   /// `name` is read from `slots[slot]` when the expression is evaluated. `kind` tells whether it
@@ -35,19 +37,22 @@ class Scope {
   /// Whether `name` is taken.
   bool contains(std::string_view name) const;
 
+  std::vector<std::string> names() const;
+
  private:
   friend class ExpressionParser;
   struct Entry {
     bool is_variable = false;
     Kind kind = Kind::integer;
-    std::size_t slot = 0;
-    Value constant;
+    std::int64_t value = 0;  ///< Of a constant, as it lies in a slot; else the slot.
   };
+  void add(std::string name, const Entry& entry);
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
 /// How a value lies in a slot: an integer as itself, a word as a hash of its letters (so equal
-/// words are equal numbers in every process).
+/// words are equal numbers in every process) above eight bits that hold the size of the type that
+/// the word names, in bytes, or 0.
 std::int64_t to_slot(const Value& value);
 
 /// An integer expression over named values, compiled once and evaluated often.
@@ -56,15 +61,21 @@ std::int64_t to_slot(const Value& value);
 ///   min max abs ceil_div round_up pow2 is_pow2 log2 gcd select sizeof(TYPE)
 ///
 /// 64-bit signed integers; comparisons and booleans are 0 and 1; division truncates as in C++. `==`
-/// and `!=` also compare words with type names or word names. Overflow, division by zero and shifts
-/// out of range throw ExpressionError. && || ?: and select do not evaluate what they do not need.
-/// A text is at most 4096 characters, 64 levels deep and 1000 nodes.
+/// and `!=` also compare words with type names, word names and quoted words. Overflow, division by
+/// zero and shifts out of range throw ExpressionError: when compiled, if every evaluation would. &&
+/// || ?: and select do not evaluate what they do not need. A text is at most 4096 characters, 64
+/// levels deep and 1000 nodes.
+///
+/// As other tuners write them: `//` divides and rounds down, `**` is the power and binds tighter
+/// than a sign before it, `not` binds less tight than comparisons, `True` and `False`. What C++ and
+/// Python read differently must have parentheses: `a < b < c`, `a & b == c`.
 class Expression {
  public:
   /// Throws ExpressionError.
   static Expression compile(std::string_view text, const Scope& scope);
 
   /// slots[i] is the value of the variable that was added with slot i. Throws ExpressionError.
+  /// REQUIRES: slots holds every slot of variables().
   std::int64_t evaluate(std::span<const std::int64_t> slots = {}) const;
 
   /// Slots of the variables that the expression reads, ascending, each once. Empty: a constant.
@@ -75,15 +86,21 @@ class Expression {
  private:
   friend class ExpressionParser;
   struct Instruction {
-    std::int32_t operation = 0;
-    std::int32_t column = 0;  ///< Of the operator in the text, for messages.
-    std::int64_t operand = 0;
+    std::uint8_t operation = 0;
+    std::uint8_t source = 0;   ///< Where the right operand is: on the stack, in a slot, here.
+    std::uint16_t column = 0;  ///< Of the operator in the text, for messages.
+    std::int64_t operand = 0;  ///< A constant, a slot or the target of a jump.
   };
+  [[noreturn]] void fail(const Instruction& instruction, const char* fault, std::int64_t left,
+                         std::int64_t right) const;
   std::string text_;
   std::vector<Instruction> code_;
   std::vector<std::size_t> variables_;
-  std::size_t stack_depth_ = 0;
 };
+
+/// Size in bytes of the type that CUDA C++ spells `name`, vector types such as `float4` included;
+/// nullopt when it is none of the known ones.
+std::optional<std::size_t> type_size(std::string_view name);
 
 /// The name in `known` that `name` was probably meant to be (edit distance at most a third of its
 /// length), or an empty string.

@@ -18,17 +18,27 @@ using ConfigurationIndex = std::uint64_t;
 
 /// The configurations of one kernel that satisfy its constraints, for one problem and device.
 ///
-/// The order is that of the parameters as the file has them, the last one fastest, and is the same
-/// on every machine. Constraints are tried as soon as the parameters that they read are set, and
-/// parameters that share no constraint are enumerated apart, so that a space of 10^18 points with
-/// few valid ones, or with independent groups, is no list of 10^18.
+/// Parameters that constraints connect, directly or through others, form a group; a parameter in no
+/// constraint is a group by itself. Only the valid combinations within each group are listed; the
+/// space is their product, so that a space of 10^18 points with few valid ones, or with independent
+/// groups, is no list of 10^18. Constraints are tried as soon as the parameters that they read are
+/// set.
+///
+/// The order, the same on every machine: within a group that of its parameters as the file has
+/// them, the last one fastest; groups in the order of their first parameters, the last group
+/// fastest. Where no group has a parameter between those of another, this is the order of all
+/// parameters as the file has them, the last one fastest.
+///
+/// A point that some constraint excludes is not valid, even if another one has no value there; a
+/// point that none excludes and where one has no value is an error.
 class SearchSpace {
  public:
   /// Parameter i is slot i of the constraints. Throws ExpressionError from a constraint that cannot
   /// be evaluated, and InputError when finding the valid configurations takes more than
-  /// `max_steps` constraint evaluations or a group has more than 2^31 valid combinations: then only
-  /// sample() can serve, and the message says so.
-  SearchSpace(std::vector<Parameter> parameters, std::vector<Expression> constraints,
+  /// `max_steps` constraint evaluations, when a group's list would take more than 2 GB, or when
+  /// there are more than 2^63 configurations: then only sample() can serve, and the message says
+  /// so.
+  SearchSpace(std::vector<Parameter> parameters, const std::vector<Expression>& constraints,
               std::uint64_t max_steps = 2'000'000'000);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -56,17 +66,28 @@ class SearchSpace {
   // rows of one array, in order.
   struct Group {
     std::vector<std::size_t> parameters;
-    std::vector<std::uint32_t> rows;  ///< size() * parameters.size() value indices.
+    std::vector<std::uint16_t> rows;  ///< size * parameters.size() value indices.
     std::uint64_t size = 0;
+    std::uint64_t stride = 1;  ///< Configurations of all later groups.
+
+    std::span<const std::uint16_t> row(std::uint64_t i) const {
+      return std::span(rows).subspan(i * parameters.size(), parameters.size());
+    }
+    std::optional<std::uint64_t> find(std::span<const std::uint16_t> row) const;
   };
   std::vector<Parameter> parameters_;
   std::vector<Group> groups_;
   std::uint64_t size_ = 0;
 };
 
+/// Whether every constraint holds: false where one is false, else ExpressionError where one has no
+/// value.
+bool satisfies(std::span<const Expression> constraints, std::span<const std::int64_t> slots);
+
 /// Up to `count` distinct valid points, uniformly drawn, without enumerating the space: each draw
 /// is a point of the Cartesian product that is kept when every constraint holds. Gives fewer when
 /// `max_steps` draws did not find them. The same seed gives the same points on every machine.
+/// Throws ExpressionError as SearchSpace does.
 std::vector<Configuration> sample(std::span<const Parameter> parameters,
                                   std::span<const Expression> constraints, std::size_t count,
                                   std::uint64_t seed, std::uint64_t max_steps = 20'000'000);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/backend/compiler.h"
 #include "tuner/backend/launcher.h"
 #include "tuner/core/bound_kernel.h"
 #include "tuner/core/device.h"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,8 +24,11 @@ namespace smemtune {
 /// How worker processes are started: this executable again, with these words.
 struct WorkerCommand {
   std::vector<std::string> compile;  ///< argv of a compile worker; [0] is the executable's path.
-  std::vector<std::string> device;   ///< argv of the device worker.
+  std::vector<std::string> device;   ///< argv of the device worker; empty: none is needed.
   int compile_workers = 1;
+  /// Address space of a compile worker, in bytes; 0: no limit, as for sanitizer builds, which
+  /// reserve terabytes.
+  std::uint64_t compile_address_space = 0;
   double compile_timeout_s = 120;  ///< A compile worker is killed when one compile takes longer.
   double hello_timeout_s = 60;     ///< For the device worker's start: driver, context.
 };
@@ -45,6 +50,11 @@ struct TuningOptions {
   double tie_percent = 0.5;   ///< Finalists that differ by less are declared tied.
   bool resume = true;         ///< Use what the log knows; false: measure everything again.
   std::size_t window = 64;    ///< Asked and not yet told: how far compiling runs ahead.
+  /// Loading, verifying and sampling one configuration may take 20 times as long as the slowest one
+  /// that came through so far, within these bounds; then it counts as hung.
+  double min_deadline_s = 5;
+  double max_deadline_s = 60;
+  double prepare_deadline_s = 300;  ///< Filling buffers and running and checking the reference.
 };
 
 /// What a run looks like while it goes on.
@@ -63,7 +73,7 @@ struct Progress {
   /// `compiler`: the device is idle; `device`: compiled variants wait for it.
   std::string waiting_for;
   double elapsed_s = 0;
-  std::optional<double> remaining_s;  ///< Nullopt until it can be said honestly.
+  std::optional<double> remaining_s;  ///< Of the search; nullopt until it can be said honestly.
 };
 
 /// What a run tells whoever watches it. Called from the thread that called tune().
@@ -116,8 +126,9 @@ struct DeviceGreeting {
 
 class WorkerPool;
 
-/// Starts the workers and waits for their greetings. Throws UnavailableError with what they said
-/// when they cannot start. The pool ends them when it is destroyed.
+/// Starts the workers and waits for the greetings of the device worker and the first compile
+/// worker. Throws UnavailableError with what they said when they cannot start. The pool ends them
+/// when it is destroyed; so does the end of the thread that called this or tune().
 std::shared_ptr<WorkerPool> start_workers(const WorkerCommand& command);
 const DeviceGreeting& greeting(const WorkerPool& pool);
 
@@ -130,8 +141,17 @@ TuningSummary tune(const TuningRequest& request, WorkerPool& pool, ResultLog& lo
 TuningSummary dry_run(const TuningRequest& request, const Device& device, WorkerPool& pool,
                       const Observer& observer, const std::atomic<bool>& stop);
 
+/// Where a worker process finds its requests and puts its replies.
+struct WorkerDescriptors {
+  int in = -1;
+  int out = -1;
+};
+
+/// As the environment of a worker process has them; nullopt when this process is none.
+std::optional<WorkerDescriptors> worker_descriptors();
+
 /// The bodies of worker processes: serve requests from descriptor `in` on `out` until it closes.
-/// `make` is called first; what it throws is told to the parent.
+/// `make` is called first; what it throws is told to the parent. Return the exit status.
 int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out);
 int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int in, int out);
 

@@ -1,0 +1,74 @@
+#include "tuner/backend/cuda/cubin.h"
+
+#include "tuner/core/error.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <elf.h>
+#include <string>
+#include <vector>
+
+namespace smemtune::cuda {
+namespace {
+
+// An ELF with the given sections, as far as cubin_facts reads one.
+std::vector<std::uint8_t> elf(const std::vector<std::pair<std::string, std::string>>& sections) {
+  std::string names(1, '\0');
+  std::string contents;
+  std::vector<Elf64_Shdr> headers;
+  for (const auto& [name, content] : sections) {
+    Elf64_Shdr header = {};
+    header.sh_name = static_cast<Elf64_Word>(names.size());
+    header.sh_offset = sizeof(Elf64_Ehdr) + contents.size();
+    header.sh_size = content.size();
+    names += name + '\0';
+    contents += content;
+    headers.push_back(header);
+  }
+  Elf64_Shdr names_header = {};
+  names_header.sh_offset = sizeof(Elf64_Ehdr) + contents.size();
+  names_header.sh_size = names.size();
+  contents += names;
+  headers.push_back(names_header);
+
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_shoff = sizeof(Elf64_Ehdr) + contents.size();
+  header.e_shnum = static_cast<Elf64_Half>(headers.size());
+  header.e_shstrndx = static_cast<Elf64_Half>(headers.size() - 1);
+
+  std::vector<std::uint8_t> image(header.e_shoff + headers.size() * sizeof(Elf64_Shdr));
+  std::memcpy(image.data(), &header, sizeof(header));
+  std::memcpy(image.data() + sizeof(header), contents.data(), contents.size());
+  std::memcpy(image.data() + header.e_shoff, headers.data(), headers.size() * sizeof(Elf64_Shdr));
+  return image;
+}
+
+TEST(CubinFacts, ReadsConstantBytesAndLaunchBounds) {
+  using namespace std::string_literals;
+  const auto image = elf({{".nv.constant3", std::string(40, 'c')},
+                          {".nv.constant0.k", std::string(528, 'c')},
+                          {".nv.info.k",
+                           "\3\x1b\xff\0"          // a value in place
+                           "\4\x37\4\0\x82\0\0\0"  // four bytes of something else
+                           "\4\5\x0c\0\x20\0\0\0\4\0\0\0\2\0\0\0"s},  // 32 x 4 x 2 threads
+                          {".nv.info.free", "\3\x1b\xff\0"s}});
+  const CubinFacts facts = cubin_facts(image);
+  EXPECT_EQ(facts.constant_bytes, 40);
+  ASSERT_EQ(facts.max_threads_per_block.size(), 1u);
+  EXPECT_EQ(facts.max_threads_per_block.at("k"), 256);
+}
+
+TEST(CubinFacts, RefusesWhatIsNoCubinOrCutShort) {
+  EXPECT_THROW(cubin_facts({}), UnavailableError);
+  const std::vector<std::uint8_t> zeros(200);
+  EXPECT_THROW(cubin_facts(zeros), UnavailableError);
+  auto image = elf({{".nv.constant3", "0123"}});
+  image.resize(image.size() - 1);
+  EXPECT_THROW(cubin_facts(image), UnavailableError);
+}
+
+}  // namespace
+}  // namespace smemtune::cuda

@@ -1,0 +1,168 @@
+#include "tuner/backend/cuda/nvrtc.h"
+
+#include "tuner/core/error.h"
+#include "tuner/core/hash.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+namespace smemtune::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Newest first. 11.2 is the name that all of 11.2 to 11.8 have.
+constexpr std::array<const char*, 4> kLibraryNames = {"libnvrtc.so.13", "libnvrtc.so.12",
+                                                      "libnvrtc.so.11.2", "libnvrtc.so"};
+
+// Folders of toolkits, most specific first.
+std::vector<fs::path> toolkit_roots() {
+  std::vector<fs::path> roots;
+  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') roots.emplace_back(value);
+  }
+  roots.emplace_back(SMEMTUNE_CUDA_TOOLKIT_ROOT);
+  roots.emplace_back("/usr/local/cuda");
+  return roots;
+}
+
+template <typename Function>
+bool find_function(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+// Empty when all were found, else the name of one that was not.
+std::string find_functions(void* library, Nvrtc& nvrtc) {
+  if (!find_function(library, "nvrtcGetErrorString", nvrtc.error_string)) {
+    return "nvrtcGetErrorString";
+  }
+  if (!find_function(library, "nvrtcVersion", nvrtc.version)) return "nvrtcVersion";
+  if (!find_function(library, "nvrtcGetNumSupportedArchs", nvrtc.num_supported_archs)) {
+    return "nvrtcGetNumSupportedArchs";
+  }
+  if (!find_function(library, "nvrtcGetSupportedArchs", nvrtc.supported_archs)) {
+    return "nvrtcGetSupportedArchs";
+  }
+  if (!find_function(library, "nvrtcCreateProgram", nvrtc.create_program)) {
+    return "nvrtcCreateProgram";
+  }
+  if (!find_function(library, "nvrtcDestroyProgram", nvrtc.destroy_program)) {
+    return "nvrtcDestroyProgram";
+  }
+  if (!find_function(library, "nvrtcAddNameExpression", nvrtc.add_name_expression)) {
+    return "nvrtcAddNameExpression";
+  }
+  if (!find_function(library, "nvrtcCompileProgram", nvrtc.compile_program)) {
+    return "nvrtcCompileProgram";
+  }
+  if (!find_function(library, "nvrtcGetLoweredName", nvrtc.lowered_name)) {
+    return "nvrtcGetLoweredName";
+  }
+  if (!find_function(library, "nvrtcGetProgramLogSize", nvrtc.program_log_size)) {
+    return "nvrtcGetProgramLogSize";
+  }
+  if (!find_function(library, "nvrtcGetProgramLog", nvrtc.program_log)) {
+    return "nvrtcGetProgramLog";
+  }
+  if (!find_function(library, "nvrtcGetCUBINSize", nvrtc.cubin_size)) return "nvrtcGetCUBINSize";
+  if (!find_function(library, "nvrtcGetCUBIN", nvrtc.cubin)) return "nvrtcGetCUBIN";
+  return {};
+}
+
+fs::path path_of(const Nvrtc& nvrtc, const std::string& candidate) {
+  Dl_info info = {};
+  // A function's address names the file that it was loaded from.
+  if (dladdr(reinterpret_cast<const void*>(nvrtc.version), &info) == 0) return candidate;
+  std::error_code error;
+  const fs::path real = fs::canonical(info.dli_fname, error);
+  return error ? fs::path(info.dli_fname) : real;
+}
+
+std::string sha256_of_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw UnavailableError("cannot read " + path.string());
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return sha256(bytes);
+}
+
+}  // namespace
+
+std::vector<std::string> nvrtc_candidates() {
+  std::vector<std::string> candidates(kLibraryNames.begin(), kLibraryNames.end());
+  for (const fs::path& root : toolkit_roots()) {
+    for (const char* folder : {"lib64", "lib"}) {
+      for (const char* name : kLibraryNames) {
+        std::string candidate = (root / folder / name).string();
+        // A toolkit that is not there would only lengthen the message.
+        if (fs::exists(candidate) && std::ranges::find(candidates, candidate) == candidates.end()) {
+          candidates.push_back(std::move(candidate));
+        }
+      }
+    }
+  }
+  return candidates;
+}
+
+Nvrtc open_nvrtc(const std::vector<std::string>& candidates) {
+  std::string tried;
+  for (const std::string& candidate : candidates) {
+    void* const library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      const char* const why = dlerror();
+      tried += "\n  " + std::string(why != nullptr ? why : candidate.c_str());
+      continue;
+    }
+    Nvrtc nvrtc;
+    if (const std::string missing = find_functions(library, nvrtc); !missing.empty()) {
+      tried += "\n  " + candidate + ": has no " + missing + " (older than CUDA 11.2?)";
+      continue;
+    }
+    if (const nvrtcResult code = nvrtc.version(&nvrtc.major, &nvrtc.minor); code != NVRTC_SUCCESS) {
+      tried += "\n  " + candidate + ": nvrtcVersion: " + nvrtc.error_string(code);
+      continue;
+    }
+    nvrtc.path = path_of(nvrtc, candidate);
+    return nvrtc;
+  }
+  throw UnavailableError(
+      "NVRTC, CUDA's run-time compiler, was not found: install it (package cuda-nvrtc of the CUDA "
+      "toolkit, or libnvrtc of the distribution) or set CUDA_PATH to a toolkit. Stored results and "
+      "the CPU device work without it. Tried:" +
+      tried);
+}
+
+std::vector<fs::path> header_folders(const Nvrtc& nvrtc) {
+  std::vector<fs::path> folders;
+  const fs::path library_folder = nvrtc.path.parent_path();
+  // Beside the library first, so that headers and compiler are of one version: lib64 -> include;
+  // targets/x86_64-linux/lib -> targets/x86_64-linux/include; /usr/lib/x86_64-linux-gnu -> /usr.
+  std::vector<fs::path> candidates = {library_folder.parent_path() / "include",
+                                      library_folder.parent_path().parent_path() / "include"};
+  for (const fs::path& root : toolkit_roots()) candidates.push_back(root / "include");
+  for (const fs::path& candidate : candidates) {
+    if (!fs::exists(candidate / "cuda_fp16.h")) continue;
+    folders.push_back(candidate);
+    // From 13.0 the C++ core libraries lie one folder deeper.
+    if (fs::exists(candidate / "cccl")) folders.push_back(candidate / "cccl");
+    break;
+  }
+  return folders;
+}
+
+std::string library_sha256(const Nvrtc& nvrtc) {
+  std::string digests = sha256_of_file(nvrtc.path);
+  const std::string builtins =
+      "libnvrtc-builtins.so." + std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor);
+  const fs::path builtins_path = nvrtc.path.parent_path() / builtins;
+  if (fs::exists(builtins_path)) digests += sha256_of_file(builtins_path);
+  return sha256(digests);
+}
+
+}  // namespace smemtune::cuda

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <nvrtc.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace smemtune::cuda {
+
+/// NVRTC, opened at run time: where it was found and its functions. It is never closed, because it
+/// keeps state of its own until the process ends.
+struct Nvrtc {
+  std::filesystem::path path;
+  int major = 0;
+  int minor = 0;
+
+  decltype(&nvrtcGetErrorString) error_string = nullptr;
+  decltype(&nvrtcVersion) version = nullptr;
+  decltype(&nvrtcGetNumSupportedArchs) num_supported_archs = nullptr;
+  decltype(&nvrtcGetSupportedArchs) supported_archs = nullptr;
+  decltype(&nvrtcCreateProgram) create_program = nullptr;
+  decltype(&nvrtcDestroyProgram) destroy_program = nullptr;
+  decltype(&nvrtcAddNameExpression) add_name_expression = nullptr;
+  decltype(&nvrtcCompileProgram) compile_program = nullptr;
+  decltype(&nvrtcGetLoweredName) lowered_name = nullptr;
+  decltype(&nvrtcGetProgramLogSize) program_log_size = nullptr;
+  decltype(&nvrtcGetProgramLog) program_log = nullptr;
+  decltype(&nvrtcGetCUBINSize) cubin_size = nullptr;
+  decltype(&nvrtcGetCUBIN) cubin = nullptr;
+};
+
+/// What dlopen is asked for, in order: the library by its versions' names, as the loader finds it,
+/// then in the toolkits that CUDA_PATH, CUDA_HOME, the build and custom (/usr/local/cuda) name.
+std::vector<std::string> nvrtc_candidates();
+
+/// The first candidate that opens and has every function. Throws UnavailableError that says what
+/// was tried and what works without.
+Nvrtc open_nvrtc(const std::vector<std::string>& candidates = nvrtc_candidates());
+
+/// The folders with CUDA's device headers (cuda_fp16.h, ...) that belong to this NVRTC, or none.
+std::vector<std::filesystem::path> header_folders(const Nvrtc& nvrtc);
+
+/// Identifies the library and its builtins: SHA-256 over both files' SHA-256. Reads 100 MB.
+std::string library_sha256(const Nvrtc& nvrtc);
+
+}  // namespace smemtune::cuda

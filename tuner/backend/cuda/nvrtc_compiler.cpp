@@ -1,0 +1,272 @@
+#include "tuner/backend/cuda/nvrtc_compiler.h"
+
+#include "tuner/backend/cuda/cubin.h"
+#include "tuner/backend/cuda/ptxas_report.h"
+#include "tuner/backend/cuda/readable_text.h"
+#include "tuner/core/error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <unistd.h>
+#include <utility>
+
+namespace smemtune::cuda {
+namespace {
+
+struct ProgramDestroyer {
+  const Nvrtc* nvrtc = nullptr;
+
+  void operator()(nvrtcProgram program) const noexcept {
+    const nvrtcResult code = nvrtc->destroy_program(&program);
+    if (code != NVRTC_SUCCESS) {
+      std::fprintf(stderr, "smemtune: nvrtcDestroyProgram: %s\n", nvrtc->error_string(code));
+    }
+  }
+};
+using Program = std::unique_ptr<std::remove_pointer_t<nvrtcProgram>, ProgramDestroyer>;
+
+void check(const Nvrtc& nvrtc, nvrtcResult code, const char* call) {
+  if (code == NVRTC_SUCCESS) return;
+  throw UnavailableError(std::string(call) + ": " + nvrtc.error_string(code));
+}
+
+std::vector<const char*> c_strings(const std::vector<std::string>& strings) {
+  std::vector<const char*> pointers;
+  for (const std::string& string : strings) pointers.push_back(string.c_str());
+  return pointers;
+}
+
+Program make_program(const Nvrtc& nvrtc, const KernelSource& source) {
+  std::vector<const char*> headers;
+  std::vector<const char*> names;
+  for (std::size_t i = 1; i < source.files.size(); ++i) {
+    headers.push_back(source.files[i].text.c_str());
+    names.push_back(source.files[i].name.c_str());
+  }
+  nvrtcProgram program = nullptr;
+  check(nvrtc,
+        nvrtc.create_program(&program, source.files.front().text.c_str(),
+                             source.files.front().name.c_str(), static_cast<int>(headers.size()),
+                             headers.data(), names.data()),
+        "nvrtcCreateProgram");
+  return Program(program, ProgramDestroyer{&nvrtc});
+}
+
+// By its length: ptxas's error text stands behind a NUL.
+std::string program_log(const Nvrtc& nvrtc, nvrtcProgram program) {
+  std::size_t size = 0;
+  check(nvrtc, nvrtc.program_log_size(program, &size), "nvrtcGetProgramLogSize");
+  std::string log(size, '\0');
+  if (size > 0) check(nvrtc, nvrtc.program_log(program, log.data()), "nvrtcGetProgramLog");
+  return log;
+}
+
+std::vector<std::uint8_t> cubin(const Nvrtc& nvrtc, nvrtcProgram program) {
+  std::size_t size = 0;
+  check(nvrtc, nvrtc.cubin_size(program, &size), "nvrtcGetCUBINSize");
+  std::vector<std::uint8_t> image(size);
+  if (size > 0) {
+    check(nvrtc, nvrtc.cubin(program, reinterpret_cast<char*>(image.data())), "nvrtcGetCUBIN");
+  }
+  return image;
+}
+
+nvrtcResult compile_nothing(const Nvrtc& nvrtc, const std::vector<std::string>& options) {
+  const Program program = make_program(nvrtc, {.files = {{.name = "empty.cu", .text = ""}}});
+  std::vector<const char*> pointers = c_strings(options);
+  return nvrtc.compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
+}
+
+// Those of `options` that this version knows.
+std::vector<std::string> known_options(const Nvrtc& nvrtc,
+                                       const std::vector<std::string>& options) {
+  if (compile_nothing(nvrtc, options) == NVRTC_SUCCESS) return options;
+  std::vector<std::string> known;
+  for (const std::string& option : options) {
+    const nvrtcResult code = compile_nothing(nvrtc, {option});
+    if (code == NVRTC_SUCCESS) {
+      known.push_back(option);
+    } else if (code != NVRTC_ERROR_INVALID_OPTION) {
+      throw UnavailableError("NVRTC (" + nvrtc.path.string() +
+                             ") cannot compile an empty program: " + nvrtc.error_string(code) +
+                             (code == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE
+                                  ? "; is libnvrtc-builtins of the same version beside it?"
+                                  : ""));
+    }
+  }
+  return known;
+}
+
+void clear_environment() {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("NVRTC_")) names.emplace_back(text.substr(0, text.find('=')));
+  }
+  for (const std::string& name : names) unsetenv(name.c_str());
+}
+
+// 90 for `sm_90` and `sm_90a`; nullopt for anything else.
+std::optional<int> compute_capability(std::string_view architecture) {
+  if (!architecture.starts_with("sm_")) return std::nullopt;
+  architecture.remove_prefix(3);
+  int number = 0;
+  const char* const end = architecture.data() + architecture.size();
+  const auto [stop, error] = std::from_chars(architecture.data(), end, number);
+  const std::string_view suffix(stop, static_cast<std::size_t>(end - stop));
+  if (error != std::errc() || !(suffix.empty() || suffix == "a" || suffix == "f")) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+bool is_standard_option(const std::string& option) {
+  return option.starts_with("-std") || option.starts_with("--std");
+}
+
+// What a symbol expression is called in the program: NVRTC takes names of functions as they are, of
+// variables as addresses.
+std::string address_of(const std::string& symbol) {
+  return symbol.starts_with('&') ? symbol : "&" + symbol;
+}
+
+// The lowered name, or nullopt where the expression names nothing in the program.
+std::optional<std::string> lowered_name(const Nvrtc& nvrtc, nvrtcProgram program,
+                                        const std::string& expression) {
+  const char* lowered = nullptr;
+  const nvrtcResult code = nvrtc.lowered_name(program, expression.c_str(), &lowered);
+  if (code == NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID) return std::nullopt;
+  check(nvrtc, code, "nvrtcGetLoweredName");
+  return lowered;
+}
+
+Failure compile_failure(std::string reason, std::string detail) {
+  return {.status = Status::compile, .reason = std::move(reason), .detail = std::move(detail)};
+}
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+}  // namespace
+
+NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc) : nvrtc_(std::move(nvrtc)) {
+  clear_environment();
+  int count = 0;
+  check(nvrtc_, nvrtc_.num_supported_archs(&count), "nvrtcGetNumSupportedArchs");
+  architectures_.resize(static_cast<std::size_t>(count));
+  if (count > 0) {
+    check(nvrtc_, nvrtc_.supported_archs(architectures_.data()), "nvrtcGetSupportedArchs");
+  }
+  // Without a cache, so that compile times are compile times (12.9 and later have one where there
+  // is a driver); without changing the process's stack limit; without files that nobody named.
+  own_options_ =
+      known_options(nvrtc_, {"--no-cache", "--modify-stack-limit=false", "--no-source-include"});
+  own_options_.emplace_back("--ptxas-options=-v");
+  for (const std::filesystem::path& folder : header_folders(nvrtc_)) {
+    own_options_.push_back("-I" + folder.string());
+  }
+}
+
+std::string NvrtcCompiler::version() const {
+  return "NVRTC " + std::to_string(nvrtc_.major) + "." + std::to_string(nvrtc_.minor);
+}
+
+Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
+  if (request.source.files.empty())
+    throw InputError("nothing to compile: the request has no source");
+  require_architecture(request.architecture);
+  const auto start = std::chrono::steady_clock::now();
+
+  const Program program = make_program(nvrtc_, request.source);
+  for (const std::string& expression : request.name_expressions) {
+    check(nvrtc_, nvrtc_.add_name_expression(program.get(), expression.c_str()),
+          "nvrtcAddNameExpression");
+  }
+  for (const std::string& symbol : request.symbol_expressions) {
+    check(nvrtc_, nvrtc_.add_name_expression(program.get(), address_of(symbol).c_str()),
+          "nvrtcAddNameExpression");
+  }
+  std::vector<std::string> options = own_options_;
+  options.push_back("-arch=" + request.architecture);
+  if (std::ranges::none_of(request.options, is_standard_option)) options.emplace_back("-std=c++17");
+  options.insert(options.end(), request.options.begin(), request.options.end());
+  const std::vector<const char*> pointers = c_strings(options);
+  const nvrtcResult code =
+      nvrtc_.compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
+
+  const std::string log = program_log(nvrtc_, program.get());
+  switch (code) {
+    case NVRTC_SUCCESS:
+      break;
+    case NVRTC_ERROR_BUILTIN_OPERATION_FAILURE:
+      throw UnavailableError(version() + ": " + nvrtc_.error_string(code) +
+                             ": libnvrtc-builtins of the same version is missing beside " +
+                             nvrtc_.path.string() + ", or memory ran out\n" + readable_text(log));
+    case NVRTC_ERROR_OUT_OF_MEMORY:
+      return compile_failure("out_of_memory",
+                             version() + " ran out of memory\n" + readable_text(log));
+    case NVRTC_ERROR_INVALID_OPTION:
+      if (log.find("--gpu-architecture") != std::string::npos) {
+        throw UnavailableError(version() + " cannot compile for " + request.architecture + ": " +
+                               readable_text(log));
+      }
+      return compile_failure("error", readable_text(log));
+    case NVRTC_ERROR_COMPILATION:
+      return compile_failure("error", readable_text(log));
+    default:
+      return compile_failure(
+          "error", version() + ": " + nvrtc_.error_string(code) + "\n" + readable_text(log));
+  }
+
+  CompiledKernel compiled;
+  compiled.image = cubin(nvrtc_, program.get());
+  compiled.compile_ms = milliseconds_since(start);
+  compiled.log = readable_text(log);
+  const auto reports = ptxas_report(log);
+  const CubinFacts facts = cubin_facts(compiled.image);
+  for (const std::string& expression : request.name_expressions) {
+    const auto lowered = lowered_name(nvrtc_, program.get(), expression);
+    const auto report = lowered ? reports.find(*lowered) : reports.end();
+    if (report == reports.end()) {
+      return compile_failure("error", expression + " is no kernel (__global__ function) of " +
+                                          request.source.files.front().name + "\n" + compiled.log);
+    }
+    Resources resources = report->second;
+    resources.constant_bytes = facts.constant_bytes;
+    const auto bounds = facts.max_threads_per_block.find(*lowered);
+    if (bounds != facts.max_threads_per_block.end()) {
+      resources.max_threads_per_block = bounds->second;
+    }
+    compiled.entries.push_back({expression, *lowered, resources});
+  }
+  for (const std::string& symbol : request.symbol_expressions) {
+    const auto lowered = lowered_name(nvrtc_, program.get(), address_of(symbol));
+    if (!lowered) {
+      return compile_failure("error", symbol + " is no __constant__ variable of " +
+                                          request.source.files.front().name + "\n" + compiled.log);
+    }
+    compiled.symbols.push_back({symbol, *lowered});
+  }
+  return compiled;
+}
+
+void NvrtcCompiler::require_architecture(const std::string& architecture) const {
+  const auto number = compute_capability(architecture);
+  if (number && std::ranges::find(architectures_, *number) != architectures_.end()) return;
+  std::string known;
+  for (const int capability : architectures_) {
+    known += (known.empty() ? "sm_" : ", sm_") + std::to_string(capability);
+  }
+  throw UnavailableError(version() + " cannot compile for " + architecture + ", only for " + known);
+}
+
+}  // namespace smemtune::cuda

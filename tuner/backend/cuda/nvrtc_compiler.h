@@ -1,0 +1,35 @@
+#pragma once
+
+#include "tuner/backend/compiler.h"
+#include "tuner/backend/cuda/nvrtc.h"
+
+#include <string>
+#include <vector>
+
+namespace smemtune::cuda {
+
+/// Compiles for a GPU, which need not be here, by NVRTC. NVRTC aborts the process when it runs out
+/// of memory: so this belongs into a worker.
+class NvrtcCompiler final : public Compiler {
+ public:
+  /// Tries which options this NVRTC knows, and that it can compile at all. Removes the environment
+  /// variables NVRTC_*, which change what is compiled. Throws UnavailableError.
+  explicit NvrtcCompiler(Nvrtc nvrtc = open_nvrtc());
+
+  std::string version() const override;
+
+  /// Options of ours: the architecture, `--ptxas-options=-v`, C++17 unless the request has a
+  /// `-std`, no compile cache, no search of the working folder.
+  Outcome<CompiledKernel> compile(const CompileRequest& request) override;
+
+  const Nvrtc& nvrtc() const { return nvrtc_; }
+
+ private:
+  void require_architecture(const std::string& architecture) const;
+
+  Nvrtc nvrtc_;
+  std::vector<int> architectures_;        ///< Compute capabilities: 75, 90, ...
+  std::vector<std::string> own_options_;  ///< For every compilation.
+};
+
+}  // namespace smemtune::cuda

@@ -1,0 +1,258 @@
+#include "tuner/backend/cuda/nvrtc_compiler.h"
+
+#include "tuner/backend/cuda/cubin.h"
+#include "tuner/core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+namespace smemtune::cuda {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+CompileRequest request(std::vector<KernelSource::File> files, std::vector<std::string> expressions,
+                       std::vector<std::string> symbols = {}, std::vector<std::string> options = {},
+                       std::string architecture = "sm_90") {
+  return {.architecture = std::move(architecture),
+          .source = {.files = std::move(files)},
+          .name_expressions = std::move(expressions),
+          .symbol_expressions = std::move(symbols),
+          .options = std::move(options)};
+}
+
+// One compiler for all tests: starting it costs as much as a compilation.
+class NvrtcCompilerTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("NVRTC_DISABLE_CONCURRENT_NVVM", "1", 1);
+    try {
+      compiler_ = std::make_unique<NvrtcCompiler>();
+    } catch (const UnavailableError& error) {
+      why_not_ = error.what();
+    }
+  }
+  static void TearDownTestSuite() { compiler_.reset(); }
+
+  void SetUp() override {
+    if (compiler_) return;
+    if (std::getenv("SMEMTUNE_REQUIRE_CUDA") != nullptr) FAIL() << why_not_;
+    GTEST_SKIP() << why_not_;
+  }
+
+  static Outcome<CompiledKernel> compile(const std::string& text, const std::string& expression,
+                                         std::vector<std::string> options = {}) {
+    return compiler_->compile(request({{"kernel.cu", text}}, {expression}, {}, std::move(options)));
+  }
+
+  static std::unique_ptr<NvrtcCompiler> compiler_;
+  static std::string why_not_;
+};
+std::unique_ptr<NvrtcCompiler> NvrtcCompilerTest::compiler_;
+std::string NvrtcCompilerTest::why_not_;
+
+constexpr const char* kReverse = R"(
+template <typename T, int N>
+__global__ void __launch_bounds__(N) reverse(T* p) {
+  __shared__ T tile[N];
+  tile[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = tile[N - 1 - threadIdx.x];
+}
+extern "C" __global__ void plain(float* p) { p[threadIdx.x] = 1; }
+)";
+
+TEST_F(NvrtcCompilerTest, CompilesSeveralInstantiationsOfOneProgramInTheOrderAsked) {
+  const auto compiled = compiler_->compile(
+      request({{"reverse.cu", kReverse}}, {"reverse<double, 64>", "plain", "reverse<float, 32>"}));
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+  ASSERT_EQ(compiled->entries.size(), 3u);
+  EXPECT_EQ(compiled->entries[0].name_expression, "reverse<double, 64>");
+  EXPECT_EQ(compiled->entries[0].lowered_name, "_Z7reverseIdLi64EEvPT_");
+  EXPECT_EQ(compiled->entries[0].resources.static_shared_bytes, 512);
+  EXPECT_EQ(compiled->entries[0].resources.barriers, 1);
+  EXPECT_EQ(compiled->entries[0].resources.max_threads_per_block, 64);
+  EXPECT_GT(compiled->entries[0].resources.registers_per_thread, 0);
+  EXPECT_EQ(compiled->entries[1].lowered_name, "plain");
+  EXPECT_EQ(compiled->entries[1].resources.static_shared_bytes, 0);
+  EXPECT_EQ(compiled->entries[1].resources.max_threads_per_block, 0);
+  EXPECT_EQ(compiled->entries[2].resources.static_shared_bytes, 128);
+  EXPECT_GT(compiled->image.size(), 1000u);
+  EXPECT_GT(compiled->compile_ms, 0);
+}
+
+TEST_F(NvrtcCompilerTest, ReportsStackAndSpills) {
+  const auto compiled = compile(R"(
+    __global__ void __launch_bounds__(1024, 2) spill(float* p, int n) {
+      float a[128];
+      for (int i = 0; i < 128; ++i) a[i] = p[i * n];
+      for (int k = 0; k < n; ++k)
+        for (int i = 0; i < 128; ++i) a[i] = a[i] * a[(i + 1) % 128] + p[k];
+      for (int i = 0; i < 128; ++i) p[i] = a[i];
+    })",
+                                "spill");
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+  const Resources& resources = compiled->entries[0].resources;
+  EXPECT_EQ(resources.registers_per_thread, 32);  // 65536 / (2 * 1024)
+  EXPECT_GT(resources.spill_store_bytes, 100);
+  EXPECT_GT(resources.spill_load_bytes, 100);
+  EXPECT_GE(resources.stack_bytes, 4 * (128 - 32));
+  EXPECT_EQ(resources.max_threads_per_block, 1024);
+}
+
+TEST_F(NvrtcCompilerTest, LeavesDynamicSharedMemoryToTheLaunch) {
+  const auto compiled = compile(R"(
+    __global__ void dynamic(float* p) {
+      extern __shared__ float tile[];
+      __shared__ float fixed[10];
+      tile[threadIdx.x] = p[0]; fixed[threadIdx.x % 10] = p[1];
+      __syncthreads();
+      p[threadIdx.x] = tile[99 - threadIdx.x] + fixed[3];
+    })",
+                                "dynamic");
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+  EXPECT_EQ(compiled->entries[0].resources.static_shared_bytes,
+            48);  // Rounded up to 16 bytes, where the dynamic part begins.
+}
+
+TEST_F(NvrtcCompilerTest, FindsConstantSymbolsAndTheirBytes) {
+  const auto compiled =
+      compiler_->compile(request({{"constant.cu", R"(
+          __constant__ float filter[100];
+          template <int N> __constant__ float weights[N];
+          namespace inner { __constant__ int shift; }
+          template <int N> __global__ void scale(float* p) {
+            p[threadIdx.x] *= filter[threadIdx.x] + weights<N>[threadIdx.x] + inner::shift;
+          })"}},
+                                 {"scale<32>"}, {"filter", "weights<32>", "&inner::shift"}));
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+  ASSERT_EQ(compiled->symbols.size(), 3u);
+  EXPECT_EQ(compiled->symbols[0], (CompiledSymbol{"filter", "filter"}));
+  EXPECT_EQ(compiled->symbols[1], (CompiledSymbol{"weights<32>", "_Z7weightsILi32EE"}));
+  EXPECT_EQ(compiled->symbols[2], (CompiledSymbol{"&inner::shift", "_ZN5inner5shiftE"}));
+  EXPECT_EQ(compiled->entries[0].resources.constant_bytes, 4 * (100 + 32 + 1));
+}
+
+TEST_F(NvrtcCompilerTest, TakesHeadersFromTheRequest) {
+  const auto compiled =
+      compiler_->compile(request({{"folder/kernel.cu",
+                                   "#include \"common/size.cuh\"\n"
+                                   "__global__ void k(float* p) { __shared__ float s[kSize]; "
+                                   "s[threadIdx.x] = p[0]; __syncthreads(); p[1] = s[5]; }"},
+                                  {"common/size.cuh",
+                                   "#include \"factor.cuh\"\n"
+                                   "constexpr int kSize = 8 * kFactor;"},
+                                  {"factor.cuh", "constexpr int kFactor = 4;"}},
+                                 {"k"}));
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+  EXPECT_EQ(compiled->entries[0].resources.static_shared_bytes, 128);
+}
+
+TEST_F(NvrtcCompilerTest, PassesDefinitionsAndLetsTheRequestChooseTheStandard) {
+  const std::string source = R"(
+    static_assert(__cplusplus == EXPECTED, "the standard");
+    __global__ void k(float* p) { p[0] = EXPECTED; })";
+  EXPECT_TRUE(compile(source, "k", {"-DEXPECTED=201703L"}));
+  const auto newer = compile(source, "k", {"-DEXPECTED=202002L", "-std=c++20"});
+  ASSERT_TRUE(newer) << newer.failure().detail;
+  EXPECT_THAT(newer->log, Not(HasSubstr("warning")));
+}
+
+TEST_F(NvrtcCompilerTest, TurnsAStaticAssertIntoAFailureWithItsSentence) {
+  const auto compiled = compile(
+      "template <int N> __global__ void k(float* p) {"
+      "  static_assert(N % 2 == 0, \"N must be even\"); p[0] = N; }",
+      "k<3>");
+  ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.failure().status, Status::compile);
+  EXPECT_EQ(compiled.failure().reason, "error");
+  EXPECT_THAT(compiled.failure().detail,
+              AllOf(HasSubstr("N must be even"), HasSubstr("kernel.cu(1)"), HasSubstr("N=3")));
+  EXPECT_FALSE(compiled.failure().context_lost);
+}
+
+TEST_F(NvrtcCompilerTest, KeepsPtxasErrorsThatStandBehindANul) {
+  const auto compiled = compile(
+      "template <int N> __global__ void k(float* p) { __shared__ float s[N];"
+      "  s[threadIdx.x] = 1; __syncthreads(); p[0] = s[N - 1 - threadIdx.x]; }",
+      "k<20000>");
+  ASSERT_FALSE(compiled);
+  EXPECT_THAT(compiled.failure().detail, HasSubstr("uses too much shared data"));
+  EXPECT_EQ(compiled.failure().detail.find('\0'), std::string::npos);
+}
+
+TEST_F(NvrtcCompilerTest, NamesWhatIsNoKernel) {
+  const auto unknown = compile("__global__ void k(float* p) { p[0] = 1; }", "nosuch<2>");
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.failure().detail, HasSubstr("nosuch"));
+  const auto variable = compile("__device__ int v; __global__ void k(int* p) { p[0] = v; }", "&v");
+  ASSERT_FALSE(variable);
+  EXPECT_THAT(variable.failure().detail, HasSubstr("&v is no kernel"));
+}
+
+TEST_F(NvrtcCompilerTest, RefusesAnOptionThatNvrtcDoesNotKnowAsAFailure) {
+  const auto compiled = compile("__global__ void k() {}", "k", {"--nosuch"});
+  ASSERT_FALSE(compiled);
+  EXPECT_THAT(compiled.failure().detail, HasSubstr("--nosuch"));
+}
+
+TEST_F(NvrtcCompilerTest, NamesTheArchitecturesThatItCompilesFor) {
+  for (const char* architecture : {"sm_35", "host", "sm_90x", ""}) {
+    try {
+      (void)compiler_->compile(
+          request({{"k.cu", "__global__ void k() {}"}}, {"k"}, {}, {}, architecture));
+      FAIL() << architecture;
+    } catch (const UnavailableError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr(architecture), HasSubstr("sm_90")));
+    }
+  }
+}
+
+TEST_F(NvrtcCompilerTest, CompilesForAnArchitecturesOwnFeatures) {
+  CompileRequest specific =
+      request({{"k.cu",
+                "__global__ void k(float* p) {"
+                "  asm volatile(\"wgmma.fence.sync.aligned;\"); p[0] = 1; }"}},
+              {"k"}, {}, {}, "sm_90a");
+  const auto compiled = compiler_->compile(specific);
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+  EXPECT_EQ(compiled->entries[0].lowered_name, "_Z1kPf");
+
+  specific.architecture = "sm_90";
+  EXPECT_FALSE(compiler_->compile(specific));
+}
+
+TEST_F(NvrtcCompilerTest, ClearsTheEnvironmentOfNvrtc) {
+  EXPECT_EQ(std::getenv("NVRTC_DISABLE_CONCURRENT_NVVM"), nullptr);
+}
+
+TEST_F(NvrtcCompilerTest, FindsTheToolkitsHeadersIfTheyAreThere) {
+  if (header_folders(compiler_->nvrtc()).empty()) GTEST_SKIP() << "no cuda_fp16.h on this machine";
+  const auto compiled = compile(
+      "#include <cuda_fp16.h>\n"
+      "__global__ void k(__half* p) { p[0] = __hadd(p[1], p[2]); }",
+      "k");
+  EXPECT_TRUE(compiled) << compiled.failure().detail;
+}
+
+TEST_F(NvrtcCompilerTest, SaysItsVersion) {
+  EXPECT_THAT(compiler_->version(), testing::MatchesRegex("NVRTC [0-9]+\\.[0-9]+"));
+}
+
+TEST_F(NvrtcCompilerTest, LibraryHashDependsOnTheLibrary) {
+  const std::string hash = library_sha256(compiler_->nvrtc());
+  EXPECT_THAT(hash, testing::MatchesRegex("[0-9a-f]+"));
+  EXPECT_EQ(hash.size(), 64u);
+  Nvrtc other = compiler_->nvrtc();
+  other.path = std::filesystem::path(SMEMTUNE_SOURCE_DIR) / "LICENSE";
+  EXPECT_NE(library_sha256(other), hash);
+}
+
+}  // namespace
+}  // namespace smemtune::cuda

@@ -1,0 +1,76 @@
+#include "tuner/backend/cuda/ptxas_report.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+namespace smemtune::cuda {
+namespace {
+
+// The number that stands before `words` in `line`: 48 for "registers" in "Used 48 registers, ...".
+std::optional<std::int64_t> number_before(std::string_view line, std::string_view words) {
+  const std::size_t found = line.find(words);
+  if (found == std::string_view::npos || found < 2 || line[found - 1] != ' ') return std::nullopt;
+  const std::size_t end = found - 1;
+  std::size_t begin = end;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  std::int64_t number = 0;
+  const auto [stop, error] = std::from_chars(line.data() + begin, line.data() + end, number);
+  if (begin == end || error != std::errc() || stop != line.data() + end) return std::nullopt;
+  return number;
+}
+
+// What follows `words` up to the end of the name: `_Z1kv` in "Function properties for _Z1kv".
+std::optional<std::string_view> name_after(std::string_view line, std::string_view words) {
+  const std::size_t found = line.find(words);
+  if (found == std::string_view::npos) return std::nullopt;
+  std::string_view name = line.substr(found + words.size());
+  if (!name.empty() && name.front() == '\'') name.remove_prefix(1);
+  return name.substr(0, name.find_first_of("' \t\r"));
+}
+
+}  // namespace
+
+std::map<std::string, Resources, std::less<>> ptxas_report(std::string_view log) {
+  std::map<std::string, Resources, std::less<>> entries;
+  Resources* entry = nullptr;
+  std::string_view entry_name;
+  bool properties_are_of_entry = false;
+  while (!log.empty()) {
+    // ptxas's error text begins after a NUL, in the middle of a line.
+    const std::size_t end = log.find_first_of(std::string_view("\n\0", 2));
+    const std::string_view line = log.substr(0, end);
+    log.remove_prefix(end == std::string_view::npos ? log.size() : end + 1);
+
+    if (const auto name = name_after(line, "Compiling entry function ")) {
+      entry_name = *name;
+      entry = &entries[std::string(*name)];
+      continue;
+    }
+    if (entry == nullptr) continue;
+    // A function that was not inlined has properties of its own inside its entry's report.
+    if (const auto name = name_after(line, "Function properties for ")) {
+      properties_are_of_entry = *name == entry_name;
+      continue;
+    }
+    if (properties_are_of_entry) {
+      if (const auto n = number_before(line, "bytes stack frame")) {
+        entry->stack_bytes = std::max(entry->stack_bytes, *n);
+      }
+    }
+    // Spills of called functions cost the entry as its own do.
+    if (const auto n = number_before(line, "bytes spill stores")) entry->spill_store_bytes += *n;
+    if (const auto n = number_before(line, "bytes spill loads")) entry->spill_load_bytes += *n;
+    if (const auto n = number_before(line, "registers")) {
+      entry->registers_per_thread = static_cast<int>(*n);
+      entry->barriers = static_cast<int>(number_before(line, "barriers").value_or(0));
+      entry->static_shared_bytes = number_before(line, "bytes smem").value_or(0);
+      const auto cumulative = number_before(line, "bytes cumulative stack size");
+      entry->stack_bytes = std::max(entry->stack_bytes, cumulative.value_or(0));
+    }
+  }
+  return entries;
+}
+
+}  // namespace smemtune::cuda

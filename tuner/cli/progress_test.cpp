@@ -1,0 +1,67 @@
+#include "tuner/cli/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smemtune::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Progress halfway() {
+  Progress progress;
+  progress.problem_number = 1;
+  progress.problem_count = 2;
+  progress.phase = "search";
+  progress.done = 34;
+  progress.valid = 128;
+  progress.failed = 2;
+  progress.configurations_per_s = 12.34;
+  progress.waiting_for = "compiler";
+  progress.elapsed_s = 5;
+  progress.remaining_s = 7.6;
+  return progress;
+}
+
+TEST(ProgressText, SaysHowFarHowFastForWhatAndHowLong) {
+  EXPECT_EQ(progress_text(halfway(), DeviceKind::gpu, 200),
+            "[1/2] 34/128 valid, 2 failed, 12.3/s, waiting for compiler, 0:08 left");
+}
+
+TEST(ProgressText, NamesTheDeviceThatIsWaitedFor) {
+  Progress progress = halfway();
+  progress.waiting_for = "device";
+  EXPECT_THAT(progress_text(progress, DeviceKind::gpu, 200), HasSubstr("waiting for GPU"));
+  EXPECT_THAT(progress_text(progress, DeviceKind::cpu, 200), HasSubstr("waiting for CPU"));
+}
+
+TEST(ProgressText, SaysTheTimeThatHasPassedWhileNoEstimateIsHonest) {
+  Progress progress = halfway();
+  progress.remaining_s.reset();
+  const std::string text = progress_text(progress, DeviceKind::gpu, 200);
+  EXPECT_THAT(text, HasSubstr("0:05"));
+  EXPECT_THAT(text, Not(HasSubstr("left")));
+}
+
+TEST(ProgressText, ShowsTheBestSoFarAndFitsTheTerminal) {
+  Progress progress = halfway();
+  Result best;
+  best.kernel = "tiled";
+  best.configuration = {{"TILE", std::int64_t{32}}};
+  best.measurement.median_ms = 0.5;
+  progress.best = best;
+  EXPECT_THAT(progress_text(progress, DeviceKind::gpu, 200), HasSubstr("tiled TILE=32"));
+  for (std::size_t width = 0; width < 120; ++width) {
+    EXPECT_LE(progress_text(progress, DeviceKind::gpu, width).size(), width);
+  }
+}
+
+TEST(FormatDuration, UsesMinutesAndHours) {
+  EXPECT_EQ(format_duration(0.4), "0:00");
+  EXPECT_EQ(format_duration(61), "1:01");
+  EXPECT_EQ(format_duration(3723), "1:02:03");
+}
+
+}  // namespace
+}  // namespace smemtune::cli

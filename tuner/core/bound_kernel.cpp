@@ -1,0 +1,663 @@
+#include "tuner/core/bound_kernel.h"
+
+#include "tuner/core/error.h"
+#include "tuner/core/hash.h"
+#include "tuner/core/tokens.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+#include <variant>
+
+namespace smemtune {
+namespace {
+
+struct PlacedExpression {
+  Expression expression;
+  std::string where;
+};
+
+/// What is printed between < and > of an entry: a number, the word of a parameter (its number), or
+/// a word that is known.
+using TemplateArgument = std::variant<PlacedExpression, std::size_t, std::string>;
+
+struct CompiledLaunch {
+  std::vector<TemplateArgument> template_arguments;
+  std::vector<PlacedExpression> block;
+  std::vector<PlacedExpression> grid;
+  std::optional<PlacedExpression> static_shared_bytes;
+  std::optional<PlacedExpression> dynamic_shared_bytes;
+  std::vector<std::string> arguments;
+};
+
+struct CompiledArgument {
+  const ArgumentTemplate* source = nullptr;
+  std::optional<ScalarType> type;
+  std::size_t type_parameter = 0;  ///< Number of the parameter that names the type, without one.
+  std::vector<PlacedExpression> shape;
+  std::optional<PlacedExpression> value;
+};
+
+bool is_name(std::string_view text) {
+  if (text.empty() || (text.front() >= '0' && text.front() <= '9')) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// `cuda::std::int32_t`
+bool is_qualified_name(std::string_view text) {
+  while (true) {
+    const std::size_t colons = text.find("::");
+    if (!is_name(text.substr(0, colons))) return false;
+    if (colons == std::string_view::npos) return true;
+    text.remove_prefix(colons + 2);
+  }
+}
+
+std::string trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return "";
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+}
+
+struct IntegerRange {
+  std::int64_t low;
+  std::int64_t high;
+};
+
+IntegerRange range_of(ScalarType type) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  switch (type) {
+    case ScalarType::int8:
+      return {-128, 127};
+    case ScalarType::uint8:
+      return {0, 255};
+    case ScalarType::int16:
+      return {-32768, 32767};
+    case ScalarType::uint16:
+      return {0, 65535};
+    case ScalarType::int32:
+      return {-2147483648ll, 2147483647ll};
+    case ScalarType::uint32:
+      return {0, 4294967295ll};
+    case ScalarType::uint64:
+      return {0, kMax};
+    default:
+      return {-kMax - 1, kMax};
+  }
+}
+
+double largest(ScalarType type) {
+  switch (type) {
+    case ScalarType::float16:
+      return 65504;
+    case ScalarType::bfloat16:
+      return 0x1.FEp127;
+    case ScalarType::float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+std::string shortest(double number) {
+  std::array<char, 32> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc{} ? std::string(digits.data(), end) : std::to_string(number);
+}
+
+}  // namespace
+
+std::int64_t Argument::elements() const {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements *= extent;
+  return elements;
+}
+
+std::int64_t Argument::bytes() const {
+  return elements() * static_cast<std::int64_t>(size_of(type));
+}
+
+struct BoundKernel::Compiled {
+  std::string file;
+  const KernelTemplate* kernel = nullptr;
+  Bindings problem;
+  Scope scope;
+  std::vector<std::string> bound_names;  // Of the device, the problem and parameters.
+  std::vector<Expression> constraints;
+  std::vector<CompiledLaunch> launches;
+  std::vector<CompiledArgument> arguments;  // Those that a launch names or constant memory holds.
+  std::map<std::string, PlacedExpression> metrics;
+
+  Compiled(const Space& space, const KernelTemplate& bound, const Problem& its_problem,
+           const Device& device)
+      : file(space.file.string()), kernel(&bound), problem(its_problem) {
+    add_names(space, device);
+    for (const ExpressionText& text : kernel->constraints) {
+      constraints.push_back(compile(text).expression);
+    }
+    for (std::size_t i = 0; i < kernel->launches.size(); ++i) launches.push_back(compile_launch(i));
+    std::set<std::string> named;
+    for (const CompiledLaunch& launch : launches) {
+      named.insert(launch.arguments.begin(), launch.arguments.end());
+    }
+    for (const ArgumentTemplate& argument : kernel->arguments) {
+      CompiledArgument compiled = compile_argument(argument);
+      if (!argument.in_constant_memory && !named.contains(argument.name)) continue;
+      arguments.push_back(std::move(compiled));
+    }
+    for (const auto& [name, text] : kernel->metrics) metrics.emplace(name, compile(text));
+  }
+
+  [[noreturn]] void fail(const std::string& where, const std::string& message) const {
+    throw InputError(file + ": " + where + ": " + message);
+  }
+
+  // --- Compiling.
+
+  void add_names(const Space& space, const Device& device) {
+    scope.add_constants(device_names(device));
+    for (const auto& [name, value] : problem) {
+      if (scope.contains(name)) {
+        fail(kernel->where, "the problem's name '" + name + "' is also a name of the device");
+      }
+      scope.add_constant(name, value);
+    }
+    for (std::size_t i = 0; i < kernel->parameters.size(); ++i) {
+      const Parameter& parameter = kernel->parameters[i];
+      const std::string where = kernel->where + "/parameters/" + parameter.name;
+      if (scope.contains(parameter.name)) {
+        fail(where, "the parameter '" + parameter.name + "' is also a name of " +
+                        (problem.contains(parameter.name) ? "the problem" : "the device"));
+      }
+      const auto is_word = [](const Value& value) {
+        return std::holds_alternative<std::string>(value);
+      };
+      const auto words = std::count_if(parameter.values.begin(), parameter.values.end(), is_word);
+      if (words != 0 && words != std::ssize(parameter.values)) {
+        fail(where, "the values of '" + parameter.name + "' are partly numbers and partly words");
+      }
+      scope.add_variable(parameter.name, i, words != 0 ? Scope::Kind::word : Scope::Kind::integer);
+    }
+    bound_names = scope.names();
+    add_words(space);
+  }
+
+  // Words that parameters and problems take can be compared with: `LAYOUT == row`.
+  void add_words(const Space& space) {
+    const auto add = [this](const Value& value) {
+      const auto* word = std::get_if<std::string>(&value);
+      if (word == nullptr || !is_name(*word) || scope.contains(*word)) return;
+      scope.add_constant(*word, *word);
+    };
+    for (const Parameter& parameter : kernel->parameters) {
+      for (const Value& value : parameter.values) add(value);
+    }
+    for (const auto& [name, value] : problem) add(value);
+    for (const auto* problems : {&space.problems, &space.cpu_problems, &space.verify.also}) {
+      for (const Problem& other : *problems) {
+        for (const auto& [name, value] : other) add(value);
+      }
+    }
+  }
+
+  PlacedExpression compile(const ExpressionText& text) const {
+    try {
+      return {Expression::compile(text.text, scope), text.where};
+    } catch (const ExpressionError& error) {
+      fail(text.where, error.what());
+    }
+  }
+
+  std::vector<PlacedExpression> compile(const std::vector<ExpressionText>& texts) const {
+    std::vector<PlacedExpression> compiled;
+    for (const ExpressionText& text : texts) compiled.push_back(compile(text));
+    return compiled;
+  }
+
+  std::optional<PlacedExpression> compile(const std::optional<ExpressionText>& text) const {
+    if (!text) return std::nullopt;
+    return compile(*text);
+  }
+
+  std::optional<std::size_t> word_parameter(std::string_view name) const {
+    for (std::size_t i = 0; i < kernel->parameters.size(); ++i) {
+      const Parameter& parameter = kernel->parameters[i];
+      if (parameter.name != name) continue;
+      if (std::holds_alternative<std::string>(parameter.values.front())) return i;
+    }
+    return std::nullopt;
+  }
+
+  const std::string* problem_word(std::string_view name) const {
+    const auto found = problem.find(name);
+    return found == problem.end() ? nullptr : std::get_if<std::string>(&found->second);
+  }
+
+  TemplateArgument compile_template_argument(const ExpressionText& text) const {
+    const std::string word = trimmed(text.text);
+    if (const auto parameter = word_parameter(word)) return *parameter;
+    if (const std::string* bound = problem_word(word)) return *bound;
+    if (word == "true" || word == "false" || type_size(word)) return word;
+    // Enumerators and types that only the source knows; not what looks like a slip of the pen.
+    const bool is_bound = std::find(bound_names.begin(), bound_names.end(), word) !=  //
+                          bound_names.end();
+    const bool is_known_word = scope.contains(word) && !is_bound;
+    if (is_known_word ||
+        (!is_bound && is_qualified_name(word) && nearest_name(word, bound_names).empty())) {
+      return word;
+    }
+    return compile(text);
+  }
+
+  CompiledLaunch compile_launch(std::size_t number) const {
+    const LaunchTemplate& launch = kernel->launches[number];
+    CompiledLaunch compiled;
+    for (const ExpressionText& text : launch.template_arguments) {
+      compiled.template_arguments.push_back(compile_template_argument(text));
+    }
+    for (const auto* dimensions : {&launch.block, &launch.grid}) {
+      if (dimensions->empty() || dimensions->size() > 3) {
+        fail(kernel->where, "launch " + std::to_string(number) + " has a block or grid of " +
+                                std::to_string(dimensions->size()) + " dimensions, not of 1 to 3");
+      }
+    }
+    compiled.block = compile(launch.block);
+    compiled.grid = compile(launch.grid);
+    compiled.static_shared_bytes = compile(launch.static_shared_bytes);
+    compiled.dynamic_shared_bytes = compile(launch.dynamic_shared_bytes);
+    compiled.arguments = launch_arguments(number);
+    return compiled;
+  }
+
+  std::vector<std::string> launch_arguments(std::size_t number) const {
+    std::vector<std::string> passed;
+    for (const ArgumentTemplate& argument : kernel->arguments) {
+      if (!argument.in_constant_memory) passed.push_back(argument.name);
+    }
+    const LaunchTemplate& launch = kernel->launches[number];
+    if (launch.arguments.empty()) return passed;
+    for (const std::string& name : launch.arguments) {
+      if (std::find(passed.begin(), passed.end(), name) != passed.end()) continue;
+      const std::string begin = "launch " + std::to_string(number) + " names '" + name + "', ";
+      for (const ArgumentTemplate& argument : kernel->arguments) {
+        if (argument.name != name) continue;
+        fail(kernel->where, begin + "which lies in constant memory and is not passed");
+      }
+      fail(kernel->where, begin + "which is no argument" + suggestion(name, passed));
+    }
+    return launch.arguments;
+  }
+
+  CompiledArgument compile_argument(const ArgumentTemplate& argument) const {
+    CompiledArgument compiled;
+    compiled.source = &argument;
+    compiled.shape = compile(argument.shape);
+    compiled.value = compile(argument.value);
+    const std::string name = trimmed(argument.type);
+    const std::string where = argument.where + "/type";
+    if (const auto parameter = word_parameter(name)) {
+      for (const Value& value : kernel->parameters[*parameter].values) {
+        require_type(where, name, to_text(value));
+      }
+      compiled.type_parameter = *parameter;
+    } else if (const std::string* word = problem_word(name)) {
+      compiled.type = require_type(where, name, *word);
+    } else {
+      compiled.type = scalar_type(name);
+      if (!compiled.type) fail_unknown_type(where, name);
+    }
+    if (!argument.is_buffer() && !argument.value && !argument.number) {
+      fail(argument.where, in_quotes(argument.name) + " has neither a shape nor a value");
+    }
+    return compiled;
+  }
+
+  ScalarType require_type(const std::string& where, const std::string& name,
+                          const std::string& word) const {
+    if (const auto type = scalar_type(word)) return *type;
+    fail(where, in_quotes(name) + " stands for '" + word + "', which is no element type");
+  }
+
+  [[noreturn]] void fail_unknown_type(const std::string& where, const std::string& name) const {
+    std::vector<std::string> known = {"char",  "unsigned char", "short",  "unsigned short",
+                                      "int",   "unsigned int",  "long",   "unsigned long long",
+                                      "float", "double",        "__half", "__nv_bfloat16"};
+    for (const auto& [bound, value] : problem) known.push_back(bound);
+    for (const Parameter& parameter : kernel->parameters) known.push_back(parameter.name);
+    fail(where, in_quotes(name) + " is no element type nor a name that stands for one" +
+                    suggestion(name, known));
+  }
+
+  // --- Evaluating.
+
+  std::vector<std::int64_t> slots(const Configuration& configuration) const {
+    std::vector<std::int64_t> slots;
+    for (const Parameter& parameter : kernel->parameters) {
+      const auto given = configuration.find(parameter.name);
+      if (given == configuration.end()) {
+        fail(kernel->where, "the configuration '" + key(configuration) +
+                                "' has no value for the parameter '" + parameter.name + "'");
+      }
+      if (given->second.index() != parameter.values.front().index()) {
+        fail(kernel->where, in_quotes(to_text(given->second)) + " is no value of the parameter '" +
+                                parameter.name + "', which takes values such as '" +
+                                to_text(parameter.values.front()) + "'");
+      }
+      slots.push_back(to_slot(given->second));
+    }
+    if (configuration.size() == slots.size()) return slots;
+    std::vector<std::string> names;
+    for (const Parameter& parameter : kernel->parameters) names.push_back(parameter.name);
+    for (const auto& [name, value] : configuration) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      fail(kernel->where, "the kernel '" + kernel->name + "' has no parameter '" + name + "'" +
+                              suggestion(name, names));
+    }
+    return slots;
+  }
+};
+
+/// One configuration's values, for the expressions of a kernel.
+class BoundKernel::Evaluation {
+ public:
+  Evaluation(const Compiled& compiled, const Configuration& configuration)
+      : compiled_(compiled), configuration_(configuration), slots_(compiled.slots(configuration)) {}
+
+  std::span<const std::int64_t> slots() const { return slots_; }
+
+  std::int64_t value(const PlacedExpression& placed) const {
+    try {
+      return placed.expression.evaluate(slots_);
+    } catch (const ExpressionError& error) {
+      fail(placed.where, error.what());
+    }
+  }
+
+  LaunchShape launch(std::size_t number) const {
+    const LaunchTemplate& source = compiled_.kernel->launches[number];
+    const CompiledLaunch& launch = compiled_.launches[number];
+    LaunchShape shape;
+    shape.name_expression = name_expression(source, launch);
+    for (std::size_t i = 0; i < launch.block.size(); ++i) shape.block[i] = value(launch.block[i]);
+    for (std::size_t i = 0; i < launch.grid.size(); ++i) shape.grid[i] = value(launch.grid[i]);
+    if (launch.static_shared_bytes) shape.static_shared_bytes = bytes(*launch.static_shared_bytes);
+    if (launch.dynamic_shared_bytes) {
+      shape.dynamic_shared_bytes = bytes(*launch.dynamic_shared_bytes);
+    }
+    shape.arguments = launch.arguments;
+    return shape;
+  }
+
+  Argument argument(const CompiledArgument& compiled) const {
+    const ArgumentTemplate& source = *compiled.source;
+    Argument argument;
+    argument.name = source.name;
+    argument.type = compiled.type ? *compiled.type : parameter_type(compiled);
+    argument.role = source.role;
+    argument.init = source.init;
+    argument.in_constant_memory = source.in_constant_memory;
+    if (source.in_constant_memory) {
+      argument.symbol = source.symbol.empty() ? source.name : source.symbol;
+    }
+    if (source.is_buffer()) {
+      add_shape(compiled, argument);
+    } else if (compiled.value) {
+      set_integer(argument, compiled.value->where, value(*compiled.value));
+    } else {
+      set_number(argument, source.where + "/value", *source.number);
+    }
+    return argument;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& where, const std::string& message) const {
+    const std::string text = key(configuration_);
+    compiled_.fail(where, message + (text.empty() ? "" : " (" + text + ")"));
+  }
+
+  std::string word(std::size_t parameter) const {
+    return to_text(configuration_.find(compiled_.kernel->parameters[parameter].name)->second);
+  }
+
+  std::int64_t bytes(const PlacedExpression& placed) const {
+    const std::int64_t bytes = value(placed);
+    if (bytes >= 0) return bytes;
+    fail(placed.where, in_quotes(placed.expression.text()) + " is " + std::to_string(bytes) +
+                           " bytes, a size cannot be negative");
+  }
+
+  std::string name_expression(const LaunchTemplate& source, const CompiledLaunch& launch) const {
+    if (launch.template_arguments.empty()) return trimmed(source.entry);
+    std::string text;
+    for (const TemplateArgument& argument : launch.template_arguments) {
+      text += text.empty() ? "" : ", ";
+      if (const auto* placed = std::get_if<PlacedExpression>(&argument)) {
+        text += std::to_string(value(*placed));
+      } else if (const auto* parameter = std::get_if<std::size_t>(&argument)) {
+        text += word(*parameter);
+      } else {
+        text += std::get<std::string>(argument);
+      }
+    }
+    return source.entry_name + "<" + text + ">";
+  }
+
+  ScalarType parameter_type(const CompiledArgument& compiled) const {
+    return compiled_.require_type(compiled.source->where + "/type",
+                                  compiled_.kernel->parameters[compiled.type_parameter].name,
+                                  word(compiled.type_parameter));
+  }
+
+  void add_shape(const CompiledArgument& compiled, Argument& argument) const {
+    std::int64_t bytes = static_cast<std::int64_t>(size_of(argument.type));
+    for (const PlacedExpression& placed : compiled.shape) {
+      const std::int64_t extent = value(placed);
+      if (extent < 1) {
+        fail(placed.where, in_quotes(argument.name) + " would have " + std::to_string(extent) +
+                               " elements in this dimension, at least 1 is needed");
+      }
+      if (__builtin_mul_overflow(bytes, extent, &bytes)) {
+        fail(placed.where, in_quotes(argument.name) + " would have more than 2^63 bytes");
+      }
+      argument.shape.push_back(extent);
+    }
+  }
+
+  void set_integer(Argument& argument, const std::string& where, std::int64_t integer) const {
+    if (is_floating(argument.type))
+      return set_number(argument, where, static_cast<double>(integer));
+    const IntegerRange range = range_of(argument.type);
+    if (integer < range.low || integer > range.high) {
+      fail(where, in_quotes(argument.name) + " is " + std::to_string(integer) + ", " +
+                      std::string(cuda_name(argument.type)) + " holds " +
+                      std::to_string(range.low) + " to " + std::to_string(range.high));
+    }
+    argument.integer = integer;
+  }
+
+  void set_number(Argument& argument, const std::string& where, double number) const {
+    if (!is_floating(argument.type)) {
+      constexpr double kTwoTo63 = 9223372036854775808.0;
+      if (number != std::floor(number) || number < -kTwoTo63 || number >= kTwoTo63) {
+        fail(where, in_quotes(argument.name) + " is " + shortest(number) + ", " +
+                        std::string(cuda_name(argument.type)) + " holds integers");
+      }
+      return set_integer(argument, where, static_cast<std::int64_t>(number));
+    }
+    if (!(std::abs(number) <= largest(argument.type))) {
+      fail(where, in_quotes(argument.name) + " is " + shortest(number) + ", " +
+                      std::string(cuda_name(argument.type)) + " holds at most " +
+                      shortest(largest(argument.type)));
+    }
+    argument.number = number;
+  }
+
+  const Compiled& compiled_;
+  const Configuration& configuration_;
+  std::vector<std::int64_t> slots_;
+};
+
+BoundKernel::BoundKernel(const Space& space, const KernelTemplate& kernel, const Problem& problem,
+                         const Device& device)
+    : kernel_(&kernel),
+      problem_(problem),
+      compiled_(std::make_shared<Compiled>(space, kernel, problem, device)) {}
+
+const SearchSpace& BoundKernel::search_space() const {
+  if (search_space_) return *search_space_;
+  try {
+    search_space_ = std::make_shared<SearchSpace>(kernel_->parameters, compiled_->constraints);
+  } catch (const InputError& error) {
+    compiled_->fail(kernel_->where + "/constraints", error.what());
+  }
+  return *search_space_;
+}
+
+bool BoundKernel::satisfies_constraints(const Configuration& configuration) const {
+  const Evaluation evaluation(*compiled_, configuration);
+  try {
+    return satisfies(compiled_->constraints, evaluation.slots());
+  } catch (const ExpressionError& error) {
+    compiled_->fail(kernel_->where + "/constraints", error.what());
+  }
+}
+
+KernelInstance BoundKernel::instantiate(const Configuration& configuration) const {
+  const Evaluation evaluation(*compiled_, configuration);
+  KernelInstance instance;
+  instance.kernel = kernel_->name;
+  instance.configuration = configuration;
+  instance.architecture_specific = kernel_->architecture_specific;
+  instance.tolerance = kernel_->tolerance;
+  instance.options = kernel_->options;
+  if (kernel_->pass == KernelTemplate::Pass::as_define) {
+    Bindings macros = problem_;
+    macros.insert(configuration.begin(), configuration.end());
+    for (const auto& [name, value] : macros) {
+      instance.options.push_back("-D" + name + "=" + to_text(value));
+    }
+  }
+  for (std::size_t i = 0; i < kernel_->launches.size(); ++i) {
+    instance.launches.push_back(evaluation.launch(i));
+  }
+  for (const CompiledArgument& argument : compiled_->arguments) {
+    instance.arguments.push_back(evaluation.argument(argument));
+  }
+  return instance;
+}
+
+std::map<std::string, double> BoundKernel::metrics(const Configuration& configuration) const {
+  const Evaluation evaluation(*compiled_, configuration);
+  std::map<std::string, double> metrics;
+  for (const auto& [name, expression] : compiled_->metrics) {
+    metrics.emplace(name, static_cast<double>(evaluation.value(expression)));
+  }
+  return metrics;
+}
+
+namespace {
+
+/// A text of labelled fields, each with its length, so that no two sets of fields give one text.
+class CanonicalText {
+ public:
+  void add(std::string_view label, std::string_view value) {
+    text_ += label;
+    text_ += ' ' + std::to_string(value.size()) + ':';
+    text_ += value;
+    text_ += '\n';
+  }
+  void add(std::string_view label, std::int64_t value) { add(label, std::to_string(value)); }
+  void add(std::string_view label, const std::optional<double>& value) {
+    add(label, value ? shortest(*value) : "");
+  }
+  void add(std::string_view label, const std::optional<ExpressionText>& value) {
+    add(label, value ? value->text : "");
+  }
+  void add(std::string_view label, const std::vector<ExpressionText>& values) {
+    add(label, std::ssize(values));
+    for (const ExpressionText& value : values) add(label, value.text);
+  }
+  void add(std::string_view label, const std::vector<std::string>& values) {
+    add(label, std::ssize(values));
+    for (const std::string& value : values) add(label, value);
+  }
+  void add(std::string_view label, const KernelSource& source) {
+    add(label, std::ssize(source.files));
+    for (std::size_t i = 0; i < source.files.size(); ++i) {
+      // The template's own path says nothing of what it computes; an include's name is in a text.
+      add(label, i == 0 ? "" : source.files[i].name);
+      add(label, source.files[i].text);
+    }
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// What a kernel's expressions, sources and launches are, without values and constraints.
+void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelSource& source) {
+  text.add("source", source);
+  text.add("pass", static_cast<std::int64_t>(kernel.pass));
+  text.add("options", kernel.options);
+  text.add("architecture_specific", std::int64_t{kernel.architecture_specific});
+  std::vector<std::string> names;
+  for (const Parameter& parameter : kernel.parameters) names.push_back(parameter.name);
+  std::sort(names.begin(), names.end());
+  text.add("parameters", names);
+  text.add("launches", std::ssize(kernel.launches));
+  for (const LaunchTemplate& launch : kernel.launches) {
+    text.add("entry", launch.template_arguments.empty() ? launch.entry : launch.entry_name);
+    text.add("template_arguments", launch.template_arguments);
+    text.add("block", launch.block);
+    text.add("grid", launch.grid);
+    text.add("passed", launch.arguments);
+    text.add("static_shared_bytes", launch.static_shared_bytes);
+    text.add("dynamic_shared_bytes", launch.dynamic_shared_bytes);
+  }
+  text.add("arguments", std::ssize(kernel.arguments));
+  for (const ArgumentTemplate& argument : kernel.arguments) {
+    text.add("name", argument.name);
+    text.add("type", argument.type);
+    text.add("role", static_cast<std::int64_t>(argument.role));
+    text.add("shape", argument.shape);
+    text.add("init", static_cast<std::int64_t>(argument.init.kind));
+    text.add("init_a", std::optional(argument.init.a));
+    text.add("init_b", std::optional(argument.init.b));
+    text.add("init_file", argument.init.file.generic_string());
+    text.add("in_constant_memory", std::int64_t{argument.in_constant_memory});
+    text.add("symbol", argument.symbol);
+    text.add("value", argument.value);
+    text.add("number", argument.number);
+  }
+}
+
+}  // namespace
+
+std::string kernel_hash(const Space& space, const KernelTemplate& kernel,
+                        const KernelSource& source, const KernelSource& reference_source) {
+  CanonicalText text;
+  text.add("smemtune kernel", std::int64_t{1});  // Of this layout; a change makes old results new.
+  add_kernel(text, kernel, source);
+  text.add("absolute", kernel.tolerance.absolute);
+  text.add("relative", kernel.tolerance.relative);
+  text.add("also", std::ssize(space.verify.also));
+  for (const Problem& problem : space.verify.also) text.add("problem", key(problem));
+  text.add("definitions", space.verify.definitions);
+  if (const KernelTemplate* reference = space.kernel(space.verify.reference)) {
+    text.add("reference", key(reference->default_configuration));
+    add_kernel(text, *reference, reference_source);
+  } else {
+    text.add("reference", reference_source);
+  }
+  return sha256(text.text());
+}
+
+}  // namespace smemtune

@@ -1,0 +1,853 @@
+#include "tuner/core/expression.h"
+
+#include "tuner/core/tokens.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+
+enum class Operation : std::uint8_t {
+  // Leaves.
+  constant,
+  variable,
+  // Of one operand.
+  negate,
+  complement,
+  logical_not,
+  truth,
+  absolute,
+  pow2,
+  is_pow2,
+  log2,
+  size_of,
+  // Of two operands.
+  add,
+  subtract,
+  multiply,
+  divide,
+  modulo,
+  floor_divide,
+  power,
+  shift_left,
+  shift_right,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  bit_and,
+  bit_or,
+  bit_xor,
+  minimum,
+  maximum,
+  ceil_divide,
+  round_up,
+  gcd,
+  // Lazy: in the tree, and as jumps over the right operand in the code.
+  logical_and,
+  logical_or,
+  // `conditional` is in the tree only, the jumps in the code only.
+  conditional,
+  jump,
+  jump_if_zero,
+};
+
+enum class Source : std::uint8_t { stack, slot, constant };
+
+bool is_unary(Operation operation) {
+  return operation >= Operation::negate && operation <= Operation::size_of;
+}
+
+bool is_comparison(Operation operation) {
+  return operation >= Operation::less && operation <= Operation::not_equal;
+}
+
+bool is_bitwise(Operation operation) {
+  return operation >= Operation::bit_and && operation <= Operation::bit_xor;
+}
+
+// Whether the result is 0 or 1 whatever the operands are.
+bool is_boolean(Operation operation) {
+  return is_comparison(operation) || operation == Operation::logical_not ||
+         operation == Operation::truth || operation == Operation::is_pow2 ||
+         operation == Operation::logical_and || operation == Operation::logical_or;
+}
+
+struct Function {
+  std::string_view name;
+  Operation operation;
+  std::size_t operands;  // 0: one or more.
+};
+
+constexpr std::array<Function, 11> kFunctions = {{{"min", Operation::minimum, 0},
+                                                  {"max", Operation::maximum, 0},
+                                                  {"abs", Operation::absolute, 1},
+                                                  {"ceil_div", Operation::ceil_divide, 2},
+                                                  {"round_up", Operation::round_up, 2},
+                                                  {"pow2", Operation::pow2, 1},
+                                                  {"is_pow2", Operation::is_pow2, 1},
+                                                  {"log2", Operation::log2, 1},
+                                                  {"gcd", Operation::gcd, 2},
+                                                  {"select", Operation::conditional, 3},
+                                                  {"sizeof", Operation::size_of, 1}}};
+
+struct BinaryOperator {
+  std::string_view symbol;
+  Operation operation;
+  int level;  // Higher binds tighter.
+};
+
+constexpr int kNotLevel = 3;
+
+// `**` is here for messages only: it associates to the right and has its own function below.
+constexpr std::array<BinaryOperator, 22> kBinaryOperators = {
+    {{"||", Operation::logical_or, 1},    {"or", Operation::logical_or, 1},
+     {"&&", Operation::logical_and, 2},   {"and", Operation::logical_and, 2},
+     {"|", Operation::bit_or, 4},         {"^", Operation::bit_xor, 5},
+     {"&", Operation::bit_and, 6},        {"==", Operation::equal, 7},
+     {"!=", Operation::not_equal, 7},     {"<", Operation::less, 8},
+     {"<=", Operation::less_equal, 8},    {">", Operation::greater, 8},
+     {">=", Operation::greater_equal, 8}, {"<<", Operation::shift_left, 9},
+     {">>", Operation::shift_right, 9},   {"+", Operation::add, 10},
+     {"-", Operation::subtract, 10},      {"*", Operation::multiply, 11},
+     {"/", Operation::divide, 11},        {"//", Operation::floor_divide, 11},
+     {"%", Operation::modulo, 11},        {"**", Operation::power, 12}}};
+
+// The operation below gives its result and answers nullptr, or what is wrong with the operands.
+constexpr const char* kOverflow = "overflow";
+constexpr const char* kDivisionByZero = "division by zero";
+
+inline const char* apply(Operation operation, std::int64_t x, std::int64_t& result) {
+  switch (operation) {
+    case Operation::negate:
+      return __builtin_sub_overflow(0, x, &result) ? kOverflow : nullptr;
+    case Operation::complement:
+      result = ~x;
+      return nullptr;
+    case Operation::logical_not:
+      result = x == 0;
+      return nullptr;
+    case Operation::truth:
+      result = x != 0;
+      return nullptr;
+    case Operation::absolute:
+      if (x == kMin) return kOverflow;
+      result = x < 0 ? -x : x;
+      return nullptr;
+    case Operation::pow2:
+      if (x < 0) return "the exponent is negative";
+      if (x > 62) return kOverflow;
+      result = std::int64_t{1} << x;
+      return nullptr;
+    case Operation::is_pow2:
+      result = x > 0 && (x & (x - 1)) == 0;
+      return nullptr;
+    case Operation::log2:
+      if (x <= 0) return "the logarithm needs a positive number";
+      result = 63 - std::countl_zero(static_cast<std::uint64_t>(x));
+      return nullptr;
+    default:  // size_of
+      result = x & 0xFF;
+      return result == 0 ? "the word is no type whose size is known" : nullptr;
+  }
+}
+
+const char* power(std::int64_t base, std::int64_t exponent, std::int64_t& result) {
+  if (exponent < 0) return "the exponent is negative";
+  result = 1;
+  while (true) {
+    if ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result)) return kOverflow;
+    exponent >>= 1;
+    if (exponent == 0) return nullptr;
+    if (__builtin_mul_overflow(base, base, &base)) return kOverflow;
+  }
+}
+
+const char* greatest_common_divisor(std::int64_t left, std::int64_t right, std::int64_t& result) {
+  const auto magnitude = [](std::int64_t x) {
+    return x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+  };
+  const std::uint64_t divisor = std::gcd(magnitude(left), magnitude(right));
+  if (divisor > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return kOverflow;
+  }
+  result = static_cast<std::int64_t>(divisor);
+  return nullptr;
+}
+
+inline const char* apply(Operation operation, std::int64_t left, std::int64_t right,
+                         std::int64_t& result) {
+  switch (operation) {
+    case Operation::add:
+      return __builtin_add_overflow(left, right, &result) ? kOverflow : nullptr;
+    case Operation::subtract:
+      return __builtin_sub_overflow(left, right, &result) ? kOverflow : nullptr;
+    case Operation::multiply:
+      return __builtin_mul_overflow(left, right, &result) ? kOverflow : nullptr;
+    case Operation::divide:
+    case Operation::modulo:
+    case Operation::floor_divide:
+    case Operation::ceil_divide: {
+      if (right == 0) return kDivisionByZero;
+      if (left == kMin && right == -1) return kOverflow;
+      const std::int64_t quotient = left / right;
+      const std::int64_t rest = left % right;
+      const bool below = rest != 0 && (rest < 0) != (right < 0);  // The quotient is rounded up.
+      const bool above = rest != 0 && !below;                     // It is rounded down.
+      result = operation == Operation::divide         ? quotient
+               : operation == Operation::modulo       ? rest
+               : operation == Operation::floor_divide ? quotient - (below ? 1 : 0)
+                                                      : quotient + (above ? 1 : 0);
+      return nullptr;
+    }
+    case Operation::round_up: {
+      if (right <= 0) return "can only round up to a multiple of a positive number";
+      std::int64_t rest = left % right;
+      if (rest < 0) rest += right;
+      if (rest == 0) {
+        result = left;
+        return nullptr;
+      }
+      return __builtin_add_overflow(left, right - rest, &result) ? kOverflow : nullptr;
+    }
+    case Operation::power:
+      return power(left, right, result);
+    case Operation::shift_left:
+      if (right < 0 || right > 62) return "the shift is not within 0 .. 62";
+      return __builtin_mul_overflow(left, std::int64_t{1} << right, &result) ? kOverflow : nullptr;
+    case Operation::shift_right:
+      if (right < 0 || right > 62) return "the shift is not within 0 .. 62";
+      result = left >> right;
+      return nullptr;
+    case Operation::less:
+      result = left < right;
+      return nullptr;
+    case Operation::less_equal:
+      result = left <= right;
+      return nullptr;
+    case Operation::greater:
+      result = left > right;
+      return nullptr;
+    case Operation::greater_equal:
+      result = left >= right;
+      return nullptr;
+    case Operation::equal:
+      result = left == right;
+      return nullptr;
+    case Operation::not_equal:
+      result = left != right;
+      return nullptr;
+    case Operation::bit_and:
+      result = left & right;
+      return nullptr;
+    case Operation::bit_or:
+      result = left | right;
+      return nullptr;
+    case Operation::bit_xor:
+      result = left ^ right;
+      return nullptr;
+    case Operation::minimum:
+      result = std::min(left, right);
+      return nullptr;
+    case Operation::maximum:
+      result = std::max(left, right);
+      return nullptr;
+    default:
+      return greatest_common_divisor(left, right, result);
+  }
+}
+
+// `overflow: 4 * 5`, `overflow: pow2(63)`.
+std::string describe(const char* fault, Operation operation, std::int64_t left,
+                     std::int64_t right) {
+  const std::string a = std::to_string(left);
+  const std::string b = std::to_string(right);
+  const std::string begin = std::string(fault) + ": ";
+  if (operation == Operation::size_of) return fault;  // The word's letters are not known.
+  if (operation == Operation::negate) return begin + "-(" + a + ")";
+  for (const BinaryOperator& known : kBinaryOperators) {
+    if (known.operation == operation) return begin + a + " " + std::string(known.symbol) + " " + b;
+  }
+  for (const Function& known : kFunctions) {
+    if (known.operation != operation) continue;
+    return begin + std::string(known.name) + "(" + a + (is_unary(operation) ? "" : ", " + b) + ")";
+  }
+  return fault;
+}
+
+// Words of which C++ makes type names: `unsigned long long`.
+bool is_type_keyword(std::string_view word) {
+  constexpr std::array<std::string_view, 7> kWords = {"unsigned", "signed", "char",  "short",
+                                                      "int",      "long",   "double"};
+  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({change, row[j] + 1, row[j - 1] + 1}));
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+void Scope::add(std::string name, const Entry& entry) {
+  if (entries_.contains(name)) throw InputError("the name '" + name + "' means two things");
+  entries_.emplace(std::move(name), entry);
+}
+
+void Scope::add_variable(std::string name, std::size_t slot, Kind kind) {
+  add(std::move(name),
+      {.is_variable = true, .kind = kind, .value = static_cast<std::int64_t>(slot)});
+}
+
+void Scope::add_constant(std::string name, Value value) {
+  const Kind kind = std::holds_alternative<std::int64_t>(value) ? Kind::integer : Kind::word;
+  add(std::move(name), {.is_variable = false, .kind = kind, .value = to_slot(value)});
+}
+
+void Scope::add_constants(const Bindings& bindings) {
+  for (const auto& [name, value] : bindings) add_constant(name, value);
+}
+
+bool Scope::contains(std::string_view name) const { return entries_.find(name) != entries_.end(); }
+
+std::vector<std::string> Scope::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
+std::optional<std::size_t> type_size(std::string_view name) {
+  if (const auto type = scalar_type(name)) return size_of(*type);
+  if (name == "__half2" || name == "half2" || name == "__nv_bfloat162") return 4;
+  struct VectorType {
+    std::string_view element;
+    std::size_t bytes;
+  };
+  constexpr std::array<VectorType, 12> kVectorTypes = {{{"char", 1},
+                                                        {"uchar", 1},
+                                                        {"short", 2},
+                                                        {"ushort", 2},
+                                                        {"int", 4},
+                                                        {"uint", 4},
+                                                        {"long", 8},
+                                                        {"ulong", 8},
+                                                        {"longlong", 8},
+                                                        {"ulonglong", 8},
+                                                        {"float", 4},
+                                                        {"double", 8}}};
+  if (name.empty() || name.back() < '1' || name.back() > '4') return std::nullopt;
+  const auto count = static_cast<std::size_t>(name.back() - '0');
+  for (const VectorType& type : kVectorTypes) {
+    if (name.substr(0, name.size() - 1) == type.element) return count * type.bytes;
+  }
+  return std::nullopt;
+}
+
+std::int64_t to_slot(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  const std::string& word = std::get<std::string>(value);
+  std::uint64_t hash = 0xCBF29CE484222325ull;  // FNV-1a.
+  for (const char letter : word) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3ull;
+  }
+  return static_cast<std::int64_t>((hash << 8) | type_size(word).value_or(0));
+}
+
+std::string nearest_name(std::string_view name, std::span<const std::string> known) {
+  std::string nearest;
+  std::size_t least = name.size() / 3 + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+/// Builds the tree of an expression, folds what is constant and writes the code.
+class ExpressionParser {
+ public:
+  ExpressionParser(TokenStream& tokens, const Scope& scope) : tokens_(tokens), scope_(scope) {}
+
+  Expression expression() {
+    const std::size_t root = conditional();
+    require_integer(root);
+    fold(root, true);
+    Expression expression;
+    expression.text_ = tokens_.text();
+    write(root, expression);
+    std::sort(expression.variables_.begin(), expression.variables_.end());
+    const auto unique = std::unique(expression.variables_.begin(), expression.variables_.end());
+    expression.variables_.erase(unique, expression.variables_.end());
+    return expression;
+  }
+
+ private:
+  struct Node {
+    Operation operation = Operation::constant;
+    std::size_t column = 0;
+    std::int64_t operand = 0;             ///< A constant, or a variable's slot.
+    std::array<std::size_t, 3> children;  ///< As many as the operation has operands.
+    Scope::Kind kind = Scope::Kind::integer;
+    bool in_parentheses = false;
+  };
+
+  // --- From text to tree, loosest binding first.
+
+  std::size_t conditional() {
+    const std::size_t condition = binary(1);
+    const std::size_t column = tokens_.peek().column;
+    if (!tokens_.take_if("?")) return condition;
+    const Nesting nesting(tokens_, depth_);
+    const std::size_t yes = conditional();
+    tokens_.expect(":");
+    const std::size_t no = conditional();
+    return add(Operation::conditional, column, {condition, yes, no});
+  }
+
+  std::size_t binary(int lowest_level) {
+    std::size_t left = operand(lowest_level);
+    while (true) {
+      const Token& token = tokens_.peek();
+      const auto known = std::find_if(kBinaryOperators.begin(), kBinaryOperators.end(),
+                                      [&](const BinaryOperator& o) { return token.is(o.symbol); });
+      if (known == kBinaryOperators.end() || known->level < lowest_level) return left;
+      const std::size_t column = tokens_.take().column;
+      const std::size_t right = binary(known->level + 1);
+      refuse_ambiguous(*known, column, left);
+      refuse_ambiguous(*known, column, right);
+      left = add(known->operation, column, {left, right});
+    }
+  }
+
+  // An operand of operators of that level and above.
+  std::size_t operand(int lowest_level) {
+    const Token& token = tokens_.peek();
+    if (!token.is("not")) return unary();
+    if (lowest_level > kNotLevel) {
+      tokens_.fail(token.column, "'not' after an operator that binds tighter needs parentheses");
+    }
+    const std::size_t column = tokens_.take().column;
+    const Nesting nesting(tokens_, depth_);
+    return add(Operation::logical_not, column, {binary(kNotLevel)});
+  }
+
+  std::size_t unary() {
+    const Token token = tokens_.peek();
+    const bool is_sign = token.is("+") || token.is("-");
+    if (!is_sign && !token.is("!") && !token.is("~")) return power();
+    tokens_.take();
+    const Nesting nesting(tokens_, depth_);
+    if (token.is("-") && is_two_to_63(tokens_.peek()) && !tokens_.peek(1).is("**")) {
+      tokens_.take();
+      return add_constant(token.column, kMin);
+    }
+    const std::size_t x = unary();
+    if (token.is("-")) return add(Operation::negate, token.column, {x});
+    if (token.is("!")) return add(Operation::logical_not, token.column, {x});
+    if (token.is("~")) return add(Operation::complement, token.column, {x});
+    require_integer(x);
+    return x;
+  }
+
+  std::size_t power() {
+    const std::size_t base = primary();
+    const std::size_t column = tokens_.peek().column;
+    if (!tokens_.take_if("**")) return base;
+    const Nesting nesting(tokens_, depth_);
+    return add(Operation::power, column, {base, unary()});
+  }
+
+  std::size_t primary() {
+    const Token token = tokens_.take();
+    switch (token.kind) {
+      case Token::Kind::integer:
+        if (is_two_to_63(token)) {
+          tokens_.fail(token.column,
+                       in_quotes(token.text) + " is out of the range of 64-bit integers");
+        }
+        return add_constant(token.column, static_cast<std::int64_t>(token.integer));
+      case Token::Kind::real:
+        tokens_.fail(token.column, in_quotes(token.text) + " is no integer");
+      case Token::Kind::quoted:
+        return add_word(token.column, token.text);
+      case Token::Kind::name:
+        return tokens_.peek().is("(") ? call(token) : name(token);
+      case Token::Kind::end:
+        tokens_.fail(token.column, "expected a number or a name at the end");
+      case Token::Kind::symbol:
+        break;
+    }
+    if (!token.is("(")) {
+      tokens_.fail(token.column, "expected a number or a name before " + in_quotes(token.text));
+    }
+    const Nesting nesting(tokens_, depth_);
+    const std::size_t inner = conditional();
+    tokens_.expect(")");
+    nodes_[inner].in_parentheses = true;
+    return inner;
+  }
+
+  std::size_t name(const Token& token) {
+    const auto found = scope_.entries_.find(token.text);
+    if (found != scope_.entries_.end()) {
+      const Scope::Entry& entry = found->second;
+      const auto operation = entry.is_variable ? Operation::variable : Operation::constant;
+      return add({.operation = operation,
+                  .column = token.column,
+                  .operand = entry.value,
+                  .children = {},
+                  .kind = entry.kind});
+    }
+    if (token.text == "true" || token.text == "True") return add_constant(token.column, 1);
+    if (token.text == "false" || token.text == "False") return add_constant(token.column, 0);
+    std::string word(token.text);
+    if (is_type_keyword(word)) {
+      while (tokens_.peek().kind == Token::Kind::name && is_type_keyword(tokens_.peek().text)) {
+        word += " ";
+        word += tokens_.take().text;
+      }
+    }
+    if (type_size(word)) return add_word(token.column, word);
+    fail_unknown(token, "name", scope_.names());
+  }
+
+  std::size_t call(const Token& token) {
+    const auto known = std::find_if(kFunctions.begin(), kFunctions.end(),
+                                    [&](const Function& f) { return token.text == f.name; });
+    if (known == kFunctions.end()) {
+      if (scope_.contains(token.text)) {
+        tokens_.fail(token.column, in_quotes(token.text) + " is no function");
+      }
+      std::vector<std::string> names;
+      for (const Function& function : kFunctions) names.emplace_back(function.name);
+      fail_unknown(token, "function", names);
+    }
+    tokens_.expect("(");
+    const Nesting nesting(tokens_, depth_);
+    std::vector<std::size_t> operands;
+    if (!tokens_.peek().is(")")) {
+      operands.push_back(conditional());
+      while (tokens_.take_if(",")) operands.push_back(conditional());
+    }
+    tokens_.expect(")");
+    if (known->operands == 0 ? operands.empty() : operands.size() != known->operands) {
+      tokens_.fail(token.column,
+                   std::string(token.text) + " takes " +
+                       (known->operands == 0 ? "one or more" : std::to_string(known->operands)) +
+                       " operands, not " + std::to_string(operands.size()));
+    }
+    if (known->operands == 3) {
+      return add(Operation::conditional, token.column, {operands[0], operands[1], operands[2]});
+    }
+    if (known->operands == 2)
+      return add(known->operation, token.column, {operands[0], operands[1]});
+    if (known->operands == 1) return add(known->operation, token.column, {operands[0]});
+    std::size_t result = operands.front();
+    require_integer(result);
+    for (std::size_t i = 1; i < operands.size(); ++i) {
+      result = add(known->operation, token.column, {result, operands[i]});
+    }
+    nodes_[result].in_parentheses = true;  // min(a < b) is no bare comparison.
+    return result;
+  }
+
+  static bool is_two_to_63(const Token& token) {
+    return token.kind == Token::Kind::integer && token.integer == std::uint64_t{1} << 63;
+  }
+
+  [[noreturn]] void fail_unknown(const Token& token, const std::string& what,
+                                 const std::vector<std::string>& known) const {
+    tokens_.fail(token.column,
+                 "unknown " + what + " " + in_quotes(token.text) + suggestion(token.text, known));
+  }
+
+  // C++ and Python agree on the rest.
+  void refuse_ambiguous(const BinaryOperator& binary, std::size_t column, std::size_t child) const {
+    const Node& node = nodes_[child];
+    if (node.in_parentheses || !is_comparison(node.operation)) return;
+    if (is_comparison(binary.operation)) {
+      tokens_.fail(column, "comparisons in a row need parentheses");
+    }
+    if (is_bitwise(binary.operation)) {
+      tokens_.fail(column, in_quotes(binary.symbol) + " beside a comparison needs parentheses");
+    }
+  }
+
+  // --- Nodes.
+
+  std::size_t add(const Node& node) {
+    if (nodes_.size() == kMaxNodes) {
+      tokens_.fail(node.column, "more than " + std::to_string(kMaxNodes) + " names and operators");
+    }
+    nodes_.push_back(node);
+    return nodes_.size() - 1;
+  }
+
+  std::size_t add_constant(std::size_t column, std::int64_t value) {
+    return add({.column = column, .operand = value, .children = {}});
+  }
+
+  std::size_t add_word(std::size_t column, std::string_view word) {
+    return add({.column = column,
+                .operand = to_slot(std::string(word)),
+                .children = {},
+                .kind = Scope::Kind::word});
+  }
+
+  // `children` beyond those that the operation has are not looked at.
+  std::size_t add(Operation operation, std::size_t column, std::array<std::size_t, 3> children) {
+    const std::size_t count = is_unary(operation) ? 1 : operation == Operation::conditional ? 3 : 2;
+    const bool compares_words =
+        (operation == Operation::equal || operation == Operation::not_equal) &&
+        (is_word(children[0]) || is_word(children[1]));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (operation == Operation::size_of) {
+        require_word(children[i], "sizeof takes a type");
+      } else if (compares_words) {
+        require_word(children[i], "a word is compared with a number");
+      } else {
+        require_integer(children[i]);
+      }
+    }
+    return add({.operation = operation, .column = column, .children = children});
+  }
+
+  bool is_word(std::size_t node) const { return nodes_[node].kind == Scope::Kind::word; }
+
+  void require_integer(std::size_t node) const {
+    if (is_word(node)) tokens_.fail(nodes_[node].column, "a word stands where a number is needed");
+  }
+
+  void require_word(std::size_t node, const char* message) const {
+    if (!is_word(node)) tokens_.fail(nodes_[node].column, message);
+  }
+
+  bool is_constant(std::size_t node) const { return nodes_[node].operation == Operation::constant; }
+
+  // --- Folding. `is_certain`: every evaluation reaches the node, so a fault in it can be told now.
+
+  void fold(std::size_t at, bool is_certain) {
+    const Operation operation = nodes_[at].operation;
+    const std::array<std::size_t, 3> children = nodes_[at].children;
+    switch (operation) {
+      case Operation::constant:
+      case Operation::variable:
+        return;
+      case Operation::conditional: {
+        fold(children[0], is_certain);
+        const bool is_decided = is_constant(children[0]);
+        const bool condition = is_decided && nodes_[children[0]].operand != 0;
+        if (!is_decided || condition) fold(children[1], is_certain && is_decided);
+        if (!is_decided || !condition) fold(children[2], is_certain && is_decided);
+        if (is_decided) nodes_[at] = nodes_[condition ? children[1] : children[2]];
+        return;
+      }
+      case Operation::logical_and:
+      case Operation::logical_or: {
+        const bool deciding = operation == Operation::logical_or;
+        fold(children[0], is_certain);
+        if (!is_constant(children[0])) return fold(children[1], false);
+        if ((nodes_[children[0]].operand != 0) == deciding) return become(at, deciding ? 1 : 0);
+        nodes_[at].operation = Operation::truth;
+        nodes_[at].children = {children[1]};
+        return fold(at, is_certain);
+      }
+      default:
+        break;
+    }
+    std::int64_t result = 0;
+    const char* fault = nullptr;
+    fold(children[0], is_certain);
+    const std::int64_t left = nodes_[children[0]].operand;
+    if (is_unary(operation)) {
+      if (!is_constant(children[0])) return;
+      fault = apply(operation, left, result);
+    } else {
+      fold(children[1], is_certain);
+      if (!is_constant(children[0]) || !is_constant(children[1])) return;
+      fault = apply(operation, left, nodes_[children[1]].operand, result);
+    }
+    if (fault == nullptr) return become(at, result);
+    if (!is_certain) return;
+    const std::int64_t right = is_unary(operation) ? 0 : nodes_[children[1]].operand;
+    tokens_.fail(nodes_[at].column, describe(fault, operation, left, right));
+  }
+
+  void become(std::size_t at, std::int64_t value) {
+    nodes_[at] = {.column = nodes_[at].column, .operand = value, .children = {}};
+  }
+
+  // --- From tree to code.
+
+  std::size_t emit(Expression& expression, Operation operation, const Node& node,
+                   std::int64_t operand = 0, Source source = Source::stack) const {
+    expression.code_.push_back({.operation = static_cast<std::uint8_t>(operation),
+                                .source = static_cast<std::uint8_t>(source),
+                                .column = static_cast<std::uint16_t>(node.column),
+                                .operand = operand});
+    return expression.code_.size() - 1;
+  }
+
+  void write(std::size_t at, Expression& expression) const {
+    const Node& node = nodes_[at];
+    const auto end = [&] { return static_cast<std::int64_t>(expression.code_.size()); };
+    switch (node.operation) {
+      case Operation::variable:
+        expression.variables_.push_back(static_cast<std::size_t>(node.operand));
+        [[fallthrough]];
+      case Operation::constant:
+        emit(expression, node.operation, node, node.operand);
+        return;
+      case Operation::conditional: {
+        write(node.children[0], expression);
+        const std::size_t to_no = emit(expression, Operation::jump_if_zero, node);
+        write(node.children[1], expression);
+        const std::size_t to_end = emit(expression, Operation::jump, node);
+        expression.code_[to_no].operand = end();
+        write(node.children[2], expression);
+        expression.code_[to_end].operand = end();
+        return;
+      }
+      case Operation::logical_and:
+      case Operation::logical_or: {
+        write(node.children[0], expression);
+        const std::size_t to_end = emit(expression, node.operation, node);
+        write(node.children[1], expression);
+        if (!is_boolean(nodes_[node.children[1]].operation)) {
+          emit(expression, Operation::truth, node);
+        }
+        expression.code_[to_end].operand = end();
+        return;
+      }
+      default:
+        break;
+    }
+    write(node.children[0], expression);
+    if (is_unary(node.operation)) {
+      emit(expression, node.operation, node);
+      return;
+    }
+    const Node& right = nodes_[node.children[1]];
+    if (right.operation == Operation::constant) {
+      emit(expression, node.operation, node, right.operand, Source::constant);
+    } else if (right.operation == Operation::variable) {
+      expression.variables_.push_back(static_cast<std::size_t>(right.operand));
+      emit(expression, node.operation, node, right.operand, Source::slot);
+    } else {
+      write(node.children[1], expression);
+      emit(expression, node.operation, node);
+    }
+  }
+
+  TokenStream& tokens_;
+  const Scope& scope_;
+  std::vector<Node> nodes_;
+  std::size_t depth_ = 0;
+};
+
+Expression parse_expression(TokenStream& tokens, const Scope& scope) {
+  return ExpressionParser(tokens, scope).expression();
+}
+
+Expression Expression::compile(std::string_view text, const Scope& scope) {
+  TokenStream tokens(text);
+  Expression expression = parse_expression(tokens, scope);
+  tokens.expect_end();
+  return expression;
+}
+
+std::int64_t Expression::evaluate(std::span<const std::int64_t> slots) const {
+  // Every node leaves at most one value on the stack. Not initialized: that would take longer than
+  // the evaluation.
+  std::array<std::int64_t, kMaxNodes + 1> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::int64_t* free = stack.data();
+  std::int64_t top = 0;  // The stack's topmost value is kept here.
+  const Instruction* const begin = code_.data();
+  const Instruction* const end = begin + code_.size();
+  for (const Instruction* at = begin; at != end; ++at) {
+    const auto operation = static_cast<Operation>(at->operation);
+    const std::int64_t* const target = &at->operand;
+    switch (operation) {
+      case Operation::constant:
+        *free++ = top;
+        top = at->operand;
+        continue;
+      case Operation::variable:
+        *free++ = top;
+        top = slots[static_cast<std::size_t>(at->operand)];
+        continue;
+      case Operation::logical_and:
+        if (top == 0) {
+          at = begin + *target - 1;
+        } else {
+          top = *--free;
+        }
+        continue;
+      case Operation::logical_or:
+        if (top != 0) {
+          top = 1;
+          at = begin + *target - 1;
+        } else {
+          top = *--free;
+        }
+        continue;
+      case Operation::jump:
+        at = begin + *target - 1;
+        continue;
+      case Operation::jump_if_zero:
+        if (top == 0) at = begin + *target - 1;
+        top = *--free;
+        continue;
+      default:
+        break;
+    }
+    if (is_unary(operation)) {
+      const std::int64_t x = top;
+      if (const char* fault = apply(operation, x, top)) fail(*at, fault, x, 0);
+      continue;
+    }
+    std::int64_t left = top;
+    std::int64_t right = at->operand;
+    switch (static_cast<Source>(at->source)) {
+      case Source::stack:
+        right = top;
+        left = *--free;
+        break;
+      case Source::slot:
+        right = slots[static_cast<std::size_t>(at->operand)];
+        break;
+      case Source::constant:
+        break;
+    }
+    if (const char* fault = apply(operation, left, right, top)) fail(*at, fault, left, right);
+  }
+  return top;
+}
+
+void Expression::fail(const Instruction& instruction, const char* fault, std::int64_t left,
+                      std::int64_t right) const {
+  fail_at(text_, instruction.column,
+          describe(fault, static_cast<Operation>(instruction.operation), left, right));
+}
+
+}  // namespace smemtune

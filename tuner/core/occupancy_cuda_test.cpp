@@ -1,0 +1,139 @@
+#include "tuner/core/occupancy.h"
+
+#include <cuda_occupancy.h>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <random>
+
+namespace smemtune {
+namespace {
+
+struct Model {
+  int major;
+  int minor;
+  int threads_per_sm;
+  int registers_per_block;
+  int registers_per_sm;
+  int max_shared_kb_per_block;
+  int shared_kb_per_sm;
+  int reserved_shared_bytes;
+  int blocks_per_sm;
+};
+
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+constexpr Model kModels[] = {
+    {3, 0, 2048, 65536, 65536, 48, 48, 0, 16},
+    {3, 5, 2048, 65536, 65536, 48, 48, 0, 16},
+    {3, 7, 2048, 65536, 131072, 48, 112, 0, 16},
+    {5, 0, 2048, 65536, 65536, 48, 64, 0, 32},
+    {5, 2, 2048, 65536, 65536, 48, 96, 0, 32},
+    {5, 3, 2048, 32768, 65536, 48, 64, 0, 32},
+    {6, 0, 2048, 65536, 65536, 48, 64, 0, 32},
+    {6, 1, 2048, 65536, 65536, 48, 96, 0, 32},
+    {6, 2, 2048, 32768, 65536, 48, 64, 0, 32},
+    {7, 0, 2048, 65536, 65536, 96, 96, 0, 32},
+    {7, 5, 1024, 65536, 65536, 64, 64, 0, 16},
+    {8, 0, 2048, 65536, 65536, 163, 164, 1024, 32},
+    {8, 6, 1536, 65536, 65536, 99, 100, 1024, 16},
+    {8, 7, 1536, 65536, 65536, 163, 164, 1024, 16},
+    {8, 9, 1536, 65536, 65536, 99, 100, 1024, 24},
+    {9, 0, 2048, 65536, 65536, 227, 228, 1024, 32},
+    {10, 0, 2048, 65536, 65536, 227, 228, 1024, 32},
+    {10, 3, 2048, 65536, 65536, 227, 228, 1024, 32},
+    {11, 0, 1536, 65536, 65536, 227, 228, 1024, 24},
+    {12, 0, 1536, 65536, 65536, 99, 100, 1024, 24},
+    {12, 1, 1536, 65536, 65536, 99, 100, 1024, 24},
+};
+
+Device device_of(const Model& model) {
+  Device device;
+  device.compute_major = model.major;
+  device.compute_minor = model.minor;
+  device.max_threads_per_block = 1024;
+  device.max_threads_per_sm = model.threads_per_sm;
+  device.max_blocks_per_sm = model.blocks_per_sm;
+  device.registers_per_block = model.registers_per_block;
+  device.registers_per_sm = model.registers_per_sm;
+  device.shared_bytes_per_block = 49152;
+  device.max_shared_bytes_per_block = 1024 * model.max_shared_kb_per_block;
+  device.shared_bytes_per_sm = 1024 * model.shared_kb_per_sm;
+  device.reserved_shared_bytes_per_block = model.reserved_shared_bytes;
+  return device;
+}
+
+cudaOccDeviceProp header_properties(const Device& device) {
+  cudaOccDeviceProp properties;
+  properties.computeMajor = device.compute_major;
+  properties.computeMinor = device.compute_minor;
+  properties.maxThreadsPerBlock = device.max_threads_per_block;
+  properties.maxThreadsPerMultiprocessor = device.max_threads_per_sm;
+  properties.regsPerBlock = static_cast<int>(device.registers_per_block);
+  properties.regsPerMultiprocessor = static_cast<int>(device.registers_per_sm);
+  properties.warpSize = device.warp_size;
+  properties.sharedMemPerBlock = static_cast<std::size_t>(device.shared_bytes_per_block);
+  properties.sharedMemPerMultiprocessor = static_cast<std::size_t>(device.shared_bytes_per_sm);
+  properties.numSms = 1;
+  properties.sharedMemPerBlockOptin = static_cast<std::size_t>(device.max_shared_bytes_per_block);
+  properties.reservedSharedMemPerBlock =
+      static_cast<std::size_t>(device.reserved_shared_bytes_per_block);
+  return properties;
+}
+
+/// What the toolkit's header says. Launch bounds are left out, which it does not check, and
+/// barriers, which are no argument of occupancy().
+cudaOccResult header_occupancy(const Device& device, int threads, int registers, int static_bytes,
+                               int dynamic_bytes) {
+  const cudaOccDeviceProp properties = header_properties(device);
+  cudaOccFuncAttributes attributes;
+  attributes.maxThreadsPerBlock = INT_MAX;
+  attributes.numRegs = registers;
+  attributes.sharedSizeBytes = static_cast<std::size_t>(static_bytes);
+  attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+  attributes.maxDynamicSharedSizeBytes = static_cast<std::size_t>(dynamic_bytes);
+  const cudaOccDeviceState state;
+  cudaOccResult result{};
+  EXPECT_EQ(CUDA_OCC_SUCCESS, cudaOccMaxActiveBlocksPerMultiprocessor(
+                                  &result, &properties, &attributes, &state, threads,
+                                  static_cast<std::size_t>(dynamic_bytes)));
+  return result;
+}
+
+class OccupancyAgainstHeader : public testing::TestWithParam<Model> {};
+
+TEST_P(OccupancyAgainstHeader, IsEqualForRandomKernels) {
+  const Device device = device_of(GetParam());
+  // The header lets a 3.0 device have 255 registers per thread; it has 63.
+  const bool is_3_0 = device.compute_major == 3 && device.compute_minor == 0;
+  std::mt19937 random(static_cast<unsigned>(100 * device.compute_major + device.compute_minor));
+  const auto draw = [&random](int below) { return static_cast<int>(random() % unsigned(below)); };
+  for (int i = 0; i < 10'000; ++i) {
+    const int threads = i % 2 == 0 ? 1 + draw(1100) : 32 * (1 + draw(32));
+    const int registers = draw(is_3_0 ? 64 : 256);
+    const int most = static_cast<int>(device.max_shared_bytes_per_block);
+    const int total = i % 3 == 0 ? draw(most / 8) : draw(most + 4096);
+    const int static_bytes = i % 5 == 0 ? 0 : draw(total + 1);
+
+    const Occupancy ours = occupancy(device, threads, registers, total);
+    const cudaOccResult theirs =
+        header_occupancy(device, threads, registers, static_bytes, total - static_bytes);
+    const std::string what = std::to_string(threads) + " threads, " + std::to_string(registers) +
+                             " registers, " + std::to_string(total) + " bytes";
+    ASSERT_EQ(theirs.activeBlocksPerMultiprocessor, ours.blocks_per_sm) << what;
+    ASSERT_EQ(theirs.blockLimitSharedMem, ours.blocks_by_shared) << what;
+    ASSERT_EQ(theirs.blockLimitBlocks, ours.blocks_by_limit) << what;
+    if (threads > device.max_threads_per_block) continue;
+    ASSERT_EQ(theirs.blockLimitWarps, ours.blocks_by_threads) << what;
+    ASSERT_EQ(theirs.blockLimitRegs, ours.blocks_by_registers) << what;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryCapability, OccupancyAgainstHeader, testing::ValuesIn(kModels),
+                         [](const testing::TestParamInfo<Model>& model) {
+                           return "Compute" + std::to_string(model.param.major) + "_" +
+                                  std::to_string(model.param.minor);
+                         });
+
+}  // namespace
+}  // namespace smemtune

@@ -1,0 +1,115 @@
+#include "tuner/core/occupancy.h"
+
+#include <gtest/gtest.h>
+
+namespace smemtune {
+namespace {
+
+Device compute_1_3() {
+  Device device;
+  device.compute_major = 1;
+  device.compute_minor = 3;
+  device.max_threads_per_block = 512;
+  device.max_threads_per_sm = 1024;
+  device.max_blocks_per_sm = 8;
+  device.registers_per_block = device.registers_per_sm = 16384;
+  device.shared_bytes_per_block = device.max_shared_bytes_per_block = 16384;
+  device.shared_bytes_per_sm = 16384;
+  return device;
+}
+
+Device compute_2_0() {
+  Device device;
+  device.compute_major = 2;
+  device.compute_minor = 0;
+  device.max_threads_per_block = 1024;
+  device.max_threads_per_sm = 1536;
+  device.max_blocks_per_sm = 8;
+  device.registers_per_block = device.registers_per_sm = 32768;
+  device.shared_bytes_per_block = device.max_shared_bytes_per_block = 49152;
+  device.shared_bytes_per_sm = 49152;
+  return device;
+}
+
+Device compute_9_0() {
+  Device device;
+  device.compute_major = 9;
+  device.compute_minor = 0;
+  device.max_threads_per_block = 1024;
+  device.max_threads_per_sm = 2048;
+  device.max_blocks_per_sm = 32;
+  device.registers_per_block = device.registers_per_sm = 65536;
+  device.shared_bytes_per_block = 49152;
+  device.max_shared_bytes_per_block = 232448;
+  device.shared_bytes_per_sm = 233472;
+  device.reserved_shared_bytes_per_block = 1024;
+  return device;
+}
+
+TEST(Occupancy, OfCompute13IsBoundBySharedMemory) {
+  EXPECT_EQ(4, occupancy(compute_1_3(), 256, 10, 4096).blocks_per_sm);
+  EXPECT_DOUBLE_EQ(100, occupancy(compute_1_3(), 256, 10, 4096).percent);
+  const Occupancy one = occupancy(compute_1_3(), 256, 10, 16384);
+  EXPECT_EQ(1, one.blocks_per_sm);
+  EXPECT_DOUBLE_EQ(25, one.percent);
+  EXPECT_EQ(std::vector<std::string>{"shared"}, one.limiters());
+  // Units of 512 bytes: one byte more than a third takes the room of two.
+  EXPECT_EQ(3, occupancy(compute_1_3(), 128, 10, 5120).blocks_by_shared);
+  EXPECT_EQ(2, occupancy(compute_1_3(), 128, 10, 5633).blocks_by_shared);
+}
+
+TEST(Occupancy, OfCompute13AllocatesRegistersByBlock) {
+  EXPECT_EQ(2, occupancy(compute_1_3(), 256, 32, 0).blocks_per_sm);
+  EXPECT_EQ(4, occupancy(compute_1_3(), 256, 16, 0).blocks_per_sm);
+  EXPECT_EQ(3, occupancy(compute_1_3(), 256, 17, 0).blocks_per_sm);
+  // Three warps count as four: 4 * 32 * 10 = 1280, in units of 512.
+  EXPECT_EQ(1536, allocated_registers(compute_1_3(), 96, 10));
+}
+
+TEST(Occupancy, OfCompute20AllocatesRegistersByWarp) {
+  EXPECT_EQ(6, occupancy(compute_2_0(), 256, 20, 8192).blocks_per_sm);
+  EXPECT_DOUBLE_EQ(100, occupancy(compute_2_0(), 256, 20, 8192).percent);
+  // 21 * 32 = 672 registers of a warp take 704.
+  const Occupancy more = occupancy(compute_2_0(), 256, 21, 8192);
+  EXPECT_EQ(5, more.blocks_per_sm);
+  EXPECT_EQ(std::vector<std::string>{"registers"}, more.limiters());
+  EXPECT_EQ(0, occupancy(compute_2_0(), 32, 64, 0).blocks_per_sm) << "63 registers are the most";
+}
+
+TEST(Occupancy, OfCompute90CountsTheReservedKilobyte) {
+  EXPECT_EQ(1, occupancy(compute_9_0(), 128, 32, 232448).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(compute_9_0(), 128, 32, 232449).blocks_per_sm);
+  // 4 * (57344 + 1024) = 233472.
+  EXPECT_EQ(4, occupancy(compute_9_0(), 128, 32, 57344).blocks_per_sm);
+  EXPECT_EQ(3, occupancy(compute_9_0(), 128, 32, 57345).blocks_per_sm);
+}
+
+TEST(Occupancy, NamesEveryResourceThatIsExhausted) {
+  const Occupancy full = occupancy(compute_9_0(), 64, 32, 0);
+  EXPECT_EQ(32, full.blocks_per_sm);
+  EXPECT_EQ((std::vector<std::string>{"threads", "registers", "blocks"}), full.limiters());
+  EXPECT_EQ(64, full.warps_per_sm);
+}
+
+TEST(Occupancy, CountsWholeWarps) {
+  const Occupancy odd = occupancy(compute_9_0(), 33, 16, 0);
+  EXPECT_EQ(32, odd.blocks_per_sm);
+  EXPECT_EQ(64, odd.warps_per_sm);
+}
+
+TEST(Occupancy, IsZeroForBlocksThatNoDeviceLaunches) {
+  EXPECT_EQ(0, occupancy(compute_9_0(), 1025, 16, 0).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(compute_9_0(), 0, 16, 0).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(compute_9_0(), INT64_MAX, 16, 0).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(compute_9_0(), 128, 16, INT64_MAX).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(compute_9_0(), 1024, 65, 0).blocks_per_sm);
+}
+
+TEST(AllocatedRegisters, OfCompute90ComeInFourWarpsOf256) {
+  EXPECT_EQ(65536, allocated_registers(compute_9_0(), 1024, 64));
+  EXPECT_EQ(73728, allocated_registers(compute_9_0(), 1024, 65));
+  EXPECT_EQ(4 * 1024, allocated_registers(compute_9_0(), 32, 32));
+}
+
+}  // namespace
+}  // namespace smemtune

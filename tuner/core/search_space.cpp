@@ -1,0 +1,316 @@
+#include "tuner/core/search_space.h"
+
+#include "tuner/core/error.h"
+#include "tuner/core/hash.h"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+constexpr std::size_t kMaxValues = 65536;                // Rows hold 16-bit numbers.
+constexpr std::size_t kMaxCells = std::size_t{1} << 30;  // 2 GB of them.
+constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 63;
+
+// What the values of a parameter are in a slot.
+std::vector<std::int64_t> slots_of(const Parameter& parameter) {
+  std::vector<std::int64_t> slots;
+  for (const Value& value : parameter.values) slots.push_back(to_slot(value));
+  return slots;
+}
+
+// Groups of parameters that share constraints, each ascending, in the order of their first.
+std::vector<std::vector<std::size_t>> connected(std::size_t parameter_count,
+                                                const std::vector<Expression>& constraints) {
+  std::vector<std::size_t> group_of(parameter_count);
+  std::iota(group_of.begin(), group_of.end(), std::size_t{0});
+  for (const Expression& constraint : constraints) {
+    for (const std::size_t slot : constraint.variables()) {
+      const std::size_t from = group_of[slot];
+      const std::size_t to = group_of[constraint.variables().front()];
+      std::replace(group_of.begin(), group_of.end(), std::max(from, to), std::min(from, to));
+    }
+  }
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t first = 0; first < parameter_count; ++first) {
+    if (group_of[first] != first) continue;
+    groups.emplace_back();
+    for (std::size_t i = first; i < parameter_count; ++i) {
+      if (group_of[i] == first) groups.back().push_back(i);
+    }
+  }
+  return groups;
+}
+
+// Finds the valid combinations of one group by backtracking.
+class Enumeration {
+ public:
+  Enumeration(const std::vector<Parameter>& parameters, const std::vector<Expression>& constraints,
+              std::vector<std::size_t> order, std::uint64_t& steps_left)
+      : order_(std::move(order)),
+        checks_(order_.size()),
+        slots_(parameters.size()),
+        row_(order_.size()),
+        steps_left_(steps_left) {
+    for (const std::size_t p : order_) values_.push_back(slots_of(parameters[p]));
+    for (const Expression& constraint : constraints) {
+      std::size_t deepest = 0;
+      for (const std::size_t slot : constraint.variables()) {
+        const auto at = std::find(order_.begin(), order_.end(), slot);
+        deepest = std::max(deepest, static_cast<std::size_t>(at - order_.begin()));
+      }
+      checks_[deepest].push_back(&constraint);
+    }
+  }
+
+  /// Rows of value indices, in the order given, ascending.
+  std::vector<std::uint16_t> rows() {
+    descend(0);
+    return std::move(rows_);
+  }
+
+ private:
+  void descend(std::size_t depth) {
+    if (depth == order_.size()) {
+      if (error_) std::rethrow_exception(error_);
+      if (rows_.size() + row_.size() > kMaxCells) {
+        throw InputError("more than " + std::to_string(rows_.size() / row_.size()) +
+                         " valid combinations of connected parameters: too many to list, the space "
+                         "can only be sampled");
+      }
+      rows_.insert(rows_.end(), row_.begin(), row_.end());
+      return;
+    }
+    const std::vector<std::int64_t>& values = values_[depth];
+    std::int64_t& slot = slots_[order_[depth]];
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      slot = values[i];
+      row_[depth] = static_cast<std::uint16_t>(i);
+      const std::exception_ptr error_before = error_;
+      if (holds(depth)) descend(depth + 1);
+      error_ = error_before;
+    }
+  }
+
+  bool holds(std::size_t depth) {
+    for (const Expression* constraint : checks_[depth]) {
+      if (steps_left_ == 0) {
+        throw InputError(
+            "the constraints were evaluated too often without an end in sight: too "
+            "many combinations to try, the space can only be sampled");
+      }
+      --steps_left_;
+      try {
+        if (constraint->evaluate(slots_) == 0) return false;
+      } catch (const ExpressionError&) {
+        if (!error_) error_ = std::current_exception();
+      }
+    }
+    return true;
+  }
+
+  std::vector<std::size_t> order_;
+  std::vector<std::vector<std::int64_t>> values_;       // By depth.
+  std::vector<std::vector<const Expression*>> checks_;  // By depth of the deepest parameter.
+  std::vector<std::int64_t> slots_;                     // By parameter.
+  std::vector<std::uint16_t> row_;
+  std::vector<std::uint16_t> rows_;
+  std::exception_ptr error_;  // Of a constraint that has no value for what is set so far.
+  std::uint64_t& steps_left_;
+};
+
+}  // namespace
+
+bool satisfies(std::span<const Expression> constraints, std::span<const std::int64_t> slots) {
+  std::exception_ptr error;
+  for (const Expression& constraint : constraints) {
+    try {
+      if (constraint.evaluate(slots) == 0) return false;
+    } catch (const ExpressionError&) {
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
+  return true;
+}
+
+SearchSpace::SearchSpace(std::vector<Parameter> parameters,
+                         const std::vector<Expression>& constraints, std::uint64_t max_steps)
+    : parameters_(std::move(parameters)) {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.values.size() > kMaxValues) {
+      throw InputError("parameter " + parameter.name + " has " +
+                       std::to_string(parameter.values.size()) + " values, at most " +
+                       std::to_string(kMaxValues) + " are allowed");
+    }
+  }
+  size_ = 1;
+  for (const Expression& constraint : constraints) {
+    if (constraint.variables().empty() && constraint.evaluate() == 0) size_ = 0;
+  }
+  if (size_ == 0) return;
+  std::uint64_t steps_left = max_steps;
+  for (std::vector<std::size_t>& members : connected(parameters_.size(), constraints)) {
+    std::vector<Expression> own;
+    for (const Expression& constraint : constraints) {
+      const std::vector<std::size_t>& read = constraint.variables();
+      if (!read.empty() && std::binary_search(members.begin(), members.end(), read.front())) {
+        own.push_back(constraint);
+      }
+    }
+    Group group;
+    group.rows = Enumeration(parameters_, own, members, steps_left).rows();
+    group.size = group.rows.size() / members.size();
+    group.parameters = std::move(members);
+    groups_.push_back(std::move(group));
+  }
+  for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+    group->stride = size_;
+    if (group->size != 0 && size_ > kMaxSize / group->size) {
+      throw InputError("more than 2^63 valid configurations: the space can only be sampled");
+    }
+    size_ *= group->size;
+  }
+}
+
+double SearchSpace::cartesian_size() const {
+  double size = 1;
+  for (const Parameter& parameter : parameters_) {
+    size *= static_cast<double>(parameter.values.size());
+  }
+  return std::min(size, std::numeric_limits<double>::max());
+}
+
+std::vector<std::size_t> SearchSpace::value_indices(ConfigurationIndex index) const {
+  std::vector<std::size_t> indices(parameters_.size());
+  for (const Group& group : groups_) {
+    const std::span<const std::uint16_t> row = group.row(index / group.stride % group.size);
+    for (std::size_t i = 0; i < row.size(); ++i) indices[group.parameters[i]] = row[i];
+  }
+  return indices;
+}
+
+Configuration SearchSpace::configuration(ConfigurationIndex index) const {
+  const std::vector<std::size_t> indices = value_indices(index);
+  Configuration configuration;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    configuration.emplace(parameters_[i].name, parameters_[i].values[indices[i]]);
+  }
+  return configuration;
+}
+
+std::optional<ConfigurationIndex> SearchSpace::index_of(const Configuration& configuration) const {
+  if (size_ == 0 || configuration.size() != parameters_.size()) return std::nullopt;
+  ConfigurationIndex index = 0;
+  for (const Group& group : groups_) {
+    std::vector<std::uint16_t> row;
+    for (const std::size_t p : group.parameters) {
+      const std::vector<Value>& values = parameters_[p].values;
+      const auto given = configuration.find(parameters_[p].name);
+      if (given == configuration.end()) return std::nullopt;
+      const auto value = std::find(values.begin(), values.end(), given->second);
+      if (value == values.end()) return std::nullopt;
+      row.push_back(static_cast<std::uint16_t>(value - values.begin()));
+    }
+    const std::optional<std::uint64_t> number = group.find(row);
+    if (!number) return std::nullopt;
+    index += *number * group.stride;
+  }
+  return index;
+}
+
+std::vector<ConfigurationIndex> SearchSpace::neighbors(ConfigurationIndex index) const {
+  std::vector<ConfigurationIndex> neighbors;
+  for (const Group& group : groups_) {
+    const std::uint64_t own = index / group.stride % group.size;
+    const std::span<const std::uint16_t> own_row = group.row(own);
+    std::vector<std::uint16_t> row(own_row.begin(), own_row.end());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::size_t count = parameters_[group.parameters[i]].values.size();
+      for (std::size_t value = 0; value < count; ++value) {
+        if (value == own_row[i]) continue;
+        row[i] = static_cast<std::uint16_t>(value);
+        const std::optional<std::uint64_t> number = group.find(row);
+        if (number) neighbors.push_back(index - own * group.stride + *number * group.stride);
+      }
+      row[i] = own_row[i];
+    }
+  }
+  std::sort(neighbors.begin(), neighbors.end());
+  return neighbors;
+}
+
+std::optional<std::uint64_t> SearchSpace::Group::find(std::span<const std::uint16_t> wanted) const {
+  std::uint64_t low = 0;
+  std::uint64_t high = size;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const std::span<const std::uint16_t> found = row(middle);
+    if (std::lexicographical_compare(found.begin(), found.end(), wanted.begin(), wanted.end())) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == size || !std::equal(wanted.begin(), wanted.end(), row(low).begin())) {
+    return std::nullopt;
+  }
+  return low;
+}
+
+std::vector<Configuration> sample(std::span<const Parameter> parameters,
+                                  std::span<const Expression> constraints, std::size_t count,
+                                  std::uint64_t seed, std::uint64_t max_steps) {
+  std::vector<std::vector<std::int64_t>> values;
+  for (const Parameter& parameter : parameters) values.push_back(slots_of(parameter));
+  std::vector<Configuration> configurations;
+  std::set<std::vector<std::size_t>> seen;
+  std::vector<std::size_t> indices(parameters.size());
+  std::vector<std::int64_t> slots(parameters.size());
+  for (std::uint64_t step = 0; step < max_steps && configurations.size() < count; ++step) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      // The upper half of a 128-bit product: uniform up to a part in 2^64 / values.
+      const std::uint64_t bits = random_bits(seed, step * parameters.size() + i);
+      __extension__ using Wide = unsigned __int128;
+      indices[i] = static_cast<std::size_t>((Wide{bits} * values[i].size()) >> 64);
+      slots[i] = values[i][indices[i]];
+    }
+    if (!satisfies(constraints, slots) || !seen.insert(indices).second) continue;
+    Configuration configuration;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      configuration.emplace(parameters[i].name, parameters[i].values[indices[i]]);
+    }
+    configurations.push_back(std::move(configuration));
+  }
+  return configurations;
+}
+
+Permutation::Permutation(std::uint64_t size, std::uint64_t seed)
+    : size_(size), seed_(seed), half_bits_(1) {
+  while (half_bits_ < 32 && (std::uint64_t{1} << (2 * half_bits_)) < size) ++half_bits_;
+}
+
+std::uint64_t Permutation::operator()(std::uint64_t i) const {
+  // A Feistel network permutes 0 .. 2^(2 * half_bits_) - 1, which is less than four times as many;
+  // what falls outside is sent through again until it falls inside.
+  constexpr std::uint64_t kRounds = 6;
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+  do {
+    std::uint64_t left = i >> half_bits_;
+    std::uint64_t right = i & mask;
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      const std::uint64_t mixed = random_bits(random_bits(seed_, round), right) & mask;
+      left = std::exchange(right, left ^ mixed);
+    }
+    i = left << half_bits_ | right;
+  } while (i >= size_);
+  return i;
+}
+
+}  // namespace smemtune

@@ -1,0 +1,274 @@
+#include "tuner/core/expression.h"
+#include "tuner/engine/messages.h"
+#include "tuner/engine/sampler.h"
+#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/verifier.h"
+#include "tuner/engine/worker_channel.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <new>
+
+namespace smemtune {
+
+namespace {
+
+constexpr int kBroken = 1;
+constexpr int kContextLost = 70;
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+std::int64_t bytes_of(const Workload& workload) {
+  std::int64_t bytes = 0;
+  for (const Argument& argument : workload.arguments) bytes += argument.bytes();
+  return bytes;
+}
+
+/// Holds the launcher and what is prepared and loaded on it.
+class DeviceWorker {
+ public:
+  DeviceWorker(Launcher& launcher, WorkerChannel& channel)
+      : launcher_(launcher), channel_(channel) {}
+
+  PrepareReply prepare(const PrepareRequest& request) {
+    release_all();
+    for (const auto& [id, workload] : workloads_) {
+      const bool again = std::ranges::any_of(request.workloads,
+                                             [&](const auto& next) { return next.id == id; });
+      if (!again) launcher_.prepare(id, Workload{});  // Frees its buffers.
+    }
+    workloads_.clear();
+    PrepareReply reply;
+    channel_.tell_phase("prepare");
+    for (const NumberedWorkload& workload : request.workloads) {
+      const Outcome<std::int64_t> bytes = launcher_.prepare(workload.id, workload.workload);
+      if (!bytes) {
+        reply.failure = bytes.failure();
+        return reply;
+      }
+      workloads_[workload.id] = workload;
+    }
+    const Outcome<std::vector<Check>> checks = load(request.reference, reference_handles_);
+    if (!checks) {
+      reply.failure = checks.failure();
+      return reply;
+    }
+    if (!request.definitions.empty()) {
+      reply.failure = hold_against_definitions(*checks, request.definitions, reply.notes);
+      if (reply.failure) return reply;
+    }
+    channel_.tell_phase("reference");
+    for (const Check& check : *checks) {
+      reply.failure = establish_reference(launcher_, check);
+      if (reply.failure) return reply;
+    }
+    return reply;
+  }
+
+  EvaluateReply evaluate(const EvaluateRequest& request) {
+    EvaluateReply reply;
+    std::vector<LoadedKernel> loaded;
+    const Outcome<std::vector<Check>> checks = load(request.job, loaded);
+    if (checks) {
+      reply.loaded = loaded.front();
+      reply.failure = measure(request, *checks, reply);
+    } else {
+      reply.failure = checks.failure();
+    }
+    const bool lost = reply.failure && reply.failure->context_lost;
+    if (lost) return reply;  // Nothing can be unloaded any more.
+    const bool keep = request.keep_as >= 0 && !reply.failure;
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      if (keep && i == 0) continue;
+      unload(loaded[i].handle);
+    }
+    if (keep) {
+      const auto kept = kept_.find(request.keep_as);
+      if (kept != kept_.end()) unload(kept->second);
+      kept_[request.keep_as] = loaded.front().handle;
+    }
+    return reply;
+  }
+
+  SampleRoundReply sample_round(const SampleRoundRequest& request) {
+    std::vector<Entrant> entrants;
+    for (const RoundEntry& entry : request.entries) {
+      const auto kept = kept_.find(entry.slot);
+      if (kept == kept_.end()) {
+        throw UnavailableError("nothing is kept in slot " + std::to_string(entry.slot));
+      }
+      entrants.push_back({kept->second, entry.launches_per_sample});
+    }
+    SampleRoundReply reply;
+    const auto tell = [this](int number) { channel_.tell_phase("race", number); };
+    for (const Outcome<double>& outcome :
+         smemtune::sample_round(launcher_, timed_workload(), entrants, tell)) {
+      RoundSample sample;
+      if (outcome) {
+        sample.time_ms = *outcome;
+      } else {
+        sample.failure = outcome.failure();
+      }
+      reply.samples.push_back(std::move(sample));
+    }
+    return reply;
+  }
+
+ private:
+  WorkloadId timed_workload() const { return workloads_.begin()->first; }
+
+  void unload(KernelHandle handle) {
+    // Nothing is loaded for an empty list of launches; that it fails can only mean that the device
+    // is gone, which the next call finds.
+    launcher_.load(handle, {}, {}, {});
+  }
+
+  void release_all() {
+    for (const auto& [slot, handle] : kept_) unload(handle);
+    kept_.clear();
+    for (const LoadedKernel& loaded : reference_handles_) unload(loaded.handle);
+    reference_handles_.clear();
+  }
+
+  /// Loads every part; what was loaded is in `loaded` even when a later part fails.
+  Outcome<std::vector<Check>> load(const Job& job, std::vector<LoadedKernel>& loaded) {
+    channel_.tell_phase("load");
+    if (job.parts.empty()) throw WireError("a job without parts");
+    std::vector<Check> checks;
+    for (const Part& part : job.parts) {
+      if (part.module >= job.modules.size()) throw WireError("a part of a module that is not there");
+      Outcome<LoadedKernel> kernel =
+          launcher_.load(-1, job.modules[part.module], part.launches, part.arguments);
+      if (!kernel) return kernel.failure();
+      loaded.push_back(*kernel);
+      for (const WorkloadId id : part.workloads) {
+        const auto workload = workloads_.find(id);
+        if (workload == workloads_.end()) throw WireError("a workload that is not prepared");
+        checks.push_back({.handle = kernel->handle,
+                          .workload = id,
+                          .tolerance = part.tolerance,
+                          .label = workload->second.label});
+      }
+    }
+    return checks;
+  }
+
+  std::optional<Failure> measure(const EvaluateRequest& request, const std::vector<Check>& checks,
+                                 EvaluateReply& reply) {
+    if (request.verify) {
+      channel_.tell_phase("verify");
+      const auto start = Clock::now();
+      const Outcome<Verification> verification = verify(launcher_, checks);
+      reply.verify_ms = ms_since(start);
+      if (!verification) return verification.failure();
+      reply.max_absolute_error = verification->max_absolute_error;
+      reply.max_relative_error = verification->max_relative_error;
+    }
+    if (request.screen_samples > 0) {
+      channel_.tell_phase("sample");
+      const Outcome<TimeReport> time =
+          screen(launcher_, reply.loaded.handle, checks.front().workload, request.screen_samples,
+                 request.stop_above_ms);
+      if (!time) return time.failure();
+      reply.time = *time;
+    }
+    return std::nullopt;
+  }
+
+  /// At the smallest of the workloads, where the host is quick enough.
+  std::optional<Failure> hold_against_definitions(const std::vector<Check>& checks,
+                                                  const std::vector<ExpressionText>& definitions,
+                                                  std::vector<std::string>& notes) {
+    channel_.tell_phase("definition");
+    const auto bytes = [this](const Check& check) {
+      return bytes_of(workloads_.at(check.workload).workload);
+    };
+    const Check& smallest = *std::ranges::min_element(checks, {}, bytes);
+    try {
+      return check_definitions(launcher_, smallest, workloads_.at(smallest.workload), definitions);
+    } catch (const ExpressionError& error) {
+      notes.push_back("the reference was not held against its definition on " + smallest.label +
+                      ": " + error.what());
+      return std::nullopt;
+    }
+  }
+
+  Launcher& launcher_;
+  WorkerChannel& channel_;
+  std::map<WorkloadId, NumberedWorkload> workloads_;
+  std::vector<LoadedKernel> reference_handles_;
+  std::map<std::int32_t, KernelHandle> kept_;
+};
+
+/// After this the context is gone, and releasing anything in it may hang: the process ends here.
+[[noreturn]] void end_with_lost_context() {
+  std::fflush(nullptr);
+  _exit(kContextLost);
+}
+
+void answer(DeviceWorker& worker, WorkerChannel& channel, const Frame& frame) {
+  switch (frame.type) {
+    case MessageType::prepare: {
+      const PrepareReply reply = worker.prepare(unpack<PrepareRequest>(frame.payload));
+      channel.send(MessageType::prepared, reply);
+      if (reply.failure && reply.failure->context_lost) end_with_lost_context();
+      return;
+    }
+    case MessageType::evaluate: {
+      const EvaluateReply reply = worker.evaluate(unpack<EvaluateRequest>(frame.payload));
+      channel.send(MessageType::evaluated, reply);
+      if (reply.failure && reply.failure->context_lost) end_with_lost_context();
+      return;
+    }
+    case MessageType::sample_round: {
+      const SampleRoundReply reply = worker.sample_round(unpack<SampleRoundRequest>(frame.payload));
+      channel.send(MessageType::sampled, reply);
+      const auto& last = reply.samples;
+      if (!last.empty() && last.back().failure && last.back().failure->context_lost) {
+        end_with_lost_context();
+      }
+      return;
+    }
+    default:
+      throw WireError("not for a device worker");
+  }
+}
+
+int serve(WorkerChannel& channel, const std::function<std::unique_ptr<Launcher>()>& make) {
+  try {
+    const std::unique_ptr<Launcher> launcher = make();
+    channel.send(MessageType::hello, DeviceHello{launcher->device()});
+    DeviceWorker worker(*launcher, channel);
+    while (const std::optional<Frame> frame = channel.receive()) answer(worker, channel, *frame);
+    return 0;
+  } catch (const WireError&) {
+    throw;
+  } catch (const Error& error) {
+    channel.send(MessageType::broken,
+                 Broken{.message = error.what(),
+                        .input = dynamic_cast<const InputError*>(&error) != nullptr});
+    return kBroken;
+  }
+}
+
+}  // namespace
+
+int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int in, int out) {
+  try {
+    WorkerChannel channel(in, out);
+    return serve(channel, make);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "device worker: %s\n", error.what());
+    return kBroken;
+  }
+}
+
+}  // namespace smemtune

@@ -1,0 +1,226 @@
+#pragma once
+
+#include "tuner/backend/compiler.h"
+#include "tuner/backend/launcher.h"
+#include "tuner/engine/wire.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// One configuration on one problem, as the device worker runs it.
+struct Part {
+  std::uint32_t module = 0;  ///< Which of the job's modules.
+  std::vector<LaunchShape> launches;
+  std::vector<Argument> arguments;
+  Tolerance tolerance;
+  std::vector<WorkloadId> workloads;  ///< On which it must be right; timed on the first.
+
+  bool operator==(const Part&) const = default;
+};
+
+/// One configuration of one kernel, compiled: on the problem that is tuned (the first part), and on
+/// the further problems on which it must be right.
+struct Job {
+  std::vector<CompiledKernel> modules;
+  std::vector<Part> parts;
+
+  bool operator==(const Job&) const = default;
+};
+
+struct CompilerHello {
+  std::string version;
+  std::string sha256;
+
+  bool operator==(const CompilerHello&) const = default;
+};
+
+struct DeviceHello {
+  Device device;
+
+  bool operator==(const DeviceHello&) const = default;
+};
+
+/// Why a worker cannot go on.
+struct Broken {
+  std::string message;
+  bool input = false;  ///< What the user gave is wrong, not the machine.
+
+  bool operator==(const Broken&) const = default;
+};
+
+struct Phase {
+  std::string name;         ///< `load`, `verify`, `sample`, ...
+  std::int32_t number = 0;  ///< In a round: which entry.
+
+  bool operator==(const Phase&) const = default;
+};
+
+struct CompileReply {
+  Outcome<CompiledKernel> outcome = Failure{};
+};
+
+/// A workload and what to call it.
+struct NumberedWorkload {
+  WorkloadId id = 0;
+  std::string label;  ///< `N=4096, seed 2`.
+  Problem problem;
+  Workload workload;
+
+  bool operator==(const NumberedWorkload&) const = default;
+};
+
+/// Fills the device with the data of a problem and makes the reference kernel answer it.
+struct PrepareRequest {
+  std::vector<NumberedWorkload> workloads;
+  Job reference;
+  std::vector<ExpressionText> definitions;  ///< To hold the reference against; may be empty.
+
+  bool operator==(const PrepareRequest&) const = default;
+};
+
+struct PrepareReply {
+  std::optional<Failure> failure;
+  std::vector<std::string> notes;  ///< For people.
+
+  bool operator==(const PrepareReply&) const = default;
+};
+
+/// Loads a job, and verifies, screens and keeps it as asked.
+struct EvaluateRequest {
+  Job job;
+  bool verify = true;
+  std::int32_t screen_samples = 0;  ///< 0: do not time it.
+  double stop_above_ms = 0;
+  std::int32_t keep_as = -1;  ///< Slot under which rounds find it; negative: unload it.
+
+  bool operator==(const EvaluateRequest&) const = default;
+};
+
+struct EvaluateReply {
+  std::optional<Failure> failure;
+  LoadedKernel loaded;  ///< Of the first part.
+  double max_absolute_error = 0;
+  double max_relative_error = 0;
+  double verify_ms = 0;
+  TimeReport time;
+
+  bool operator==(const EvaluateReply&) const = default;
+};
+
+struct RoundEntry {
+  std::int32_t slot = 0;
+  std::int32_t launches_per_sample = 1;
+
+  bool operator==(const RoundEntry&) const = default;
+};
+
+/// One sample of each, in this order.
+struct SampleRoundRequest {
+  std::vector<RoundEntry> entries;
+
+  bool operator==(const SampleRoundRequest&) const = default;
+};
+
+struct RoundSample {
+  double time_ms = 0;
+  std::optional<Failure> failure;
+
+  bool operator==(const RoundSample&) const = default;
+};
+
+/// In the request's order; shorter when the device context was lost: the last one has lost it.
+struct SampleRoundReply {
+  std::vector<RoundSample> samples;
+
+  bool operator==(const SampleRoundReply&) const = default;
+};
+
+/// Throw WireError for numbers that no honest worker sends.
+void check(const CompiledKernel& compiled, const CompileRequest& request);
+void check(const EvaluateReply& reply, const EvaluateRequest& request);
+void check(const SampleRoundReply& reply, const SampleRoundRequest& request);
+
+// What each struct consists of, once for writing and reading.
+
+void fields(auto& archive, Is<ExpressionText> auto& v) { archive(v.text, v.where); }
+void fields(auto& archive, Is<Failure> auto& v) {
+  archive(v.status, v.reason, v.detail, v.context_lost);
+}
+void fields(auto& archive, Is<Tolerance> auto& v) { archive(v.absolute, v.relative); }
+void fields(auto& archive, Is<Init> auto& v) { archive(v.kind, v.a, v.b, v.file); }
+void fields(auto& archive, Is<Argument> auto& v) {
+  archive(v.name, v.type, v.role, v.shape, v.init, v.in_constant_memory, v.symbol, v.integer,
+          v.number);
+}
+void fields(auto& archive, Is<LaunchShape> auto& v) {
+  archive(v.name_expression, v.grid, v.block, v.dynamic_shared_bytes, v.static_shared_bytes,
+          v.arguments);
+}
+void fields(auto& archive, Is<Resources> auto& v) {
+  archive(v.registers_per_thread, v.static_shared_bytes, v.stack_bytes, v.spill_store_bytes,
+          v.spill_load_bytes, v.constant_bytes, v.barriers, v.max_threads_per_block);
+}
+void fields(auto& archive, Is<Device> auto& v) {
+  archive(v.kind, v.name, v.uuid, v.architecture, v.compute_major, v.compute_minor, v.sm_count,
+          v.warp_size, v.max_threads_per_block, v.max_threads_per_sm, v.max_blocks_per_sm,
+          v.registers_per_block, v.registers_per_sm, v.shared_bytes_per_block,
+          v.max_shared_bytes_per_block, v.shared_bytes_per_sm, v.reserved_shared_bytes_per_block,
+          v.constant_bytes, v.max_block_dim, v.max_grid_dim, v.memory_bytes, v.l2_bytes,
+          v.memory_bus_bits, v.memory_clock_khz, v.sm_clock_khz, v.ecc, v.driver_version,
+          v.runtime_version, v.limits_of);
+}
+void fields(auto& archive, Is<KernelSource::File> auto& v) { archive(v.name, v.text); }
+void fields(auto& archive, Is<KernelSource> auto& v) { archive(v.files); }
+void fields(auto& archive, Is<CompileRequest> auto& v) {
+  archive(v.architecture, v.source, v.name_expressions, v.symbol_expressions, v.options);
+}
+void fields(auto& archive, Is<CompiledEntry> auto& v) {
+  archive(v.name_expression, v.lowered_name, v.resources);
+}
+void fields(auto& archive, Is<CompiledSymbol> auto& v) {
+  archive(v.name_expression, v.lowered_name);
+}
+void fields(auto& archive, Is<CompiledKernel> auto& v) {
+  archive(v.entries, v.symbols, v.image, v.log, v.compile_ms);
+}
+void fields(auto& archive, Is<Workload> auto& v) { archive(v.arguments, v.seed); }
+void fields(auto& archive, Is<LoadedKernel::Launch> auto& v) {
+  archive(v.resources, v.blocks_per_sm);
+}
+void fields(auto& archive, Is<LoadedKernel> auto& v) { archive(v.handle, v.launches); }
+void fields(auto& archive, Is<TimeReport> auto& v) {
+  archive(v.samples_ms, v.launches_per_sample, v.discarded, v.sm_clock_mhz);
+}
+
+void fields(auto& archive, Is<Part> auto& v) {
+  archive(v.module, v.launches, v.arguments, v.tolerance, v.workloads);
+}
+void fields(auto& archive, Is<Job> auto& v) { archive(v.modules, v.parts); }
+void fields(auto& archive, Is<CompilerHello> auto& v) { archive(v.version, v.sha256); }
+void fields(auto& archive, Is<DeviceHello> auto& v) { archive(v.device); }
+void fields(auto& archive, Is<Broken> auto& v) { archive(v.message, v.input); }
+void fields(auto& archive, Is<Phase> auto& v) { archive(v.name, v.number); }
+void fields(auto& archive, Is<CompileReply> auto& v) { archive(v.outcome); }
+void fields(auto& archive, Is<NumberedWorkload> auto& v) {
+  archive(v.id, v.label, v.problem, v.workload);
+}
+void fields(auto& archive, Is<PrepareRequest> auto& v) {
+  archive(v.workloads, v.reference, v.definitions);
+}
+void fields(auto& archive, Is<PrepareReply> auto& v) { archive(v.failure, v.notes); }
+void fields(auto& archive, Is<EvaluateRequest> auto& v) {
+  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.keep_as);
+}
+void fields(auto& archive, Is<EvaluateReply> auto& v) {
+  archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms, v.time);
+}
+void fields(auto& archive, Is<RoundEntry> auto& v) { archive(v.slot, v.launches_per_sample); }
+void fields(auto& archive, Is<SampleRoundRequest> auto& v) { archive(v.entries); }
+void fields(auto& archive, Is<RoundSample> auto& v) { archive(v.time_ms, v.failure); }
+void fields(auto& archive, Is<SampleRoundReply> auto& v) { archive(v.samples); }
+
+}  // namespace smemtune

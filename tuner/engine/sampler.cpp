@@ -1,0 +1,50 @@
+#include "tuner/engine/sampler.h"
+
+#include <cmath>
+
+namespace smemtune {
+
+namespace {
+
+/// A launcher that gives no usable time has failed, whatever it says.
+Outcome<TimeReport> checked(Outcome<TimeReport> outcome) {
+  if (!outcome) return outcome;
+  bool usable = !outcome->samples_ms.empty();
+  for (const double sample : outcome->samples_ms) {
+    usable = usable && std::isfinite(sample) && sample > 0;
+  }
+  if (usable) return outcome;
+  return Failure{.status = Status::runtime,
+                 .reason = "no_time",
+                 .detail = "the device measured no time that is larger than 0"};
+}
+
+}  // namespace
+
+Outcome<TimeReport> screen(Launcher& launcher, KernelHandle handle, WorkloadId workload,
+                           int samples, double stop_above_ms) {
+  return checked(launcher.time(
+      handle, {.workload = workload, .samples = samples, .stop_above_ms = stop_above_ms}));
+}
+
+std::vector<Outcome<double>> sample_round(Launcher& launcher, WorkloadId workload,
+                                          const std::vector<Entrant>& entrants,
+                                          const std::function<void(int)>& before) {
+  std::vector<Outcome<double>> outcomes;
+  for (const Entrant& entrant : entrants) {
+    before(static_cast<int>(outcomes.size()));
+    const Outcome<TimeReport> report =
+        checked(launcher.time(entrant.handle, {.workload = workload,
+                                               .samples = 1,
+                                               .launches_per_sample = entrant.launches_per_sample}));
+    if (report) {
+      outcomes.emplace_back(report->samples_ms.front());
+      continue;
+    }
+    outcomes.emplace_back(report.failure());
+    if (report.failure().context_lost) break;
+  }
+  return outcomes;
+}
+
+}  // namespace smemtune

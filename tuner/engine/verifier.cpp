@@ -1,0 +1,147 @@
+#include "tuner/engine/verifier.h"
+
+#include "tuner/backend/contents.h"
+#include "tuner/core/definition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace smemtune {
+
+namespace {
+
+std::string number_text(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+Failure failure_of(const Mismatch& mismatch, const std::string& label) {
+  std::string detail = mismatch.argument + "[" + std::to_string(mismatch.index) + "] is " +
+                       number_text(mismatch.value) + ", expected " +
+                       number_text(mismatch.expected) + " (" + std::to_string(mismatch.count) +
+                       " such elements) on " + label;
+  return {.status = Status::correctness, .reason = mismatch.reason, .detail = std::move(detail)};
+}
+
+Failure on(const std::string& label, Failure failure) {
+  failure.detail += (failure.detail.empty() ? "on " : " (on ") + label +
+                    (failure.detail.empty() ? "" : ")");
+  return failure;
+}
+
+/// A host array of `argument` with the elements that were downloaded.
+HostArray host_array(const Argument& argument, const std::map<std::string, std::vector<double>>& from) {
+  const auto found = from.find(argument.name);
+  HostArray array = {.shape = argument.shape, .elements = {}};
+  if (found != from.end()) array.elements = found->second;
+  if (array.elements.size() != static_cast<std::size_t>(argument.elements())) {
+    throw UnavailableError("the device returned " + std::to_string(array.elements.size()) +
+                           " elements of " + argument.name + ", which has " +
+                           std::to_string(argument.elements()));
+  }
+  return array;
+}
+
+std::optional<Failure> compare(const Argument& argument, const HostArray& expected,
+                               const HostArray& actual, const Tolerance& tolerance,
+                               const std::string& definition, const std::string& label) {
+  const bool given = tolerance.absolute || tolerance.relative;
+  const Tolerance used = given ? tolerance : default_tolerance(argument.type);
+  const double absolute = used.absolute.value_or(0);
+  const double relative = used.relative.value_or(0);
+  for (std::size_t i = 0; i < expected.elements.size(); ++i) {
+    const double want = expected.elements[i];
+    const double have = actual.elements[i];
+    // Written so that NaN fails.
+    if (std::abs(have - want) <= absolute + relative * std::abs(want)) continue;
+    return Failure{.status = Status::correctness,
+                   .reason = "definition",
+                   .detail = argument.name + "[" + std::to_string(i) + "] is " + number_text(have) +
+                             ", but `" + definition + "` gives " + number_text(want) + " on " +
+                             label};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) {
+  Verification worst;
+  for (const Check& check : checks) {
+    const Outcome<RunReport> report =
+        launcher.run(check.handle, {.workload = check.workload, .tolerance = check.tolerance});
+    if (!report) return on(check.label, report.failure());
+    if (report->mismatch) return failure_of(*report->mismatch, check.label);
+    worst.max_absolute_error = std::max(worst.max_absolute_error, report->max_absolute_error);
+    worst.max_relative_error = std::max(worst.max_relative_error, report->max_relative_error);
+  }
+  return worst;
+}
+
+std::optional<Failure> establish_reference(Launcher& launcher, const Check& reference) {
+  const Outcome<RunReport> first = launcher.run(
+      reference.handle,
+      {.workload = reference.workload, .as_reference = true, .tolerance = reference.tolerance});
+  if (!first) return on(reference.label, first.failure());
+  if (first->mismatch) return failure_of(*first->mismatch, reference.label);
+  const Outcome<Verification> second = verify(launcher, std::span(&reference, 1));
+  if (second) return std::nullopt;
+  Failure failure = second.failure();
+  if (failure.status == Status::correctness) {
+    failure.detail = "two runs of it do not agree: " + failure.detail;
+  }
+  return failure;
+}
+
+std::optional<Failure> check_definitions(Launcher& launcher, const Check& reference,
+                                         const NumberedWorkload& workload,
+                                         const std::vector<ExpressionText>& definitions) {
+  std::map<std::string, std::size_t> dimensions;
+  std::vector<std::string> scalar_names;
+  std::map<std::string, double> scalars;
+  RunRequest request = {.workload = reference.workload,
+                        .as_reference = true,
+                        .tolerance = reference.tolerance};
+  for (const Argument& argument : workload.workload.arguments) {
+    if (argument.is_buffer()) {
+      dimensions[argument.name] = argument.shape.size();
+      if (argument.role != Role::scratch) request.download.push_back(argument.name);
+    } else {
+      scalar_names.push_back(argument.name);
+      scalars[argument.name] =
+          is_floating(argument.type) ? argument.number : static_cast<double>(argument.integer);
+    }
+  }
+  std::vector<Definition> compiled;
+  for (const ExpressionText& definition : definitions) {
+    compiled.push_back(
+        Definition::compile(definition.text, workload.problem, dimensions, scalar_names));
+  }
+
+  const Outcome<RunReport> report = launcher.run(reference.handle, request);
+  if (!report) return on(reference.label, report.failure());
+  if (report->mismatch) return failure_of(*report->mismatch, reference.label);
+
+  std::map<std::string, HostArray> before;
+  for (const Argument& argument : workload.workload.arguments) {
+    if (!argument.is_buffer() || argument.role == Role::scratch) continue;
+    before[argument.name] = host_array(argument, report->before);
+  }
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    const HostArray expected = compiled[i].evaluate(before, scalars);
+    for (const Argument& argument : workload.workload.arguments) {
+      if (argument.name != compiled[i].output()) continue;
+      const HostArray actual = host_array(argument, report->after);
+      if (auto failure = compare(argument, expected, actual, reference.tolerance,
+                                 definitions[i].text, reference.label)) {
+        return failure;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace smemtune

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "tuner/backend/launcher.h"
+#include "tuner/core/outcome.h"
+#include "tuner/engine/messages.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// A loaded kernel and a workload on which it must be right.
+struct Check {
+  KernelHandle handle = 0;
+  WorkloadId workload = 0;
+  Tolerance tolerance;
+  std::string label;  ///< Of the workload, for messages.
+};
+
+/// The worst over all checks.
+struct Verification {
+  double max_absolute_error = 0;
+  double max_relative_error = 0;
+};
+
+/// Runs every check until one fails. A mismatch is a Failure of status `correctness`.
+Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks);
+
+/// Makes the reference's outputs those that later runs on the workload are compared with, once two
+/// runs of it agree.
+std::optional<Failure> establish_reference(Launcher& launcher, const Check& reference);
+
+/// Runs the reference on a workload and holds its outputs against the definitions, computed on the
+/// host in double precision. Throws ExpressionError when a definition cannot be evaluated there.
+std::optional<Failure> check_definitions(Launcher& launcher, const Check& reference,
+                                         const NumberedWorkload& workload,
+                                         const std::vector<ExpressionText>& definitions);
+
+}  // namespace smemtune

@@ -1,0 +1,312 @@
+#pragma once
+
+#include "tuner/core/bound_kernel.h"
+#include "tuner/core/error.h"
+#include "tuner/core/outcome.h"
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace smemtune {
+
+/// Bytes that are no message. Whoever sent them is no longer to be trusted.
+class WireError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What parent and workers say to each other. Requests come from the parent; each is answered by
+/// one reply of the same sequence number, with any number of `phase` messages before it.
+enum class MessageType : std::uint16_t {
+  hello = 1,     ///< A worker's first message.
+  broken,        ///< Instead of hello or a reply: the worker cannot go on, and ends.
+  phase,         ///< What the worker is about to do.
+  compile,       ///< To a compile worker...
+  compiled,      ///< ... and its reply.
+  prepare,       ///< The device worker's requests and replies.
+  prepared,
+  evaluate,
+  evaluated,
+  sample_round,
+  sampled,
+};
+
+struct Frame {
+  MessageType type = MessageType::hello;
+  std::uint64_t sequence = 0;
+  std::vector<std::uint8_t> payload;
+
+  bool operator==(const Frame&) const = default;
+};
+
+/// Bytes of a header: magic u32, version u16, type u16, payload length u32, sequence u64, CRC-32 of
+/// the header's other bytes and the payload.
+constexpr std::size_t kFrameHeaderBytes = 24;
+
+/// The largest payload of a message: 256 MB where modules are in it, else 16 MB.
+std::size_t max_payload_bytes(MessageType type);
+
+/// Throws WireError when the payload is too large.
+std::vector<std::uint8_t> encode(const Frame& frame);
+
+/// Puts frames together from bytes as they come. Never holds more than one frame and what was
+/// appended last, because a header that promises too much is refused before its payload comes.
+class FrameDecoder {
+ public:
+  void append(std::span<const std::uint8_t> bytes);
+
+  /// The next whole frame, or nullopt until more bytes come. Throws WireError.
+  std::optional<Frame> next();
+
+  /// Whether a frame has begun and not ended.
+  bool inside_frame() const { return begin_ < buffer_.size(); }
+
+ private:
+  std::vector<std::uint8_t> buffer_;
+  std::size_t begin_ = 0;
+};
+
+/// Names the type that a function describes, for readers (not const) and writers (const).
+template <typename T, typename Described>
+concept Is = std::same_as<std::remove_const_t<T>, Described>;
+
+// The last enumerator of each enumeration that is sent, so that a reader refuses what lies beyond.
+constexpr ScalarType last_enumerator(ScalarType) { return ScalarType::float64; }
+constexpr Role last_enumerator(Role) { return Role::scratch; }
+constexpr Init::Kind last_enumerator(Init::Kind) { return Init::Kind::file; }
+constexpr DeviceKind last_enumerator(DeviceKind) { return DeviceKind::cpu; }
+constexpr Status last_enumerator(Status) { return Status::timeout; }
+
+/// Writes values as bytes, as this machine lays them out: both ends are the same executable.
+class Writer {
+ public:
+  template <typename... Ts>
+  void operator()(const Ts&... values) {
+    (put(values), ...);
+  }
+
+  std::vector<std::uint8_t> take() { return std::move(bytes_); }
+
+ private:
+  void raw(const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const std::uint8_t*>(data);
+    bytes_.insert(bytes_.end(), bytes, bytes + size);
+  }
+
+  template <typename T>
+    requires(std::is_arithmetic_v<T>)
+  void put(const T& value) {
+    raw(&value, sizeof value);
+  }
+
+  template <typename T>
+    requires(std::is_enum_v<T>)
+  void put(const T& value) {
+    put(static_cast<std::uint32_t>(value));
+  }
+
+  void put_size(std::size_t size) { put(static_cast<std::uint64_t>(size)); }
+
+  void put(const std::string& value) {
+    put_size(value.size());
+    raw(value.data(), value.size());
+  }
+
+  void put(const std::filesystem::path& value) { put(value.string()); }
+
+  void put(const std::vector<std::uint8_t>& value) {
+    put_size(value.size());
+    raw(value.data(), value.size());
+  }
+
+  template <typename T>
+  void put(const std::vector<T>& values) {
+    put_size(values.size());
+    for (const T& value : values) put(value);
+  }
+
+  template <typename T, std::size_t N>
+  void put(const std::array<T, N>& values) {
+    for (const T& value : values) put(value);
+  }
+
+  template <typename K, typename V, typename C>
+  void put(const std::map<K, V, C>& values) {
+    put_size(values.size());
+    for (const auto& [name, value] : values) (*this)(name, value);
+  }
+
+  template <typename T>
+  void put(const std::optional<T>& value) {
+    put(value.has_value());
+    if (value) put(*value);
+  }
+
+  void put(const Value& value) {
+    const bool is_word = std::holds_alternative<std::string>(value);
+    put(is_word);
+    if (is_word) {
+      put(std::get<std::string>(value));
+    } else {
+      put(std::get<std::int64_t>(value));
+    }
+  }
+
+  template <typename T>
+  void put(const Outcome<T>& outcome) {
+    put(static_cast<bool>(outcome));
+    if (outcome) {
+      put(*outcome);
+    } else {
+      put(outcome.failure());
+    }
+  }
+
+  template <typename T>
+  void put(const T& value)
+    requires requires(Writer& writer, const T& described) { fields(writer, described); }
+  {
+    fields(*this, value);
+  }
+
+  std::vector<std::uint8_t> bytes_;
+};
+
+/// Reads what Writer wrote. Every read is checked against what is left and every enumerator and
+/// flag against its range; no size that is read is believed before its elements have been read.
+/// Throws WireError.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::uint8_t> bytes) : left_(bytes) {}
+
+  template <typename... Ts>
+  void operator()(Ts&... values) {
+    (get(values), ...);
+  }
+
+  /// Throws WireError when there is more than was read.
+  void finish() const;
+
+ private:
+  void raw(void* data, std::size_t size);
+
+  template <typename T>
+    requires(std::is_arithmetic_v<T>)
+  void get(T& value) {
+    raw(&value, sizeof value);
+  }
+
+  void get(bool& value);
+
+  template <typename T>
+    requires(std::is_enum_v<T>)
+  void get(T& value) {
+    std::uint32_t number = 0;
+    get(number);
+    check_enumerator(number, static_cast<std::uint32_t>(last_enumerator(T{})));
+    value = static_cast<T>(number);
+  }
+
+  static void check_enumerator(std::uint32_t number, std::uint32_t last);
+
+  /// A number of elements, each of which takes at least one byte.
+  std::size_t get_size();
+
+  void get(std::string& value);
+  void get(std::filesystem::path& value);
+  void get(std::vector<std::uint8_t>& value);
+
+  template <typename T>
+  void get(std::vector<T>& values) {
+    const std::size_t size = get_size();
+    values.clear();
+    for (std::size_t i = 0; i < size; ++i) {
+      T value{};
+      get(value);
+      values.push_back(std::move(value));
+    }
+  }
+
+  template <typename T, std::size_t N>
+  void get(std::array<T, N>& values) {
+    for (T& value : values) get(value);
+  }
+
+  template <typename K, typename V, typename C>
+  void get(std::map<K, V, C>& values) {
+    const std::size_t size = get_size();
+    values.clear();
+    for (std::size_t i = 0; i < size; ++i) {
+      K name{};
+      V value{};
+      (*this)(name, value);
+      values.insert_or_assign(std::move(name), std::move(value));
+    }
+  }
+
+  template <typename T>
+  void get(std::optional<T>& value) {
+    bool has_value = false;
+    get(has_value);
+    value.reset();
+    if (has_value) get(value.emplace());
+  }
+
+  void get(Value& value);
+
+  template <typename T>
+  void get(Outcome<T>& outcome) {
+    bool ok = false;
+    get(ok);
+    if (ok) {
+      T value{};
+      get(value);
+      outcome = std::move(value);
+    } else {
+      Failure failure;
+      get(failure);
+      outcome = std::move(failure);
+    }
+  }
+
+  template <typename T>
+  void get(T& value)
+    requires requires(Reader& reader, T& described) { fields(reader, described); }
+  {
+    fields(*this, value);
+  }
+
+  std::span<const std::uint8_t> left_;
+};
+
+/// A message as a payload.
+template <typename Message>
+std::vector<std::uint8_t> pack(const Message& message) {
+  Writer writer;
+  writer(message);
+  return writer.take();
+}
+
+/// The message of a payload. Throws WireError unless it is one, to its last byte.
+template <typename Message>
+Message unpack(std::span<const std::uint8_t> payload) {
+  Message message;
+  Reader reader(payload);
+  reader(message);
+  reader.finish();
+  return message;
+}
+
+}  // namespace smemtune

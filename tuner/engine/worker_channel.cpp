@@ -1,0 +1,65 @@
+#include "tuner/engine/worker_channel.h"
+
+#include "tuner/engine/messages.h"
+#include "tuner/engine/tuning_loop.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace smemtune {
+
+std::optional<WorkerDescriptors> worker_descriptors() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread is started.
+  const char* text = std::getenv(std::string(kWorkerVariable).c_str());
+  if (text == nullptr) return std::nullopt;
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0' || number < 0 || number > 1 << 20) return std::nullopt;
+  return WorkerDescriptors{static_cast<int>(number), static_cast<int>(number)};
+}
+
+WorkerChannel::WorkerChannel(int in, int out) : in_(in), out_(out) {
+  for (const int descriptor : {in_, out_}) {
+    const int flags = fcntl(descriptor, F_GETFD);
+    if (flags < 0 || fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) != 0) {
+      throw UnavailableError("a worker's descriptor " + std::to_string(descriptor) + ": " +
+                             std::strerror(errno));
+    }
+  }
+}
+
+std::optional<Frame> WorkerChannel::receive() {
+  std::array<std::uint8_t, 65536> buffer;
+  for (;;) {
+    if (std::optional<Frame> frame = decoder_.next()) {
+      sequence_ = frame->sequence;
+      return frame;
+    }
+    const ssize_t size = read(in_, buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return std::nullopt;
+    decoder_.append(std::span(buffer).first(static_cast<std::size_t>(size)));
+  }
+}
+
+void WorkerChannel::tell_phase(const std::string& name, int number) {
+  send(MessageType::phase, Phase{.name = name, .number = number});
+}
+
+void WorkerChannel::write(const Frame& frame) {
+  const std::vector<std::uint8_t> bytes = encode(frame);
+  std::size_t sent = 0;
+  while (sent < bytes.size()) {
+    const ssize_t size = ::write(out_, bytes.data() + sent, bytes.size() - sent);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) throw WireError(std::string("the parent is gone: ") + std::strerror(errno));
+    sent += static_cast<std::size_t>(size);
+  }
+}
+
+}  // namespace smemtune

@@ -1,0 +1,133 @@
+#pragma once
+
+#include "tuner/engine/wire.h"
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smemtune {
+
+/// Owns a file descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { reset(); }
+
+  int number() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+  int release();
+  void reset();
+
+ private:
+  int number_ = -1;
+};
+
+/// The last bytes of what a worker printed.
+class LogRing {
+ public:
+  static constexpr std::size_t kBytes = 64 * 1024;
+
+  void append(std::string_view text);
+
+  /// Printable: control characters but newlines and tabs are replaced.
+  std::string text() const;
+
+  /// Of text(), at most the last `bytes`.
+  std::string tail(std::size_t bytes) const;
+
+ private:
+  std::string kept_;  ///< At most twice kBytes, so that it is seldom cut.
+};
+
+/// How a worker ended.
+struct WorkerDeath {
+  enum class Cause {
+    ended,     ///< By itself: a signal or an exit status.
+    deadline,  ///< Killed because an answer was overdue.
+    protocol,  ///< Killed because it sent what is no message.
+    stuck,     ///< Killed, and yet there: the driver holds it.
+  };
+  Cause cause = Cause::ended;
+  int signal = 0;  ///< 0: it exited...
+  int exit_status = 0;
+  std::string phase;    ///< What it was doing, as it said last.
+  int phase_number = 0;
+  std::string message;  ///< What it said itself, or what was wrong with what it sent.
+  std::string log;      ///< The end of what it printed.
+
+  /// Whether something else on the machine has killed it: the fault may not be the variant's.
+  bool from_outside() const;
+
+  /// "killed by signal 11 (Segmentation fault) while verifying; it printed: ..."
+  std::string text() const;
+};
+
+/// A worker: this executable, started again in a process group of its own, ended by SIGKILL to the
+/// whole group. It dies with the *thread* that started it, so start it from one that lives on.
+///
+/// Messages travel over a socket whose number stands in the worker's environment; whatever the
+/// worker prints goes to a ring of 64 KB. Nothing here blocks but end().
+class WorkerProcess {
+ public:
+  /// `max_address_space`: RLIMIT_AS in bytes, 0 for none. Throws UnavailableError when the
+  /// executable cannot be started.
+  WorkerProcess(const std::vector<std::string>& argv, std::uint64_t max_address_space);
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+  ~WorkerProcess();
+
+  pid_t pid() const { return pid_; }
+  int socket() const { return socket_.number(); }
+  int log_descriptor() const { return log_pipe_.number(); }
+  bool wants_to_write() const { return sent_ < outbox_.size(); }
+  std::string log_tail() const { return log_.tail(2000); }
+
+  /// Queues a message and writes what can be written now.
+  void send(const Frame& frame);
+
+  /// Writes what can be written now.
+  void write();
+
+  /// Reads what has come. Returns false when the worker has closed its end. Throws WireError.
+  bool read(std::vector<Frame>& frames);
+
+  /// Takes what the worker printed.
+  void read_log();
+
+  /// Gives it so long to end by itself, kills the group, waits (at most 10 s) and says how it
+  /// ended.
+  WorkerDeath end(double patience_s);
+
+  /// Closes the socket, which asks the worker to end, and waits for that before killing it.
+  void end_gently(double patience_s);
+
+ private:
+  bool wait_for_end(double patience_s);
+  void kill_group() const;
+
+  pid_t pid_ = -1;
+  Descriptor socket_;
+  Descriptor log_pipe_;
+  FrameDecoder decoder_;
+  std::vector<std::uint8_t> outbox_;
+  std::size_t sent_ = 0;
+  LogRing log_;
+  std::optional<int> wait_status_;
+};
+
+/// What of an environment a worker gets: what finding programs, libraries and devices needs, and
+/// LC_ALL=C; nothing that changes how NVRTC compiles. `NAME=VALUE` each.
+std::vector<std::string> worker_environment(const char* const* environment);
+
+}  // namespace smemtune
