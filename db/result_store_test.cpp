@@ -560,7 +560,8 @@ TEST_F(ResultStoreFind, KnowsAPassingFailureAfterTwo) {
   const std::pair<Status, std::string> passing[] = {
       {Status::runtime, "crash"},           {Status::runtime, "lost"},
       {Status::runtime, "device_memory"},   {Status::timeout, "hang"},
-      {Status::timeout, "compile_timeout"}, {Status::compile, "compile_timeout"}};
+      {Status::timeout, "compile_timeout"}, {Status::compile, "compile_timeout"},
+      {Status::compile, "crash"},           {Status::compile, "out_of_memory"}};
   std::int64_t size = 0;
   for (const auto& [status, reason] : passing) {
     const Result result = failed(tile(++size), status, reason);

@@ -531,10 +531,10 @@ int RunLog::lost_attempts(std::int64_t kernel_id, const std::string& kernel, con
 bool may_pass(const Result& result) {
   if (result.status == Status::correct) return false;
   if (result.status == Status::timeout) return true;
-  // Stored words: only ever add to them.
-  static constexpr std::array<std::string_view, 10> kPassing = {
-      "crash",           "lost",          "hang",   "timeout", "device_memory", "host_memory",
-      "compile_timeout", "compile_crash", "worker", "killed"};
+  static constexpr std::array<std::string_view, 12> kPassing = {
+      "crash",           "lost",          "hang",        "timeout",
+      "device_memory",   "no_time",       "host_memory", "out_of_memory",
+      "compile_timeout", "compile_crash", "worker",      "killed"};
   return std::find(kPassing.begin(), kPassing.end(), result.reason) != kPassing.end();
 }
 
