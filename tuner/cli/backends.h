@@ -39,11 +39,10 @@ int run_worker(const std::vector<std::string>& arguments);
 /// The GPUs of this machine. Throws UnavailableError saying what is missing.
 std::vector<Device> present_gpus();
 
-/// The CPU device, with the limits of `limits_of`. Throws UnavailableError when it is not in this build.
+/// The CPU device, with the limits of `limits_of`. 
 Device cpu_device(const std::string& limits_of);
 
-/// Whether this build has the CUDA back end, and the CPU one.
+/// Whether this build has the CUDA back end.
 bool has_cuda();
-bool has_cpu();
 
 }  // namespace smemtune::cli
