@@ -52,7 +52,7 @@ class CompileQueue {
     CompileRequest request;
     std::string key;
     bool first = false;
-    std::optional<Outcome<Module>> outcome;
+    std::optional<Outcome<Module>> outcome = std::nullopt;
   };
   struct Remembered {
     std::string key;

@@ -31,9 +31,9 @@ constexpr double kMaxFirstRounds_s = 60;
 /// One who is raced.
 struct Contender {
   std::size_t entry = 0;  ///< In ProblemState::entries.
-  std::optional<Variant> variant;
-  std::vector<std::uint64_t> numbers;  ///< In the compile queue.
-  std::vector<Module> modules;
+  std::optional<Variant> variant = std::nullopt;
+  std::vector<std::uint64_t> numbers = {};  ///< In the compile queue.
+  std::vector<Module> modules = {};
   std::uint64_t kept_on = 0;  ///< Generation of the worker that keeps it loaded.
   int lost = 0;                ///< Times that something else killed the worker at its turn.
   bool failed = false;

@@ -77,10 +77,10 @@ class Search {
  private:
   struct Slot {
     Candidate candidate;
-    Result result;
-    std::optional<Variant> variant;
-    std::vector<std::uint64_t> numbers;  ///< Of what the compile queue was asked for.
-    std::vector<Module> modules;         ///< Once it is compiled.
+    Result result = {};
+    std::optional<Variant> variant = std::nullopt;
+    std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for.
+    std::vector<Module> modules = {};         ///< Once it is compiled.
     bool known = false;
     bool done = false;
   };

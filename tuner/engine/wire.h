@@ -276,7 +276,7 @@ class Reader {
       outcome = std::move(value);
     } else {
       Failure failure;
-      get(failure);
+      (*this)(failure);
       outcome = std::move(failure);
     }
   }

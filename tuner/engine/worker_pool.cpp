@@ -256,7 +256,9 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
   const bool try_again = !worker.greeted || (death.from_outside() && worker.attempts < 2);
   if (try_again) return;  // Sent when the next worker has greeted.
   const bool overdue = death.cause == WorkerDeath::Cause::deadline;
-  Failure failure = {.status = Status::compile, .reason = overdue ? "compile_timeout" : "crash"};
+  Failure failure;
+  failure.status = Status::compile;
+  failure.reason = overdue ? "compile_timeout" : "crash";
   failure.detail = overdue ? "compiling took longer than " +
                                  std::to_string(static_cast<int>(command_.compile_timeout_s)) +
                                  " s and was ended"
