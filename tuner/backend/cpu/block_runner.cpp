@@ -381,7 +381,9 @@ void BlockRunner::report_signal() {
         "needs more than " + std::to_string(abi::kStackBytes - 2 * kPageBytes) + " bytes of stack";
   } else {
     failure.reason = "illegal_address";
-    failure.detail = std::string("touches the address ") + address + ", where nothing is";
+    failure.detail = is_impossible_address_
+                         ? "touches an address that no memory can have"
+                         : std::string("touches the address ") + address + ", where nothing is";
   }
   failure.detail = where(thread) + " " + failure.detail;
   failure_ = failure;
@@ -433,6 +435,8 @@ void on_fault_signal(int signal, siginfo_t* info, void*) {
   }
   runner->signal_ = signal;
   runner->signal_address_ = static_cast<const unsigned char*>(info->si_addr);
+  // The processor does not tell which.
+  runner->is_impossible_address_ = info->si_code == SI_KERNEL;
   tell_leaving(nullptr, runner->scheduler_stack_, runner->scheduler_stack_bytes_);
   siglongjmp(runner->escape_, 1);
 }

@@ -147,6 +147,7 @@ class BlockRunner {
   sigjmp_buf escape_ = {};
   int signal_ = 0;
   const unsigned char* signal_address_ = nullptr;
+  bool is_impossible_address_ = false;
 };
 
 /// Turns SIGSEGV, SIGBUS, SIGFPE and SIGILL of kernels into Failures while it lives. One at a time

@@ -122,11 +122,14 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
       cell.written = 0;
     }
     cell.written = static_cast<std::uint8_t>(cell.written | mask);
+    // A thread's own atomic update does not hide its plain write before it.
+    const bool hides_plain_write = cell.write_epoch == epoch_ && cell.writer == thread &&
+                                   cell.write_bytes == mask && cell.write_is_atomic == 0;
     cell.write_epoch = epoch_;
     cell.writer = static_cast<std::uint16_t>(thread);
     cell.write_warp_epoch = warp_epochs_[warp];
     cell.write_bytes = mask;
-    cell.write_is_atomic = kind == abi::Access::atomic;
+    cell.write_is_atomic = kind == abi::Access::atomic && !hides_plain_write;
   }
   return std::nullopt;
 }
