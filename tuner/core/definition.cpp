@@ -561,9 +561,12 @@ class Definition::Evaluation {
       spend(node.column);
       slots_[node.slot] = i;
       const double x = value(node.operands.front());
-      result = node.operation == Operation::sum       ? result + x
-               : node.operation == Operation::largest ? std::max(result, x)
-                                                      : std::min(result, x);
+      if (node.operation == Operation::sum) {
+        result += x;
+      } else if (std::isnan(x) ||
+                 (node.operation == Operation::largest ? x > result : x < result)) {
+        result = x;
+      }
     }
     return result;
   }
