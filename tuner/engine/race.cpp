@@ -78,6 +78,20 @@ Estimate estimate(const std::vector<double>& differences, std::optional<std::siz
   return result;
 }
 
+/// Whether the center lies above `bound`: at most `beyond` pair averages do not. The same verdict
+/// as of the lower bound from estimate(), without forming the averages.
+bool is_above(std::vector<double> differences, double bound, std::optional<std::size_t> beyond) {
+  if (!beyond) return false;
+  std::sort(differences.begin(), differences.end());
+  std::size_t count = 0;
+  std::size_t end = differences.size();  // differences[i] + differences[end - 1] <= 2 * bound.
+  for (std::size_t i = 0; i < end; ++i) {
+    while (end > i && differences[i] + differences[end - 1] > 2 * bound) --end;
+    count += end - i;
+  }
+  return count <= *beyond;
+}
+
 double center(const std::vector<double>& values) { return median(pair_averages(values)); }
 
 /// By round, how much longer one took than the other, as a logarithm.
@@ -175,11 +189,11 @@ bool Race::drop_slower() {
   bool all_tied = true;
   std::vector<std::size_t> kept = {contenders_[0]};
   for (std::size_t i = 1; i < contenders_.size(); ++i) {
-    const Estimate slower =
-        estimate(log_ratios(variants_[contenders_[i]].race_ms, best_ms), beyond);
-    if (slower.low > 0) continue;
+    std::vector<double> slower = log_ratios(variants_[contenders_[i]].race_ms, best_ms);
+    if (is_above(slower, 0, beyond)) continue;
     kept.push_back(contenders_[i]);
-    all_tied = all_tied && slower.high < tie;
+    for (double& ratio : slower) ratio = -ratio;
+    all_tied = all_tied && is_above(std::move(slower), -tie, beyond);
   }
   contenders_ = std::move(kept);
   return all_tied;
@@ -290,7 +304,7 @@ Race::Standing Race::compare(std::size_t i, const Variant& winner,
   const double pairs = static_cast<double>(ranked) * static_cast<double>(ranked - 1);
   const auto beyond = averages_beyond(ratios.size(), (1 - options_.drop_confidence) / pairs);
   const double tie_percent = std::max(options_.tie_percent, noise_percent().value_or(0));
-  standing.tied = estimate(ratios, beyond).low <= 0 || standing.slower_percent < tie_percent;
+  standing.tied = !is_above(ratios, 0, beyond) || standing.slower_percent < tie_percent;
   if (times == &Variant::final_ms && ratios.size() > options_.final_rounds) {
     const auto second_block = ratios.begin() + static_cast<std::ptrdiff_t>(options_.final_rounds);
     standing.tied = standing.tied || center({ratios.begin(), second_block}) <= 0 ||
