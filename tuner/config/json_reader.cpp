@@ -2,16 +2,15 @@
 
 #include "tuner/core/error.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fcntl.h>
 #include <limits>
 #include <set>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -58,7 +57,7 @@ class Builder final : public nlohmann::json_sax<Json> {
       return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
     };
     if (std::any_of(value.begin(), value.end(), is_control)) {
-      refuse("a string with a control character: `" + printable(value) + "`");
+      refuse("a string with a control character: " + quote(value));
     }
     return add(std::move(value));
   }
@@ -93,8 +92,10 @@ class Builder final : public nlohmann::json_sax<Json> {
                    const nlohmann::detail::exception& error) override {
     // `position` counts the bytes that were read, so the last of them is the offending one.
     const std::string_view read = text_.substr(0, position == 0 ? 0 : position - 1);
-    const std::size_t line = 1 + static_cast<std::size_t>(std::count(read.begin(), read.end(), '\n'));
-    const std::size_t line_begin = read.rfind('\n') == std::string_view::npos ? 0 : read.rfind('\n') + 1;
+    const std::size_t line =
+        1 + static_cast<std::size_t>(std::count(read.begin(), read.end(), '\n'));
+    const std::size_t line_begin =
+        read.rfind('\n') == std::string_view::npos ? 0 : read.rfind('\n') + 1;
     const std::size_t column = read.size() - line_begin + 1;
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ...".
     std::string_view what = error.what();
@@ -121,7 +122,8 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::string pointer() const {
     std::string result;
     for (const Frame& frame : frames_) {
-      result = frame.node->is_object() ? child(result, frame.key) : child(result, frame.node->size());
+      result =
+          frame.node->is_object() ? child(result, frame.key) : child(result, frame.node->size());
     }
     return result;
   }
@@ -278,14 +280,21 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   return result;
 }
 
-std::string printable(const Json& value) {
+std::string quote(std::string_view text, std::size_t max_bytes) {
+  std::string result = "'";
+  result += printable(text, max_bytes);
+  result += "'";
+  return result;
+}
+
+std::string summary(const Json& value) {
   if (value.is_string()) return printable("\"" + value.get<std::string>() + "\"");
   // A list is cut before it is written, because its text could be as long as the file.
   if (value.is_array()) {
     std::string result = "[";
     for (const Json& element : value) {
       if (result.size() > 60) return result + ", ...";
-      result += (result.size() == 1 ? "" : ", ") + printable(element);
+      result += (result.size() == 1 ? "" : ", ") + summary(element);
     }
     return result + "]";
   }

@@ -31,7 +31,10 @@ std::string child(const std::string& pointer, std::size_t index);
 /// shortened to about `max_bytes`.
 std::string printable(std::string_view text, std::size_t max_bytes = 80);
 
+/// The printable text between quotation marks.
+std::string quote(std::string_view text, std::size_t max_bytes = 80);
+
 /// A JSON value for a message, shortened: `[1, 2, ...`.
-std::string printable(const Json& value);
+std::string summary(const Json& value);
 
 }  // namespace smemtune

@@ -17,9 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxSourceBytes = 4u << 20;
 constexpr std::size_t kMaxFiles = 256;
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
@@ -146,7 +144,7 @@ SourceFile read_source(std::string name, fs::path place) {
 
 std::optional<fs::path> find_source(const fs::path& relative, std::span<const fs::path> folders,
                                     const SourceRoots& roots) {
-  const std::string shown = "`" + printable(relative.string(), 300) + "`";
+  const std::string shown = quote(relative.string(), 300);
   if (relative.empty()) throw InputError("an empty path names no file");
   if (relative.is_absolute()) {
     throw InputError(shown + " is absolute; sources are named relative to the space file");
@@ -179,8 +177,8 @@ std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceR
   const std::array<fs::path, 2> root_folders = {roots.space, roots.templates};
   const std::optional<fs::path> place = find_source(kernel.source, root_folders, roots);
   if (!place) {
-    throw InputError("`" + printable(kernel.source.string(), 300) + "` is neither in " +
-                     roots.space.string() + " nor in " + roots.templates.string());
+    throw InputError(quote(kernel.source.string(), 300) + " is neither in " + roots.space.string() +
+                     " nor in " + roots.templates.string());
   }
   std::vector<SourceFile> files = {read_source(kernel.source.generic_string(), *place)};
   std::map<std::string, fs::path> known;  // What an include's text stands for.
@@ -205,15 +203,15 @@ std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceR
       }
       if (!found && is_toolkit_header(*name)) continue;
       if (!found) {
-        throw InputError(where + "`" + printable(*name, 300) +
-                         "` is found neither beside this file nor in the kernel's include folders "
+        throw InputError(where + quote(*name, 300) +
+                         " is found neither beside this file nor in the kernel's include folders "
                          "nor in " +
                          roots.templates.string());
       }
       const auto [entry, is_new] = known.emplace(*name, *found);
       if (entry->second != *found) {
-        throw InputError(where + "`" + printable(*name, 300) + "` means " + found->string() +
-                         " here but " + entry->second.string() + " in another file");
+        throw InputError(where + quote(*name, 300) + " means " + found->string() + " here but " +
+                         entry->second.string() + " in another file");
       }
       if (!is_new) continue;
       if (files.size() >= kMaxFiles) {

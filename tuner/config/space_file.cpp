@@ -30,9 +30,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 constexpr std::size_t kMaxNameBytes = 64;
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_identifier(std::string_view text) {
@@ -50,12 +48,10 @@ bool is_word(std::string_view text) {
          });
 }
 
-std::string quoted(std::string_view text) { return "`" + printable(text) + "`"; }
-
-/// ` (did you mean X?)`, or nothing.
+/// `; did you mean 'NAME'?`, or nothing.
 std::string suggestion(std::string_view name, std::span<const std::string> known) {
   const std::string nearest = nearest_name(name, known);
-  return nearest.empty() ? "" : "; did you mean `" + nearest + "`?";
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
 std::string listed(std::span<const std::string> names) {
@@ -73,23 +69,22 @@ std::vector<std::string> names_of(const Bindings& bindings) {
   return names;
 }
 
-bool is_word(const Value& value) { return std::holds_alternative<std::string>(value); }
+bool holds_word(const Value& value) { return std::holds_alternative<std::string>(value); }
 
 /// What a name means already, to expressions, definitions or C++; empty when it is free.
 std::string reserved_meaning(std::string_view name) {
   static const std::set<std::string, std::less<>> kFunctions = {
-      "min", "max",    "abs",    "ceil_div", "round_up", "pow2", "is_pow2", "log2", "gcd",
-      "select", "sizeof", "and", "or",       "not",      "True", "False",   "true", "false",
-      "sum", "exp",    "log",    "sqrt"};
+      "min",  "max",    "abs",    "ceil_div", "round_up", "pow2", "is_pow2", "log2",
+      "gcd",  "select", "sizeof", "and",      "or",       "not",  "True",    "False",
+      "true", "false",  "sum",    "exp",      "log",      "sqrt"};
   static const std::set<std::string, std::less<>> kWords = {
-      "alignas",   "alignof",  "asm",       "auto",     "blockDim",  "blockIdx",  "break",
-      "case",      "catch",    "class",     "const",    "constexpr", "continue",  "decltype",
-      "default",   "delete",   "do",        "else",     "enum",      "explicit",  "extern",
-      "for",       "friend",   "goto",      "gridDim",  "if",        "inline",    "namespace",
-      "new",       "noexcept", "nullptr",   "operator", "private",   "protected", "public",
-      "register",  "return",   "signed",    "static",   "struct",    "switch",    "template",
-      "this",      "threadIdx", "throw",    "try",      "typedef",   "typename",  "union",
-      "unsigned",  "using",    "virtual",   "void",     "volatile",  "warpSize",  "while"};
+      "alignas", "alignof",   "asm",    "auto",      "blockDim", "blockIdx", "break",    "case",
+      "catch",   "class",     "const",  "constexpr", "continue", "decltype", "default",  "delete",
+      "do",      "else",      "enum",   "explicit",  "extern",   "for",      "friend",   "goto",
+      "gridDim", "if",        "inline", "namespace", "new",      "noexcept", "nullptr",  "operator",
+      "private", "protected", "public", "register",  "return",   "signed",   "static",   "struct",
+      "switch",  "template",  "this",   "threadIdx", "throw",    "try",      "typedef",  "typename",
+      "union",   "unsigned",  "using",  "virtual",   "void",     "volatile", "warpSize", "while"};
   static const Bindings kDevice = device_names(Device{});
   if (kFunctions.contains(name)) return "a word of the expression language";
   if (kDevice.contains(name)) return "a limit of the device";
@@ -116,7 +111,7 @@ const std::vector<std::string>& type_names() {
 std::string refused_option(const std::string& option) {
   const auto refused_value = [&](std::string_view name, auto&& allowed) -> std::string {
     const std::string_view value = std::string_view(option).substr(name.size());
-    return allowed(value) ? "" : quoted(value) + " is no value of " + std::string(name);
+    return allowed(value) ? "" : quote(value) + " is no value of " + std::string(name);
   };
   const auto is_one_of = [](std::initializer_list<std::string_view> values) {
     return [values = std::vector<std::string_view>(values)](std::string_view value) {
@@ -145,14 +140,14 @@ std::string refused_option(const std::string& option) {
     const std::string_view macro = std::string_view(option).substr(2);
     const std::size_t equals = macro.find('=');
     if (!is_identifier(macro.substr(0, equals))) {
-      return quoted(macro.substr(0, equals)) + " is no name of a macro";
+      return quote(macro.substr(0, equals)) + " is no name of a macro";
     }
     const std::string_view value =
         equals == std::string_view::npos ? std::string_view() : macro.substr(equals + 1);
-    const bool simple = value.size() <= kMaxNameBytes &&
-                        std::all_of(value.begin(), value.end(), [](char c) {
-                          return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '+';
-                        });
+    const bool simple =
+        value.size() <= kMaxNameBytes && std::all_of(value.begin(), value.end(), [](char c) {
+          return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '+';
+        });
     return simple ? "" : "a macro's value may have letters, digits, _ . + and - only";
   }
   for (const std::string_view name : {"-I", "--include-path", "--pre-include", "-include"}) {
@@ -189,7 +184,7 @@ Init parse_init(std::string_view text) {
   const std::string name(text.substr(0, open));
   std::vector<std::string_view> words;
   if (open != std::string_view::npos) {
-    if (text.back() != ')') throw InputError(quoted(text) + " lacks a `)` at its end");
+    if (text.back() != ')') throw InputError(quote(text) + " lacks a ')' at its end");
     std::string_view rest = text.substr(open + 1, text.size() - open - 2);
     while (true) {
       const std::size_t comma = rest.find(',');
@@ -201,7 +196,7 @@ Init parse_init(std::string_view text) {
   if (name == "file") {
     if (words.size() != 1 || words[0].size() < 3 || words[0].front() != '"' ||
         words[0].back() != '"') {
-      throw InputError(quoted(text) + " is not of the form file(\"NAME.npy\")");
+      throw InputError(quote(text) + " is not of the form file(\"NAME.npy\")");
     }
     Init init;
     init.kind = Init::Kind::file;
@@ -211,13 +206,13 @@ Init parse_init(std::string_view text) {
   std::vector<double> numbers;
   for (const std::string_view word : words) {
     const std::optional<double> number = parse_number(word);
-    if (!number) throw InputError(quoted(word) + " in " + quoted(text) + " is not a number");
+    if (!number) throw InputError(quote(word) + " in " + quote(text) + " is not a number");
     numbers.push_back(*number);
   }
   const auto init = [&](Init::Kind kind, std::vector<std::size_t> counts, const char* form) {
     if (std::find(counts.begin(), counts.end(), numbers.size()) == counts.end() ||
         (numbers.empty() && open != std::string_view::npos)) {
-      throw InputError(quoted(text) + " is not of the form " + form);
+      throw InputError(quote(text) + " is not of the form " + form);
     }
     Init result;
     result.kind = kind;
@@ -227,20 +222,20 @@ Init parse_init(std::string_view text) {
   };
   if (name == "uniform") {
     const Init result = init(Init::Kind::uniform, {2}, "uniform(LOW, HIGH)");
-    if (result.a > result.b) throw InputError(quoted(text) + " begins above its end");
+    if (result.a > result.b) throw InputError(quote(text) + " begins above its end");
     return result;
   }
   if (name == "normal") {
     Init result = init(Init::Kind::normal, {0, 2}, "normal or normal(MEAN, DEVIATION)");
     if (numbers.empty()) result.b = 1;
-    if (result.b < 0) throw InputError(quoted(text) + " has a negative deviation");
+    if (result.b < 0) throw InputError(quote(text) + " has a negative deviation");
     return result;
   }
   if (name == "iota") return init(Init::Kind::iota, {0}, "iota");
   if (name == "zero") return init(Init::Kind::zero, {0}, "zero");
   if (name == "constant") return init(Init::Kind::constant, {1}, "constant(NUMBER)");
   if (name == "permutation") return init(Init::Kind::permutation, {0}, "permutation");
-  throw InputError(quoted(name) + " is none of " + listed(kNames) + suggestion(name, kNames));
+  throw InputError(quote(name) + " is none of " + listed(kNames) + suggestion(name, kNames));
 }
 
 /// An entry's name and its template arguments, which commas outside parentheses separate. Throws
@@ -258,9 +253,9 @@ std::pair<std::string, std::vector<std::string>> split_entry(const std::string& 
       rest.remove_prefix(colons + 2);
     }
   }();
-  if (!is_qualified_name) throw InputError(quoted(name) + " is no name of a function");
+  if (!is_qualified_name) throw InputError(quote(name) + " is no name of a function");
   if (open == std::string::npos) return {name, {}};
-  if (entry.back() != '>') throw InputError(quoted(entry) + " lacks a `>` at its end");
+  if (entry.back() != '>') throw InputError(quote(entry) + " lacks a '>' at its end");
 
   std::vector<std::string> arguments(1);
   int depth = 0;
@@ -274,7 +269,7 @@ std::pair<std::string, std::vector<std::string>> split_entry(const std::string& 
   }
   for (std::string& argument : arguments) {
     while (!argument.empty() && argument.back() == ' ') argument.pop_back();
-    if (argument.empty()) throw InputError(quoted(entry) + " has an empty template argument");
+    if (argument.empty()) throw InputError(quote(entry) + " has an empty template argument");
   }
   return {name, arguments};
 }
@@ -429,7 +424,7 @@ void SpaceReader::add_line(const std::string& line) {
 bool SpaceReader::check_object(const Json& value, const std::string& pointer,
                                const std::string& kind) {
   if (!value.is_object()) {
-    fault(pointer, printable(value) + " is not an object");
+    fault(pointer, summary(value) + " is not an object");
     return false;
   }
   const std::vector<std::string>& known = space_file_keys().at(kind);
@@ -445,7 +440,7 @@ bool SpaceReader::check_object(const Json& value, const std::string& pointer,
 bool SpaceReader::check_list(const Json& value, const std::string& pointer,
                              const std::string& expected) {
   if (value.is_array() && !value.empty()) return true;
-  fault(pointer, printable(value) + " is not " + expected);
+  fault(pointer, summary(value) + " is not " + expected);
   return false;
 }
 
@@ -454,14 +449,14 @@ std::optional<std::string> SpaceReader::text(const Json& value, const std::strin
   if (value.is_string() && !value.get_ref<const std::string&>().empty()) {
     return value.get<std::string>();
   }
-  fault(pointer, printable(value) + " is not " + expected);
+  fault(pointer, summary(value) + " is not " + expected);
   return std::nullopt;
 }
 
 std::optional<std::string> SpaceReader::identifier(const Json& value, const std::string& pointer) {
   std::optional<std::string> name = text(value, pointer, "a name");
   if (!name || is_identifier(*name)) return name;
-  fault(pointer, quoted(*name) + " is not a name: a letter, then letters, digits and _, at most " +
+  fault(pointer, quote(*name) + " is not a name: a letter, then letters, digits and _, at most " +
                      std::to_string(kMaxNameBytes));
   return std::nullopt;
 }
@@ -470,12 +465,12 @@ std::optional<Value> SpaceReader::scalar(const Json& value, const std::string& p
   if (value.is_boolean()) return Value(std::int64_t{value.get<bool>() ? 1 : 0});
   if (value.is_number_integer()) return Value(value.get<std::int64_t>());
   if (!value.is_string()) {
-    fault(pointer, printable(value) + " is not an integer, a boolean or a word");
+    fault(pointer, summary(value) + " is not an integer, a boolean or a word");
     return std::nullopt;
   }
   const std::string& word = value.get_ref<const std::string&>();
   if (is_word(word)) return Value(word);
-  fault(pointer, quoted(word) +
+  fault(pointer, quote(word) +
                      " is not a word: a letter, then letters, digits, _ : < > and single spaces, "
                      "at most " +
                      std::to_string(kMaxNameBytes));
@@ -484,7 +479,7 @@ std::optional<Value> SpaceReader::scalar(const Json& value, const std::string& p
 
 std::optional<double> SpaceReader::tolerance(const Json& value, const std::string& pointer) {
   if (value.is_number() && value.get<double>() >= 0) return value.get<double>();
-  fault(pointer, printable(value) + " is not a number of 0 or more");
+  fault(pointer, summary(value) + " is not a number of 0 or more");
   return std::nullopt;
 }
 
@@ -502,7 +497,7 @@ std::vector<ExpressionText> SpaceReader::expressions(const Json& value, const st
                                                      const std::string& expected) {
   std::vector<ExpressionText> result;
   if (!value.is_array()) {
-    fault(pointer, printable(value) + " is not " + expected);
+    fault(pointer, summary(value) + " is not " + expected);
     return result;
   }
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -514,7 +509,7 @@ std::vector<ExpressionText> SpaceReader::expressions(const Json& value, const st
 std::vector<ExpressionText> SpaceReader::dimensions(const Json& value, const std::string& pointer) {
   const std::string expected = "a list of one to three expressions (x, y, z)";
   if (value.is_array() && (value.empty() || value.size() > 3)) {
-    fault(pointer, printable(value) + " is not " + expected);
+    fault(pointer, summary(value) + " is not " + expected);
     return {};
   }
   return expressions(value, pointer, expected);
@@ -537,14 +532,14 @@ std::vector<Problem> SpaceReader::problem_list(const Json& value, const std::str
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string where = child(pointer, i);
     if (!value[i].is_object() || value[i].empty()) {
-      fault(where, printable(value[i]) + " is not an object of sizes and types");
+      fault(where, summary(value[i]) + " is not an object of sizes and types");
       continue;
     }
     Problem problem;
     bool complete = true;
     for (const auto& [name, member] : value[i].items()) {
       if (!is_identifier(name)) {
-        fault(child(where, name), quoted(name) + " is not a name");
+        fault(child(where, name), quote(name) + " is not a name");
         complete = false;
       } else if (const auto found = scalar(member, child(where, name))) {
         problem.emplace(name, *found);
@@ -563,23 +558,22 @@ std::vector<Problem> SpaceReader::problem_list(const Json& value, const std::str
       const auto expected = first.find(name);
       if (expected == first.end()) {
         fault(child(where, name),
-              "the first problem has no " + quoted(name) + suggestion(name, known));
+              "the first problem has no " + quote(name) + suggestion(name, known));
         complete = false;
-      } else if (is_word(expected->second) != is_word(found)) {
-        fault(child(where, name), quoted(to_text(found)) + " is " +
-                                      (is_word(found) ? "a word" : "an integer") +
-                                      ", but the first problem has " +
-                                      quoted(to_text(expected->second)));
+      } else if (holds_word(expected->second) != holds_word(found)) {
+        fault(child(where, name),
+              quote(to_text(found)) + " is " + (holds_word(found) ? "a word" : "an integer") +
+                  ", but the first problem has " + quote(to_text(expected->second)));
         complete = false;
       }
     }
     for (const std::string& name : known) {
       if (problem.contains(name)) continue;
-      fault(where, "lacks " + quoted(name) + ", which the first problem has");
+      fault(where, "lacks " + quote(name) + ", which the first problem has");
       complete = false;
     }
     if (complete && std::find(problems.begin(), problems.end(), problem) != problems.end()) {
-      fault(where, quoted(key(problem)) + " is there twice");
+      fault(where, quote(key(problem)) + " is there twice");
     } else if (complete) {
       problems.push_back(problem);
     }
@@ -605,7 +599,7 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
       } else {
         std::vector<std::string> known;
         for (const ArgumentTemplate& other : arguments_) known.push_back(other.name);
-        fault(where, "the space has no argument " + quoted(name) + suggestion(name, known));
+        fault(where, "the space has no argument " + quote(name) + suggestion(name, known));
       }
     } else {
       argument = read_argument(value[i], where);
@@ -616,13 +610,12 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
     }
     if (std::any_of(arguments.begin(), arguments.end(),
                     [&](const auto& known) { return known.name == argument->name; })) {
-      fault(where, "there are two arguments " + quoted(argument->name));
+      fault(where, "there are two arguments " + quote(argument->name));
     }
     arguments.push_back(*argument);
   }
   const auto is_result = [](const ArgumentTemplate& argument) {
-    return argument.is_buffer() &&
-           (argument.role == Role::output || argument.role == Role::inout);
+    return argument.is_buffer() && (argument.role == Role::output || argument.role == Role::inout);
   };
   if (complete && std::none_of(arguments.begin(), arguments.end(), is_result)) {
     fault(pointer, "none has the role \"output\" or \"inout\", so nothing could be verified");
@@ -665,12 +658,12 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
   }
   if (!value.contains("role")) {
     fault(pointer, "lacks \"role\", one of " + listed(kRoles));
-  } else if (const auto role = text(value["role"], child(pointer, "role"),
-                                    "one of " + listed(kRoles))) {
+  } else if (const auto role =
+                 text(value["role"], child(pointer, "role"), "one of " + listed(kRoles))) {
     const auto found = std::find(kRoles.begin(), kRoles.end(), *role);
     if (found == kRoles.end()) {
       fault(child(pointer, "role"),
-            quoted(*role) + " is none of " + listed(kRoles) + suggestion(*role, kRoles));
+            quote(*role) + " is none of " + listed(kRoles) + suggestion(*role, kRoles));
     } else {
       argument.role = std::array{Role::input, Role::output, Role::inout,
                                  Role::scratch}[static_cast<std::size_t>(found - kRoles.begin())];
@@ -685,7 +678,7 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
           const std::array<fs::path, 1> folders = {roots_.space};
           const std::optional<fs::path> found = find_source(argument.init.file, folders, roots_);
           if (!found) {
-            throw InputError("there is no " + quoted(argument.init.file.string()) + " in " +
+            throw InputError("there is no " + quote(argument.init.file.string()) + " in " +
                              roots_.space.string());
           }
           argument.init.file = *found;
@@ -705,7 +698,7 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
     argument.in_constant_memory = true;
     argument.symbol = argument.name;
     if (memory && *memory != "constant") {
-      fault(child(pointer, "memory"), quoted(*memory) + " is not \"constant\"");
+      fault(child(pointer, "memory"), quote(*memory) + " is not \"constant\"");
     }
     if (argument.role != Role::input) {
       fault(child(pointer, "memory"), "constant memory is for the role \"input\" only");
@@ -719,7 +712,7 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
       fault(child(pointer, "symbol"), "needs \"memory\": \"constant\" beside it");
     }
     if (!is_identifier(argument.symbol) && !is_word(std::string_view(argument.symbol))) {
-      fault(child(pointer, "symbol"), quoted(argument.symbol) + " is not a name");
+      fault(child(pointer, "symbol"), quote(argument.symbol) + " is not a name");
     }
   }
 }
@@ -737,8 +730,8 @@ void SpaceReader::read_scalar(const Json& value, const std::string& pointer,
   if (value["value"].is_number_float()) {
     argument.number = value["value"].get<double>();
     if (type && !is_floating(*type)) {
-      fault(where, printable(value["value"]) + " is not an integer, but the type is " +
-                       quoted(argument.type));
+      fault(where, summary(value["value"]) + " is not an integer, but the type is " +
+                       quote(argument.type));
     }
   } else if (value["value"].is_number_integer() && type && is_floating(*type)) {
     argument.number = value["value"].get<double>();
@@ -751,11 +744,11 @@ std::map<std::string, ExpressionText> SpaceReader::read_metrics(const Json& valu
                                                                 const std::string& pointer) {
   std::map<std::string, ExpressionText> metrics;
   if (!value.is_object()) {
-    fault(pointer, printable(value) + " is not an object of expressions");
+    fault(pointer, summary(value) + " is not an object of expressions");
     return metrics;
   }
   for (const auto& [name, member] : value.items()) {
-    if (!is_identifier(name)) fault(child(pointer, name), quoted(name) + " is not a name");
+    if (!is_identifier(name)) fault(child(pointer, name), quote(name) + " is not a name");
     if (const auto found = expression(member, child(pointer, name))) metrics.emplace(name, *found);
   }
   return metrics;
@@ -769,7 +762,7 @@ void SpaceReader::read_tolerance(const Json& value, const std::string& pointer, 
     const std::string where = child(pointer, "relative");
     result.relative = tolerance(value["relative"], where);
     if (result.relative && *result.relative >= 1) {
-      fault(where, printable(value["relative"]) + " would let 0 pass for every value; below 1");
+      fault(where, summary(value["relative"]) + " would let 0 pass for every value; below 1");
     }
   }
 }
@@ -827,7 +820,7 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
     if (pass && *pass == "define") {
       kernel.pass = KernelTemplate::Pass::as_define;
     } else if (pass && *pass != "template") {
-      fault(child(pointer, "pass"), quoted(*pass) + " is neither \"template\" nor \"define\"");
+      fault(child(pointer, "pass"), quote(*pass) + " is neither \"template\" nor \"define\"");
     }
   }
   if (value.contains("architecture_specific")) {
@@ -835,7 +828,7 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
       kernel.architecture_specific = value["architecture_specific"].get<bool>();
     } else {
       fault(child(pointer, "architecture_specific"),
-            printable(value["architecture_specific"]) + " is neither true nor false");
+            summary(value["architecture_specific"]) + " is neither true nor false");
     }
   }
   if (value.contains("arguments")) {
@@ -856,8 +849,8 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
   }
   read_parameters(value, pointer, kernel);
   if (value.contains("constraints")) {
-    kernel.constraints = expressions(value["constraints"], child(pointer, "constraints"),
-                                     "a list of expressions");
+    kernel.constraints =
+        expressions(value["constraints"], child(pointer, "constraints"), "a list of expressions");
   }
   read_launches(value, pointer, kernel);
   if (value.contains("include")) read_include(value["include"], child(pointer, "include"), kernel);
@@ -869,13 +862,13 @@ void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer
                                   KernelTemplate& result) {
   const std::string where = child(pointer, "parameters");
   if (kernel.contains("parameters") && !kernel["parameters"].is_object()) {
-    fault(where, printable(kernel["parameters"]) + " is not an object of lists");
+    fault(where, summary(kernel["parameters"]) + " is not an object of lists");
     return;
   }
   if (kernel.contains("parameters")) {
     for (const auto& [name, values] : kernel["parameters"].items()) {
       const std::string place = child(where, name);
-      if (!is_identifier(name)) fault(place, quoted(name) + " is not a name");
+      if (!is_identifier(name)) fault(place, quote(name) + " is not a name");
       if (!check_list(values, place, "a list of values")) continue;
       Parameter parameter;
       parameter.name = name;
@@ -884,13 +877,12 @@ void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer
         if (!found) continue;
         if (std::find(parameter.values.begin(), parameter.values.end(), *found) !=
             parameter.values.end()) {
-          fault(child(place, i), quoted(to_text(*found)) + " is there twice");
+          fault(child(place, i), quote(to_text(*found)) + " is there twice");
         } else if (!parameter.values.empty() &&
-                   is_word(parameter.values.front()) != is_word(*found)) {
-          fault(child(place, i), quoted(to_text(*found)) + " is " +
-                                     (is_word(*found) ? "a word" : "an integer") +
-                                     ", but the first value is " +
-                                     quoted(to_text(parameter.values.front())));
+                   holds_word(parameter.values.front()) != holds_word(*found)) {
+          fault(child(place, i),
+                quote(to_text(*found)) + " is " + (holds_word(*found) ? "a word" : "an integer") +
+                    ", but the first value is " + quote(to_text(parameter.values.front())));
         } else {
           parameter.values.push_back(*found);
         }
@@ -904,7 +896,7 @@ void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer
   if (!kernel.contains("default")) return;
   const std::string defaults = child(pointer, "default");
   if (!kernel["default"].is_object()) {
-    fault(defaults, printable(kernel["default"]) + " is not an object of values");
+    fault(defaults, summary(kernel["default"]) + " is not an object of values");
     return;
   }
   const std::vector<std::string> known = names_of(result.default_configuration);
@@ -913,7 +905,7 @@ void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer
     const auto parameter = std::find_if(result.parameters.begin(), result.parameters.end(),
                                         [&name = name](const auto& p) { return p.name == name; });
     if (parameter == result.parameters.end()) {
-      fault(place, "there is no parameter " + quoted(name) + suggestion(name, known));
+      fault(place, "there is no parameter " + quote(name) + suggestion(name, known));
       continue;
     }
     const auto found = scalar(value, place);
@@ -922,7 +914,7 @@ void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer
     if (std::find(values.begin(), values.end(), *found) == values.end()) {
       std::vector<std::string> texts;
       for (const Value& other : values) texts.push_back(to_text(other));
-      fault(place, quoted(to_text(*found)) + " is none of the parameter's values " + listed(texts));
+      fault(place, quote(to_text(*found)) + " is none of the parameter's values " + listed(texts));
       continue;
     }
     result.default_configuration.insert_or_assign(name, *found);
@@ -960,8 +952,8 @@ void SpaceReader::read_launches(const Json& kernel, const std::string& pointer,
         const auto name = text(value["arguments"][j], named, "an argument's name");
         if (!name) continue;
         if (std::find(known.begin(), known.end(), *name) == known.end()) {
-          fault(named, "there is no argument " + quoted(*name) + " to pass" +
-                           suggestion(*name, known));
+          fault(named,
+                "there is no argument " + quote(*name) + " to pass" + suggestion(*name, known));
         }
         launch.arguments.push_back(*name);
       }
@@ -1006,7 +998,7 @@ LaunchTemplate SpaceReader::read_launch(const Json& value, const std::string& po
 void SpaceReader::read_options(const Json& value, const std::string& pointer,
                                KernelTemplate& result) {
   if (!value.is_array()) {
-    fault(pointer, printable(value) + " is not a list of options");
+    fault(pointer, summary(value) + " is not a list of options");
     return;
   }
   std::set<std::string> names;  // What stands before the `=`.
@@ -1016,14 +1008,17 @@ void SpaceReader::read_options(const Json& value, const std::string& pointer,
     if (!option) continue;
     const std::string why = refused_option(*option);
     if (!why.empty()) {
-      fault(where, quoted(*option) + " is not allowed: " + why);
+      fault(where, quote(*option) + " is not allowed: " + why);
       continue;
     }
     const std::string name = option->substr(0, option->find('='));
-    if (!names.insert(name).second) fault(where, quoted(name) + " is there twice");
-    const bool is_macro = name.starts_with("-D");
-    if (is_macro && result.default_configuration.contains(name.substr(2))) {
-      fault(where, quoted(name.substr(2)) + " is a parameter, which gets its value from the search");
+    if (!names.insert(name).second) fault(where, quote(name) + " is there twice");
+    const std::string macro = name.starts_with("-D") ? name.substr(2) : "";
+    if (result.default_configuration.contains(macro)) {
+      fault(where, quote(macro) + " is a parameter, which gets its value from the search");
+    }
+    if (!space_.problems.empty() && space_.problems.front().contains(macro)) {
+      fault(where, quote(macro) + " is a name of the problems, which give it its value");
     }
     result.options.push_back(*option);
   }
@@ -1032,7 +1027,7 @@ void SpaceReader::read_options(const Json& value, const std::string& pointer,
 void SpaceReader::read_include(const Json& value, const std::string& pointer,
                                KernelTemplate& result) {
   if (!value.is_array()) {
-    fault(pointer, printable(value) + " is not a list of folders");
+    fault(pointer, summary(value) + " is not a list of folders");
     return;
   }
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -1043,10 +1038,10 @@ void SpaceReader::read_include(const Json& value, const std::string& pointer,
     const fs::path normal = path.lexically_normal();
     std::error_code error;
     if (path.is_absolute() || *normal.begin() == "..") {
-      fault(where, quoted(*folder) + " leaves the folder of the space file");
+      fault(where, quote(*folder) + " leaves the folder of the space file");
     } else if (!fs::is_directory(roots_.space / path, error) &&
                !fs::is_directory(roots_.templates / path, error)) {
-      fault(where, "there is no folder " + quoted(*folder) + " in " + roots_.space.string() +
+      fault(where, "there is no folder " + quote(*folder) + " in " + roots_.space.string() +
                        " or " + roots_.templates.string());
     } else {
       result.include.push_back(path);
@@ -1068,7 +1063,7 @@ void SpaceReader::check_names() {
   std::vector<std::string> kernels;
   for (const KernelTemplate& kernel : space_.kernels) {
     if (std::find(kernels.begin(), kernels.end(), kernel.name) != kernels.end()) {
-      fault(child(kernel.where, "name"), "there are two kernels " + quoted(kernel.name));
+      fault(child(kernel.where, "name"), "there are two kernels " + quote(kernel.name));
     }
     kernels.push_back(kernel.name);
     std::map<std::string, std::string> of_kernel = of_problems;
@@ -1080,16 +1075,24 @@ void SpaceReader::check_names() {
         of_kernel.emplace(argument.name, "an argument");
       }
     }
+    const std::string where = child(kernel.where, "parameters");
     for (const Parameter& parameter : kernel.parameters) {
-      check_name(parameter.name, child(child(kernel.where, "parameters"), parameter.name),
-                 "a parameter", of_kernel);
+      check_name(parameter.name, child(where, parameter.name), "a parameter", of_kernel);
+    }
+    for (const Parameter& parameter : kernel.parameters) {
+      for (std::size_t i = 0; i < parameter.values.size(); ++i) {
+        const auto known = of_kernel.find(to_text(parameter.values[i]));
+        if (known == of_kernel.end()) continue;
+        fault(child(child(where, parameter.name), i),
+              quote(known->first) + " cannot be a value, because it is " + known->second);
+      }
     }
   }
   if (space_.verify.reference.empty()) {
     if (kernels.size() > 1) fault("", "lacks /verify/reference, the kernel that gives the answer");
     if (kernels.size() == 1) space_.verify.reference = kernels.front();
   } else if (std::find(kernels.begin(), kernels.end(), space_.verify.reference) == kernels.end()) {
-    fault("/verify/reference", "there is no kernel " + quoted(space_.verify.reference) +
+    fault("/verify/reference", "there is no kernel " + quote(space_.verify.reference) +
                                    suggestion(space_.verify.reference, kernels));
   }
 }
@@ -1101,9 +1104,9 @@ void SpaceReader::check_name(const std::string& name, const std::string& pointer
   const std::string reserved = reserved_meaning(name);
   const auto [known, is_new] = meanings.emplace(name, meaning);
   if (!reserved.empty()) {
-    fault(pointer, quoted(name) + " cannot be " + meaning + ", because it is " + reserved);
+    fault(pointer, quote(name) + " cannot be " + meaning + ", because it is " + reserved);
   } else if (!is_new && known->second != meaning) {
-    fault(pointer, quoted(name) + " cannot be " + meaning + ", because it is " + known->second);
+    fault(pointer, quote(name) + " cannot be " + meaning + ", because it is " + known->second);
   }
 }
 
@@ -1115,8 +1118,8 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
         std::find_if(kernel.parameters.begin(), kernel.parameters.end(),
                      [&](const Parameter& p) { return p.name == argument.type; });
     const auto check_type = [&](const Value& value, const std::string& where) {
-      if (is_word(value) && scalar_type(std::get<std::string>(value))) return;
-      fault(where, quoted(to_text(value)) + " is not a type of elements" +
+      if (holds_word(value) && scalar_type(std::get<std::string>(value))) return;
+      fault(where, quote(to_text(value)) + " is not a type of elements" +
                        suggestion(to_text(value), type_names()));
     };
     if (parameter != kernel.parameters.end()) {
@@ -1126,7 +1129,7 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
       }
       if (!may_vary) {
         fault(child(argument.where, "type"),
-              "the parameter " + quoted(argument.type) +
+              "the parameter " + quote(argument.type) +
                   " would change the problem; only a scratch buffer or a scalar may depend on one");
       }
     } else if (space_.problems.front().contains(argument.type)) {
@@ -1142,7 +1145,7 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
       std::vector<std::string> known = type_names();
       for (const std::string& name : names_of(space_.problems.front())) known.push_back(name);
       fault(child(argument.where, "type"),
-            quoted(argument.type) +
+            quote(argument.type) +
                 " is neither a type of elements nor a name of the problems that stands for one" +
                 suggestion(argument.type, known));
     }
@@ -1150,8 +1153,9 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
     for (const ExpressionText& extent : argument.shape) {
       for (const std::string_view name : identifiers(extent.text)) {
         if (!kernel.default_configuration.contains(name)) continue;
-        fault(extent.where, "the parameter " + quoted(name) +
-                                " would change the problem; only a scratch buffer may depend on one");
+        fault(extent.where,
+              "the parameter " + quote(name) +
+                  " would change the problem; only a scratch buffer may depend on one");
       }
     }
   }
@@ -1182,7 +1186,7 @@ void SpaceReader::check_buffers_agree() {
         difference = "begun in another way";
       }
       if (difference.empty()) continue;
-      fault(argument.where, "all kernels work on the same " + quoted(argument.name) + "; in " +
+      fault(argument.where, "all kernels work on the same " + quote(argument.name) + "; in " +
                                 first.where + " it is " + difference);
     }
   }
@@ -1210,10 +1214,10 @@ void SpaceReader::check_source(const KernelTemplate& kernel, LoadedSpace& loaded
     // A single launch stands in the kernel itself.
     const std::string pointer = kernel.launches[i].block.front().where;
     fault(pointer.substr(0, pointer.rfind("/block")) + "/entry",
-          kernel.source.generic_string() + " has no __global__ function " + quoted(name) +
-              (!nearest.empty()   ? nearest
+          kernel.source.generic_string() + " has no __global__ function " + quote(name) +
+              (!nearest.empty()  ? nearest
                : entries.empty() ? "; it has none"
-                                  : "; it has " + listed(entries)));
+                                 : "; it has " + listed(entries)));
   }
   check_effects(kernel, files);
 }
@@ -1236,6 +1240,16 @@ void SpaceReader::check_effects(const KernelTemplate& kernel, std::span<const So
     if (argument.value) use(*argument.value);
   }
   const bool as_macros = kernel.pass == KernelTemplate::Pass::as_define;
+  if (as_macros) {
+    for (const std::string& name : names_of(space_.problems.front())) {
+      if (const auto line = redefinition(files, name)) {
+        fault(child(kernel.where, "source"),
+              *line +
+                  " takes away the problem's value, which is handed over; put it under #ifndef " +
+                  name);
+      }
+    }
+  }
   for (const Parameter& parameter : kernel.parameters) {
     const std::string where = child(child(kernel.where, "parameters"), parameter.name);
     if (as_macros) {
@@ -1249,7 +1263,7 @@ void SpaceReader::check_effects(const KernelTemplate& kernel, std::span<const So
     if (used.contains(parameter.name)) continue;
     fault(where, "has no effect: neither " +
                      std::string(as_macros ? "the source" : "the entry's template arguments") +
-                     " nor the launch use " + quoted(parameter.name));
+                     " nor the launch use " + quote(parameter.name));
   }
 }
 
@@ -1271,9 +1285,9 @@ void SpaceReader::check_values(const KernelTemplate& kernel) {
       if (!bound.satisfies_constraints(kernel.default_configuration)) {
         if (is_reference) {
           fault(kernel.where, "the reference's default " +
-                                  quoted(key(kernel.default_configuration)) +
+                                  quote(key(kernel.default_configuration)) +
                                   " does not satisfy the constraints for the problem " +
-                                  quoted(key(problem)) + ", so there is no answer to compare with");
+                                  quote(key(problem)) + ", so there is no answer to compare with");
         }
         continue;
       }
@@ -1286,7 +1300,7 @@ void SpaceReader::check_values(const KernelTemplate& kernel) {
     }
   }
   if (!is_valid_somewhere && !is_reference) {
-    fault(kernel.where, "the default " + quoted(key(kernel.default_configuration)) +
+    fault(kernel.where, "the default " + quote(key(kernel.default_configuration)) +
                             " satisfies the constraints for no problem");
   }
 }
@@ -1312,10 +1326,10 @@ void SpaceReader::check_definitions() {
         output = Definition::compile(definition.text, problem, arrays, scalars).output();
       }
       if (std::find(outputs.begin(), outputs.end(), output) == outputs.end()) {
-        fault(definition.where, quoted(output) + " is not an output of the reference kernel" +
+        fault(definition.where, quote(output) + " is not an output of the reference kernel" +
                                     suggestion(output, outputs));
       } else if (!defined.insert(output).second) {
-        fault(definition.where, quoted(output) + " is defined twice");
+        fault(definition.where, quote(output) + " is defined twice");
       }
     } catch (const InputError& error) {
       fault(definition.where, error.what());
@@ -1361,28 +1375,27 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
 
 Problem parse_problem(const Space& space, std::string_view text) {
   const Problem problem = parse_key(text);
-  const std::string shown = "problem " + quoted(text) + ": ";
+  const std::string shown = "problem " + quote(text) + ": ";
   const Problem& first = space.problems.front();
   const std::vector<std::string> known = names_of(first);
   for (const auto& [name, value] : problem) {
     const auto expected = first.find(name);
     if (expected == first.end()) {
-      throw InputError(shown + "space `" + space.name + "` has no " + quoted(name) +
+      throw InputError(shown + "space '" + space.name + "' has no " + quote(name) +
                        ", its problems have " + listed(known) + suggestion(name, known));
     }
-    if (is_word(value) != is_word(expected->second)) {
-      throw InputError(shown + quoted(name) + " is " +
-                       (is_word(expected->second) ? "a word" : "an integer") + ", such as " +
-                       quoted(to_text(expected->second)) + ", not " + quoted(to_text(value)));
+    if (holds_word(value) != holds_word(expected->second)) {
+      throw InputError(shown + quote(name) + " is " +
+                       (holds_word(expected->second) ? "a word" : "an integer") + ", such as " +
+                       quote(to_text(expected->second)) + ", not " + quote(to_text(value)));
     }
-    if (is_word(value) && !is_word(std::string_view(std::get<std::string>(value)))) {
-      throw InputError(shown + quoted(to_text(value)) + " is not a word");
+    if (holds_word(value) && !is_word(std::string_view(std::get<std::string>(value)))) {
+      throw InputError(shown + quote(to_text(value)) + " is not a word");
     }
   }
   for (const std::string& name : known) {
     if (!problem.contains(name)) {
-      throw InputError(shown + "lacks " + quoted(name) + "; a problem is like " +
-                       quoted(key(first)));
+      throw InputError(shown + "lacks " + quote(name) + "; a problem is like " + quote(key(first)));
     }
   }
   return problem;

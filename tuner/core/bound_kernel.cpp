@@ -289,9 +289,7 @@ struct BoundKernel::Compiled {
         if (argument.name != name) continue;
         fail(kernel->where, begin + "which lies in constant memory and is not passed");
       }
-      const std::string nearest = nearest_name(name, passed);
-      fail(kernel->where, begin + "which is no argument" +
-                              (nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
+      fail(kernel->where, begin + "which is no argument" + suggestion(name, passed));
     }
     return launch.arguments;
   }
@@ -315,7 +313,7 @@ struct BoundKernel::Compiled {
       if (!compiled.type) fail_unknown_type(where, name);
     }
     if (!argument.is_buffer() && !argument.value && !argument.number) {
-      fail(argument.where, "'" + argument.name + "' has neither a shape nor a value");
+      fail(argument.where, in_quotes(argument.name) + " has neither a shape nor a value");
     }
     return compiled;
   }
@@ -323,7 +321,7 @@ struct BoundKernel::Compiled {
   ScalarType require_type(const std::string& where, const std::string& name,
                           const std::string& word) const {
     if (const auto type = scalar_type(word)) return *type;
-    fail(where, "'" + name + "' stands for '" + word + "', which is no element type");
+    fail(where, in_quotes(name) + " stands for '" + word + "', which is no element type");
   }
 
   [[noreturn]] void fail_unknown_type(const std::string& where, const std::string& name) const {
@@ -332,9 +330,8 @@ struct BoundKernel::Compiled {
                                       "float", "double",        "__half", "__nv_bfloat16"};
     for (const auto& [bound, value] : problem) known.push_back(bound);
     for (const Parameter& parameter : kernel->parameters) known.push_back(parameter.name);
-    const std::string nearest = nearest_name(name, known);
-    fail(where, "'" + name + "' is no element type nor a name that stands for one" +
-                    (nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
+    fail(where, in_quotes(name) + " is no element type nor a name that stands for one" +
+                    suggestion(name, known));
   }
 
   // --- Evaluating.
@@ -348,7 +345,7 @@ struct BoundKernel::Compiled {
                                 "' has no value for the parameter '" + parameter.name + "'");
       }
       if (given->second.index() != parameter.values.front().index()) {
-        fail(kernel->where, "'" + to_text(given->second) + "' is no value of the parameter '" +
+        fail(kernel->where, in_quotes(to_text(given->second)) + " is no value of the parameter '" +
                                 parameter.name + "', which takes values such as '" +
                                 to_text(parameter.values.front()) + "'");
       }
@@ -359,9 +356,8 @@ struct BoundKernel::Compiled {
     for (const Parameter& parameter : kernel->parameters) names.push_back(parameter.name);
     for (const auto& [name, value] : configuration) {
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-      const std::string nearest = nearest_name(name, names);
       fail(kernel->where, "the kernel '" + kernel->name + "' has no parameter '" + name + "'" +
-                              (nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
+                              suggestion(name, names));
     }
     return slots;
   }
@@ -432,7 +428,7 @@ class BoundKernel::Evaluation {
   std::int64_t bytes(const PlacedExpression& placed) const {
     const std::int64_t bytes = value(placed);
     if (bytes >= 0) return bytes;
-    fail(placed.where, "'" + placed.expression.text() + "' is " + std::to_string(bytes) +
+    fail(placed.where, in_quotes(placed.expression.text()) + " is " + std::to_string(bytes) +
                            " bytes, a size cannot be negative");
   }
 
@@ -463,11 +459,11 @@ class BoundKernel::Evaluation {
     for (const PlacedExpression& placed : compiled.shape) {
       const std::int64_t extent = value(placed);
       if (extent < 1) {
-        fail(placed.where, "'" + argument.name + "' would have " + std::to_string(extent) +
+        fail(placed.where, in_quotes(argument.name) + " would have " + std::to_string(extent) +
                                " elements in this dimension, at least 1 is needed");
       }
       if (__builtin_mul_overflow(bytes, extent, &bytes)) {
-        fail(placed.where, "'" + argument.name + "' would have more than 2^63 bytes");
+        fail(placed.where, in_quotes(argument.name) + " would have more than 2^63 bytes");
       }
       argument.shape.push_back(extent);
     }
@@ -478,7 +474,7 @@ class BoundKernel::Evaluation {
       return set_number(argument, where, static_cast<double>(integer));
     const IntegerRange range = range_of(argument.type);
     if (integer < range.low || integer > range.high) {
-      fail(where, "'" + argument.name + "' is " + std::to_string(integer) + ", " +
+      fail(where, in_quotes(argument.name) + " is " + std::to_string(integer) + ", " +
                       std::string(cuda_name(argument.type)) + " holds " +
                       std::to_string(range.low) + " to " + std::to_string(range.high));
     }
@@ -489,13 +485,13 @@ class BoundKernel::Evaluation {
     if (!is_floating(argument.type)) {
       constexpr double kTwoTo63 = 9223372036854775808.0;
       if (number != std::floor(number) || number < -kTwoTo63 || number >= kTwoTo63) {
-        fail(where, "'" + argument.name + "' is " + shortest(number) + ", " +
+        fail(where, in_quotes(argument.name) + " is " + shortest(number) + ", " +
                         std::string(cuda_name(argument.type)) + " holds integers");
       }
       return set_integer(argument, where, static_cast<std::int64_t>(number));
     }
     if (!(std::abs(number) <= largest(argument.type))) {
-      fail(where, "'" + argument.name + "' is " + shortest(number) + ", " +
+      fail(where, in_quotes(argument.name) + " is " + shortest(number) + ", " +
                       std::string(cuda_name(argument.type)) + " holds at most " +
                       shortest(largest(argument.type)));
     }

@@ -4,10 +4,8 @@
 #include "tuner/core/value.h"
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +27,11 @@ struct HostArray {
 ///   array[i] = array[i] + 1                          (an inout argument is read as it was before)
 ///
 /// The left side names an output and its indices, one per dimension of its shape, each running over
-/// that dimension. On the right: numbers, scalars and arrays, + - * /, comparison, ?:, sum(i < n,
-/// x), max(i < n, x), min(i < n, x), sqrt exp log abs min max; indices and bounds are integer
-/// expressions. Reading outside an array throws ExpressionError with the index and the shape.
+/// that dimension. On the right: numbers, the problem's names, indices, scalars and array elements,
+/// + - * /, comparisons (1 or 0), && || !, ?:, sum(i < n, x), max(i < n, x), min(i < n, x), sqrt
+/// exp log abs and min, max of two; an element's indices and the bounds are integer expressions
+/// (expression.h). What && || ?: do not need is not evaluated. Reading outside an array throws
+/// ExpressionError with the index and the shape.
 class Definition {
  public:
   /// `constants`: the problem's names. `arrays`: the names of array arguments with their number of
@@ -41,20 +41,22 @@ class Definition {
                             const std::vector<std::string>& scalars);
 
   /// Name of the argument that the definition gives.
-  const std::string& output() const { return output_; }
+  const std::string& output() const;
 
   /// Evaluates every element. `arrays` holds every array that is read, and the output with its
-  /// shape. Throws ExpressionError, also when more than `max_operations` would be needed.
+  /// shape (and its contents, where the definition reads it). Throws ExpressionError, also when
+  /// more than `max_operations` would be needed: additions, comparisons, ..., one for each turn of
+  /// a sum.
   HostArray evaluate(const std::map<std::string, HostArray>& arrays,
                      const std::map<std::string, double>& scalars,
                      std::uint64_t max_operations = 200'000'000) const;
 
  private:
   struct Node;
-  std::string text_;
-  std::string output_;
-  std::vector<std::string> indices_;
-  std::shared_ptr<const Node> root_;
+  struct Program;
+  class Parser;
+  class Evaluation;
+  std::shared_ptr<const Program> program_;
 };
 
 }  // namespace smemtune

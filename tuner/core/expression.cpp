@@ -483,11 +483,11 @@ class ExpressionParser {
       case Token::Kind::integer:
         if (is_two_to_63(token)) {
           tokens_.fail(token.column,
-                       "'" + std::string(token.text) + "' is out of the range of 64-bit integers");
+                       in_quotes(token.text) + " is out of the range of 64-bit integers");
         }
         return add_constant(token.column, static_cast<std::int64_t>(token.integer));
       case Token::Kind::real:
-        tokens_.fail(token.column, "'" + std::string(token.text) + "' is no integer");
+        tokens_.fail(token.column, in_quotes(token.text) + " is no integer");
       case Token::Kind::quoted:
         return add_word(token.column, token.text);
       case Token::Kind::name:
@@ -498,8 +498,7 @@ class ExpressionParser {
         break;
     }
     if (!token.is("(")) {
-      tokens_.fail(token.column,
-                   "expected a number or a name before '" + std::string(token.text) + "'");
+      tokens_.fail(token.column, "expected a number or a name before " + in_quotes(token.text));
     }
     const Nesting nesting(tokens_, depth_);
     const std::size_t inner = conditional();
@@ -537,7 +536,7 @@ class ExpressionParser {
                                     [&](const Function& f) { return token.text == f.name; });
     if (known == kFunctions.end()) {
       if (scope_.contains(token.text)) {
-        tokens_.fail(token.column, "'" + std::string(token.text) + "' is no function");
+        tokens_.fail(token.column, in_quotes(token.text) + " is no function");
       }
       std::vector<std::string> names;
       for (const Function& function : kFunctions) names.emplace_back(function.name);
@@ -578,9 +577,8 @@ class ExpressionParser {
 
   [[noreturn]] void fail_unknown(const Token& token, const std::string& what,
                                  const std::vector<std::string>& known) const {
-    const std::string nearest = nearest_name(token.text, known);
-    tokens_.fail(token.column, "unknown " + what + " '" + std::string(token.text) + "'" +
-                                   (nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
+    tokens_.fail(token.column,
+                 "unknown " + what + " " + in_quotes(token.text) + suggestion(token.text, known));
   }
 
   // C++ and Python agree on the rest.
@@ -591,8 +589,7 @@ class ExpressionParser {
       tokens_.fail(column, "comparisons in a row need parentheses");
     }
     if (is_bitwise(binary.operation)) {
-      tokens_.fail(column,
-                   "'" + std::string(binary.symbol) + "' beside a comparison needs parentheses");
+      tokens_.fail(column, in_quotes(binary.symbol) + " beside a comparison needs parentheses");
     }
   }
 

@@ -59,16 +59,16 @@ class Tokenizer {
       const bool is_operator = name == "and" || name == "or" || name == "not";
       return token(is_operator ? Token::Kind::symbol : Token::Kind::name, end);
     }
-    if (first == '\'' || first == '"') return quoted(first);
+    if (first == '\'' || first == '"') return quoted_word(first);
     for (const std::string_view symbol : kSymbols) {
       if (text_.substr(at_, symbol.size()) == symbol) {
         return token(Token::Kind::symbol, at_ + symbol.size());
       }
     }
-    fail_at(text_, at_ + 1, "unexpected character '" + printable(text_.substr(at_, 1)) + "'");
+    fail_at(text_, at_ + 1, "unexpected character " + in_quotes(text_.substr(at_, 1)));
   }
 
-  Token quoted(char quote) {
+  Token quoted_word(char quote) {
     const std::size_t end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) fail_at(text_, at_ + 1, "the quote is never closed");
     Token word = token(Token::Kind::quoted, end + 1);
@@ -101,27 +101,27 @@ class Tokenizer {
   }
 
   void read_value(Token& number, bool is_hexadecimal) const {
-    const std::string quoted = "'" + printable(number.text) + "'";
+    const std::string shown = in_quotes(number.text);
     std::string_view digits = number.text;
     if (is_hexadecimal) digits.remove_prefix(2);
     const char* const end = digits.data() + digits.size();
     if (number.kind == Token::Kind::real) {
       const auto [rest, error] = std::from_chars(digits.data(), end, number.real);
-      if (error != std::errc{}) fail_at(text_, number.column, quoted + " is out of range");
-      if (rest != end) fail_at(text_, number.column, quoted + " is no number");
+      if (error != std::errc{}) fail_at(text_, number.column, shown + " is out of range");
+      if (rest != end) fail_at(text_, number.column, shown + " is no number");
       return;
     }
     if (!is_hexadecimal && digits.size() > 1 && digits.front() == '0') {
       fail_at(text_, number.column,
-              quoted + " has a leading zero, which means octal to some and decimal to others");
+              shown + " has a leading zero, which means octal to some and decimal to others");
     }
     const auto [rest, error] =
         std::from_chars(digits.data(), end, number.integer, is_hexadecimal ? 16 : 10);
     if (error == std::errc::invalid_argument || rest != end) {
-      fail_at(text_, number.column, quoted + " is no number");
+      fail_at(text_, number.column, shown + " is no number");
     }
     if (error != std::errc{} || number.integer > kTwoTo63) {
-      fail_at(text_, number.column, quoted + " is out of the range of 64-bit integers");
+      fail_at(text_, number.column, shown + " is out of the range of 64-bit integers");
     }
     number.real = static_cast<double>(number.integer);
   }
@@ -132,6 +132,18 @@ class Tokenizer {
 
 }  // namespace
 
+std::string in_quotes(std::string_view text) {
+  std::string result = "'";
+  result += printable(text);
+  result += "'";
+  return result;
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string> known) {
+  const std::string nearest = nearest_name(name, known);
+  return nearest.empty() ? "" : ", did you mean " + in_quotes(nearest) + "?";
+}
+
 void fail_at(std::string_view text, std::size_t column, const std::string& message) {
   constexpr std::size_t kShown = 160;
   std::string shown = printable(text);
@@ -141,7 +153,7 @@ void fail_at(std::string_view text, std::size_t column, const std::string& messa
     const bool reaches_end = begin + kShown == shown.size();
     shown = (begin > 0 ? "..." : "") + shown.substr(begin, kShown) + (reaches_end ? "" : "...");
   }
-  throw ExpressionError("'" + shown + "' column " + std::to_string(column) + ": " + message);
+  throw ExpressionError(in_quotes(shown) + " column " + std::to_string(column) + ": " + message);
 }
 
 TokenStream::TokenStream(std::string_view text) : text_(text) {
@@ -172,17 +184,16 @@ bool TokenStream::take_if(std::string_view symbol) {
 void TokenStream::expect(std::string_view symbol) {
   if (take_if(symbol)) return;
   const Token& found = peek();
-  fail(found.column,
-       "expected '" + std::string(symbol) + "'" +
-           (found.kind == Token::Kind::end ? " at the end"
-                                           : " before '" + std::string(found.text) + "'"));
+  const bool at_end = found.kind == Token::Kind::end;
+  fail(found.column, "expected " + in_quotes(symbol) +
+                         (at_end ? " at the end" : " before " + in_quotes(found.text)));
 }
 
 void TokenStream::expect_end() const {
   const Token& found = peek();
   if (found.kind == Token::Kind::end) return;
   if (found.is("=")) fail(found.column, "'=' is no operator, did you mean '=='?");
-  fail(found.column, "expected an operator before '" + std::string(found.text) + "'");
+  fail(found.column, "expected an operator before " + in_quotes(found.text));
 }
 
 void TokenStream::fail(std::size_t column, const std::string& message) const {

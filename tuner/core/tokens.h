@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,12 @@ struct Token {
 
   bool is(std::string_view symbol) const { return kind == Kind::symbol && text == symbol; }
 };
+
+/// `'text'`. (A literal + std::string trips g++ 12's -Wrestrict.)
+std::string in_quotes(std::string_view text);
+
+/// `, did you mean 'NAME'?` with the nearest known name, or nothing.
+std::string suggestion(std::string_view name, std::span<const std::string> known);
 
 /// Throws ExpressionError: `'TEXT' column COLUMN: MESSAGE` in one line. A long text is shortened.
 [[noreturn]] void fail_at(std::string_view text, std::size_t column, const std::string& message);
