@@ -2,6 +2,7 @@
 
 #include "db/result_store.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,11 @@ namespace smemtune::db {
 /// The best configurations as JSON, `"format": "smemtune-best", "version": 1` (docs in
 /// db/EXPORT.md): per space, kernel, device and problem the parameters, launch shape, time,
 /// throughput, occupancy, resources and provenance. Ends with a newline. Only verified results are
-/// ever in it.
+/// ever in it. The same results give the same text, in whatever order they come.
 std::string export_json(const std::vector<StoredResult>& best);
 
 /// Writes a file whole or not at all: a temporary beside it, fsync, rename. "-" is standard output.
-/// Throws InputError when the place cannot be written.
+/// Throws InputError when the place cannot be written; a file that was there is then as it was.
 void write_whole_file(const std::filesystem::path& file, const std::string& text);
 
 }  // namespace smemtune::db

@@ -14,6 +14,8 @@
 
 namespace smemtune::db {
 
+class Connection;
+
 /// A stored result with its provenance.
 struct StoredResult {
   std::string space;
@@ -30,11 +32,11 @@ struct StoredResult {
 
 /// Which results to answer with. Empty members mean all.
 struct Query {
-  std::string space;
-  std::string kernel;
-  std::string device;   ///< Part of the model's name, case ignored, or a UUID.
-  std::string problem;  ///< A key, or NAME=VALUE pairs that must be among the problem's.
-  std::string status;
+  std::string space = {};
+  std::string kernel = {};   ///< Its name, or `space/kernel`.
+  std::string device = {};   ///< Part of the model's name, case ignored, or a UUID.
+  std::string problem = {};  ///< A key, or NAME=VALUE pairs that must be among the problem's.
+  std::string status = {};
 };
 
 /// A line of `smemtune list`.
@@ -68,8 +70,9 @@ class ResultStore {
   ResultStore(ResultStore&&) noexcept;
   ResultStore& operator=(ResultStore&&) noexcept;
 
-  /// Stores the run and returns the log that its results go to. REQUIRES: the store outlives the
-  /// log.
+  /// Stores the run and returns the log that its results go to. Throws InputError for a GPU without
+  /// a UUID: it is not here, and what a dry run finds is not stored. REQUIRES: the store outlives
+  /// the log.
   std::unique_ptr<ResultLog> begin_run(const Run& run);
 
   /// `outcome`: see StoredRun.
@@ -80,16 +83,16 @@ class ResultStore {
   /// are different devices and never compete.
   std::vector<StoredResult> best(const Query& query, bool per_kernel) const;
 
-  /// Results in the order they were recorded; `limit` 0 is all.
+  /// Results in the order they were recorded; only the newest `limit`, 0 is all.
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
 
+  /// In the order they began. Of the query, space and device count.
   std::vector<StoredRun> runs(const Query& query) const;
 
-  /// Device models that have results.
+  /// Device models that have results, in the order of their names; without board or driver.
   std::vector<Device> devices() const;
 
  private:
-  struct Connection;
   std::unique_ptr<Connection> connection_;
 };
 

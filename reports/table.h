@@ -27,10 +27,10 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// `1.234 ms`, `12.3 us`: three to four significant digits with the unit that fits.
+/// `1.234 ms`, `12.34 us`: four significant digits with the unit that fits.
 std::string format_time(double ms);
 
-/// `48.2 TFLOP/s`, `312 GB/s`: `per_second` in the base unit.
+/// `48.2 TFLOP/s`, `312 GB/s`: three significant digits; `per_second` in the base unit.
 std::string format_rate(double per_second, const std::string& unit);
 
 /// `48.0 KB` (1024), `512 B`.

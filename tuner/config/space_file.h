@@ -32,6 +32,10 @@ LoadedSpace load_space(const std::filesystem::path& file, const std::filesystem:
 std::vector<std::string> check_space(const std::filesystem::path& file,
                                      const std::filesystem::path& share);
 
+/// Every key that the objects of a space file may have, by what the object is: `space`, `argument`,
+/// `verify`, `kernel`, `kernel_verify`, `launch`. configs/schema.json describes them.
+const std::map<std::string, std::vector<std::string>>& space_file_keys();
+
 /// A problem given by hand, `M=512,N=512,K=512,T=float`, checked against the names that the space's
 /// problems have. Throws InputError.
 Problem parse_problem(const Space& space, std::string_view text);

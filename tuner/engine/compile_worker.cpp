@@ -29,7 +29,7 @@ int serve(WorkerChannel& channel, const std::function<std::unique_ptr<Compiler>(
   try {
     const std::unique_ptr<Compiler> compiler = make();
     channel.send(MessageType::hello, CompilerHello{.version = compiler->version(),
-                                                   .fingerprint = compiler->fingerprint()});
+                                                   .sha256 = compiler->sha256()});
     while (const std::optional<Frame> frame = channel.receive()) {
       if (frame->type != MessageType::compile) throw WireError("not for a compile worker");
       const auto request = unpack<CompileRequest>(frame->payload);

@@ -122,11 +122,6 @@ class DeviceWorker {
     return reply;
   }
 
-  void release() {
-    for (const auto& [slot, handle] : kept_) unload(handle);
-    kept_.clear();
-  }
-
  private:
   WorkloadId timed_workload() const { return workloads_.begin()->first; }
 
@@ -137,7 +132,8 @@ class DeviceWorker {
   }
 
   void release_all() {
-    release();
+    for (const auto& [slot, handle] : kept_) unload(handle);
+    kept_.clear();
     for (const LoadedKernel& loaded : reference_handles_) unload(loaded.handle);
     reference_handles_.clear();
   }
@@ -241,10 +237,6 @@ void answer(DeviceWorker& worker, WorkerChannel& channel, const Frame& frame) {
       }
       return;
     }
-    case MessageType::release:
-      worker.release();
-      channel.send(MessageType::released, Phase{});
-      return;
     default:
       throw WireError("not for a device worker");
   }

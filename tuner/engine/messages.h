@@ -33,7 +33,7 @@ struct Job {
 
 struct CompilerHello {
   std::string version;
-  std::string fingerprint;
+  std::string sha256;
 
   bool operator==(const CompilerHello&) const = default;
 };
@@ -200,7 +200,7 @@ void fields(auto& archive, Is<Part> auto& v) {
   archive(v.module, v.launches, v.arguments, v.tolerance, v.workloads);
 }
 void fields(auto& archive, Is<Job> auto& v) { archive(v.modules, v.parts); }
-void fields(auto& archive, Is<CompilerHello> auto& v) { archive(v.version, v.fingerprint); }
+void fields(auto& archive, Is<CompilerHello> auto& v) { archive(v.version, v.sha256); }
 void fields(auto& archive, Is<DeviceHello> auto& v) { archive(v.device); }
 void fields(auto& archive, Is<Broken> auto& v) { archive(v.message, v.input); }
 void fields(auto& archive, Is<Phase> auto& v) { archive(v.name, v.number); }

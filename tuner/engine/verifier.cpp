@@ -72,7 +72,7 @@ Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) 
   Verification worst;
   for (const Check& check : checks) {
     const Outcome<RunReport> report =
-        launcher.run(check.handle, {.workload = check.workload, .tolerance = check.tolerance});
+        launcher.run(check.handle, {.workload = check.workload, .tolerance = check.tolerance, .download = {}});
     if (!report) return on(check.label, report.failure());
     if (report->mismatch) return failure_of(*report->mismatch, check.label);
     worst.max_absolute_error = std::max(worst.max_absolute_error, report->max_absolute_error);
@@ -84,7 +84,7 @@ Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) 
 std::optional<Failure> establish_reference(Launcher& launcher, const Check& reference) {
   const Outcome<RunReport> first = launcher.run(
       reference.handle,
-      {.workload = reference.workload, .as_reference = true, .tolerance = reference.tolerance});
+      {.workload = reference.workload, .as_reference = true, .tolerance = reference.tolerance, .download = {}});
   if (!first) return on(reference.label, first.failure());
   if (first->mismatch) return failure_of(*first->mismatch, reference.label);
   const Outcome<Verification> second = verify(launcher, std::span(&reference, 1));
@@ -104,7 +104,8 @@ std::optional<Failure> check_definitions(Launcher& launcher, const Check& refere
   std::map<std::string, double> scalars;
   RunRequest request = {.workload = reference.workload,
                         .as_reference = true,
-                        .tolerance = reference.tolerance};
+                        .tolerance = reference.tolerance,
+                        .download = {}};
   for (const Argument& argument : workload.workload.arguments) {
     if (argument.is_buffer()) {
       dimensions[argument.name] = argument.shape.size();

@@ -81,7 +81,7 @@ std::optional<Frame> FrameDecoder::next() {
   }
   const auto type = load<std::uint16_t>(bytes.data() + 6);
   if (type < static_cast<std::uint16_t>(MessageType::hello) ||
-      type > static_cast<std::uint16_t>(MessageType::released)) {
+      type > static_cast<std::uint16_t>(MessageType::sampled)) {
     throw WireError("a message of unknown type " + std::to_string(type));
   }
   const std::size_t length = load<std::uint32_t>(bytes.data() + 8);

@@ -41,8 +41,6 @@ enum class MessageType : std::uint16_t {
   evaluated,
   sample_round,
   sampled,
-  release,
-  released,
 };
 
 struct Frame {
@@ -278,7 +276,7 @@ class Reader {
       outcome = std::move(value);
     } else {
       Failure failure;
-      get(failure);
+      (*this)(failure);
       outcome = std::move(failure);
     }
   }

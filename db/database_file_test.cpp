@@ -1,0 +1,331 @@
+#include "db/database_file.h"
+
+#include "db/test_folder.h"
+#include "tuner/core/hash.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace smemtune::db {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// A database whose second version does not exist yet.
+const Migration kTwoVersions[] = {
+    {.version = 1, .sql = "CREATE TABLE t (i INTEGER) STRICT; INSERT INTO t VALUES (7)"},
+    {.version = 2, .sql = "ALTER TABLE t ADD COLUMN name TEXT NOT NULL DEFAULT 'seven'"}};
+const std::span<const Migration> kFirstVersion(kTwoVersions, 1);
+
+Connection open_current(const fs::path& file, OpenMode mode = OpenMode::read_write) {
+  return open_database(file, mode, 0, migrations());
+}
+
+std::string contents(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write(const fs::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+/// The one line that opening is refused with; the file is as it was.
+std::string refusal(const fs::path& file, OpenMode mode = OpenMode::read_write) {
+  const bool regular = fs::is_regular_file(file);
+  const std::string before = regular ? sha256(contents(file)) : "";
+  std::string message = "opened";
+  try {
+    open_current(file, mode);
+  } catch (const StoreError& error) {
+    message = error.what();
+  }
+  EXPECT_THAT(message, AllOf(StartsWith(file.string() + ": "), Not(HasSubstr("\n"))));
+  EXPECT_EQ(regular ? sha256(contents(file)) : "", before);
+  return message;
+}
+
+/// The exit status of what a child process does; 0 when it threw nothing.
+int in_child(const std::function<void()>& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      body();
+    } catch (const StoreError& error) {
+      _exit(4);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+class DatabaseFile : public TestFolder {};
+
+TEST_F(DatabaseFile, IsMadeWithItsFolderForTheOwnerOnly) {
+  const fs::path file = folder() / "new" / "folder" / "results.sqlite";
+  const Connection connection = open_current(file);
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms(0600));
+  EXPECT_EQ(fs::status(file.parent_path()).permissions(), fs::perms(0700));
+  EXPECT_EQ(connection.integer("PRAGMA application_id"), 0x534D5455);
+  EXPECT_EQ(connection.integer("PRAGMA user_version"), 1);
+}
+
+TEST_F(DatabaseFile, IsOpenedWithEverySafeguard) {
+  const Connection connection = open_current(folder() / "results.sqlite");
+  EXPECT_EQ(connection.text("PRAGMA journal_mode"), "truncate");
+  EXPECT_EQ(connection.integer("PRAGMA synchronous"), 2);
+  EXPECT_EQ(connection.integer("PRAGMA foreign_keys"), 1);
+  EXPECT_EQ(connection.integer("PRAGMA trusted_schema"), 0);
+  EXPECT_EQ(connection.integer("PRAGMA cell_size_check"), 1);
+}
+
+TEST_F(DatabaseFile, HasStrictTablesOnly) {
+  const Connection connection = open_current(":memory:");
+  EXPECT_GT(connection.integer("SELECT count(*) FROM pragma_table_list WHERE schema = 'main'"), 10);
+  EXPECT_EQ(connection.integer("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' "
+                               "AND name NOT LIKE 'sqlite_%' AND NOT strict"),
+            0);
+}
+
+TEST_F(DatabaseFile, IsFoundAgain) {
+  const fs::path file = folder() / "results.sqlite";
+  open_current(file).execute("INSERT INTO space (name) VALUES ('gemm')");
+  EXPECT_EQ(open_current(file).text("SELECT name FROM space"), "gemm");
+  EXPECT_EQ(open_current(file, OpenMode::read_only).text("SELECT name FROM space"), "gemm");
+}
+
+TEST_F(DatabaseFile, ThatIsEmptyIsFilled) {
+  const fs::path file = folder() / "results.sqlite";
+  write(file, "");
+  EXPECT_EQ(open_current(file).integer("PRAGMA user_version"), 1);
+}
+
+TEST_F(DatabaseFile, CannotBeWrittenWhenOpenedForReading) {
+  const fs::path file = folder() / "results.sqlite";
+  open_current(file);
+  const Connection reader = open_current(file, OpenMode::read_only);
+  EXPECT_THROW(reader.execute("INSERT INTO space (name) VALUES ('gemm')"), SqliteError);
+}
+
+TEST_F(DatabaseFile, IsNotMadeByReading) {
+  const fs::path file = folder() / "results.sqlite";
+  EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("no such database"));
+  EXPECT_FALSE(fs::exists(file));
+  write(file, "");
+  EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("empty"));
+}
+
+TEST_F(DatabaseFile, IsRefusedWhenItIsNoDatabase) {
+  const fs::path file = folder() / "notes.txt";
+  write(file,
+        "These are notes, and they are longer than a hundred bytes, so that SQLite looks at "
+        "more than the size before it says that this is no database.");
+  EXPECT_THAT(refusal(file), HasSubstr("not a database"));
+  EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("not a database"));
+}
+
+TEST_F(DatabaseFile, IsRefusedWhenItIsAnotherPrograms) {
+  const fs::path file = folder() / "other.sqlite";
+  write(file, "");
+  Connection(file, OpenMode::read_write, 0)
+      .execute("PRAGMA journal_mode = WAL; CREATE TABLE t (i); PRAGMA user_version = 1");
+  EXPECT_THAT(refusal(file), HasSubstr("another program (application_id 0"));
+  Connection(file, OpenMode::read_write, 0).execute("PRAGMA application_id = 1234");
+  EXPECT_THAT(refusal(file), HasSubstr("another program (application_id 1234"));
+}
+
+TEST_F(DatabaseFile, IsRefusedWhenItIsNewer) {
+  const fs::path file = folder() / "results.sqlite";
+  open_current(file).execute("PRAGMA user_version = 99");
+  EXPECT_THAT(refusal(file), HasSubstr("newer smemtune (version 99, this one reads up to 1)"));
+  EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("newer smemtune"));
+}
+
+TEST_F(DatabaseFile, IsRefusedWhenItIsTruncated) {
+  const fs::path file = folder() / "results.sqlite";
+  open_current(file);
+  fs::resize_file(file, fs::file_size(file) / 2);
+  EXPECT_THAT(refusal(file), HasSubstr("damaged"));
+  EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("damaged"));
+}
+
+TEST_F(DatabaseFile, IsRefusedWhenAPageIsGarbage) {
+  const fs::path file = folder() / "results.sqlite";
+  open_current(file);
+  std::string bytes = contents(file);
+  ASSERT_GT(bytes.size(), 3 * 4096u);
+  for (std::size_t i = 2 * 4096; i < 3 * 4096; ++i) bytes[i] = static_cast<char>(i * 37);
+  write(file, bytes);
+  EXPECT_THAT(refusal(file), HasSubstr("damaged"));
+}
+
+TEST_F(DatabaseFile, IsRefusedWhileAnotherProcessHoldsIt) {
+  const fs::path file = folder() / "results.sqlite";
+  open_current(file);
+  const Connection other(file, OpenMode::read_write, 0);
+  other.execute("BEGIN EXCLUSIVE");
+  EXPECT_THAT(refusal(file), HasSubstr("locked by another process for longer than 0.0 s"));
+  EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("locked by another process"));
+}
+
+TEST_F(DatabaseFile, IsNoFolderAndNoPipe) {
+  EXPECT_THAT(refusal(folder()), HasSubstr("a folder"));
+  const fs::path pipe = folder() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(refusal(pipe), HasSubstr("not a regular file"));
+  EXPECT_THAT(refusal("/dev/null"), HasSubstr("not a regular file"));
+}
+
+TEST_F(DatabaseFile, NeedsAFolderThatCanBeMade) {
+  const fs::path file = folder() / "file";
+  write(file, "not a folder");
+  EXPECT_THROW(open_current(file / "results.sqlite"), StoreError);
+  EXPECT_THROW(open_current(""), StoreError);
+}
+
+TEST_F(DatabaseFile, IsRefusedWhereItCannotBeWritten) {
+  // Root may write anywhere, so a child becomes somebody else.
+  const auto as_somebody = [&](const fs::path& file, OpenMode mode) {
+    return in_child([&] {
+      if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
+      open_current(file, mode);
+    });
+  };
+  fs::permissions(folder(), fs::perms(0777));
+  const fs::path file = folder() / "results.sqlite";
+  open_current(file);
+  fs::permissions(file, fs::perms(0444));
+  EXPECT_EQ(as_somebody(file, OpenMode::read_write), 4);
+  EXPECT_EQ(as_somebody(file, OpenMode::read_only), 0);
+  fs::permissions(file, fs::perms(0666));
+  EXPECT_EQ(as_somebody(file, OpenMode::read_write), 0);
+  fs::permissions(folder(), fs::perms(0555));
+  EXPECT_EQ(as_somebody(file, OpenMode::read_write), 4);
+  EXPECT_EQ(as_somebody(folder() / "new.sqlite", OpenMode::read_write), 4);
+  fs::permissions(folder(), fs::perms(0755));
+}
+
+TEST_F(DatabaseFile, IsReadableAfterAWriterWasKilledInTheMiddleOfWriting) {
+  const fs::path file = folder() / "results.sqlite";
+  open_current(file).execute("INSERT INTO space (name) VALUES ('before')");
+  const int status = in_child([&] {
+    const Connection connection = open_current(file);
+    // Pages that do not fit the cache are written before the commit, after the journal.
+    connection.execute(
+        "PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE space SET name = 'during';"
+        "INSERT INTO space (name) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+        "LIMIT 20000) SELECT 'space number ' || i FROM n");
+    raise(SIGKILL);
+  });
+  ASSERT_EQ(status, 128 + SIGKILL);
+  ASSERT_GT(fs::file_size(folder() / "results.sqlite-journal"), 0u);
+
+  const Connection reader = open_current(file, OpenMode::read_only);
+  EXPECT_EQ(reader.text("SELECT group_concat(name) FROM space"), "before");
+  EXPECT_THROW(reader.execute("DELETE FROM space"), SqliteError);
+}
+
+TEST_F(DatabaseFile, CanBeMadeByTwoProcessesAtOnce) {
+  for (int round = 0; round < 5; ++round) {
+    const fs::path file = folder() / ("results" + std::to_string(round) + ".sqlite");
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        open_database(file, OpenMode::read_write, 30000, migrations());
+      } catch (const StoreError&) {
+        _exit(4);
+      }
+      _exit(0);
+    }
+    EXPECT_NO_THROW(open_database(file, OpenMode::read_write, 30000, migrations()));
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+TEST_F(DatabaseFile, OfAnOlderVersionIsMigratedAndKeptAside) {
+  const fs::path file = folder() / "results.sqlite";
+  open_database(file, OpenMode::read_write, 0, kFirstVersion);
+  const Connection migrated = open_database(file, OpenMode::read_write, 0, kTwoVersions);
+  EXPECT_EQ(migrated.integer("PRAGMA user_version"), 2);
+  EXPECT_EQ(migrated.text("SELECT name FROM t WHERE i = 7"), "seven");
+  EXPECT_EQ(migrated.integer("PRAGMA foreign_keys"), 1);
+
+  const fs::path backup = folder() / "results.sqlite.v1.bak";
+  EXPECT_EQ(fs::status(backup).permissions(), fs::perms(0600));
+  const Connection before = open_database(backup, OpenMode::read_only, 0, kFirstVersion);
+  EXPECT_EQ(before.integer("PRAGMA user_version"), 1);
+  EXPECT_EQ(before.integer("SELECT i FROM t"), 7);
+}
+
+TEST_F(DatabaseFile, IsNotBackedUpOverAnOlderBackup) {
+  const fs::path file = folder() / "results.sqlite";
+  open_database(file, OpenMode::read_write, 0, kFirstVersion);
+  write(folder() / "results.sqlite.v1.bak", "precious");
+  open_database(file, OpenMode::read_write, 0, kTwoVersions);
+  EXPECT_EQ(contents(folder() / "results.sqlite.v1.bak"), "precious");
+  EXPECT_TRUE(fs::exists(folder() / "results.sqlite.v1.2.bak"));
+}
+
+TEST_F(DatabaseFile, OfAnOlderVersionIsReadWithoutChangingIt) {
+  const fs::path file = folder() / "results.sqlite";
+  open_database(file, OpenMode::read_write, 0, kFirstVersion);
+  const std::string before = sha256(contents(file));
+  const Connection reader = open_database(file, OpenMode::read_only, 0, kTwoVersions);
+  EXPECT_EQ(reader.text("SELECT name FROM t"), "seven");
+  EXPECT_EQ(sha256(contents(file)), before);
+  EXPECT_FALSE(fs::exists(folder() / "results.sqlite.v1.bak"));
+}
+
+TEST_F(DatabaseFile, IsAsItWasWhenAMigrationFails) {
+  const fs::path file = folder() / "results.sqlite";
+  open_database(file, OpenMode::read_write, 0, kFirstVersion);
+  const std::string before = sha256(contents(file));
+  const Migration broken[] = {kTwoVersions[0],
+                              kTwoVersions[1],
+                              {.version = 3, .sql = "DROP TABLE t; DROP TABLE no_such_table"}};
+  EXPECT_THROW(open_database(file, OpenMode::read_write, 0, broken), StoreError);
+  EXPECT_EQ(sha256(contents(file)), before);
+
+  const Migration dangling[] = {kTwoVersions[0],
+                                {.version = 2,
+                                 .sql = "CREATE TABLE child (t INTEGER REFERENCES parent (id));"
+                                        "CREATE TABLE parent (id INTEGER PRIMARY KEY);"
+                                        "INSERT INTO child VALUES (5)"}};
+  EXPECT_THROW(open_database(file, OpenMode::read_write, 0, dangling), StoreError);
+  EXPECT_EQ(sha256(contents(file)), before);
+}
+
+TEST(Migrations, AreNumberedFromOneWithoutGaps) {
+  std::int32_t expected = 1;
+  for (const Migration& migration : migrations()) EXPECT_EQ(migration.version, expected++);
+}
+
+TEST(NetworkFileSystem, IsTheRemoteKind) {
+  EXPECT_EQ(network_file_system(0x6969), "NFS");
+  EXPECT_EQ(network_file_system(0x0BD00BD0), "Lustre");
+  // The kernel's f_type is signed where long has 32 bits.
+  EXPECT_EQ(network_file_system(static_cast<std::int32_t>(0xFF534D42)), "CIFS");
+  EXPECT_EQ(network_file_system(0xEF53), std::nullopt);      // ext4
+  EXPECT_EQ(network_file_system(0x01021994), std::nullopt);  // tmpfs
+}
+
+}  // namespace
+}  // namespace smemtune::db

@@ -1,0 +1,80 @@
+#include "db/migrations.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
+
+namespace smemtune::db {
+
+namespace {
+
+/// A file for the backup that did not exist, readable by its owner only.
+std::filesystem::path create_backup_file(const std::filesystem::path& file, std::int64_t version) {
+  for (int number = 1;; ++number) {
+    std::string name = file.string();
+    name.append(".v").append(std::to_string(version));
+    if (number > 1) name.append(".").append(std::to_string(number));
+    const std::filesystem::path backup = name.append(".bak");
+    const int descriptor =
+        open(backup.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0600);
+    if (descriptor >= 0) {
+      close(descriptor);
+      return backup;
+    }
+    if (errno != EEXIST) {
+      throw StoreError(backup.string() + ": the backup before the migration cannot be written: " +
+                       std::strerror(errno));
+    }
+  }
+}
+
+void back_up(const Connection& connection, std::int64_t version) {
+  const std::filesystem::path backup = create_backup_file(connection.file(), version);
+  try {
+    // A second connection reads: SQLite copies nothing from one that has begun to write.
+    const Connection source(connection.file(), Connection::Mode::read_only, 0);
+    const Connection target(backup, Connection::Mode::read_write, 0);
+    source.back_up_to(target);
+  } catch (const StoreError&) {
+    unlink(backup.c_str());
+    throw;
+  }
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() {
+  static const Migration list[] = {{.version = 1, .sql = kSchema}};
+  return list;
+}
+
+void migrate(const Connection& connection, std::span<const Migration> migrations) {
+  const auto version = [&] { return connection.integer("PRAGMA user_version"); };
+  if (version() >= migrations.back().version) return;
+
+  // A migration may rebuild a table that others refer to; the references are checked at the end.
+  // The pragma has no effect inside a transaction.
+  connection.execute("PRAGMA foreign_keys = OFF");
+  Transaction transaction(connection);
+  const std::int64_t before = version();  // Another process may have been quicker.
+  if (before > 0 && before < migrations.back().version && connection.file() != ":memory:") {
+    back_up(connection, before);
+  }
+  for (const Migration& migration : migrations) {
+    if (migration.version <= before) continue;
+    connection.execute(migration.sql);
+    connection.execute(("PRAGMA user_version = " + std::to_string(migration.version)).c_str());
+  }
+  connection.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
+  if (Statement(connection, "PRAGMA foreign_key_check").step()) {
+    throw StoreError(connection.file().string() +
+                     ": a reference was broken while migrating from version " +
+                     std::to_string(before) + "; the database is as it was");
+  }
+  transaction.commit();
+  connection.execute("PRAGMA foreign_keys = ON");
+}
+
+}  // namespace smemtune::db

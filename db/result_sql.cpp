@@ -1,0 +1,74 @@
+#include "db/result_sql.h"
+
+namespace smemtune::db {
+
+namespace {
+
+// Both tables have an `id`: the first is the one that is read by that name. `name` is the device's.
+const char* const kColumns = R"sql(
+  result.*,
+  space.name AS space_name, kernel.name AS kernel_name, kernel.hash AS kernel_hash,
+  problem.values_json AS problem_json, configuration.values_json AS configuration_json,
+  run.uid AS run_uid,
+  environment.driver_version, environment.runtime_version, environment.compiler,
+  environment.tool_version, environment.host,
+  device_unit.uuid,
+  coalesce(current_kernel.kernel_id <> result.kernel_id, 0) AS stale,
+  device_model.*
+)sql";
+
+const char* const kJoins = R"sql(
+  JOIN kernel ON kernel.id = result.kernel_id
+  JOIN space ON space.id = kernel.space_id
+  JOIN problem ON problem.id = result.problem_id
+  JOIN configuration ON configuration.id = result.configuration_id
+  JOIN run ON run.id = result.run_id
+  JOIN environment ON environment.id = result.environment_id
+  JOIN device_unit ON device_unit.id = environment.unit_id
+  JOIN device_model ON device_model.id = result.model_id
+  LEFT JOIN current_kernel ON current_kernel.model_id = result.model_id
+    AND current_kernel.space_id = kernel.space_id AND current_kernel.name = kernel.name
+)sql";
+
+const char* const kFilter = R"sql(
+  WHERE (:space = '' OR space.name = :space)
+    AND (:kernel = '' OR kernel.name = :kernel OR space.name || '/' || kernel.name = :kernel)
+    AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
+         OR lower(device_unit.uuid) = lower(:device))
+    AND (:status = '' OR result.status = :status)
+    AND (:problems IS NULL OR result.problem_id IN (SELECT value FROM json_each(:problems)))
+)sql";
+
+}  // namespace
+
+// CROSS JOIN keeps the order of the tables: a best for each kernel, then its one result.
+std::string best_sql() {
+  return std::string("SELECT ") + kColumns + R"sql(,
+      EXISTS (SELECT 1 FROM result AS other
+              WHERE other.run_id = best.run_id AND other.problem_id = best.problem_id
+                AND other.stage = 'final' AND other.status = 'correct') AS run_has_finals
+    FROM best CROSS JOIN result ON result.id = best.result_id
+    )sql" +
+         kJoins + kFilter + R"sql(
+    ORDER BY device_model.name, device_model.id, space.name, problem.key, result.median_ms,
+             kernel.name, result.id)sql";
+}
+
+std::string results_sql() {
+  return std::string("SELECT ") + kColumns + " FROM result " + kJoins + kFilter +
+         " ORDER BY result.id DESC LIMIT :limit";
+}
+
+std::string find_sql() {
+  return std::string("SELECT ") + kColumns + " FROM result " + kJoins + R"sql(
+    WHERE result.model_id = :model AND result.kernel_id = :kernel_id
+      AND result.problem_id =
+          (SELECT id FROM problem WHERE space_id = :space_id AND key = :problem_key)
+      AND result.configuration_id =
+          (SELECT id FROM configuration WHERE space_id = :space_id
+             AND kernel_name = :kernel_name AND key = :configuration_key)
+      AND NOT (result.status = 'correct' AND result.stage = 'none')
+    ORDER BY result.id DESC LIMIT 2)sql";
+}
+
+}  // namespace smemtune::db

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+namespace smemtune::db {
+
+/// The fastest configuration of every kernel, with everything a StoredResult holds. Bindings:
+/// :space, :kernel, :device, :status (empty: all), :problems (a JSON array of ids; NULL: all).
+std::string best_sql();
+
+/// Results, newest first. Bindings as above, and :limit (-1: all).
+std::string results_sql();
+
+/// What is known of one configuration, newest first, at most two rows. Bindings: :model,
+/// :kernel_id, :space_id, :problem_key, :kernel_name, :configuration_key.
+std::string find_sql();
+
+}  // namespace smemtune::db

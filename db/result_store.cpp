@@ -1,0 +1,278 @@
+#include "db/result_store.h"
+
+#include "db/columns.h"
+#include "db/database_file.h"
+#include "db/ranking.h"
+#include "db/result_sql.h"
+#include "db/run_log.h"
+#include "db/sqlite.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace smemtune::db {
+
+namespace {
+
+DeviceKind parse_kind(const std::string& word) {
+  return word == "cpu" ? DeviceKind::cpu : DeviceKind::gpu;
+}
+
+/// The columns of device_model.
+Device read_model(const Statement& row) {
+  const auto number = [&row](const char* column) { return static_cast<int>(row.integer(column)); };
+  Device device;
+  device.kind = parse_kind(row.text("kind"));
+  device.name = row.text("name");
+  device.architecture = row.text("architecture");
+  device.compute_major = number("compute_major");
+  device.compute_minor = number("compute_minor");
+  device.sm_count = number("sm_count");
+  device.warp_size = number("warp_size");
+  device.max_threads_per_block = number("max_threads_per_block");
+  device.max_threads_per_sm = number("max_threads_per_sm");
+  device.max_blocks_per_sm = number("max_blocks_per_sm");
+  device.registers_per_block = row.integer("registers_per_block");
+  device.registers_per_sm = row.integer("registers_per_sm");
+  device.shared_bytes_per_block = row.integer("shared_bytes_per_block");
+  device.max_shared_bytes_per_block = row.integer("max_shared_bytes_per_block");
+  device.shared_bytes_per_sm = row.integer("shared_bytes_per_sm");
+  device.reserved_shared_bytes_per_block = row.integer("reserved_shared_bytes_per_block");
+  device.constant_bytes = row.integer("constant_bytes");
+  device.max_block_dim = {row.integer("max_block_dim_x"), row.integer("max_block_dim_y"),
+                          row.integer("max_block_dim_z")};
+  device.max_grid_dim = {row.integer("max_grid_dim_x"), row.integer("max_grid_dim_y"),
+                         row.integer("max_grid_dim_z")};
+  device.memory_bytes = row.integer("memory_bytes");
+  device.l2_bytes = row.integer("l2_bytes");
+  device.memory_bus_bits = number("memory_bus_bits");
+  device.memory_clock_khz = number("memory_clock_khz");
+  device.sm_clock_khz = number("sm_clock_khz");
+  device.ecc = row.integer("ecc") != 0;
+  device.limits_of = row.text("limits_of");
+  return device;
+}
+
+StoredResult read_stored(const Statement& row) {
+  StoredResult stored;
+  stored.space = row.text("space_name");
+  stored.kernel_hash = row.text("kernel_hash");
+  stored.result = read_result(row);
+  stored.device = read_model(row);
+  stored.device.uuid = row.text("uuid");
+  stored.device.driver_version = row.text("driver_version");
+  stored.device.runtime_version = row.text("runtime_version");
+  stored.run_id = row.text("run_uid");
+  stored.compiler = row.text("compiler");
+  stored.tool_version = row.text("tool_version");
+  stored.host = row.text("host");
+  stored.at_unix = row.real("at_unix");
+  stored.stale = row.integer("stale") != 0;
+  return stored;
+}
+
+/// Whether every value of `wanted` is among the problem's.
+bool contains(const Problem& problem, const Problem& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& entry) {
+    const auto found = problem.find(entry.first);
+    return found != problem.end() && to_text(found->second) == to_text(entry.second);
+  });
+}
+
+/// The ids of the problems that the query means, as a JSON array; nullopt: all.
+std::optional<std::string> problem_ids(const Connection& connection, const std::string& query) {
+  if (query.empty()) return std::nullopt;
+  const Problem wanted = parse_key(query);
+  std::string ids = "[";
+  Statement problems(connection, "SELECT id, values_json FROM problem");
+  while (problems.step()) {
+    if (!contains(bindings_from_json(problems.text("values_json")), wanted)) continue;
+    if (ids.size() > 1) ids += ",";
+    ids += std::to_string(problems.integer("id"));
+  }
+  return ids + "]";
+}
+
+void bind_query(Statement& statement, const Connection& connection, const Query& query) {
+  statement.bind(":space", query.space)
+      .bind(":kernel", query.kernel)
+      .bind(":device", query.device)
+      .bind(":status", query.status)
+      .bind(":problems", problem_ids(connection, query.problem));
+}
+
+/// A row of the table `best`.
+struct KernelBest {
+  std::int64_t model_id = 0;
+  std::int64_t problem_id = 0;
+  Candidate candidate;
+  StoredResult stored;
+};
+
+/// The rows whose indices are the map's values, in their order.
+template <typename Key>
+std::vector<KernelBest> keep(std::vector<KernelBest> rows,
+                             const std::map<Key, std::size_t>& chosen) {
+  std::set<std::size_t> kept;
+  for (const auto& [group, i] : chosen) kept.insert(i);
+  std::vector<KernelBest> result;
+  for (const std::size_t i : kept) result.push_back(std::move(rows[i]));
+  return result;
+}
+
+/// Of several versions of a kernel only the one that is current; where that has no best, the
+/// newest.
+std::vector<KernelBest> one_version_each(std::vector<KernelBest> rows) {
+  const auto better = [](const KernelBest& one, const KernelBest& other) {
+    if (one.stored.stale != other.stored.stale) return !one.stored.stale;
+    return one.candidate.result_id > other.candidate.result_id;
+  };
+  std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::size_t> chosen;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto [place, added] =
+        chosen.try_emplace({rows[i].model_id, rows[i].problem_id, rows[i].stored.result.kernel}, i);
+    if (!added && better(rows[i], rows[place->second])) place->second = i;
+  }
+  return keep(std::move(rows), chosen);
+}
+
+/// Of the kernels that solve a problem on a device the fastest; one that is stale only where all
+/// are.
+std::vector<KernelBest> one_kernel_each(std::vector<KernelBest> rows) {
+  using ModelAndProblem = std::pair<std::int64_t, std::int64_t>;
+  std::map<ModelAndProblem, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    groups[{rows[i].model_id, rows[i].problem_id}].push_back(i);
+  }
+  std::map<ModelAndProblem, std::size_t> chosen;
+  for (auto& [group, members] : groups) {
+    const auto stale = [&rows](std::size_t i) { return rows[i].stored.stale; };
+    if (!std::all_of(members.begin(), members.end(), stale)) {
+      members.erase(std::remove_if(members.begin(), members.end(), stale), members.end());
+    }
+    std::vector<Candidate> candidates;
+    for (const std::size_t i : members) candidates.push_back(rows[i].candidate);
+    if (const auto best = fastest(candidates)) chosen[group] = members[*best];
+  }
+  return keep(std::move(rows), chosen);
+}
+
+}  // namespace
+
+ResultStore::ResultStore(const std::filesystem::path& file, Mode mode, int busy_timeout_ms)
+    : connection_(std::make_unique<Connection>(
+          open_database(file, mode == Mode::read_only ? OpenMode::read_only : OpenMode::read_write,
+                        busy_timeout_ms, migrations()))) {}
+
+ResultStore::~ResultStore() = default;
+ResultStore::ResultStore(ResultStore&&) noexcept = default;
+ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
+
+std::unique_ptr<ResultLog> ResultStore::begin_run(const Run& run) {
+  return std::make_unique<RunLog>(*connection_, run);
+}
+
+void ResultStore::end_run(const std::string& run_id, const std::string& outcome) {
+  Transaction transaction(*connection_);
+  Statement update(*connection_, R"sql(
+    UPDATE run SET outcome = :outcome, ended_unix = :now WHERE uid = :uid RETURNING id)sql");
+  update.bind(":outcome", outcome).bind(":now", unix_now()).bind(":uid", run_id);
+  if (!update.step()) {
+    throw StoreError(connection_->file().string() + ": there is no run " + run_id);
+  }
+  const std::int64_t id = update.integer("id");
+  update.run();
+  // A run that was told to stop leaves attempts behind that nothing was wrong with.
+  Statement(*connection_, R"sql(
+    UPDATE attempt SET outcome = 'abandoned' WHERE run_id = :run AND outcome IS NULL)sql")
+      .bind(":run", id)
+      .run();
+  transaction.commit();
+}
+
+std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel) const {
+  Statement statement(*connection_, best_sql());
+  bind_query(statement, *connection_, query);
+  std::vector<KernelBest> rows;
+  while (statement.step()) {
+    KernelBest row;
+    row.model_id = statement.integer("model_id");
+    row.problem_id = statement.integer("problem_id");
+    row.stored = read_stored(statement);
+    row.candidate = {.result_id = statement.integer("id"),
+                     .run_has_finals = statement.integer("run_has_finals") != 0,
+                     .stage = row.stored.result.stage,
+                     .median_ms = row.stored.result.measurement.median_ms};
+    rows.push_back(std::move(row));
+  }
+
+  rows = one_version_each(std::move(rows));
+  if (!per_kernel) rows = one_kernel_each(std::move(rows));
+
+  std::vector<StoredResult> results;
+  for (KernelBest& row : rows) results.push_back(std::move(row.stored));
+  return results;
+}
+
+std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t limit) const {
+  Statement statement(*connection_, results_sql());
+  bind_query(statement, *connection_, query);
+  statement.bind(":limit", limit == 0 ? std::int64_t{-1} : static_cast<std::int64_t>(limit));
+  std::vector<StoredResult> results;
+  while (statement.step()) results.push_back(read_stored(statement));
+  std::reverse(results.begin(), results.end());
+  return results;
+}
+
+std::vector<StoredRun> ResultStore::runs(const Query& query) const {
+  Statement statement(*connection_, R"sql(
+    SELECT run.uid, space.name AS space_name, device_model.name, device_model.kind,
+           environment.compiler, run.strategy, run.seed, run.started_unix, run.ended_unix,
+           run.outcome,
+           (SELECT count(*) FROM result WHERE run_id = run.id) AS results,
+           (SELECT count(*) FROM result WHERE run_id = run.id AND status = 'correct') AS correct
+    FROM run
+    JOIN space ON space.id = run.space_id
+    JOIN environment ON environment.id = run.environment_id
+    JOIN device_unit ON device_unit.id = environment.unit_id
+    JOIN device_model ON device_model.id = device_unit.model_id
+    WHERE (:space = '' OR space.name = :space)
+      AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
+           OR lower(device_unit.uuid) = lower(:device))
+    ORDER BY run.started_unix, run.id)sql");
+  statement.bind(":space", query.space).bind(":device", query.device);
+  std::vector<StoredRun> runs;
+  while (statement.step()) {
+    StoredRun run;
+    run.id = statement.text("uid");
+    run.space = statement.text("space_name");
+    run.device = statement.text("name");
+    run.device_kind = parse_kind(statement.text("kind"));
+    run.compiler = statement.text("compiler");
+    run.strategy = statement.text("strategy");
+    run.seed = std::strtoull(statement.text("seed").c_str(), nullptr, 10);
+    run.started_unix = statement.real("started_unix");
+    if (!statement.is_null("ended_unix")) run.ended_unix = statement.real("ended_unix");
+    run.outcome = statement.text("outcome");
+    run.results = static_cast<std::uint64_t>(statement.integer("results"));
+    run.correct = static_cast<std::uint64_t>(statement.integer("correct"));
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<Device> ResultStore::devices() const {
+  Statement statement(*connection_, R"sql(
+    SELECT * FROM device_model
+    WHERE EXISTS (SELECT 1 FROM result WHERE result.model_id = device_model.id)
+    ORDER BY name, id)sql");
+  std::vector<Device> devices;
+  while (statement.step()) devices.push_back(read_model(statement));
+  return devices;
+}
+
+}  // namespace smemtune::db

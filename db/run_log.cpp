@@ -1,0 +1,596 @@
+#include "db/run_log.h"
+
+#include "db/columns.h"
+#include "db/device_model.h"
+#include "db/ranking.h"
+#include "db/result_sql.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+namespace smemtune::db {
+
+namespace {
+
+constexpr std::size_t kMaxDetailBytes = 64 << 10;
+
+/// After so many failures that may pass, a configuration is not tried again.
+constexpr int kMaxAttempts = 2;
+
+std::string kind_word(DeviceKind kind) { return kind == DeviceKind::gpu ? "gpu" : "cpu"; }
+
+/// Runs a query that answers with an id.
+std::int64_t id(Statement& statement) {
+  statement.step();
+  const std::int64_t found = statement.integer("id");
+  statement.reset();
+  return found;
+}
+
+std::int64_t store_model(const Connection& connection, const Device& device) {
+  const std::string key = device_model_key(device);
+  Statement(connection, R"sql(
+    INSERT INTO device_model
+      (key_sha256, kind, name, architecture, compute_major, compute_minor, sm_count, warp_size,
+       max_threads_per_block, max_threads_per_sm, max_blocks_per_sm, registers_per_block,
+       registers_per_sm, shared_bytes_per_block, max_shared_bytes_per_block, shared_bytes_per_sm,
+       reserved_shared_bytes_per_block, constant_bytes, max_block_dim_x, max_block_dim_y,
+       max_block_dim_z, max_grid_dim_x, max_grid_dim_y, max_grid_dim_z, memory_bytes, l2_bytes,
+       memory_bus_bits, memory_clock_khz, sm_clock_khz, ecc, limits_of)
+    VALUES
+      (:key_sha256, :kind, :name, :architecture, :compute_major, :compute_minor, :sm_count,
+       :warp_size, :max_threads_per_block, :max_threads_per_sm, :max_blocks_per_sm,
+       :registers_per_block, :registers_per_sm, :shared_bytes_per_block,
+       :max_shared_bytes_per_block, :shared_bytes_per_sm, :reserved_shared_bytes_per_block,
+       :constant_bytes, :max_block_dim_x, :max_block_dim_y, :max_block_dim_z, :max_grid_dim_x,
+       :max_grid_dim_y, :max_grid_dim_z, :memory_bytes, :l2_bytes, :memory_bus_bits,
+       :memory_clock_khz, :sm_clock_khz, :ecc, :limits_of)
+    ON CONFLICT (key_sha256) DO NOTHING)sql")
+      .bind(":key_sha256", key)
+      .bind(":kind", kind_word(device.kind))
+      .bind(":name", device.name)
+      .bind(":architecture", device.architecture)
+      .bind(":compute_major", device.compute_major)
+      .bind(":compute_minor", device.compute_minor)
+      .bind(":sm_count", device.sm_count)
+      .bind(":warp_size", device.warp_size)
+      .bind(":max_threads_per_block", device.max_threads_per_block)
+      .bind(":max_threads_per_sm", device.max_threads_per_sm)
+      .bind(":max_blocks_per_sm", device.max_blocks_per_sm)
+      .bind(":registers_per_block", device.registers_per_block)
+      .bind(":registers_per_sm", device.registers_per_sm)
+      .bind(":shared_bytes_per_block", device.shared_bytes_per_block)
+      .bind(":max_shared_bytes_per_block", device.max_shared_bytes_per_block)
+      .bind(":shared_bytes_per_sm", device.shared_bytes_per_sm)
+      .bind(":reserved_shared_bytes_per_block", device.reserved_shared_bytes_per_block)
+      .bind(":constant_bytes", device.constant_bytes)
+      .bind(":max_block_dim_x", device.max_block_dim[0])
+      .bind(":max_block_dim_y", device.max_block_dim[1])
+      .bind(":max_block_dim_z", device.max_block_dim[2])
+      .bind(":max_grid_dim_x", device.max_grid_dim[0])
+      .bind(":max_grid_dim_y", device.max_grid_dim[1])
+      .bind(":max_grid_dim_z", device.max_grid_dim[2])
+      .bind(":memory_bytes", device.memory_bytes)
+      .bind(":l2_bytes", device.l2_bytes)
+      .bind(":memory_bus_bits", device.memory_bus_bits)
+      .bind(":memory_clock_khz", device.memory_clock_khz)
+      .bind(":sm_clock_khz", device.sm_clock_khz)
+      .bind(":ecc", device.ecc)
+      .bind(":limits_of", device.limits_of)
+      .run();
+  Statement select(connection, "SELECT id FROM device_model WHERE key_sha256 = :key");
+  return id(select.bind(":key", key));
+}
+
+std::int64_t store_unit(const Connection& connection, std::int64_t model_id,
+                        const std::string& uuid) {
+  Statement(connection, R"sql(
+    INSERT INTO device_unit (model_id, uuid) VALUES (:model, :uuid)
+    ON CONFLICT (model_id, uuid) DO NOTHING)sql")
+      .bind(":model", model_id)
+      .bind(":uuid", uuid)
+      .run();
+  Statement select(connection,
+                   "SELECT id FROM device_unit WHERE model_id = :model AND uuid = :uuid");
+  return id(select.bind(":model", model_id).bind(":uuid", uuid));
+}
+
+std::int64_t store_environment(const Connection& connection, std::int64_t unit_id, const Run& run) {
+  const auto bind = [&](Statement& statement) -> Statement& {
+    return statement.bind(":unit", unit_id)
+        .bind(":driver", run.device.driver_version)
+        .bind(":runtime", run.device.runtime_version)
+        .bind(":compiler", run.compiler)
+        .bind(":compiler_sha256", run.compiler_sha256)
+        .bind(":tool", run.tool_version)
+        .bind(":host", run.host);
+  };
+  Statement insert(connection, R"sql(
+    INSERT INTO environment (unit_id, driver_version, runtime_version, compiler, compiler_sha256,
+                             tool_version, host)
+    VALUES (:unit, :driver, :runtime, :compiler, :compiler_sha256, :tool, :host)
+    ON CONFLICT DO NOTHING)sql");
+  bind(insert).run();
+  Statement select(connection, R"sql(
+    SELECT id FROM environment
+    WHERE unit_id = :unit AND driver_version = :driver AND runtime_version = :runtime
+      AND compiler = :compiler AND compiler_sha256 = :compiler_sha256 AND tool_version = :tool
+      AND host = :host)sql");
+  return id(bind(select));
+}
+
+std::int64_t store_space(const Connection& connection, const std::string& name) {
+  Statement(connection, "INSERT INTO space (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
+      .bind(":name", name)
+      .run();
+  Statement select(connection, "SELECT id FROM space WHERE name = :name");
+  return id(select.bind(":name", name));
+}
+
+std::optional<double> finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// Field 22 of /proc/<pid>/stat, clock ticks since the boot; empty when there is no such process or
+/// it is dead and only waits for its parent.
+std::string start_ticks(const std::string& pid) {
+  const std::string stat = first_line(("/proc/" + pid + "/stat").c_str());
+  // Field 2, the program's name, stands in parentheses and may hold anything.
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::string field;
+  std::size_t at = name_end + 1;
+  for (int number = 3; number <= 22; ++number) {
+    at = stat.find_first_not_of(' ', at);
+    if (at == std::string::npos) return {};
+    const std::size_t end = std::min(stat.find(' ', at), stat.size());
+    field = stat.substr(at, end - at);
+    at = end;
+    if (number == 3 && (field == "Z" || field == "X")) return {};
+  }
+  return field;
+}
+
+std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
+
+}  // namespace
+
+RunLog::RunLog(const Connection& connection, const Run& run)
+    : connection_(connection), find_(connection, find_sql()), find_kernel_(connection, R"sql(
+        SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql") {
+  if (run.device.kind == DeviceKind::gpu && run.device.uuid.empty()) {
+    throw InputError("the results of a dry run for " + run.device.name +
+                     ", which is not here, are not stored");
+  }
+  Transaction transaction(connection_);
+  model_id_ = store_model(connection_, run.device);
+  environment_id_ =
+      store_environment(connection_, store_unit(connection_, model_id_, run.device.uuid), run);
+  space_id_ = store_space(connection_, run.space);
+  Statement(connection_, R"sql(
+    INSERT INTO run (uid, space_id, space_sha256, space_json, environment_id, strategy, seed,
+                     command_line_json, process, started_unix)
+    VALUES (:uid, :space, :space_sha256, :space_json, :environment, :strategy, :seed,
+            :command_line, :process, :started))sql")
+      .bind(":uid", run.id)
+      .bind(":space", space_id_)
+      .bind(":space_sha256", run.space_sha256)
+      .bind(":space_json", run.space_json)
+      .bind(":environment", environment_id_)
+      .bind(":strategy", run.strategy)
+      .bind(":seed", std::to_string(run.seed))
+      .bind(":command_line", to_json(run.command_line))
+      .bind(":process", this_process())
+      .bind(":started", run.started_unix)
+      .run();
+  run_id_ = connection_.last_insert_id();
+  transaction.commit();
+}
+
+void RunLog::begin_attempt(const std::string& kernel_hash, const std::string& kernel,
+                           const Problem& problem, const Configuration& configuration) {
+  Transaction transaction(connection_);
+  const Subject subject = store_subject(kernel_hash, kernel, problem, configuration);
+  Statement(connection_, R"sql(
+    INSERT INTO attempt (run_id, model_id, kernel_id, problem_id, configuration_id, started_unix)
+    VALUES (:run, :model, :kernel, :problem, :configuration, :now))sql")
+      .bind(":run", run_id_)
+      .bind(":model", model_id_)
+      .bind(":kernel", subject.kernel_id)
+      .bind(":problem", subject.problem_id)
+      .bind(":configuration", subject.configuration_id)
+      .bind(":now", unix_now())
+      .run();
+  transaction.commit();
+}
+
+void RunLog::record(const std::string& kernel_hash, const Result& result) {
+  Transaction transaction(connection_);
+  const Subject subject =
+      store_subject(kernel_hash, result.kernel, result.problem, result.configuration);
+  const std::int64_t result_id = store_result(subject, result);
+  close_attempts(subject, result);
+  update_best(subject, result, result_id);
+  transaction.commit();
+}
+
+std::optional<Result> RunLog::find(const std::string& kernel_hash, const std::string& kernel,
+                                   const Problem& problem, const Configuration& configuration) {
+  find_kernel_.bind(":space", space_id_).bind(":name", kernel).bind(":hash", kernel_hash);
+  if (!find_kernel_.step()) return std::nullopt;
+  const std::int64_t kernel_id = find_kernel_.integer("id");
+  find_kernel_.reset();
+  make_current(kernel_id, kernel);
+
+  find_.reset();  // An answer that could not be read may have left it half-way.
+  find_.bind(":model", model_id_)
+      .bind(":kernel_id", kernel_id)
+      .bind(":space_id", space_id_)
+      .bind(":kernel_name", kernel)
+      .bind(":problem_key", key(problem))
+      .bind(":configuration_key", key(configuration));
+  std::vector<Result> newest;
+  while (find_.step()) newest.push_back(read_result(find_));
+  if (!newest.empty() && !may_pass(newest.front())) return newest.front();
+
+  const int lost = lost_attempts(kernel_id, kernel, problem, configuration);
+  const auto failed =
+      static_cast<int>(std::find_if_not(newest.begin(), newest.end(), may_pass) - newest.begin());
+  if (lost + failed < kMaxAttempts) return std::nullopt;
+  if (lost == 0) return newest.front();
+  Result quarantined;
+  quarantined.kernel = kernel;
+  quarantined.problem = problem;
+  quarantined.configuration = configuration;
+  quarantined.status = Status::runtime;
+  quarantined.reason = "quarantined";
+  quarantined.detail = std::to_string(lost) + " attempts ended with the whole process (lost)";
+  if (failed > 0) {
+    quarantined.detail += ", " + std::to_string(failed) + " with " + newest.front().reason;
+  }
+  return quarantined;
+}
+
+RunLog::Subject RunLog::store_subject(const std::string& kernel_hash, const std::string& kernel,
+                                      const Problem& problem, const Configuration& configuration) {
+  Statement(connection_, R"sql(
+    INSERT INTO kernel (space_id, name, hash) VALUES (:space, :name, :hash)
+    ON CONFLICT (space_id, name, hash) DO NOTHING)sql")
+      .bind(":space", space_id_)
+      .bind(":name", kernel)
+      .bind(":hash", kernel_hash)
+      .run();
+  find_kernel_.bind(":space", space_id_).bind(":name", kernel).bind(":hash", kernel_hash);
+  Subject subject;
+  subject.kernel_id = id(find_kernel_);
+  store_current(subject.kernel_id, kernel);
+
+  const std::string problem_key = key(problem);
+  Statement(connection_, R"sql(
+    INSERT INTO problem (space_id, key, values_json) VALUES (:space, :key, :values)
+    ON CONFLICT (space_id, key) DO NOTHING)sql")
+      .bind(":space", space_id_)
+      .bind(":key", problem_key)
+      .bind(":values", to_json(problem))
+      .run();
+  Statement select_problem(connection_,
+                           "SELECT id FROM problem WHERE space_id = :space AND key = :key");
+  subject.problem_id = id(select_problem.bind(":space", space_id_).bind(":key", problem_key));
+
+  const std::string configuration_key = key(configuration);
+  Statement(connection_, R"sql(
+    INSERT INTO configuration (space_id, kernel_name, key, values_json)
+    VALUES (:space, :name, :key, :values)
+    ON CONFLICT (space_id, kernel_name, key) DO NOTHING)sql")
+      .bind(":space", space_id_)
+      .bind(":name", kernel)
+      .bind(":key", configuration_key)
+      .bind(":values", to_json(configuration))
+      .run();
+  Statement select_configuration(connection_, R"sql(
+    SELECT id FROM configuration
+    WHERE space_id = :space AND kernel_name = :name AND key = :key)sql");
+  subject.configuration_id = id(select_configuration.bind(":space", space_id_)
+                                    .bind(":name", kernel)
+                                    .bind(":key", configuration_key));
+  return subject;
+}
+
+std::int64_t RunLog::store_result(const Subject& subject, const Result& result) {
+  Statement insert(connection_, R"sql(
+    INSERT INTO result
+      (run_id, number, model_id, environment_id, kernel_id, problem_id, configuration_id, status,
+       reason, detail, stage, launches_json, metrics_json, launches_per_sample, discarded,
+       sample_count, median_ms, min_ms, max_ms, mean_ms, q1_ms, q3_ms, median_low_ms,
+       median_high_ms, sm_clock_mhz, samples, max_absolute_error, max_relative_error, compile_ms,
+       verify_ms, cubin_sha256, is_default, is_reference, at_unix)
+    VALUES
+      (:run, (SELECT coalesce(max(number), 0) + 1 FROM result WHERE run_id = :run), :model,
+       :environment, :kernel, :problem, :configuration, :status, :reason, :detail, :stage,
+       :launches, :metrics, :launches_per_sample, :discarded, :sample_count, :median_ms, :min_ms,
+       :max_ms, :mean_ms, :q1_ms, :q3_ms, :median_low_ms, :median_high_ms, :sm_clock_mhz, :samples,
+       :max_absolute_error, :max_relative_error, :compile_ms, :verify_ms, :cubin_sha256,
+       :is_default, :is_reference, :now))sql");
+  insert.bind(":run", run_id_)
+      .bind(":model", model_id_)
+      .bind(":environment", environment_id_)
+      .bind(":kernel", subject.kernel_id)
+      .bind(":problem", subject.problem_id)
+      .bind(":configuration", subject.configuration_id)
+      .bind(":status", to_text(result.status))
+      .bind(":reason", result.reason)
+      .bind(":detail", truncated(result.detail, kMaxDetailBytes))
+      .bind(":stage", to_text(result.stage))
+      .bind(":launches", to_json(result.launches))
+      .bind(":metrics", to_json(result.metrics))
+      .bind(":max_absolute_error", result.max_absolute_error)
+      .bind(":max_relative_error", result.max_relative_error)
+      .bind(":compile_ms", finite(result.compile_ms).value_or(0))
+      .bind(":verify_ms", finite(result.verify_ms).value_or(0))
+      .bind(":cubin_sha256", result.cubin_sha256)
+      .bind(":is_default", result.is_default)
+      .bind(":is_reference", result.is_reference)
+      .bind(":now", unix_now());
+  if (result.timed()) {
+    const Measurement& measured = result.measurement;
+    insert.bind(":launches_per_sample", measured.launches_per_sample)
+        .bind(":discarded", measured.discarded)
+        .bind(":sample_count", static_cast<std::int64_t>(measured.samples_ms.size()))
+        .bind(":median_ms", measured.median_ms)
+        .bind(":min_ms", measured.min_ms)
+        .bind(":max_ms", measured.max_ms)
+        .bind(":mean_ms", measured.mean_ms)
+        .bind(":q1_ms", measured.q1_ms)
+        .bind(":q3_ms", measured.q3_ms)
+        .bind(":median_low_ms", measured.median_low_ms)
+        .bind(":median_high_ms", measured.median_high_ms)
+        .bind(":sm_clock_mhz", measured.sm_clock_mhz)
+        .bind(":samples", to_blob(measured.samples_ms));
+  }
+  insert.run();
+  return connection_.last_insert_id();
+}
+
+void RunLog::close_attempts(const Subject& subject, const Result& result) {
+  // A lasting answer also settles what earlier runs that died had left open.
+  Statement(connection_, R"sql(
+    UPDATE attempt SET outcome = 'recorded'
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+      AND configuration_id = :configuration AND outcome IS NULL
+      AND (run_id = :run OR :lasting))sql")
+      .bind(":model", model_id_)
+      .bind(":kernel", subject.kernel_id)
+      .bind(":problem", subject.problem_id)
+      .bind(":configuration", subject.configuration_id)
+      .bind(":run", run_id_)
+      .bind(":lasting", !may_pass(result))
+      .run();
+}
+
+void RunLog::update_best(const Subject& subject, const Result& result, std::int64_t result_id) {
+  if (result.status == Status::correct && !result.timed()) return;
+  Statement select(connection_, R"sql(
+    SELECT configuration_id, median_ms FROM best
+    WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql");
+  select.bind(":model", model_id_)
+      .bind(":problem", subject.problem_id)
+      .bind(":kernel", subject.kernel_id);
+  const bool any = select.step();
+  const bool its_own = any && select.integer("configuration_id") == subject.configuration_id;
+  const double best_ms = any ? select.real("median_ms") : 0;
+  select.reset();
+
+  if (!result.timed() && !its_own) return;
+  if (its_own || result.stage == Stage::final) {
+    choose_best(subject);
+    return;
+  }
+  // The common case, a screen, needs no look at the other results.
+  if (any && best_ms <= result.measurement.median_ms) return;
+  Statement finals(connection_, R"sql(
+    SELECT 1 FROM result WHERE run_id = :run AND problem_id = :problem AND kernel_id = :kernel
+      AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
+  finals.bind(":run", run_id_)
+      .bind(":problem", subject.problem_id)
+      .bind(":kernel", subject.kernel_id);
+  if (finals.step()) {
+    finals.reset();
+    choose_best(subject);
+  } else {
+    set_best(subject, result_id);
+  }
+}
+
+void RunLog::choose_best(const Subject& subject) {
+  // Each configuration stands for what its newest result says. The index result_by_configuration
+  // holds all that is read here.
+  Statement select(connection_, R"sql(
+    SELECT configuration_id, id, status, stage, median_ms, run_id FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+      AND NOT (status = 'correct' AND stage = 'none')
+    ORDER BY configuration_id, id)sql");
+  select.bind(":model", model_id_)
+      .bind(":kernel", subject.kernel_id)
+      .bind(":problem", subject.problem_id);
+  struct Row {
+    std::int64_t configuration_id = 0;
+    std::int64_t run_id = 0;
+    bool correct = false;
+    Candidate candidate;
+  };
+  std::vector<Row> newest;
+  std::set<std::int64_t> runs_with_finals;
+  while (select.step()) {
+    Row row;
+    row.configuration_id = select.integer("configuration_id");
+    row.run_id = select.integer("run_id");
+    row.correct = select.text("status") == "correct";
+    row.candidate.result_id = select.integer("id");
+    row.candidate.stage = parse_stage(select.text("stage"));
+    row.candidate.median_ms = select.real("median_ms");
+    if (row.correct && row.candidate.stage == Stage::final) runs_with_finals.insert(row.run_id);
+    if (newest.empty() || newest.back().configuration_id != row.configuration_id) {
+      newest.push_back(row);
+    } else {
+      newest.back() = row;
+    }
+  }
+  std::vector<Candidate> candidates;
+  for (Row& row : newest) {
+    if (!row.correct) continue;
+    row.candidate.run_has_finals = runs_with_finals.contains(row.run_id);
+    candidates.push_back(row.candidate);
+  }
+  if (const auto best = fastest(candidates)) {
+    set_best(subject, candidates[*best].result_id);
+  } else {
+    Statement(connection_, R"sql(
+      DELETE FROM best
+      WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql")
+        .bind(":model", model_id_)
+        .bind(":problem", subject.problem_id)
+        .bind(":kernel", subject.kernel_id)
+        .run();
+  }
+}
+
+void RunLog::set_best(const Subject& subject, std::int64_t result_id) {
+  Statement(connection_, R"sql(
+    INSERT INTO best (model_id, problem_id, kernel_id, configuration_id, result_id, run_id, stage,
+                      median_ms)
+    SELECT model_id, problem_id, kernel_id, configuration_id, id, run_id, stage, median_ms
+    FROM result WHERE id = :result AND model_id = :model AND problem_id = :problem
+      AND kernel_id = :kernel
+    ON CONFLICT (model_id, problem_id, kernel_id) DO UPDATE SET
+      configuration_id = excluded.configuration_id, result_id = excluded.result_id,
+      run_id = excluded.run_id, stage = excluded.stage, median_ms = excluded.median_ms)sql")
+      .bind(":result", result_id)
+      .bind(":model", model_id_)
+      .bind(":problem", subject.problem_id)
+      .bind(":kernel", subject.kernel_id)
+      .run();
+}
+
+void RunLog::make_current(std::int64_t kernel_id, const std::string& kernel) {
+  if (!made_current_.insert(kernel_id).second) return;
+  Transaction transaction(connection_);
+  store_current(kernel_id, kernel);
+  transaction.commit();
+}
+
+void RunLog::store_current(std::int64_t kernel_id, const std::string& kernel) {
+  Statement(connection_, R"sql(
+    INSERT INTO current_kernel (model_id, space_id, name, kernel_id)
+    VALUES (:model, :space, :name, :kernel)
+    ON CONFLICT (model_id, space_id, name) DO UPDATE SET kernel_id = excluded.kernel_id
+      WHERE kernel_id <> excluded.kernel_id)sql")
+      .bind(":model", model_id_)
+      .bind(":space", space_id_)
+      .bind(":name", kernel)
+      .bind(":kernel", kernel_id)
+      .run();
+}
+
+int RunLog::lost_attempts(std::int64_t kernel_id, const std::string& kernel, const Problem& problem,
+                          const Configuration& configuration) const {
+  Statement open(connection_, R"sql(
+    SELECT run.process FROM attempt JOIN run ON run.id = attempt.run_id
+    WHERE attempt.model_id = :model AND attempt.kernel_id = :kernel
+      AND attempt.problem_id = (SELECT id FROM problem WHERE space_id = :space AND key = :problem)
+      AND attempt.configuration_id =
+          (SELECT id FROM configuration
+           WHERE space_id = :space AND kernel_name = :name AND key = :configuration)
+      AND attempt.outcome IS NULL AND attempt.run_id <> :run)sql");
+  open.bind(":model", model_id_)
+      .bind(":kernel", kernel_id)
+      .bind(":space", space_id_)
+      .bind(":problem", key(problem))
+      .bind(":name", kernel)
+      .bind(":configuration", key(configuration))
+      .bind(":run", run_id_);
+  int lost = 0;
+  while (open.step()) {
+    if (!is_alive(open.text("process"))) ++lost;
+  }
+  return lost;
+}
+
+bool may_pass(const Result& result) {
+  if (result.status == Status::correct) return false;
+  if (result.status == Status::timeout) return true;
+  static constexpr std::array<std::string_view, 12> kPassing = {
+      "crash",           "lost",          "hang",        "timeout",
+      "device_memory",   "no_time",       "host_memory", "out_of_memory",
+      "compile_timeout", "compile_crash", "worker",      "killed"};
+  return std::find(kPassing.begin(), kPassing.end(), result.reason) != kPassing.end();
+}
+
+Result read_result(const Statement& row) {
+  Result result;
+  result.kernel = row.text("kernel_name");
+  result.problem = bindings_from_json(row.text("problem_json"));
+  result.configuration = bindings_from_json(row.text("configuration_json"));
+  result.status = parse_status(row.text("status"));
+  result.reason = row.text("reason");
+  result.detail = row.text("detail");
+  result.stage = parse_stage(row.text("stage"));
+  result.launches = launches_from_json(row.text("launches_json"));
+  result.metrics = metrics_from_json(row.text("metrics_json"));
+  if (result.timed()) {
+    result.measurement = {
+        .samples_ms = samples_from_blob(row.blob("samples")),
+        .launches_per_sample = static_cast<int>(row.integer("launches_per_sample")),
+        .discarded = static_cast<int>(row.integer("discarded")),
+        .median_ms = row.real("median_ms"),
+        .min_ms = row.real("min_ms"),
+        .max_ms = row.real("max_ms"),
+        .mean_ms = row.real("mean_ms"),
+        .q1_ms = row.real("q1_ms"),
+        .q3_ms = row.real("q3_ms"),
+        .median_low_ms = row.real("median_low_ms"),
+        .median_high_ms = row.real("median_high_ms"),
+        .sm_clock_mhz = row.real("sm_clock_mhz")};
+  }
+  result.max_absolute_error = row.real("max_absolute_error");
+  result.max_relative_error = row.real("max_relative_error");
+  result.compile_ms = row.real("compile_ms");
+  result.verify_ms = row.real("verify_ms");
+  result.cubin_sha256 = row.text("cubin_sha256");
+  result.is_default = row.integer("is_default") != 0;
+  result.is_reference = row.integer("is_reference") != 0;
+  return result;
+}
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string this_process() {
+  const std::string pid = std::to_string(getpid());
+  return boot_id() + "/" + pid + "/" + start_ticks(pid);
+}
+
+bool is_alive(const std::string& process) {
+  const std::size_t first = process.find('/');
+  const std::size_t second = process.find('/', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return false;
+  const std::string pid = process.substr(first + 1, second - first - 1);
+  const std::string ticks = process.substr(second + 1);
+  if (pid.empty() || pid.find_first_not_of("0123456789") != std::string::npos) return false;
+  return process.substr(0, first) == boot_id() && !ticks.empty() && start_ticks(pid) == ticks;
+}
+
+}  // namespace smemtune::db

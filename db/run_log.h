@@ -1,0 +1,72 @@
+#pragma once
+
+#include "db/sqlite.h"
+#include "tuner/core/result.h"
+#include "tuner/core/run.h"
+#include "tuner/engine/result_log.h"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace smemtune::db {
+
+/// The log of one run. Every call that writes is one transaction.
+class RunLog final : public ResultLog {
+ public:
+  /// Stores the run. REQUIRES: the connection outlives the log.
+  RunLog(const Connection& connection, const Run& run);
+
+  void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
+                     const Problem& problem, const Configuration& configuration) override;
+  void record(const std::string& kernel_hash, const Result& result) override;
+  std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
+                             const Problem& problem, const Configuration& configuration) override;
+
+ private:
+  /// What a result is about.
+  struct Subject {
+    std::int64_t kernel_id = 0;
+    std::int64_t problem_id = 0;
+    std::int64_t configuration_id = 0;
+  };
+
+  Subject store_subject(const std::string& kernel_hash, const std::string& kernel,
+                        const Problem& problem, const Configuration& configuration);
+  std::int64_t store_result(const Subject& subject, const Result& result);
+  void close_attempts(const Subject& subject, const Result& result);
+  void update_best(const Subject& subject, const Result& result, std::int64_t result_id);
+  void choose_best(const Subject& subject);
+  void set_best(const Subject& subject, std::int64_t result_id);
+  /// Notes that this version of the kernel is what the device was given last.
+  void make_current(std::int64_t kernel_id, const std::string& kernel);
+  void store_current(std::int64_t kernel_id, const std::string& kernel);
+  int lost_attempts(std::int64_t kernel_id, const std::string& kernel, const Problem& problem,
+                    const Configuration& configuration) const;
+
+  const Connection& connection_;
+  std::int64_t run_id_ = 0;
+  std::int64_t model_id_ = 0;
+  std::int64_t environment_id_ = 0;
+  std::int64_t space_id_ = 0;
+  Statement find_;
+  Statement find_kernel_;
+  std::set<std::int64_t> made_current_;  ///< Kernels that find() has noted.
+};
+
+/// Whether a failure says nothing lasting of the configuration: a crash, a timeout, lost memory.
+bool may_pass(const Result& result);
+
+/// The columns of `result` with kernel_name, problem_json and configuration_json.
+Result read_result(const Statement& row);
+
+/// Seconds since 1970, UTC.
+double unix_now();
+
+/// This process, so that it can be told later, in another one, whether it is still alive: the
+/// machine's boot, the process id and when it started.
+std::string this_process();
+bool is_alive(const std::string& process);
+
+}  // namespace smemtune::db

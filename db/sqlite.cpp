@@ -1,0 +1,267 @@
+#include "db/sqlite.h"
+
+#include <sqlite3.h>
+
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace smemtune::db {
+
+namespace {
+
+/// No value that smemtune stores comes near; a hostile file's may not exhaust the memory.
+constexpr int kMaxValueBytes = 64 << 20;
+constexpr int kMaxSqlBytes = 1 << 20;
+
+std::string in_seconds(int ms) {
+  const std::string tenths = std::to_string((ms + 50) / 100);
+  const std::string padded = tenths.size() < 2 ? "0" + tenths : tenths;
+  return padded.substr(0, padded.size() - 1) + "." + padded.back() + " s";
+}
+
+std::string explain(int code, const std::string& message, int busy_timeout_ms) {
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "locked by another process for longer than " + in_seconds(busy_timeout_ms) +
+             "; wait for it to end, or use another database";
+    case SQLITE_CORRUPT:
+      return "the database is damaged (" + message +
+             "); restore a backup, or save what can be read with `sqlite3 FILE .recover`";
+    case SQLITE_NOTADB:
+      return "not a database";
+    case SQLITE_FULL:
+      return "no space left for the database; nothing of the last result was stored";
+    case SQLITE_READONLY:
+      return "the database cannot be written (" + message + ")";
+    case SQLITE_CANTOPEN:
+      return "the database cannot be opened (" + message + ")";
+    case SQLITE_IOERR:
+      return "reading or writing the database failed (" + message + ")";
+    default:
+      return "the database: " + message;
+  }
+}
+
+void configure(sqlite3* handle, int option, int wanted, const char* name, const Connection& owner) {
+  int is = -1;
+  owner.check(sqlite3_db_config(handle, option, wanted, &is));
+  if (is != wanted) {
+    throw StoreError(owner.file().string() + ": SQLite does not let " + name + " be " +
+                     std::to_string(wanted));
+  }
+}
+
+}  // namespace
+
+Connection::Connection(const std::filesystem::path& file, Mode mode, int busy_timeout_ms)
+    : file_(file), busy_timeout_ms_(busy_timeout_ms) {
+  sqlite3* opened = nullptr;
+  const int flags = mode == Mode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  const int code = sqlite3_open_v2(file.c_str(), &opened, flags, nullptr);
+  handle_.reset(opened);  // There is one to close even after most errors.
+  check(code);
+  check(sqlite3_extended_result_codes(opened, 1));
+  check(sqlite3_busy_timeout(opened, busy_timeout_ms));
+  configure(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, "DEFENSIVE", *this);
+  configure(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, "ENABLE_TRIGGER", *this);
+  configure(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0, "ENABLE_VIEW", *this);
+  configure(opened, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, "ENABLE_LOAD_EXTENSION", *this);
+  configure(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, "TRUSTED_SCHEMA", *this);
+  configure(opened, SQLITE_DBCONFIG_DQS_DML, 0, "DQS_DML", *this);
+  configure(opened, SQLITE_DBCONFIG_DQS_DDL, 0, "DQS_DDL", *this);
+  // Somebody else's write-ahead log must not be folded into their file because we looked at it.
+  configure(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, "NO_CKPT_ON_CLOSE", *this);
+  sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+  sqlite3_limit(opened, SQLITE_LIMIT_SQL_LENGTH, kMaxSqlBytes);
+}
+
+void Connection::Closer::operator()(sqlite3* handle) const noexcept {
+  if (sqlite3_close(handle) != SQLITE_OK) {
+    std::fprintf(stderr, "smemtune: a database was closed while in use\n");
+  }
+}
+
+void Connection::execute(const char* sql) const {
+  check(sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr));
+}
+
+std::int64_t Connection::integer(const char* sql) const {
+  Statement statement(*this, sql);
+  if (!statement.step()) throw StoreError(file_.string() + ": no answer to " + sql);
+  return sqlite3_column_int64(statement.statement_.get(), 0);
+}
+
+std::string Connection::text(const char* sql) const {
+  Statement statement(*this, sql);
+  if (!statement.step()) throw StoreError(file_.string() + ": no answer to " + sql);
+  const unsigned char* text = sqlite3_column_text(statement.statement_.get(), 0);
+  return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text));
+}
+
+bool Connection::can_write() const { return sqlite3_db_readonly(handle_.get(), "main") == 0; }
+
+bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+
+std::int64_t Connection::last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
+
+void Connection::back_up_to(const Connection& target) const {
+  sqlite3_backup* backup = sqlite3_backup_init(target.handle_.get(), "main", handle_.get(), "main");
+  if (backup == nullptr) target.check(sqlite3_extended_errcode(target.handle_.get()));
+  const int stepped = sqlite3_backup_step(backup, -1);
+  const int finished = sqlite3_backup_finish(backup);
+  target.check(stepped);
+  target.check(finished);
+}
+
+void Connection::check(int code) const {
+  if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
+  // sqlite3_errmsg() knows more, but only of the connection's last call.
+  const bool last = handle_ && (sqlite3_errcode(handle_.get()) & 0xff) == (code & 0xff);
+  const std::string message = last ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
+  throw SqliteError(code, file_.string() + ": " + explain(code, message, busy_timeout_ms_));
+}
+
+Statement::Statement(const Connection& connection, std::string_view sql)
+    : connection_(&connection) {
+  sqlite3_stmt* prepared = nullptr;
+  connection.check(sqlite3_prepare_v3(connection.handle_.get(), sql.data(),
+                                      static_cast<int>(sql.size()), 0, &prepared, nullptr));
+  statement_.reset(prepared);
+  const int count = sqlite3_column_count(prepared);
+  for (int i = 0; i < count; ++i) {
+    const char* name = sqlite3_column_name(prepared, i);
+    if (name == nullptr) connection.check(SQLITE_NOMEM);
+    columns_.emplace(name, i);
+  }
+}
+
+void Statement::Finalizer::operator()(sqlite3_stmt* statement) const noexcept {
+  sqlite3_finalize(statement);  // Repeats the error of the last step, which was seen then.
+}
+
+Statement& Statement::bind(const char* name, std::int64_t value) {
+  check_bound(sqlite3_bind_int64(statement_.get(), parameter(name), value));
+  return *this;
+}
+
+Statement& Statement::bind(const char* name, double value) {
+  check_bound(sqlite3_bind_double(statement_.get(), parameter(name), value));
+  return *this;
+}
+
+Statement& Statement::bind(const char* name, std::string_view text) {
+  // A null pointer would bind NULL.
+  const char* data = text.data() == nullptr ? "" : text.data();
+  check_bound(sqlite3_bind_text64(statement_.get(), parameter(name), data, text.size(),
+                                  SQLITE_TRANSIENT, SQLITE_UTF8));
+  return *this;
+}
+
+Statement& Statement::bind(const char* name, std::span<const std::uint8_t> blob) {
+  const void* data = blob.empty() ? "" : static_cast<const void*>(blob.data());
+  check_bound(
+      sqlite3_bind_blob64(statement_.get(), parameter(name), data, blob.size(), SQLITE_TRANSIENT));
+  return *this;
+}
+
+Statement& Statement::bind_null(const char* name) {
+  check_bound(sqlite3_bind_null(statement_.get(), parameter(name)));
+  return *this;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  // Reset first: a failed statement that is not reset keeps its locks.
+  const std::string message =
+      code == SQLITE_DONE ? std::string() : sqlite3_errmsg(connection_->handle_.get());
+  sqlite3_reset(statement_.get());
+  if (code != SQLITE_DONE) {
+    throw SqliteError(code, connection_->file().string() + ": " +
+                                explain(code, message, connection_->busy_timeout_ms_));
+  }
+  return false;
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());  // Repeats the error of the last step, which was seen then.
+}
+
+bool Statement::is_null(std::string_view name) const {
+  return sqlite3_column_type(statement_.get(), column(name)) == SQLITE_NULL;
+}
+
+std::int64_t Statement::integer(std::string_view name) const {
+  return sqlite3_column_int64(statement_.get(), column(name));
+}
+
+double Statement::real(std::string_view name) const {
+  const int i = column(name);
+  if (sqlite3_column_type(statement_.get(), i) == SQLITE_NULL) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return sqlite3_column_double(statement_.get(), i);
+}
+
+std::string Statement::text(std::string_view name) const {
+  const int i = column(name);
+  const unsigned char* text = sqlite3_column_text(statement_.get(), i);
+  if (text == nullptr) return {};
+  return {reinterpret_cast<const char*>(text),
+          static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), i))};
+}
+
+std::vector<std::uint8_t> Statement::blob(std::string_view name) const {
+  const int i = column(name);
+  const auto* bytes = static_cast<const std::uint8_t*>(sqlite3_column_blob(statement_.get(), i));
+  if (bytes == nullptr) return {};
+  return {bytes, bytes + sqlite3_column_bytes(statement_.get(), i)};
+}
+
+std::int64_t Statement::take_vm_steps() {
+  return sqlite3_stmt_status(statement_.get(), SQLITE_STMTSTATUS_VM_STEP, 1);
+}
+
+int Statement::parameter(const char* name) const {
+  const int i = sqlite3_bind_parameter_index(statement_.get(), name);
+  if (i == 0) throw std::logic_error(std::string("no parameter ") + name + " in the statement");
+  return i;
+}
+
+int Statement::column(std::string_view name) const {
+  const auto found = columns_.find(name);
+  if (found == columns_.end()) {
+    throw std::logic_error("no column " + std::string(name) + " in the statement");
+  }
+  return found->second;
+}
+
+void Statement::check_bound(int code) const { connection_->check(code); }
+
+Transaction::Transaction(const Connection& connection) : connection_(connection) {
+  connection_.execute("BEGIN IMMEDIATE");
+}
+
+Transaction::~Transaction() {
+  // After a full disk or an I/O error SQLite may have rolled back by itself.
+  if (!open_ || !connection_.in_transaction()) return;
+  try {
+    connection_.execute("ROLLBACK");
+  } catch (const StoreError& error) {
+    std::fprintf(stderr, "smemtune: %s\n", error.what());
+  }
+}
+
+void Transaction::commit() {
+  connection_.execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace smemtune::db

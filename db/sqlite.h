@@ -1,0 +1,140 @@
+#pragma once
+
+#include "tuner/core/error.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace smemtune::db {
+
+/// A call of SQLite's failed. The message is one line: the file, what is wrong, what to do.
+class SqliteError : public StoreError {
+ public:
+  SqliteError(int code, const std::string& message) : StoreError(message), code_(code) {}
+
+  int code() const { return code_; }  ///< SQLite's extended result code.
+
+ private:
+  int code_;
+};
+
+class Connection;
+
+/// A prepared statement. Columns are of the row that step() reached, by their names.
+class Statement {
+ public:
+  Statement(const Connection& connection, std::string_view sql);
+
+  Statement& bind(const char* name, std::int64_t value);
+  Statement& bind(const char* name, int value) { return bind(name, std::int64_t{value}); }
+  Statement& bind(const char* name, bool value) { return bind(name, std::int64_t{value}); }
+  Statement& bind(const char* name, double value);  ///< NaN is stored as NULL.
+  Statement& bind(const char* name, std::string_view text);
+  Statement& bind(const char* name, const std::string& text) {
+    return bind(name, std::string_view(text));
+  }
+  Statement& bind(const char* name, const char* text) { return bind(name, std::string_view(text)); }
+  Statement& bind(const char* name, std::span<const std::uint8_t> blob);
+  Statement& bind_null(const char* name);
+  template <typename T>
+  Statement& bind(const char* name, const std::optional<T>& value) {
+    return value ? bind(name, *value) : bind_null(name);
+  }
+
+  /// False when there is no further row; the statement is then ready to run again.
+  bool step();
+  /// For statements without rows. Keeps the bindings.
+  void run();
+  void reset();
+
+  bool is_null(std::string_view column) const;
+  std::int64_t integer(std::string_view column) const;
+  double real(std::string_view column) const;
+  std::string text(std::string_view column) const;
+  std::vector<std::uint8_t> blob(std::string_view column) const;
+
+  /// Instructions of SQLite's virtual machine since the last call: work, without a clock.
+  std::int64_t take_vm_steps();
+
+ private:
+  friend class Connection;
+  struct Finalizer {
+    void operator()(sqlite3_stmt* statement) const noexcept;
+  };
+  int parameter(const char* name) const;
+  int column(std::string_view name) const;
+  void check_bound(int code) const;
+
+  const Connection* connection_;
+  std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
+  std::map<std::string, int, std::less<>> columns_;
+};
+
+/// An open database file, or ":memory:". Nothing in the file is run: triggers, views, extensions
+/// and double-quoted strings are off.
+class Connection {
+ public:
+  enum class Mode { read_write, read_only };
+
+  /// The file must exist. Throws SqliteError.
+  Connection(const std::filesystem::path& file, Mode mode, int busy_timeout_ms);
+
+  const std::filesystem::path& file() const { return file_; }
+
+  /// One or several statements without bindings.
+  void execute(const char* sql) const;
+  /// First column of the first row. REQUIRES: there is one.
+  std::int64_t integer(const char* sql) const;
+  std::string text(const char* sql) const;
+
+  bool can_write() const;
+  bool in_transaction() const;
+  std::int64_t last_insert_id() const;
+
+  /// Copies the whole database, as it is now, over what `target` holds.
+  void back_up_to(const Connection& target) const;
+
+  /// Throws SqliteError for anything but SQLITE_OK, SQLITE_ROW and SQLITE_DONE.
+  void check(int code) const;
+
+ private:
+  friend class Statement;
+  struct Closer {
+    void operator()(sqlite3* handle) const noexcept;
+  };
+
+  std::filesystem::path file_;
+  int busy_timeout_ms_;
+  std::unique_ptr<sqlite3, Closer> handle_;
+};
+
+/// BEGIN IMMEDIATE: takes the write lock at once, so that two writers wait for each other instead
+/// of failing half-way. Rolled back unless committed.
+class Transaction {
+ public:
+  explicit Transaction(const Connection& connection);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  Transaction(Transaction&&) = delete;
+  Transaction& operator=(Transaction&&) = delete;
+
+  void commit();
+
+ private:
+  const Connection& connection_;
+  bool open_ = true;
+};
+
+}  // namespace smemtune::db

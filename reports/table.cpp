@@ -1,0 +1,187 @@
+#include "reports/table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+/// One character of a text: its code point, or nullopt where the bytes are no UTF-8.
+struct Character {
+  std::optional<std::uint32_t> code_point;
+  std::size_t bytes = 1;
+};
+
+/// REQUIRES: text is not empty.
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(text[i]) & 0xFF; };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
+  std::uint32_t code_point = lead & (0x7Fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {};
+    code_point = code_point << 6 | (byte(i) & 0x3F);
+  }
+  constexpr std::array<std::uint32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+  if (code_point < kSmallest[bytes] || surrogate || code_point > 0x10FFFF) return {};
+  return {code_point, bytes};
+}
+
+/// What moves the cursor, colors, breaks lines or changes the direction of writing.
+bool is_control(std::uint32_t code_point) {
+  return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0) ||  // C0, DEL, C1
+         code_point == 0x061C || code_point == 0xFEFF ||                    // ALM, BOM
+         (code_point >= 0x200B && code_point <= 0x200F) ||                  // zero width, LRM, RLM
+         (code_point >= 0x2028 && code_point <= 0x202E) ||                  // line ends, overrides
+         (code_point >= 0x2066 && code_point <= 0x2069);                    // isolates
+}
+
+/// The text with `substitute` for control characters; `?` for bytes that are no UTF-8.
+std::string without_controls(std::string_view text, std::string_view substitute) {
+  std::string clean;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    if (!character.code_point) {
+      clean += '?';
+    } else if (is_control(*character.code_point)) {
+      clean += substitute;
+    } else {
+      clean += text.substr(0, character.bytes);
+    }
+    text.remove_prefix(character.bytes);
+  }
+  return clean;
+}
+
+/// In code points. REQUIRES: valid UTF-8.
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+/// `value` with as many decimals as make `digits` significant ones. REQUIRES: 0 or 1 <= |value|.
+std::string significant(double value, int digits) {
+  int before_point = 1;
+  for (double magnitude = std::abs(value); magnitude >= 10; magnitude /= 10) ++before_point;
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", std::max(0, digits - before_point), value);
+  return text;
+}
+
+struct Unit {
+  double factor = 1;
+  const char* name = "";
+};
+
+/// In the largest of the units (largest first) that leaves a number of 1 or more, as it will be
+/// rounded: 999.96 us becomes 1.000 ms.
+std::string in_units(double value, int digits, std::span<const Unit> units) {
+  const double rounding = 1 - 0.5 * std::pow(10.0, -digits);
+  for (const Unit& unit : units) {
+    const bool last = &unit == &units.back();
+    if (std::abs(value) < unit.factor * rounding && !last) continue;
+    double scaled = value / unit.factor;
+    if (std::abs(scaled) >= rounding) {
+      // Round first, so that 9.9996 has the decimals of 10.
+      const double step = std::pow(10.0, std::floor(std::log10(std::abs(scaled))) + 1 - digits);
+      scaled = std::round(scaled / step) * step;
+      return significant(scaled, digits) + " " + unit.name;
+    }
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*g", digits, scaled);
+    return std::string(text) + " " + unit.name;
+  }
+  return {};
+}
+
+}  // namespace
+
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+void Table::add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+std::string Table::text(const std::string& indent) const {
+  std::vector<std::vector<std::string>> rows(1);
+  for (const Column& column : columns_) rows[0].push_back(without_controls(column.title, "?"));
+  for (const auto& row : rows_) {
+    rows.emplace_back();
+    for (const std::string& cell : row) rows.back().push_back(without_controls(cell, "?"));
+  }
+  std::vector<std::size_t> widths(columns_.size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line = indent;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (i > 0) line += "  ";
+      const std::string padding(widths[i] - width(row[i]), ' ');
+      line += columns_[i].align == Align::right ? padding + row[i] : row[i] + padding;
+    }
+    line.resize(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string format_time(double ms) {
+  static constexpr Unit kUnits[] = {{1e3, "s"}, {1, "ms"}, {1e-3, "us"}, {1e-6, "ns"}};
+  if (!std::isfinite(ms)) return "?";
+  return in_units(ms, 4, kUnits);
+}
+
+std::string format_rate(double per_second, const std::string& unit) {
+  static constexpr Unit kUnits[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"},
+                                    {1e6, "M"},  {1e3, "k"},  {1, ""}};
+  if (!std::isfinite(per_second)) return "?";
+  return in_units(per_second, 3, kUnits) + unit;
+}
+
+std::string format_bytes(double bytes) {
+  static constexpr Unit kUnits[] = {
+      {1099511627776.0, "TB"}, {1073741824.0, "GB"}, {1048576.0, "MB"}, {1024.0, "KB"}};
+  if (!std::isfinite(bytes)) return "?";
+  char text[64];
+  for (const Unit& unit : kUnits) {
+    if (std::abs(bytes) < unit.factor) continue;
+    std::snprintf(text, sizeof text, "%.1f %s", bytes / unit.factor, unit.name);
+    return text;
+  }
+  std::snprintf(text, sizeof text, "%.0f B", bytes);
+  return text;
+}
+
+std::string format_count(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  return text;
+}
+
+std::string format_utc(double unix_seconds) {
+  constexpr double kYear9999 = 253402300799;
+  if (!(unix_seconds >= 0 && unix_seconds <= kYear9999)) return "?";
+  const auto seconds = static_cast<std::time_t>(unix_seconds);
+  std::tm parts{};
+  char text[32];
+  if (gmtime_r(&seconds, &parts) == nullptr) return "?";
+  if (std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%SZ", &parts) == 0) return "?";
+  return text;
+}
+
+std::string printable(const std::string& text) { return without_controls(text, ""); }
+
+}  // namespace smemtune

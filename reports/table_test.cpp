@@ -1,0 +1,110 @@
+#include "reports/table.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace smemtune {
+namespace {
+
+TEST(Table, AlignsColumnsByTheirWidestCell) {
+  Table table({{"kernel"}, {"time", Table::Align::right}, {"why"}});
+  table.add_row({"tiled", "1.5 ms", "fast"});
+  table.add_row({"n", "12.25 ms", ""});
+  EXPECT_EQ(table.text(),
+            "kernel      time  why\n"
+            "tiled     1.5 ms  fast\n"
+            "n       12.25 ms\n");
+}
+
+TEST(Table, IsIndented) {
+  Table table({{"a"}});
+  table.add_row({"b"});
+  EXPECT_EQ(table.text("  "), "  a\n  b\n");
+}
+
+TEST(Table, CountsCodePointsAndNotBytes) {
+  Table table({{"name"}, {"n", Table::Align::right}});
+  table.add_row({"caf\u00e9", "1"});
+  table.add_row({"coffee", "2"});
+  EXPECT_EQ(table.text(), "name    n\ncaf\u00e9    1\ncoffee  2\n");
+}
+
+TEST(Table, ShowsControlCharactersAsQuestionMarks) {
+  Table table({{"a"}, {"b"}});
+  table.add_row({"x\x1b[2Jy\n", "\u202etxt"});
+  EXPECT_EQ(table.text(), "a        b\nx?[2Jy?  ?txt\n");
+}
+
+TEST(FormatTime, HasFourDigitsAndTheUnitThatFits) {
+  EXPECT_EQ(format_time(1.2344), "1.234 ms");
+  EXPECT_EQ(format_time(0.012344), "12.34 us");
+  EXPECT_EQ(format_time(123.44), "123.4 ms");
+  EXPECT_EQ(format_time(4567), "4.567 s");
+  EXPECT_EQ(format_time(0.00025), "250.0 ns");
+  EXPECT_EQ(format_time(123456), "123.5 s");
+  EXPECT_EQ(format_time(0), "0 ns");
+}
+
+TEST(FormatTime, RoundsIntoTheNextUnit) {
+  EXPECT_EQ(format_time(9.99949), "9.999 ms");
+  EXPECT_EQ(format_time(9.9996), "10.00 ms");
+  EXPECT_EQ(format_time(0.99994), "999.9 us");
+  EXPECT_EQ(format_time(0.99996), "1.000 ms");
+}
+
+TEST(FormatTime, HasAWordForWhatIsNoNumber) {
+  EXPECT_EQ(format_time(std::numeric_limits<double>::quiet_NaN()), "?");
+  EXPECT_EQ(format_time(std::numeric_limits<double>::infinity()), "?");
+}
+
+TEST(FormatRate, HasThreeDigitsAndAPrefix) {
+  EXPECT_EQ(format_rate(48.21e12, "FLOP/s"), "48.2 TFLOP/s");
+  EXPECT_EQ(format_rate(312.4e9, "B/s"), "312 GB/s");
+  EXPECT_EQ(format_rate(4.8e12, "B/s"), "4.80 TB/s");
+  EXPECT_EQ(format_rate(999.7e9, "B/s"), "1.00 TB/s");
+  EXPECT_EQ(format_rate(1500, "1/s"), "1.50 k1/s");
+  EXPECT_EQ(format_rate(12, "B/s"), "12.0 B/s");
+  EXPECT_EQ(format_rate(0, "B/s"), "0 B/s");
+  EXPECT_EQ(format_rate(std::numeric_limits<double>::infinity(), "B/s"), "?");
+}
+
+TEST(FormatBytes, CountsIn1024) {
+  EXPECT_EQ(format_bytes(512), "512 B");
+  EXPECT_EQ(format_bytes(49152), "48.0 KB");
+  EXPECT_EQ(format_bytes(62914560), "60.0 MB");
+  EXPECT_EQ(format_bytes(150109880320), "139.8 GB");
+}
+
+TEST(FormatCount, SeparatesThousands) {
+  EXPECT_EQ(format_count(0), "0");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(1000), "1,000");
+  EXPECT_EQ(format_count(1234567), "1,234,567");
+  EXPECT_EQ(format_count(std::numeric_limits<std::uint64_t>::max()), "18,446,744,073,709,551,615");
+}
+
+TEST(FormatUtc, IsTheSameInEveryTimeZone) {
+  EXPECT_EQ(format_utc(0), "1970-01-01 00:00:00Z");
+  EXPECT_EQ(format_utc(1795269787.9), "2026-11-21 14:03:07Z");
+  EXPECT_EQ(format_utc(-1), "?");
+  EXPECT_EQ(format_utc(1e300), "?");
+}
+
+TEST(Printable, RemovesWhatSteersATerminal) {
+  EXPECT_EQ(printable("a\x1b[31mb\r\n\tc\x7f"), "a[31mbc");
+  EXPECT_EQ(printable("\u202eevil\u2066"), "evil");
+  EXPECT_EQ(printable("x\xc2\x9by"), "xy");  // CSI as one C1 character.
+  EXPECT_EQ(printable(std::string("a\0b", 3)), "ab");
+}
+
+TEST(Printable, KeepsTextAndMarksWhatIsNoUtf8) {
+  EXPECT_EQ(printable("caf\u00e9 \u4e16 \U0001f600"), "caf\u00e9 \u4e16 \U0001f600");
+  EXPECT_EQ(printable("caf\xe9 x"), "caf? x");
+  EXPECT_EQ(printable("\xc0\xaf"), "??");        // Overlong.
+  EXPECT_EQ(printable("\xed\xa0\x80"), "???");   // A surrogate.
+  EXPECT_EQ(printable("end\xe4\xb8"), "end??");  // Cut off.
+}
+
+}  // namespace
+}  // namespace smemtune

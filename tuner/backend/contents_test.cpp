@@ -1,0 +1,367 @@
+#include "tuner/backend/contents.h"
+
+#include "tuner/core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <numeric>
+#include <string>
+
+namespace smemtune {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::uint16_t bits16(double value, ScalarType type) {
+  const std::vector<std::uint8_t> bytes = encode(value, type);
+  EXPECT_EQ(2u, bytes.size());
+  return static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8);
+}
+
+std::uint16_t half_bits(double value) { return bits16(value, ScalarType::float16); }
+std::uint16_t bfloat_bits(double value) { return bits16(value, ScalarType::bfloat16); }
+
+double value_of(std::uint16_t bits, ScalarType type) {
+  const std::vector<std::uint8_t> bytes = {static_cast<std::uint8_t>(bits & 0xFF),
+                                           static_cast<std::uint8_t>(bits >> 8)};
+  return to_doubles(bytes, type).at(0);
+}
+
+TEST(Half, HasTheBitsOfTheStandard) {
+  EXPECT_EQ(0x0000, half_bits(0.0));
+  EXPECT_EQ(0x8000, half_bits(-0.0));
+  EXPECT_EQ(0x3C00, half_bits(1.0));
+  EXPECT_EQ(0xC000, half_bits(-2.0));
+  EXPECT_EQ(0x3555, half_bits(1.0 / 3));
+  EXPECT_EQ(0x7BFF, half_bits(65504));
+  EXPECT_EQ(0x0400, half_bits(0x1p-14));
+  EXPECT_EQ(0x0001, half_bits(0x1p-24));
+  EXPECT_EQ(0x7C00, half_bits(kInfinity));
+  EXPECT_EQ(0xFC00, half_bits(-kInfinity));
+  EXPECT_TRUE(std::isnan(value_of(half_bits(std::nan("")), ScalarType::float16)));
+}
+
+TEST(Half, RoundsToNearestEven) {
+  EXPECT_EQ(0x3C00, half_bits(1 + 0x1p-11)) << "half way, down to even";
+  EXPECT_EQ(0x3C02, half_bits(1 + 3 * 0x1p-11)) << "half way, up to even";
+  EXPECT_EQ(0x3C01, half_bits(1 + 0x1p-11 + 0x1p-40)) << "just above, which float would lose";
+  EXPECT_EQ(0x4000, half_bits(2 - 0x1p-12)) << "carries into the exponent";
+  EXPECT_EQ(0x7BFF, half_bits(65519.99));
+  EXPECT_EQ(0x7C00, half_bits(65520));
+  EXPECT_EQ(0x7C00, half_bits(1e300));
+}
+
+TEST(Half, RoundsSubnormals) {
+  EXPECT_EQ(0x0000, half_bits(0x1p-25)) << "half of the least, down to even";
+  EXPECT_EQ(0x0001, half_bits(0x1p-25 * 1.001));
+  EXPECT_EQ(0x0002, half_bits(3 * 0x1p-25)) << "half way, up to even";
+  EXPECT_EQ(0x0400, half_bits(0x1p-14 - 0x1p-26)) << "becomes the least normal number";
+  EXPECT_EQ(0x0000, half_bits(1e-300));
+  EXPECT_EQ(0x8000, half_bits(-5e-324));
+}
+
+TEST(BFloat16, RoundsToNearestEven) {
+  EXPECT_EQ(0x3F80, bfloat_bits(1.0));
+  EXPECT_EQ(0xC049, bfloat_bits(-3.14159265358979));
+  EXPECT_EQ(0x3F80, bfloat_bits(1 + 0x1p-8)) << "half way, down to even";
+  EXPECT_EQ(0x3F82, bfloat_bits(1 + 3 * 0x1p-8)) << "half way, up to even";
+  EXPECT_EQ(0x3F81, bfloat_bits(1 + 0x1p-8 + 0x1p-40));
+  EXPECT_EQ(0x7F7F, bfloat_bits(3.38953139e38));
+  EXPECT_EQ(0x7F80, bfloat_bits(3.4e38));
+  EXPECT_EQ(0x0001, bfloat_bits(0x1p-133));
+}
+
+TEST(SixteenBitTypes, AreReadBackAsTheyWereWritten) {
+  for (const ScalarType type : {ScalarType::float16, ScalarType::bfloat16}) {
+    for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
+      const double value = value_of(static_cast<std::uint16_t>(bits), type);
+      if (std::isnan(value)) continue;
+      ASSERT_EQ(bits, bits16(value, type)) << value;
+    }
+  }
+}
+
+TEST(BFloat16, IsTheUpperHalfOfAFloat) {
+  for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
+    const auto expected = std::bit_cast<float>(bits << 16);
+    const double value = value_of(static_cast<std::uint16_t>(bits), ScalarType::bfloat16);
+    if (std::isnan(expected)) {
+      ASSERT_TRUE(std::isnan(value));
+    } else {
+      ASSERT_EQ(expected, value);
+    }
+  }
+}
+
+TEST(Encode, RoundsAndSaturatesIntegers) {
+  const auto back = [](double value, ScalarType type) {
+    return to_doubles(encode(value, type), type).at(0);
+  };
+  EXPECT_EQ(3, back(2.6, ScalarType::int32));
+  EXPECT_EQ(-3, back(-2.6, ScalarType::int8));
+  EXPECT_EQ(127, back(1000, ScalarType::int8));
+  EXPECT_EQ(0, back(-1, ScalarType::uint64));
+  EXPECT_EQ(0x1p63, back(1e30, ScalarType::int64));
+  EXPECT_EQ(std::vector<std::uint8_t>(8, 0xFF), encode(1e30, ScalarType::uint64));
+  EXPECT_EQ(0, back(std::nan(""), ScalarType::int16));
+}
+
+TEST(ScalarBytes, AreThoseOfTheTypeLittleEndian) {
+  Argument n;
+  n.name = "n";
+  n.type = ScalarType::int32;
+  n.integer = -2;
+  EXPECT_EQ((std::vector<std::uint8_t>{0xFE, 0xFF, 0xFF, 0xFF}), scalar_bytes(n));
+  n.type = ScalarType::float32;
+  n.number = 1.5;
+  EXPECT_EQ((std::vector<std::uint8_t>{0, 0, 0xC0, 0x3F}), scalar_bytes(n));
+}
+
+TEST(ScalarBytes, RefuseAnIntegerThatDoesNotFit) {
+  Argument n;
+  n.name = "n";
+  n.type = ScalarType::int32;
+  n.integer = 3'000'000'000;
+  try {
+    scalar_bytes(n);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ("argument n: 3000000000 does not fit the type int", error.what());
+  }
+  n.type = ScalarType::uint32;
+  EXPECT_EQ(4u, scalar_bytes(n).size());
+  n.integer = -1;
+  EXPECT_THROW(scalar_bytes(n), InputError);
+  n.type = ScalarType::uint64;
+  EXPECT_THROW(scalar_bytes(n), InputError);
+}
+
+Argument buffer(Init::Kind kind, std::int64_t elements, ScalarType type = ScalarType::float64,
+                double a = 0, double b = 1) {
+  Argument argument;
+  argument.name = "in";
+  argument.type = type;
+  argument.shape = {elements};
+  argument.init.kind = kind;
+  argument.init.a = a;
+  argument.init.b = b;
+  return argument;
+}
+
+std::vector<double> contents(const Argument& argument, std::uint64_t seed = 1) {
+  return to_doubles(initial_contents(argument, seed), argument.type);
+}
+
+TEST(InitialContents, OfUniformLieInTheRangeAndFillIt) {
+  const std::vector<double> values =
+      contents(buffer(Init::Kind::uniform, 100'000, ScalarType::float64, -8, 8));
+  EXPECT_GE(*std::min_element(values.begin(), values.end()), -8);
+  EXPECT_LT(*std::max_element(values.begin(), values.end()), 8);
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / 100'000;
+  EXPECT_NEAR(0, mean, 5 * 16 / std::sqrt(12 * 100'000.0));
+  for (int bin = 0; bin < 16; ++bin) {
+    const auto inside = std::count_if(values.begin(), values.end(),
+                                      [bin](double x) { return x >= bin - 8 && x < bin - 7; });
+    EXPECT_NEAR(6'250, static_cast<double>(inside), 400);
+  }
+}
+
+TEST(InitialContents, OfIntegersReachBothEndsOfUniform) {
+  const std::vector<double> values =
+      contents(buffer(Init::Kind::uniform, 1'000, ScalarType::int8, -2, 2));
+  EXPECT_EQ(-2, *std::min_element(values.begin(), values.end()));
+  EXPECT_EQ(2, *std::max_element(values.begin(), values.end()));
+}
+
+TEST(InitialContents, OfNormalHaveItsMomentsAndTails) {
+  const std::vector<double> values =
+      contents(buffer(Init::Kind::normal, 100'000, ScalarType::float64, 3, 2));
+  double mean = 0;
+  double variance = 0;
+  for (const double x : values) mean += x / 100'000;
+  for (const double x : values) variance += (x - mean) * (x - mean) / 100'000;
+  EXPECT_NEAR(3, mean, 0.03);
+  EXPECT_NEAR(4, variance, 0.1);
+  const auto inside =
+      std::count_if(values.begin(), values.end(), [](double x) { return std::abs(x - 3) < 2; });
+  EXPECT_NEAR(68'269, static_cast<double>(inside), 700);
+}
+
+// 200,000 elements are enough for several threads; a buffer too small for them has the same start.
+TEST(InitialContents, DoNotDependOnTheNumberOfElements) {
+  for (const Init::Kind kind : {Init::Kind::uniform, Init::Kind::normal, Init::Kind::iota}) {
+    const std::vector<double> all = contents(buffer(kind, 200'000));
+    const std::vector<double> start = contents(buffer(kind, 1'000));
+    EXPECT_TRUE(std::equal(start.begin(), start.end(), all.begin()));
+  }
+}
+
+TEST(InitialContents, RepeatForASeedAndDifferBySeedAndName) {
+  Argument in = buffer(Init::Kind::uniform, 1'000);
+  const std::vector<double> first = contents(in, 1);
+  EXPECT_EQ(first, contents(in, 1));
+  EXPECT_NE(first, contents(in, 2));
+  in.name = "other";
+  EXPECT_NE(first, contents(in, 1));
+}
+
+TEST(InitialContents, OfIotaCountAndBeginAgainWhereTheTypeEnds) {
+  EXPECT_EQ((std::vector<double>{0, 1, 2, 3}), contents(buffer(Init::Kind::iota, 4)));
+  const std::vector<double> bytes = contents(buffer(Init::Kind::iota, 300, ScalarType::int8));
+  EXPECT_EQ(127, bytes[127]);
+  EXPECT_EQ(0, bytes[128]);
+  EXPECT_EQ(43, bytes[299]);
+  const std::vector<double> halves = contents(buffer(Init::Kind::iota, 3'000, ScalarType::float16));
+  EXPECT_EQ(2048, halves[2048]);
+  EXPECT_EQ(0, halves[2049]);
+}
+
+TEST(InitialContents, OfAPermutationHoldEveryNumberOnce) {
+  std::vector<double> values = contents(buffer(Init::Kind::permutation, 1'000, ScalarType::int32));
+  EXPECT_FALSE(std::is_sorted(values.begin(), values.end()));
+  std::sort(values.begin(), values.end());
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(static_cast<double>(i), values[i]);
+  EXPECT_THROW(contents(buffer(Init::Kind::permutation, 1'000, ScalarType::uint8)), InputError);
+  EXPECT_EQ(256u, contents(buffer(Init::Kind::permutation, 256, ScalarType::uint8)).size());
+}
+
+TEST(InitialContents, OfConstantAndZeroAreEverywhereEqual) {
+  EXPECT_EQ(std::vector<double>(5, 2.5),
+            contents(buffer(Init::Kind::constant, 5, ScalarType::float32, 2.5)));
+  EXPECT_EQ(std::vector<double>(5, 0),
+            contents(buffer(Init::Kind::zero, 5, ScalarType::float32, 2.5)));
+  EXPECT_EQ(std::vector<double>(5, 0), contents(buffer(Init::Kind::none, 5)));
+}
+
+/// Files in a folder of their own, removed at the end.
+class NpyFiles : public testing::Test {
+ protected:
+  NpyFiles() { std::filesystem::create_directories(folder_); }
+  ~NpyFiles() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  NpyFiles(const NpyFiles&) = delete;
+  NpyFiles& operator=(const NpyFiles&) = delete;
+
+  /// A .npy file of this header and these bytes of elements.
+  Argument file(const std::string& header, const std::string& elements, int version = 1) {
+    std::string text = "\x93NUMPY";
+    text += static_cast<char>(version);
+    text += '\0';
+    std::size_t length = header.size();
+    for (int i = 0; i < (version == 1 ? 2 : 4); ++i, length >>= 8) {
+      text += static_cast<char>(length & 0xFF);
+    }
+    return raw_file(text + header + elements);
+  }
+
+  Argument raw_file(const std::string& text) {
+    const std::filesystem::path path = folder_ / "array.npy";
+    std::ofstream(path, std::ios::binary) << text;
+    Argument argument = buffer(Init::Kind::file, 2, ScalarType::float32);
+    argument.shape = {2, 3};
+    argument.init.file = path;
+    return argument;
+  }
+
+  static std::string floats(std::vector<float> values) {
+    std::string bytes(values.size() * sizeof(float), '\0');
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+  }
+
+  static std::string message(const Argument& argument) {
+    try {
+      initial_contents(argument, 1);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() /
+      ("smemtune_contents_test_" +
+       std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + "_" +
+       std::to_string(std::hash<std::string>()(std::filesystem::current_path().string())));
+};
+
+const char* const kHeader = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n";
+
+TEST_F(NpyFiles, AreReadInEveryVersion) {
+  const std::vector<double> expected = {0, 1, 2, 3, 4, 5.5};
+  for (const int version : {1, 2, 3}) {
+    EXPECT_EQ(expected, contents(file(kHeader, floats({0, 1, 2, 3, 4, 5.5f}), version)));
+  }
+}
+
+TEST_F(NpyFiles, MustHaveTheShapeOfTheArgument) {
+  EXPECT_THAT(message(file("{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }",
+                           floats({0, 1, 2, 3, 4, 5}))),
+              HasSubstr("array.npy: shape 6, argument in (float) needs 2 x 3"));
+}
+
+TEST_F(NpyFiles, MustHaveTheTypeOfTheArgument) {
+  EXPECT_THAT(message(file("{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }",
+                           floats({0, 1, 2, 3, 4, 5}))),
+              HasSubstr("elements of type '>f4', argument in (float) needs '<f4'"));
+  Argument bytes = file("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }", "abcdef");
+  EXPECT_THAT(message(bytes), HasSubstr("elements of type '|u1'"));
+  bytes.type = ScalarType::uint8;
+  EXPECT_EQ((std::vector<double>{97, 98, 99, 100, 101, 102}), contents(bytes));
+}
+
+TEST_F(NpyFiles, MustBeInCOrder) {
+  EXPECT_THAT(message(file("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
+                           floats({0, 1, 2, 3, 4, 5}))),
+              HasSubstr("in Fortran order, argument in (float) needs C order"));
+}
+
+TEST_F(NpyFiles, MustHaveAsManyBytesAsTheirShapeSays) {
+  EXPECT_THAT(message(file(kHeader, floats({0, 1, 2, 3, 4}))),
+              HasSubstr("ends after 20 of 24 bytes"));
+  EXPECT_THAT(message(file(kHeader, floats({0, 1, 2, 3, 4, 5, 6}))),
+              HasSubstr("goes on after 24 bytes"));
+}
+
+TEST_F(NpyFiles, OfOtherKindsAreRefused) {
+  EXPECT_THAT(message(raw_file("P5 2 3 255\nabcdef")), HasSubstr("not a .npy file"));
+  EXPECT_THAT(message(raw_file("")), HasSubstr("not a .npy file"));
+  EXPECT_THAT(message(raw_file(std::string("\x93NUMPY\x01\x00\xFF\x00{", 11))),
+              HasSubstr("ends within its header"));
+  EXPECT_THAT(message(file(kHeader, "", 9)), HasSubstr(".npy version 9, known are 1 to 3"));
+  EXPECT_THAT(
+      message(file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3)}", "")),
+      HasSubstr("not a .npy file of numbers"));
+  EXPECT_THAT(message(file("{'descr': '<f4', 'shape': (2, 3)}", "")),
+              HasSubstr("descr, fortran_order and shape are needed"));
+  EXPECT_THAT(message(file(
+                  "{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999,)}", "")),
+              HasSubstr("more than 18 digits"));
+  EXPECT_THAT(message(file("{", "")), HasSubstr("not a .npy file of numbers"));
+  Argument missing = buffer(Init::Kind::file, 2);
+  missing.init.file = "no_such_file.npy";
+  EXPECT_EQ("no_such_file.npy: cannot be opened for argument in", message(missing));
+}
+
+TEST(DefaultTolerance, IsExactForIntegersAndAFewUnitsForFloats) {
+  EXPECT_EQ(0, default_tolerance(ScalarType::int32).absolute);
+  EXPECT_EQ(0, default_tolerance(ScalarType::uint8).relative);
+  EXPECT_DOUBLE_EQ(64.0 / (1 << 23), *default_tolerance(ScalarType::float32).relative);
+  EXPECT_DOUBLE_EQ(4.0 / (1 << 10), *default_tolerance(ScalarType::float16).absolute);
+}
+
+}  // namespace
+}  // namespace smemtune

@@ -1,0 +1,162 @@
+#include "tuner/cli/backends.h"
+
+#include "tuner/backend/cpu/cpu_launcher.h"
+#include "tuner/backend/cpu/host_compiler.h"
+#include "tuner/cli/options.h"
+#include "tuner/config/devices_file.h"
+#include "tuner/core/error.h"
+#include "tuner/engine/cached_compiler.h"
+
+#if SMEMTUNE_CUDA_BUILD
+#include "tuner/backend/cuda/cuda_launcher.h"
+#include "tuner/backend/cuda/devices.h"
+#include "tuner/backend/cuda/nvrtc_compiler.h"
+#endif
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <thread>
+#include <utility>
+
+namespace smemtune::cli {
+namespace {
+
+constexpr const char* kCuda = "cuda";
+constexpr const char* kCpu = "cpu";
+
+[[maybe_unused]] constexpr const char* kNoCudaBuild =
+    "this smemtune was built without the CUDA back end; what works without: --device cpu, --check, "
+    "best, list, export, compare, devices --known";
+
+std::vector<std::string> worker_words(const std::string& role, const std::string& backend) {
+  return {executable().string(), "__worker", role, backend};
+}
+
+int worker_count(std::uint64_t asked) {
+  const std::uint64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<int>(asked == 0 ? cores : asked);
+}
+
+WorkerCommand cpu_workers(const DeviceChoice& choice) {
+  WorkerCommand command;
+  command.compile = worker_words("compile", kCpu);
+  command.device = worker_words("device", kCpu);
+  command.device.push_back(choice.limits_of);
+  command.device.push_back(choice.shuffle_threads ? "shuffle" : "in-order");
+  command.compile_workers = worker_count(choice.compile_workers);
+  return command;
+}
+
+WorkerCommand cuda_workers(const DeviceChoice& choice) {
+  WorkerCommand command;
+  command.compile = worker_words("compile", kCuda);
+  command.device = worker_words("device", kCuda);
+  command.device.push_back(choice.device);
+  command.compile_workers = worker_count(choice.compile_workers);
+  return command;
+}
+
+bool gpu_seems_present() {
+#if SMEMTUNE_CUDA_BUILD
+  return cuda::nvidia_device_present();
+#else
+  return std::filesystem::exists("/dev/nvidia0");
+#endif
+}
+
+Device known_device(const std::string& name) {
+  return find_device(load_devices(share_folder() / "configs" / "devices.json"), name);
+}
+
+std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
+  const std::filesystem::path folder = default_cache_folder();
+  if (folder.empty()) return compiler;
+  return std::make_unique<CachedCompiler>(std::move(compiler), folder);
+}
+
+std::unique_ptr<Compiler> make_compiler(const std::string& backend) {
+  if (backend == kCpu) return cached(std::make_unique<cpu::HostCompiler>());
+#if SMEMTUNE_CUDA_BUILD
+  if (backend == kCuda) return cached(std::make_unique<cuda::NvrtcCompiler>());
+#endif
+  throw UnavailableError(kNoCudaBuild);
+}
+
+std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& arguments) {
+  const std::string& backend = arguments.at(1);
+  if (backend == kCpu) {
+    cpu::CpuOptions options;
+    options.shuffle_threads = arguments.at(3) == "shuffle";
+    return std::make_unique<cpu::CpuLauncher>(known_device(arguments.at(2)), options);
+  }
+#if SMEMTUNE_CUDA_BUILD
+  if (backend == kCuda) {
+    return std::make_unique<cuda::CudaLauncher>(
+        cuda::select_device(cuda::cuda_devices(), arguments.at(2)));
+  }
+#endif
+  throw UnavailableError(kNoCudaBuild);
+}
+
+}  // namespace
+
+bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
+
+Workers choose_workers(const DeviceChoice& choice) {
+  if (choice.device == kCpu) {
+    known_device(choice.limits_of);  // Refuses an unknown name before work begins.
+    return {.command = cpu_workers(choice), .kind = DeviceKind::cpu, .notice = {}};
+  }
+  if (choice.shuffle_threads) throw InputError("--shuffle-threads is for --device cpu");
+  if (choice.device.empty() && !gpu_seems_present()) {
+    known_device(choice.limits_of);
+    return {.command = cpu_workers(choice),
+            .kind = DeviceKind::cpu,
+            .notice = "*** No NVIDIA GPU here: tuning on the CPU device, with the limits of " +
+                      known_device(choice.limits_of).name +
+                      ".\n*** Its times say nothing about a GPU; correctness does."};
+  }
+  if (!has_cuda()) {
+    throw UnavailableError((choice.device.empty() ? "there is an NVIDIA GPU, but "
+                                                  : "--device " + choice.device + ": ") +
+                           std::string(kNoCudaBuild));
+  }
+  return {.command = cuda_workers(choice), .kind = DeviceKind::gpu, .notice = {}};
+}
+
+Workers choose_compile_workers(const DeviceChoice& choice, const Device& device) {
+  if (device.kind == DeviceKind::gpu && !has_cuda()) throw UnavailableError(kNoCudaBuild);
+  Workers workers;
+  workers.kind = device.kind;
+  workers.command = device.kind == DeviceKind::cpu ? cpu_workers(choice) : cuda_workers(choice);
+  workers.command.device.clear();
+  return workers;
+}
+
+int run_worker(const std::vector<std::string>& arguments) {
+  const auto descriptors = worker_descriptors();
+  if (!descriptors || arguments.size() < 2) {
+    throw InputError("__worker is how smemtune starts its own workers, not a command");
+  }
+  if (arguments.front() == "compile") {
+    return compile_worker_main([&] { return make_compiler(arguments.at(1)); }, descriptors->in,
+                               descriptors->out);
+  }
+  return device_worker_main([&] { return make_launcher(arguments); }, descriptors->in,
+                            descriptors->out);
+}
+
+std::vector<Device> present_gpus() {
+#if SMEMTUNE_CUDA_BUILD
+  return cuda::cuda_devices();
+#else
+  throw UnavailableError(kNoCudaBuild);
+#endif
+}
+
+Device cpu_device(const std::string& limits_of) {
+  return cpu::CpuLauncher(known_device(limits_of), {}).device();
+}
+
+}  // namespace smemtune::cli

@@ -1,0 +1,227 @@
+#include "tuner/config/devices_file.h"
+
+#include "tuner/config/json_reader.h"
+#include "tuner/core/error.h"
+#include "tuner/core/expression.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace smemtune {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 1u << 20;
+
+/// Reads one device of the file. The first fault throws: the file is the project's own.
+class DeviceReader {
+ public:
+  DeviceReader(const Json& value, std::string where) : value_(value), where_(std::move(where)) {}
+
+  Device read() {
+    static const std::vector<std::string> kKeys = {"name",
+                                                   "compute_capability",
+                                                   "sm_count",
+                                                   "max_threads_per_block",
+                                                   "max_threads_per_sm",
+                                                   "max_blocks_per_sm",
+                                                   "registers_per_block",
+                                                   "registers_per_sm",
+                                                   "shared_bytes_per_block",
+                                                   "max_shared_bytes_per_block",
+                                                   "shared_bytes_per_sm",
+                                                   "reserved_shared_bytes_per_block",
+                                                   "max_grid_x",
+                                                   "max_block_xy",
+                                                   "memory_bytes",
+                                                   "l2_bytes",
+                                                   "memory_bus_bits",
+                                                   "memory_clock_khz",
+                                                   "sm_clock_khz",
+                                                   "ecc",
+                                                   "source"};
+    if (!value_.is_object()) fail("", summary(value_) + " is not an object");
+    for (const auto& [key, member] : value_.items()) {
+      if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) continue;
+      const std::string nearest = nearest_name(key, kKeys);
+      fail(key, "unknown key" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+    Device device;
+    device.name = text("name");
+    text("source");  // Whence the numbers are: for the reader of the file.
+    read_compute_capability(device);
+    device.max_threads_per_block = integer<int>("max_threads_per_block", kNeeded);
+    device.max_threads_per_sm = integer<int>("max_threads_per_sm", kNeeded);
+    device.max_blocks_per_sm = integer<int>("max_blocks_per_sm", kNeeded);
+    device.registers_per_block = integer<std::int64_t>("registers_per_block", kNeeded);
+    device.registers_per_sm = integer<std::int64_t>("registers_per_sm", kNeeded);
+    device.shared_bytes_per_block = integer<std::int64_t>("shared_bytes_per_block", kNeeded);
+    device.max_shared_bytes_per_block =
+        integer<std::int64_t>("max_shared_bytes_per_block", kNeeded);
+    device.shared_bytes_per_sm = integer<std::int64_t>("shared_bytes_per_sm", kNeeded);
+    device.reserved_shared_bytes_per_block =
+        integer<std::int64_t>("reserved_shared_bytes_per_block", 0);
+    device.sm_count = integer<int>("sm_count", 0);
+    device.memory_bytes = integer<std::int64_t>("memory_bytes", 0);
+    device.l2_bytes = integer<std::int64_t>("l2_bytes", 0);
+    device.memory_bus_bits = integer<int>("memory_bus_bits", 0);
+    device.memory_clock_khz = integer<int>("memory_clock_khz", 0);
+    device.sm_clock_khz = integer<int>("sm_clock_khz", 0);
+    device.max_grid_dim[0] = integer<std::int64_t>("max_grid_x", device.max_grid_dim[0]);
+    device.max_block_dim[0] = integer<std::int64_t>("max_block_xy", device.max_block_dim[0]);
+    device.max_block_dim[1] = device.max_block_dim[0];
+    if (value_.contains("ecc")) {
+      if (!value_["ecc"].is_boolean()) fail("ecc", "is neither true nor false");
+      device.ecc = value_["ecc"].get<bool>();
+    }
+    check(device);
+    return device;
+  }
+
+ private:
+  static constexpr std::int64_t kNeeded = -1;
+
+  [[noreturn]] void fail(const std::string& key, const std::string& message) const {
+    throw InputError((key.empty() ? where_ : child(where_, key)) + ": " + message);
+  }
+
+  const Json& needed(const std::string& key) const {
+    if (!value_.contains(key)) fail("", "lacks \"" + key + "\"");
+    return value_[key];
+  }
+
+  std::string text(const std::string& key) const {
+    const Json& found = needed(key);
+    if (!found.is_string() || found.get_ref<const std::string&>().empty()) {
+      fail(key, summary(found) + " is not a text");
+    }
+    return found.get<std::string>();
+  }
+
+  /// `otherwise`: the value where there is none; kNeeded when there must be one.
+  template <typename Integer>
+  Integer integer(const std::string& key, std::int64_t otherwise) const {
+    if (otherwise != kNeeded && !value_.contains(key)) return static_cast<Integer>(otherwise);
+    const Json& found = needed(key);
+    if (!found.is_number_integer() || found.get<std::int64_t>() < 0 ||
+        found.get<std::int64_t>() > std::int64_t{std::numeric_limits<Integer>::max()}) {
+      fail(key, summary(found) + " is not an integer of 0 or more");
+    }
+    return static_cast<Integer>(found.get<std::int64_t>());
+  }
+
+  // "9.0"
+  void read_compute_capability(Device& device) const {
+    const std::string capability = text("compute_capability");
+    const std::size_t dot = capability.find('.');
+    const auto is_number = [](const std::string& digits) {
+      return !digits.empty() && digits.size() <= 2 &&
+             digits.find_first_not_of("0123456789") == std::string::npos;
+    };
+    if (dot == std::string::npos || !is_number(capability.substr(0, dot)) ||
+        !is_number(capability.substr(dot + 1))) {
+      fail("compute_capability", quote(capability) + " is not of the form 9.0");
+    }
+    device.compute_major = std::stoi(capability.substr(0, dot));
+    device.compute_minor = std::stoi(capability.substr(dot + 1));
+    device.architecture = "sm_";
+    device.architecture += std::to_string(device.compute_major);
+    device.architecture += std::to_string(device.compute_minor);
+  }
+
+  // Limits that contradict each other are slips of the pen.
+  void check(const Device& device) const {
+    if (device.max_threads_per_block == 0) fail("max_threads_per_block", "is 0");
+    if (device.max_threads_per_sm < device.max_threads_per_block) {
+      fail("max_threads_per_sm", "is below max_threads_per_block");
+    }
+    if (device.registers_per_sm < device.registers_per_block) {
+      fail("registers_per_sm", "is below registers_per_block");
+    }
+    if (device.max_shared_bytes_per_block < device.shared_bytes_per_block) {
+      fail("max_shared_bytes_per_block", "is below shared_bytes_per_block");
+    }
+    if (device.shared_bytes_per_sm <
+        device.max_shared_bytes_per_block + device.reserved_shared_bytes_per_block) {
+      fail("shared_bytes_per_sm",
+           "is below max_shared_bytes_per_block and reserved_shared_bytes_per_block together");
+    }
+  }
+
+  const Json& value_;
+  std::string where_;
+};
+
+/// The words of a model's name in lower case, without vendor and brand: `rtx`, `4090`.
+std::vector<std::string> words(std::string_view name) {
+  std::vector<std::string> result(1);
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) {
+      result.back() += static_cast<char>(std::tolower(byte));
+    } else if (!result.back().empty()) {
+      result.emplace_back();
+    }
+  }
+  std::erase_if(result, [](const std::string& word) {
+    return word.empty() || word == "nvidia" || word == "tesla" || word == "geforce";
+  });
+  return result;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string result;
+  for (const std::string& part : parts) result += part;
+  return result;
+}
+
+}  // namespace
+
+std::vector<Device> load_devices(const std::filesystem::path& file) {
+  const std::string shown = file.string();
+  const Json root = parse_json(read_text(file, kMaxFileBytes), shown);
+  if (!root.is_object() || root.size() != 1 || !root.contains("devices") ||
+      !root["devices"].is_array() || root["devices"].empty()) {
+    throw InputError(shown + ": is not an object with a list of \"devices\" and nothing else");
+  }
+  std::vector<Device> devices;
+  for (std::size_t i = 0; i < root["devices"].size(); ++i) {
+    const std::string where = shown + ": " + child("/devices", i);
+    Device device = DeviceReader(root["devices"][i], where).read();
+    for (const Device& other : devices) {
+      if (words(other.name) != words(device.name)) continue;
+      throw InputError(where + "/name: " + quote(device.name) + " is there twice");
+    }
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+Device find_device(const std::vector<Device>& devices, std::string_view name) {
+  const std::vector<std::string> asked = words(name);
+  std::vector<const Device*> containing;  // `h100` is in `NVIDIA H100 SXM`.
+  std::vector<std::string> known;         // As people type them, and...
+  std::vector<std::string> shown;         // ... as they are written, at the same place.
+  std::string list;
+  for (const Device& device : devices) {
+    const std::vector<std::string> model = words(device.name);
+    if (device.architecture == name || joined(model) == joined(asked)) return device;
+    if (!asked.empty() &&
+        std::search(model.begin(), model.end(), asked.begin(), asked.end()) != model.end()) {
+      containing.push_back(&device);
+    }
+    known.insert(known.end(), {joined(model), joined(words(device.architecture))});
+    shown.insert(shown.end(), {device.name, device.architecture});
+    list += (list.empty() ? "" : ", ") + device.name;
+  }
+  if (containing.size() == 1) return *containing.front();
+  const std::string message = "no device " + quote(name) + " is known";
+  const auto nearest = std::find(known.begin(), known.end(), nearest_name(joined(asked), known));
+  if (nearest == known.end()) throw InputError(message + "; known are " + list);
+  throw InputError(message + "; did you mean '" +
+                   shown[static_cast<std::size_t>(nearest - known.begin())] + "'?");
+}
+
+}  // namespace smemtune

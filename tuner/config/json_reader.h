@@ -1,0 +1,40 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace smemtune {
+
+/// A JSON value whose objects keep the order of the file.
+using Json = nlohmann::ordered_json;
+
+/// Reads JSON as RFC 8259 has it, and refuses what a library lets through: a key that an object has
+/// twice, an integer beyond 64 bits (it would become a double), more than 32 levels, 1000 members
+/// of an object, 100000 elements of an array or 64 KB of a string, and control characters other
+/// than line feed and tab. `file` begins the messages: `FILE:LINE:COLUMN: ...` where the text is no
+/// JSON, `FILE: /pointer: ...` otherwise. Throws InputError.
+Json parse_json(std::string_view text, const std::string& file);
+
+/// The whole of a regular file. Throws InputError naming the file when it is missing, no regular
+/// file or longer than `max_bytes`.
+std::string read_text(const std::filesystem::path& file, std::size_t max_bytes);
+
+/// `pointer` with one more reference token, escaped as RFC 6901 has it.
+std::string child(const std::string& pointer, std::string_view key);
+std::string child(const std::string& pointer, std::size_t index);
+
+/// Text of a file for a message: without control characters, which a terminal would obey, and
+/// shortened to about `max_bytes`.
+std::string printable(std::string_view text, std::size_t max_bytes = 80);
+
+/// The printable text between quotation marks.
+std::string quote(std::string_view text, std::size_t max_bytes = 80);
+
+/// A JSON value for a message, shortened: `[1, 2, ...`.
+std::string summary(const Json& value);
+
+}  // namespace smemtune

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "tuner/core/space.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smemtune {
+
+/// A line of a source as the preprocessor sees it: comments are blanks, and lines that end in a
+/// backslash are joined to the next.
+struct SourceLine {
+  std::size_t number = 0;  ///< From 1; of the first, where several are joined.
+  std::string text;
+
+  bool operator==(const SourceLine&) const = default;
+};
+
+/// A kernel's source file, found.
+struct SourceFile {
+  std::string name;             ///< As KernelSource has it.
+  std::filesystem::path place;  ///< Canonical.
+  std::string text;
+  std::vector<SourceLine> lines;
+};
+
+/// The folders that sources may lie in: that of the space file, and the installed templates.
+struct SourceRoots {
+  std::filesystem::path space;
+  std::filesystem::path templates;
+};
+
+/// The regular file `relative` beneath the first of `folders` that has it, as a canonical path.
+/// Nullopt when none has it. Throws InputError when the path is absolute, or when it leaves, itself
+/// or by a symbolic link, the root that its folder lies in, or is no regular file.
+std::optional<std::filesystem::path> find_source(const std::filesystem::path& relative,
+                                                 std::span<const std::filesystem::path> folders,
+                                                 const SourceRoots& roots);
+
+/// Reads a kernel's source and every file that it includes by #include "...": looked for beside the
+/// including file, then in the kernel's include folders, then in the installed templates. A name
+/// that is not found there but is one of the CUDA toolkit's or C's headers is left to the compiler.
+/// Throws InputError naming the file and the line of the #include.
+std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceRoots& roots);
+
+std::vector<SourceLine> source_lines(std::string_view text);
+
+/// Names of the __global__ functions.
+std::vector<std::string> kernel_names(std::span<const SourceFile> files);
+
+/// `FILE:LINE: ...` for the first #define of `name` that is not under `#ifndef NAME`, or #undef of
+/// it, either of which would take its value away; nullopt where there is none.
+std::optional<std::string> redefinition(std::span<const SourceFile> files, std::string_view name);
+
+/// Whether the preprocessor replaces `name` somewhere, so that its value may matter.
+bool uses_macro(std::span<const SourceFile> files, std::string_view name);
+
+/// The identifiers of a text, in order.
+std::vector<std::string_view> identifiers(std::string_view text);
+
+}  // namespace smemtune

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "tuner/engine/worker_pool.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+using Module = std::shared_ptr<const CompiledKernel>;
+
+/// Feeds compile workers in the order in which modules are wanted, and remembers modules, so that a
+/// request that comes again is not compiled again.
+class CompileQueue {
+ public:
+  /// While modules of more than `max_bytes` are held, here or by whoever took them, those used
+  /// longest ago are forgotten and compiling waits.
+  CompileQueue(WorkerPool& pool, std::size_t max_bytes)
+      : pool_(pool), max_bytes_(max_bytes), held_bytes_(std::make_shared<std::size_t>(0)) {}
+
+  /// Wants a module. The number serves ready(), take() and forget().
+  std::uint64_t add(CompileRequest request);
+
+  /// The same, before all others and whatever is held.
+  std::uint64_t add_first(CompileRequest request);
+
+  bool ready(std::uint64_t number) const;
+
+  /// REQUIRES: ready(number). Each number once.
+  Outcome<Module> take(std::uint64_t number);
+
+  /// Nobody wants it any more. What is being compiled goes on.
+  void forget(std::uint64_t number);
+
+  /// Gives idle workers what is wanted.
+  void pump();
+
+  void handle(const WorkerEvent& event);
+
+  /// Modules compiled by workers so far, not those that were remembered.
+  std::uint64_t compiled() const { return compiled_; }
+
+ private:
+  struct Wanted {
+    CompileRequest request;
+    std::string key;
+    bool first = false;
+    std::optional<Outcome<Module>> outcome = std::nullopt;
+  };
+  struct Remembered {
+    std::string key;
+    Module module;
+  };
+
+  std::uint64_t add(CompileRequest request, bool first);
+  Module hold(CompiledKernel compiled) const;
+  void remember(const std::string& key, const Module& module);
+  Module recall(const std::string& key);
+  void make_room();
+
+  WorkerPool& pool_;
+  std::size_t max_bytes_;
+  std::shared_ptr<std::size_t> held_bytes_;  ///< Counted down by the modules' end.
+  std::map<std::uint64_t, Wanted> wanted_;
+  std::deque<std::uint64_t> order_;          ///< Not yet given to a worker.
+  std::map<Ticket, std::uint64_t> working_;  ///< Given to a worker.
+  std::list<Remembered> remembered_;         ///< Used last first.
+  std::map<std::string, std::list<Remembered>::iterator> by_key_;
+  std::uint64_t last_number_ = 0;
+  std::uint64_t compiled_ = 0;
+};
+
+}  // namespace smemtune

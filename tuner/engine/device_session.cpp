@@ -1,0 +1,141 @@
+#include "tuner/engine/device_session.h"
+
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+constexpr int kMaxFailedPreparations = 2;
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Failure failure_of(const WorkerDeath& death, double deadline_s) {
+  if (death.cause == WorkerDeath::Cause::deadline) {
+    char text[128];
+    std::snprintf(text, sizeof text, "no answer after %.3g s in phase %s, ended", deadline_s,
+                  death.phase.empty() ? "start" : death.phase.c_str());
+    return {.status = Status::timeout, .reason = "hang", .detail = text};
+  }
+  return {.status = Status::runtime,
+          .reason = "crash",
+          .detail = "the device worker was lost: " + death.text()};
+}
+
+}  // namespace
+
+void DeviceSession::set_preparation(const PrepareRequest& preparation) {
+  preparation_ = pack(preparation);
+}
+
+bool DeviceSession::ready() {
+  if (preparation_.empty()) return false;
+  wanted_ = true;
+  step();
+  return !ticket_ && pool_.device_is_idle() && prepared_generation_ == pool_.device_generation();
+}
+
+void DeviceSession::submit(MessageType type, std::vector<std::uint8_t> payload, double deadline_s,
+                           bool try_again) {
+  pending_ = Pending{.type = type,
+                     .payload = std::move(payload),
+                     .deadline_s = deadline_s,
+                     .try_again = try_again};
+  answer_.reset();
+  step();
+}
+
+void DeviceSession::step() {
+  if (!wanted_ || ticket_ || !pool_.device_is_idle()) return;
+  if (prepared_generation_ != pool_.device_generation()) {
+    preparing_ = true;
+    ticket_ = pool_.ask_device(MessageType::prepare, preparation_, prepare_deadline_s_);
+    return;
+  }
+  if (!pending_) return;
+  pending_->sent_at_s = now_s();
+  ticket_ = pool_.ask_device(pending_->type, pending_->payload, pending_->deadline_s);
+}
+
+void DeviceSession::handle(const WorkerEvent& event) {
+  if (event.kind == WorkerEvent::Kind::compiled || !ticket_ || event.ticket != *ticket_) return;
+  ticket_.reset();
+  if (preparing_) {
+    preparing_ = false;
+    prepared(event);
+    return;
+  }
+  const bool lost = event.kind == WorkerEvent::Kind::device_lost;
+  if (lost && event.death.from_outside() && std::exchange(pending_->try_again, false)) {
+    note_("the device worker was killed by something else; trying again");
+    return;
+  }
+  DeviceAnswer answer = {.elapsed_s = now_s() - pending_->sent_at_s};
+  if (lost) {
+    answer.failure = failure_of(event.death, pending_->deadline_s);
+    answer.from_outside = event.death.from_outside();
+    answer.phase_number = event.death.phase_number;
+  } else {
+    answer.reply = event.reply;
+  }
+  pending_.reset();
+  answer_ = std::move(answer);
+}
+
+void DeviceSession::prepared(const WorkerEvent& event) {
+  if (event.kind == WorkerEvent::Kind::device_lost) {
+    preparation_failed(failure_of(event.death, prepare_deadline_s_).detail,
+                       event.death.from_outside());
+    return;
+  }
+  if (event.reply.type != MessageType::prepared) {
+    pool_.restart_device();
+    preparation_failed("the device worker gave another answer than was asked for", false);
+    return;
+  }
+  PrepareReply reply;
+  try {
+    reply = unpack<PrepareReply>(event.reply.payload);
+  } catch (const WireError& error) {
+    pool_.restart_device();
+    preparation_failed(error.what(), false);
+    return;
+  }
+  if (reply.failure) {
+    pool_.restart_device();
+    preparation_failed(to_text(reply.failure->status) + " (" + reply.failure->reason +
+                           "): " + reply.failure->detail,
+                       false);
+    return;
+  }
+  // Said once, not after every restart.
+  if (prepared_generation_ == 0) {
+    for (const std::string& note : reply.notes) note_(note);
+  }
+  prepared_generation_ = pool_.device_generation();
+  failed_preparations_ = 0;
+}
+
+void DeviceSession::preparation_failed(const std::string& what, bool from_outside) {
+  ++failed_preparations_;
+  const bool worked_before = prepared_generation_ != 0;
+  if (failed_preparations_ < kMaxFailedPreparations && (worked_before || from_outside)) {
+    note_("the reference kernel did not run on the restarted device; trying again: " + what);
+    return;
+  }
+  if (worked_before) {
+    throw UnavailableError("the device is unhealthy: " + reference_ +
+                           ", which was right before, failed twice in a row: " + what);
+  }
+  throw InputError(reference_ + ", which the others are compared with, failed: " + what);
+}
+
+std::optional<DeviceAnswer> DeviceSession::take_answer() {
+  return std::exchange(answer_, std::nullopt);
+}
+
+}  // namespace smemtune

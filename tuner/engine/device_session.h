@@ -1,0 +1,93 @@
+#pragma once
+
+#include "tuner/engine/messages.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// What the device worker made of a request.
+struct DeviceAnswer {
+  std::optional<Frame> reply = std::nullopt;  ///< Nullopt: the worker was lost, for this reason:
+  Failure failure = {};
+  bool from_outside = false;  ///< Something else on the machine has killed it.
+  int phase_number = 0;  ///< In a round: which entry it was at.
+  double elapsed_s = 0;  ///< Of the request, without preparing.
+};
+
+/// One problem on the device: prepares it before the first request and whenever the worker had to
+/// be replaced. Running the reference kernel then is the canary: when the device no longer gets
+/// right what it once got right, twice in a row, it is unhealthy.
+class DeviceSession {
+ public:
+  using Note = std::function<void(const std::string&)>;
+
+  /// `reference`: how to call the reference kernel in messages.
+  DeviceSession(WorkerPool& pool, std::string reference, double prepare_deadline_s, Note note)
+      : pool_(pool),
+        reference_(std::move(reference)),
+        prepare_deadline_s_(prepare_deadline_s),
+        note_(std::move(note)) {}
+
+  /// REQUIRES: called once, before the first request.
+  void set_preparation(const PrepareRequest& preparation);
+  bool has_preparation() const { return !preparation_.empty(); }
+
+  /// Whether a request could be sent now. Preparing begins when this is first asked.
+  bool ready();
+
+  /// Whether a request has not been answered yet.
+  bool busy() const { return pending_.has_value(); }
+  bool preparing() const { return preparing_; }
+
+  /// Asks the device. A worker that something else killed is asked again, once, when `try_again`.
+  /// REQUIRES: !busy() && ready().
+  void submit(MessageType type, std::vector<std::uint8_t> payload, double deadline_s,
+              bool try_again);
+
+  void handle(const WorkerEvent& event);
+
+  /// Sends what can be sent now. Throws InputError when the reference kernel fails the first time,
+  /// UnavailableError when the device is unhealthy.
+  void step();
+
+  /// The answer, once it is there.
+  std::optional<DeviceAnswer> take_answer();
+
+  /// Whether what was kept at that generation is still there.
+  std::uint64_t generation() const { return pool_.device_generation(); }
+
+  /// The worker has lost its context and is replaced before the next request.
+  void context_is_lost() { pool_.restart_device(); }
+
+ private:
+  struct Pending {
+    MessageType type = MessageType::evaluate;
+    std::vector<std::uint8_t> payload;
+    double deadline_s = 0;
+    bool try_again = false;
+    double sent_at_s = 0;
+  };
+
+  void prepared(const WorkerEvent& event);
+  void preparation_failed(const std::string& what, bool from_outside);
+
+  WorkerPool& pool_;
+  std::string reference_;
+  double prepare_deadline_s_;
+  Note note_;
+  std::vector<std::uint8_t> preparation_;
+  std::optional<Pending> pending_;
+  std::optional<DeviceAnswer> answer_;
+  std::optional<Ticket> ticket_;
+  bool wanted_ = false;
+  bool preparing_ = false;
+  std::uint64_t prepared_generation_ = 0;  ///< 0: never.
+  int failed_preparations_ = 0;            ///< One after another.
+};
+
+}  // namespace smemtune

@@ -1,0 +1,441 @@
+#include "tuner/core/error.h"
+#include "tuner/engine/race.h"
+#include "tuner/engine/tuning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+constexpr double kWait_s = 0.2;
+constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+
+// A kernel's default takes part in the finals unless it is far behind.
+constexpr double kDefaultFactor = 2;
+
+// A round counts as hung after so many times what the screens promise, and a bit for each entry:
+// flushing the L2 and waiting for the clock to recover take their time.
+constexpr double kSlowRound = 20;
+constexpr double kEntryOverhead_s = 0.5;
+
+// The rounds before the first decision may take so long; where all contenders would need more,
+// fewer of them take part.
+constexpr double kMaxFirstRounds_s = 60;
+
+/// One who is raced.
+struct Contender {
+  std::size_t entry = 0;  ///< In ProblemState::entries.
+  std::optional<Variant> variant = std::nullopt;
+  std::vector<std::uint64_t> numbers = {};  ///< In the compile queue.
+  std::vector<Module> modules = {};
+  std::uint64_t kept_on = 0;  ///< Generation of the worker that keeps it loaded.
+  int lost = 0;                ///< Times that something else killed the worker at its turn.
+  bool failed = false;
+};
+
+std::int64_t shared_bytes(const Result& result) {
+  std::int64_t most = 0;
+  for (const LaunchResult& launch : result.launches) {
+    most = std::max(most, launch.resources.static_shared_bytes + launch.shape.dynamic_shared_bytes);
+  }
+  return most;
+}
+
+int registers(const Result& result) {
+  int most = 0;
+  for (const LaunchResult& launch : result.launches) {
+    most = std::max(most, launch.resources.registers_per_thread);
+  }
+  return most;
+}
+
+/// Among equals: less shared memory, then fewer registers, then what is quicker by the median.
+bool preferred(const Result& a, const Result& b) {
+  const auto rank = [](const Result& r) {
+    return std::tuple(shared_bytes(r), registers(r), r.measurement.median_ms, r.kernel,
+                      key(r.configuration));
+  };
+  return rank(a) < rank(b);
+}
+
+class Finals {
+ public:
+  Finals(Tuning& tuning, ProblemState& state) : tuning_(tuning), state_(state) {}
+
+  void run() {
+    find_contenders();
+    if (contenders_.empty()) return;
+    if (tuning_.stop || nothing_new()) {
+      best_of_what_is_known();
+      return;
+    }
+    show_progress(tuning_, state_, "finals");
+    Race race = begin_race();
+    for (std::vector<std::size_t> round = race.next_round(); !round.empty();
+         round = race.next_round()) {
+      const double start_s = tuning_.elapsed_s();
+      const std::vector<double> times_ms = measure(round);
+      if (tuning_.stop) break;
+      race.add_round(times_ms);
+      const double round_s = tuning_.elapsed_s() - start_s;
+      state_.progress.remaining_s = round_s * static_cast<double>(race.rounds_left());
+      show_progress(tuning_, state_, "finals");
+    }
+    if (tuning_.stop) {
+      best_of_what_is_known();
+    } else {
+      settle(race);
+    }
+    state_.progress.remaining_s.reset();
+  }
+
+ private:
+  Result& result(const Contender& contender) { return state_.entries[contender.entry].result; }
+  const Result& result(const Contender& contender) const {
+    return state_.entries[contender.entry].result;
+  }
+  const SetKernel& kernel(const Contender& contender) const {
+    return state_.kernels[state_.entries[contender.entry].candidate.kernel];
+  }
+  const TuningOptions& options() const { return tuning_.request.options; }
+
+  void find_contenders() {
+    for (std::size_t i = 0; i < state_.entries.size(); ++i) {
+      if (state_.entries[i].result.timed()) contenders_.push_back({.entry = i});
+    }
+  }
+
+  double screen_ms(const Contender& contender) const {
+    return result(contender).measurement.median_ms;
+  }
+
+  double fastest_ms() const {
+    double fastest = HUGE_VAL;
+    for (const Contender& contender : contenders_) {
+      fastest = std::min(fastest, screen_ms(contender));
+    }
+    return fastest;
+  }
+
+  /// Whether an earlier run has held the finals over the same results: then none that was only
+  /// screened looks better than what came out of them.
+  bool nothing_new() {
+    double final_ms = HUGE_VAL;
+    double screened_ms = HUGE_VAL;
+    for (const Contender& contender : contenders_) {
+      double& least = result(contender).stage == Stage::final ? final_ms : screened_ms;
+      if (result(contender).stage == Stage::race) continue;
+      least = std::min(least, screen_ms(contender));
+    }
+    return state_.summary.evaluated == 0 && final_ms < HUGE_VAL && final_ms <= screened_ms;
+  }
+
+  /// The fastest by what was measured; what finals measured before anything else.
+  void best_of_what_is_known() {
+    std::vector<const Contender*> ranked;
+    for (const Contender& contender : contenders_) {
+      if (result(contender).timed()) ranked.push_back(&contender);
+    }
+    const auto rank = [this](const Contender* contender) {
+      return std::pair(result(*contender).stage != Stage::final, screen_ms(*contender));
+    };
+    std::ranges::sort(ranked, {}, rank);
+    if (ranked.empty()) return;
+    std::vector<const Result*> equals = {&result(*ranked.front())};
+    if (equals.front()->stage == Stage::final) add_equals(ranked, equals);
+    choose(equals);
+  }
+
+  /// Adds finalists whose median is within the tie of the first.
+  void add_equals(const std::vector<const Contender*>& ranked,
+                  std::vector<const Result*>& equals) const {
+    const double most_ms =
+        equals.front()->measurement.median_ms * (1 + options().tie_percent / 100);
+    for (const Contender* contender : ranked) {
+      const Result& other = result(*contender);
+      const bool tied = other.stage == Stage::final && other.measurement.median_ms <= most_ms;
+      if (tied && &other != equals.front()) equals.push_back(&other);
+    }
+  }
+
+  /// REQUIRES: equals is not empty.
+  void choose(std::vector<const Result*> equals) {
+    std::ranges::sort(equals, [](const Result* a, const Result* b) { return preferred(*a, *b); });
+    state_.summary.best = *equals.front();
+    for (std::size_t i = 1; i < equals.size(); ++i) state_.summary.ties.push_back(*equals[i]);
+    state_.progress.best = state_.summary.best;
+  }
+
+  Race begin_race() {
+    std::vector<double> screen;
+    std::vector<std::size_t> always;
+    const double fastest = fastest_ms();
+    double all_ms = 0;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      const Result& candidate = result(contenders_[i]);
+      screen.push_back(screen_ms(contenders_[i]));
+      const bool stored_best = candidate.stage == Stage::final;
+      const bool near_default =
+          candidate.is_default && screen.back() <= kDefaultFactor * fastest;
+      if (stored_best || near_default) always.push_back(i);
+      all_ms += screen.back() * candidate.measurement.launches_per_sample;
+    }
+    RaceOptions race;
+    race.tie_percent = options().tie_percent;
+    race.finalists = std::max<std::size_t>(1, options().finalists);
+    race.final_rounds = static_cast<std::size_t>(std::max(2, options().final_samples) + 1) / 2;
+    const double mean_s = all_ms * 1e-3 / static_cast<double>(contenders_.size());
+    const double affordable =
+        kMaxFirstRounds_s / (mean_s * static_cast<double>(race.first_rounds));
+    if (affordable < static_cast<double>(race.keep_at_most)) {
+      race.keep_at_most = std::max(race.finalists, static_cast<std::size_t>(affordable));
+      race.keep_at_least = std::min(race.keep_at_least, race.keep_at_most);
+    }
+    return {std::move(screen), std::move(always), race, options().seed};
+  }
+
+  /// One sample of each in `round`; not a number for one that failed.
+  std::vector<double> measure(const std::vector<std::size_t>& round) {
+    std::vector<double> times_ms;
+    while (times_ms.empty() && !tuning_.stop) {
+      load(round);
+      if (tuning_.stop) break;
+      times_ms = sample(round);
+    }
+    return times_ms;
+  }
+
+  /// Brings everyone of the round onto the device.
+  void load(const std::vector<std::size_t>& round) {
+    for (const std::size_t i : round) want_modules(contenders_[i]);
+    for (const std::size_t i : round) {
+      Contender& contender = contenders_[i];
+      while (!contender.failed && !tuning_.stop && !is_kept(contender)) {
+        if (take_modules(contender)) keep(contender, i);
+      }
+    }
+  }
+
+  bool is_kept(const Contender& contender) const {
+    return contender.kept_on == state_.device->generation();
+  }
+
+  void want_modules(Contender& contender) {
+    if (contender.failed || is_kept(contender) || contender.variant) return;
+    Outcome<Variant> variant = plan(kernel(contender), state_.set, result(contender).configuration,
+                                    tuning_.device);
+    if (!variant) {
+      fail(contender, variant.failure());
+      return;
+    }
+    for (const CompileRequest& request : variant->requests) {
+      contender.numbers.push_back(tuning_.queue.add(request));
+    }
+    contender.variant = std::move(*variant);
+  }
+
+  /// Waits for a contender's modules. Returns false when it has failed or stop is asked for.
+  bool take_modules(Contender& contender) {
+    const auto ready = [this](std::uint64_t number) { return tuning_.queue.ready(number); };
+    while (!std::ranges::all_of(contender.numbers, ready)) {
+      if (tuning_.stop) return false;
+      work(tuning_, state_, kWait_s);
+    }
+    for (const std::uint64_t number : std::exchange(contender.numbers, {})) {
+      const Outcome<Module> module = tuning_.queue.take(number);
+      if (!module) {
+        fail(contender, module.failure());
+        return false;
+      }
+      contender.modules.push_back(*module);
+    }
+    return true;
+  }
+
+  void keep(Contender& contender, std::size_t slot) {
+    const std::optional<EvaluateReply> reply =
+        evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
+                             .verify = false,
+                             .keep_as = static_cast<std::int32_t>(slot)});
+    if (reply) contender.kept_on = state_.device->generation();
+  }
+
+  /// Nullopt when the contender has failed or stop is asked for.
+  std::optional<EvaluateReply> evaluate(Contender& contender, EvaluateRequest request) {
+    if (!wait_until_ready()) return std::nullopt;
+    std::vector<std::uint8_t> payload = pack(request);
+    request.job.modules.clear();
+    const DeviceAnswer answer =
+        ask(MessageType::evaluate, std::move(payload), deadline_s(options(), 0), true);
+    std::optional<EvaluateReply> reply = read<EvaluateReply>(answer, MessageType::evaluated, request);
+    if (!reply) {
+      fail(contender, answer.failure);
+      return std::nullopt;
+    }
+    if (reply->failure) {
+      if (reply->failure->context_lost) state_.device->context_is_lost();
+      fail(contender, *reply->failure);
+      return std::nullopt;
+    }
+    return reply;
+  }
+
+  /// The checked reply, or nullopt when the worker was lost or is not to be trusted any more; then
+  /// `answer.failure` says why.
+  template <typename Reply, typename Request>
+  std::optional<Reply> read(const DeviceAnswer& answer, MessageType type, const Request& request) {
+    if (!answer.reply) return std::nullopt;
+    try {
+      if (answer.reply->type != type) throw WireError("an answer to what was not asked");
+      auto reply = unpack<Reply>(answer.reply->payload);
+      check(reply, request);
+      return reply;
+    } catch (const WireError& error) {
+      state_.device->context_is_lost();
+      return std::nullopt;
+    }
+  }
+
+  /// Empty when the round must begin again: someone has failed, or the worker was replaced.
+  std::vector<double> sample(const std::vector<std::size_t>& round) {
+    SampleRoundRequest request;
+    std::vector<std::size_t> places;  ///< In the round, of the request's entries.
+    double expected_s = 0;
+    for (std::size_t place = 0; place < round.size(); ++place) {
+      const Contender& contender = contenders_[round[place]];
+      if (contender.failed) continue;
+      const Measurement& screen = result(contender).measurement;
+      request.entries.push_back({.slot = static_cast<std::int32_t>(round[place]),
+                                 .launches_per_sample = screen.launches_per_sample});
+      places.push_back(place);
+      expected_s += screen.median_ms * 1e-3 * screen.launches_per_sample;
+    }
+    std::vector<double> times_ms(round.size(), kNotMeasured);
+    if (places.empty()) return times_ms;
+    if (!wait_until_ready()) return {};
+    for (const std::size_t place : places) {
+      if (!is_kept(contenders_[round[place]])) return {};
+    }
+    const double limit_s = options().min_deadline_s + kSlowRound * expected_s +
+                           kEntryOverhead_s * static_cast<double>(places.size());
+    const DeviceAnswer answer = ask(MessageType::sample_round, pack(request), limit_s, false);
+    const auto reply = read<SampleRoundReply>(answer, MessageType::sampled, request);
+    if (!reply) {
+      const auto at = static_cast<std::size_t>(std::max(0, answer.phase_number));
+      Contender& guilty = contenders_[round[places[std::min(at, places.size() - 1)]]];
+      if (!answer.from_outside || ++guilty.lost > 1) fail(guilty, answer.failure);
+      return {};
+    }
+    bool lost_context = false;
+    for (std::size_t i = 0; i < reply->samples.size(); ++i) {
+      const RoundSample& sample = reply->samples[i];
+      if (sample.failure) {
+        lost_context = lost_context || sample.failure->context_lost;
+        fail(contenders_[round[places[i]]], *sample.failure);
+      } else {
+        times_ms[places[i]] = sample.time_ms;
+      }
+    }
+    if (!lost_context) return times_ms;
+    state_.device->context_is_lost();
+    return {};
+  }
+
+  /// Waits until the device is prepared. Returns false when stop is asked for.
+  bool wait_until_ready() {
+    while (!device_has_preparation(tuning_, state_) || !state_.device->ready()) {
+      if (tuning_.stop) return false;
+      work(tuning_, state_, kWait_s);
+    }
+    return true;
+  }
+
+  /// REQUIRES: wait_until_ready().
+  DeviceAnswer ask(MessageType type, std::vector<std::uint8_t> payload, double limit_s,
+                   bool try_again) {
+    state_.device->submit(type, std::move(payload), limit_s, try_again);
+    for (;;) {
+      work(tuning_, state_, kWait_s);
+      if (auto answer = state_.device->take_answer()) return std::move(*answer);
+    }
+  }
+
+  void fail(Contender& contender, const Failure& failure) {
+    contender.failed = true;
+    contender.modules.clear();
+    Result& failed = result(contender);
+    set_failure(failed, failure);
+    tuning_.log->record(kernel(contender).hash, failed);
+    tuning_.observer.result(failed, false);
+    ++state_.progress.failed;
+  }
+
+  void settle(const Race& race) {
+    state_.summary.noise_percent = race.noise_percent();
+    std::vector<Race::Standing> standings = race.standings();
+    std::erase_if(standings, [this](const Race::Standing& standing) {
+      return contenders_[standing.variant].failed || !take_over(standing);
+    });
+    std::vector<const Race::Standing*> finalists;
+    for (const Race::Standing& standing : standings) {
+      Contender& contender = contenders_[standing.variant];
+      if (standing.final && !is_right(contender)) continue;
+      if (standing.final) finalists.push_back(&standing);
+      tuning_.log->record(kernel(contender).hash, result(contender));
+    }
+    if (finalists.empty()) {
+      best_of_what_is_known();
+      return;
+    }
+    const bool winner_is_right = finalists.front() == &standings.front();
+    std::vector<const Result*> equals;
+    std::vector<const Contender*> ranked;
+    for (const Race::Standing* standing : finalists) {
+      const Contender& contender = contenders_[standing->variant];
+      ranked.push_back(&contender);
+      if (equals.empty() || (winner_is_right && standing->tied)) {
+        equals.push_back(&result(contender));
+      }
+    }
+    if (!winner_is_right) add_equals(ranked, equals);
+    choose(equals);
+  }
+
+  /// Makes a race's samples the result's measurement. Returns false when it has none.
+  bool take_over(const Race::Standing& standing) {
+    if (standing.samples_ms.empty()) return false;
+    Result& raced = result(contenders_[standing.variant]);
+    const Measurement screen = raced.measurement;
+    raced.measurement = summarize(standing.samples_ms, screen.launches_per_sample);
+    raced.measurement.discarded = screen.discarded;
+    raced.measurement.sm_clock_mhz = screen.sm_clock_mhz;
+    raced.stage = standing.final ? Stage::final : Stage::race;
+    return true;
+  }
+
+  /// Verifies a finalist again: a kernel with a data race may have been right by luck.
+  bool is_right(Contender& contender) {
+    if (tuning_.stop) return true;  // It was when it was screened.
+    want_modules(contender);
+    if (contender.failed || !take_modules(contender)) return !contender.failed;
+    const auto reply = evaluate(
+        contender, {.job = make_job(*contender.variant, contender.modules), .verify = true});
+    return reply.has_value() || !contender.failed;
+  }
+
+  Tuning& tuning_;
+  ProblemState& state_;
+  std::vector<Contender> contenders_;
+};
+
+}  // namespace
+
+void run_finals(Tuning& tuning, ProblemState& state) { Finals(tuning, state).run(); }
+
+}  // namespace smemtune

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+namespace smemtune {
+
+/// How fast configurations get done lately, and how long the rest will take.
+class ProgressMeter {
+ public:
+  /// Something was done at `now_s`, a time that never runs backwards.
+  void count(double now_s);
+
+  /// Per second over the last 15 seconds; 0 until there is something to say.
+  double per_s(double now_s) const;
+
+  /// Nullopt until ten were done within at least two seconds: an earlier guess would be worse than
+  /// none.
+  std::optional<double> remaining_s(double now_s, std::uint64_t left) const;
+
+ private:
+  void forget_before(double from_s);
+
+  std::deque<double> done_s_;
+  std::optional<double> first_s_;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace smemtune

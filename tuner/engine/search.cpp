@@ -1,0 +1,393 @@
+#include "tuner/core/error.h"
+#include "tuner/engine/progress_meter.h"
+#include "tuner/engine/tuning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <memory>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+// How often stop is looked at.
+constexpr double kWait_s = 0.2;
+
+// A configuration that is slower than this many times the best so far is sampled no further.
+constexpr double kCutFactor = 20;
+
+/// Every configuration, kernel by kernel, in the space's order.
+class InOrder final : public Strategy {
+ public:
+  explicit InOrder(std::vector<SearchedKernel> kernels) : kernels_(std::move(kernels)) {}
+
+  std::optional<Candidate> ask() override {
+    while (next_.kernel < kernels_.size()) {
+      if (next_.configuration < kernels_[next_.kernel].space->size()) {
+        const Candidate candidate = next_;
+        ++next_.configuration;
+        return candidate;
+      }
+      next_ = {.kernel = next_.kernel + 1, .configuration = 0};
+    }
+    return std::nullopt;
+  }
+
+  void tell(const Candidate&, const Result&) override {}
+
+ private:
+  std::vector<SearchedKernel> kernels_;
+  Candidate next_;
+};
+
+std::vector<SearchedKernel> searched_kernels(const ProblemState& state) {
+  std::vector<SearchedKernel> kernels;
+  for (const SetKernel& kernel : state.kernels) {
+    const SearchSpace& space = kernel.bound.front().search_space();
+    kernels.push_back(
+        {.space = &space,
+         .default_configuration = space.index_of(kernel.kernel().default_configuration)});
+  }
+  return kernels;
+}
+
+/// The loop over one problem's configurations. What was asked for and not yet told lies in slots,
+/// in the order asked; compiling runs ahead over all of them, the device takes them one by one.
+class Search {
+ public:
+  Search(Tuning& tuning, ProblemState& state, std::unique_ptr<Strategy> strategy,
+         const Share& share)
+      : tuning_(tuning), state_(state), strategy_(std::move(strategy)), share_(share) {}
+
+  void run() {
+    for (;;) {
+      ask_and_tell();
+      if (slots_.empty() || ended()) break;
+      advance();
+      if (slots_.front().done) continue;
+      work(tuning_, state_, kWait_s);
+      take_answer();
+      report();
+    }
+    leave();
+  }
+
+ private:
+  struct Slot {
+    Candidate candidate;
+    Result result = {};
+    std::optional<Variant> variant = std::nullopt;
+    std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for.
+    std::vector<Module> modules = {};         ///< Once it is compiled.
+    bool known = false;
+    bool done = false;
+  };
+
+  const SetKernel& kernel(const Slot& slot) const { return state_.kernels[slot.candidate.kernel]; }
+
+  // Asks again after each result that is told, never after several, so that a strategy sees the
+  // same order whatever the workers do.
+  void ask_and_tell() {
+    for (;;) {
+      while (!no_more_ && slots_.size() < std::max<std::size_t>(1, options().window)) ask();
+      if (slots_.empty() || !slots_.front().done) return;
+      tell(slots_.front());
+      slots_.pop_front();
+      if (ended()) return;
+    }
+  }
+
+  void ask() {
+    const std::optional<Candidate> candidate = strategy_->ask();
+    if (!candidate) {
+      no_more_ = true;
+      return;
+    }
+    Slot slot = {.candidate = *candidate};
+    const SetKernel& kernel = state_.kernels[candidate->kernel];
+    const Configuration configuration =
+        kernel.bound.front().search_space().configuration(candidate->configuration);
+    slot.result = begin_result(kernel, configuration);
+    if (std::optional<Result> known = find(kernel, slot.result)) {
+      slot.result = std::move(*known);
+      slot.known = slot.done = true;
+      slots_.push_back(std::move(slot));
+      return;
+    }
+    Outcome<Variant> variant = plan(kernel, state_.set, configuration, tuning_.device);
+    if (!variant) {
+      set_failure(slot.result, variant.failure());
+      slots_.push_back(std::move(slot));
+      complete(slots_.back());
+      return;
+    }
+    if (begun_ >= share_.evaluations) {
+      no_more_ = true;
+      tuning_.summary.out_of_budget = true;
+      return;
+    }
+    ++begun_;
+    slot.result.metrics = kernel.bound.front().metrics(configuration);
+    for (const CompileRequest& request : variant->requests) {
+      slot.numbers.push_back(tuning_.queue.add(request));
+    }
+    slot.variant = std::move(*variant);
+    slots_.push_back(std::move(slot));
+  }
+
+  std::optional<Result> find(const SetKernel& kernel, const Result& wanted) {
+    if (tuning_.log == nullptr || !options().resume) return std::nullopt;
+    std::optional<Result> known =
+        tuning_.log->find(kernel.hash, wanted.kernel, wanted.problem, wanted.configuration);
+    if (known) {
+      known->is_default = wanted.is_default;
+      known->is_reference = wanted.is_reference;
+    }
+    return known;
+  }
+
+  void tell(Slot& slot) {
+    strategy_->tell(slot.candidate, slot.result);
+    keep(slot);
+  }
+
+  void keep(Slot& slot) {
+    ++state_.progress.done;
+    if (slot.known) {
+      ++state_.progress.known;
+      ++state_.summary.known;
+      tuning_.observer.result(slot.result, true);
+    }
+    const Result& result = slot.result;
+    if (result.status != Status::correct) ++state_.progress.failed;
+    if (result.timed() && result.measurement.median_ms < best_ms()) state_.progress.best = result;
+    state_.entries.push_back({slot.candidate, std::move(slot.result), slot.known});
+  }
+
+  double best_ms() const {
+    return state_.progress.best ? state_.progress.best->measurement.median_ms : HUGE_VAL;
+  }
+
+  /// Judges what was compiled, and gives the device the first that is not done.
+  void advance() {
+    for (Slot& slot : slots_) {
+      if (!slot.done && slot.modules.empty()) take_modules(slot);
+    }
+    feed_device();
+    tuning_.queue.pump();
+  }
+
+  void take_modules(Slot& slot) {
+    for (const std::uint64_t number : slot.numbers) {
+      if (!tuning_.queue.ready(number)) return;
+    }
+    std::optional<Failure> failure;
+    for (const std::uint64_t number : slot.numbers) {
+      Outcome<Module> module = tuning_.queue.take(number);
+      if (module) {
+        slot.modules.push_back(*module);
+      } else if (!failure) {
+        failure = module.failure();
+      }
+    }
+    slot.numbers.clear();
+    if (!failure) {
+      failure = judge(*slot.variant, slot.modules, tuning_.device, options().resource_limits,
+                      slot.result);
+    }
+    if (failure) {
+      set_failure(slot.result, *failure);
+    } else if (state_.device) {
+      return;
+    }
+    count(slot);
+    complete(slot);
+  }
+
+  /// A configuration that was compiled or measured has its result.
+  void count(const Slot&) {
+    ++state_.summary.evaluated;
+    ++tuning_.summary.evaluated;
+    meter_.count(tuning_.elapsed_s());
+  }
+
+  /// Writes a result down.
+  void complete(Slot& slot) {
+    slot.done = true;
+    slot.modules.clear();
+    slot.variant.reset();
+    const Result& result = slot.result;
+    const bool failed = result.status != Status::correct;
+    std::optional<Failure>& first = tuning_.summary.first_failure;
+    if (failed && (!first || (first->status == Status::constraints &&
+                              result.status != Status::constraints))) {
+      first = Failure{.status = result.status, .reason = result.reason, .detail = result.detail};
+    }
+    if (tuning_.log != nullptr) tuning_.log->record(kernel(slot).hash, result);
+    tuning_.observer.result(result, false);
+  }
+
+  void feed_device() {
+    if (!state_.device || state_.device->busy()) return;
+    double incumbent_ms = best_ms();
+    for (Slot& slot : slots_) {
+      if (slot.done) {
+        if (slot.result.timed()) {
+          incumbent_ms = std::min(incumbent_ms, slot.result.measurement.median_ms);
+        }
+        continue;
+      }
+      if (!device_has_preparation(tuning_, state_) || !state_.device->ready()) return;
+      if (slot.modules.empty()) return;
+      submit(slot, incumbent_ms);
+      return;
+    }
+  }
+
+  void submit(Slot& slot, double incumbent_ms) {
+    const Result& result = slot.result;
+    tuning_.log->begin_attempt(kernel(slot).hash, result.kernel, result.problem,
+                               result.configuration);
+    asked_ = EvaluateRequest{.job = make_job(*slot.variant, slot.modules),
+                             .verify = true,
+                             .screen_samples = std::max(1, options().screen_samples)};
+    // A kernel's default is what people compare with, however slow it is.
+    const bool cut = !result.is_default && incumbent_ms < HUGE_VAL;
+    asked_.stop_above_ms = cut ? kCutFactor * incumbent_ms : 0;
+    state_.device->submit(MessageType::evaluate, pack(asked_),
+                          deadline_s(options(), result.is_default ? 0 : slowest_s_), true);
+    asked_.job.modules.clear();
+    on_device_ = slot.candidate;
+  }
+
+  void take_answer() {
+    if (!state_.device) return;
+    std::optional<DeviceAnswer> answer = state_.device->take_answer();
+    if (!answer) return;
+    const auto slot = std::ranges::find(slots_, *on_device_, &Slot::candidate);
+    on_device_.reset();
+    read_answer(*answer, slot->result);
+    slot->done = true;
+    count(*slot);
+    // The device need not wait until this result is on disk.
+    if (!ended()) feed_device();
+    complete(*slot);
+  }
+
+  void read_answer(const DeviceAnswer& answer, Result& result) {
+    if (!answer.reply) {
+      set_failure(result, answer.failure);
+      return;
+    }
+    EvaluateReply reply;
+    try {
+      if (answer.reply->type != MessageType::evaluated) throw WireError("no evaluation");
+      reply = unpack<EvaluateReply>(answer.reply->payload);
+      check(reply, asked_);
+    } catch (const WireError& error) {
+      state_.device->context_is_lost();
+      set_failure(result, {.status = Status::runtime,
+                           .reason = "crash",
+                           .detail = std::string("the device worker answered with ") + error.what()});
+      return;
+    }
+    result.verify_ms = reply.verify_ms;
+    if (reply.failure) {
+      if (reply.failure->context_lost) state_.device->context_is_lost();
+      set_failure(result, *reply.failure);
+      return;
+    }
+    slowest_s_ = std::max(slowest_s_, answer.elapsed_s);
+    result.max_absolute_error = reply.max_absolute_error;
+    result.max_relative_error = reply.max_relative_error;
+    result.stage = Stage::screen;
+    result.measurement = summarize(reply.time.samples_ms, reply.time.launches_per_sample);
+    result.measurement.discarded = reply.time.discarded;
+    result.measurement.sm_clock_mhz = reply.time.sm_clock_mhz;
+    const std::string differences = cross_check(result, reply.loaded);
+    if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
+    if (reply.time.samples_ms.size() < static_cast<std::size_t>(asked_.screen_samples) &&
+        asked_.stop_above_ms > 0) {
+      result.detail += std::string(result.detail.empty() ? "" : "; ") +
+                       "sampled no further: slower than 20 times the best before it";
+    }
+  }
+
+  bool ended() {
+    if (tuning_.stop) return true;
+    if (share_.until_s <= 0 || tuning_.elapsed_s() < share_.until_s) return false;
+    tuning_.summary.out_of_budget = true;
+    return true;
+  }
+
+  /// Lets the device finish, and drops what has not reached it.
+  void leave() {
+    while (on_device_ && !state_.device->preparing()) {
+      work(tuning_, state_, kWait_s);
+      take_answer();
+      report();
+    }
+    for (Slot& slot : slots_) {
+      for (const std::uint64_t number : slot.numbers) tuning_.queue.forget(number);
+      if (slot.done) keep(slot);
+    }
+    slots_.clear();
+    report();
+  }
+
+  void report() {
+    const double now_s = tuning_.elapsed_s();
+    Progress& progress = state_.progress;
+    progress.configurations_per_s = meter_.per_s(now_s);
+    const std::uint64_t valid_left = progress.valid - std::min(progress.valid, progress.done);
+    const std::uint64_t budget_left =
+        share_.evaluations - std::min(share_.evaluations, state_.summary.evaluated);
+    progress.remaining_s = meter_.remaining_s(now_s, std::min(valid_left, budget_left));
+    if (progress.remaining_s && share_.until_s > 0) {
+      progress.remaining_s = std::min(*progress.remaining_s, std::max(0.0, share_.until_s - now_s));
+    }
+    progress.waiting_for = waiting_for();
+    const bool preparing = state_.device && state_.device->preparing();
+    show_progress(tuning_, state_, preparing ? "prepare" : "search");
+  }
+
+  std::string waiting_for() const {
+    if (slots_.empty()) return "";
+    if (!state_.device || !state_.device->busy()) return "compiler";
+    const bool one_waits = std::ranges::any_of(slots_, [this](const Slot& slot) {
+      return !slot.done && !slot.modules.empty() && slot.candidate != on_device_;
+    });
+    return one_waits ? "device" : "";
+  }
+
+  const TuningOptions& options() const { return tuning_.request.options; }
+
+  Tuning& tuning_;
+  ProblemState& state_;
+  std::unique_ptr<Strategy> strategy_;
+  Share share_;
+  std::deque<Slot> slots_;
+  std::optional<Candidate> on_device_;
+  EvaluateRequest asked_;  ///< What the device is doing, without modules.
+  ProgressMeter meter_;
+  std::uint64_t begun_ = 0;
+  double slowest_s_ = 0;  ///< Longest evaluation that came through.
+  bool no_more_ = false;
+};
+
+}  // namespace
+
+void search(Tuning& tuning, ProblemState& state, const Share& share) {
+  const TuningOptions& options = tuning.request.options;
+  Search(tuning, state, make_strategy(options.strategy, searched_kernels(state), options.seed),
+         share)
+      .run();
+}
+
+void check_all(Tuning& tuning, ProblemState& state, const Share& share) {
+  Search(tuning, state, std::make_unique<InOrder>(searched_kernels(state)), share).run();
+}
+
+}  // namespace smemtune

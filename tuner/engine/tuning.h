@@ -1,0 +1,86 @@
+#pragma once
+
+#include "tuner/engine/compile_queue.h"
+#include "tuner/engine/device_session.h"
+#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/variant.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// What the parts of one run share.
+struct Tuning {
+  const TuningRequest& request;
+  const Device& device;
+  WorkerPool& pool;
+  CompileQueue& queue;
+  ResultLog* log = nullptr;  ///< Null in a dry run, which has no device either.
+  const Observer& observer;
+  const std::atomic<bool>& stop;
+  TuningSummary& summary;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  double elapsed_s() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+};
+
+/// A result and where it comes from.
+struct Entry {
+  Candidate candidate;
+  Result result;
+  bool known = false;  ///< From the log.
+};
+
+/// One problem: its kernels, the device prepared for it, and what has been found so far.
+struct ProblemState {
+  ProblemSet set;
+  std::vector<SetKernel> kernels;  ///< Those searched, numbered as a Candidate does.
+  SetKernel reference;
+  std::optional<DeviceSession> device;  ///< None in a dry run.
+  std::vector<Entry> entries;           ///< In the order told.
+  Progress progress;
+  ProblemSummary summary;
+  std::optional<Variant> reference_variant;  ///< While the reference is being compiled...
+  std::vector<std::uint64_t> reference_numbers;  ///< ... under these numbers.
+};
+
+/// Binds the space's kernels to the problem. Throws InputError.
+ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number);
+
+/// Makes the device ready for requests, as far as that goes without waiting: the reference kernel
+/// has to be compiled first. Throws InputError when it cannot be.
+bool device_has_preparation(Tuning& tuning, ProblemState& state);
+
+/// Lets workers work until something has happened, at most so long.
+void work(Tuning& tuning, ProblemState& state, double timeout_s);
+
+/// How long the device may take for something when the slowest of its kind took `slowest_s` (0:
+/// nothing is known yet).
+double deadline_s(const TuningOptions& options, double slowest_s);
+
+/// Brings the progress up to date and shows it.
+void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase);
+
+/// Searches until nothing is left, the share of the budget is spent or stop is asked for.
+struct Share {
+  std::uint64_t evaluations = UINT64_MAX;
+  double until_s = 0;  ///< Of the run; 0: no limit.
+};
+void search(Tuning& tuning, ProblemState& state, const Share& share);
+
+/// Compiles and checks every configuration without a device, in the space's order.
+void check_all(Tuning& tuning, ProblemState& state, const Share& share);
+
+/// Races what is correct and sets the summary's best, ties and noise. Without a device or when stop
+/// is asked for, the best is the fastest that is known.
+void run_finals(Tuning& tuning, ProblemState& state);
+
+}  // namespace smemtune

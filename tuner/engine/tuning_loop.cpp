@@ -1,0 +1,234 @@
+#include "tuner/engine/tuning_loop.h"
+
+#include "tuner/core/error.h"
+#include "tuner/engine/tuning.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <algorithm>
+#include <string>
+
+namespace smemtune {
+
+namespace {
+
+constexpr std::size_t kMegabyte = 1024 * 1024;
+constexpr std::size_t kMaxModuleBytes = 512 * kMegabyte;
+
+// A configuration counts as hung after so many times the longest time of one that came through; a
+// device that is slow for all of them is given at least three times as long.
+constexpr double kHangFactor = 20;
+constexpr double kSlowDeviceFactor = 3;
+
+// Of a problem's time, what is left for the finals.
+constexpr double kFinalsShare = 0.2;
+
+const KernelSource& source_of(const TuningRequest& request, const std::string& kernel) {
+  const auto found = request.sources.find(kernel);
+  if (found == request.sources.end()) throw InputError("kernel " + kernel + " has no source");
+  return found->second;
+}
+
+const KernelTemplate& reference_of(const TuningRequest& request) {
+  const std::string& name = request.space->verify.reference;
+  const KernelTemplate* reference = request.space->kernel(name);
+  if (reference == nullptr) {
+    throw InputError(request.space->file.string() + ": the reference kernel '" + name +
+                     "' is none of the space's");
+  }
+  return *reference;
+}
+
+SetKernel bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel) {
+  const KernelTemplate& reference = reference_of(tuning.request);
+  SetKernel bound;
+  for (const Problem& problem : set.problems) {
+    bound.bound.emplace_back(*tuning.request.space, kernel, problem, tuning.device);
+  }
+  bound.source = &source_of(tuning.request, kernel.name);
+  bound.hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
+                           source_of(tuning.request, reference.name));
+  bound.is_reference = kernel.name == reference.name;
+  return bound;
+}
+
+/// An equal part of what is left, for each problem that is left.
+Share share_of(const Tuning& tuning, std::size_t problems_left) {
+  const Budget& budget = tuning.request.options.budget;
+  Share share;
+  if (budget.max_evaluations != UINT64_MAX) {
+    const std::uint64_t left =
+        budget.max_evaluations - std::min(budget.max_evaluations, tuning.summary.evaluated);
+    share.evaluations = (left + problems_left - 1) / problems_left;
+  }
+  if (budget.max_seconds > 0) {
+    const double now_s = tuning.elapsed_s();
+    const double left_s = std::max(0.0, budget.max_seconds - now_s);
+    share.until_s =
+        std::max(1e-9, now_s + (1 - kFinalsShare) * left_s / static_cast<double>(problems_left));
+  }
+  return share;
+}
+
+void tune_problem(Tuning& tuning, std::size_t i) {
+  const TuningRequest& request = tuning.request;
+  ProblemState state = begin_problem(tuning, request.problems[i], i + 1);
+  const Share share = share_of(tuning, request.problems.size() - i);
+  if (tuning.log == nullptr) {
+    check_all(tuning, state, share);
+  } else {
+    search(tuning, state, share);
+    run_finals(tuning, state);
+  }
+  for (Entry& entry : state.entries) state.summary.results.push_back(std::move(entry.result));
+  tuning.summary.problems.push_back(std::move(state.summary));
+}
+
+TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool& pool,
+                  ResultLog* log, const Observer& observer, const std::atomic<bool>& stop) {
+  TuningSummary summary;
+  CompileQueue queue(pool, kMaxModuleBytes);
+  const std::uint64_t deaths_before = pool.deaths();
+  Tuning tuning = {.request = request,
+                   .device = device,
+                   .pool = pool,
+                   .queue = queue,
+                   .log = log,
+                   .observer = observer,
+                   .stop = stop,
+                   .summary = summary};
+  for (std::size_t i = 0; i < request.problems.size() && !stop; ++i) tune_problem(tuning, i);
+  summary.interrupted = stop;
+  summary.elapsed_s = tuning.elapsed_s();
+  summary.worker_deaths = pool.deaths() - deaths_before;
+  return summary;
+}
+
+/// How to call the reference in messages: `the reference kernel naive (THREADS=128) on N=4096`.
+std::string reference_text(const KernelTemplate& reference, const Problem& problem) {
+  return "the reference kernel " + reference.name + " (" + key(reference.default_configuration) +
+         ") on " + key(problem);
+}
+
+/// Those of the space's `also` that the reference can answer.
+void add_further_problems(Tuning& tuning, ProblemState& state) {
+  const KernelTemplate& reference = reference_of(tuning.request);
+  for (const Problem& further : tuning.request.space->verify.also) {
+    std::vector<Problem>& problems = state.set.problems;
+    if (std::ranges::find(problems, further) != problems.end()) continue;
+    const BoundKernel bound(*tuning.request.space, reference, further, tuning.device);
+    if (const auto reason = cannot_run(bound, reference.default_configuration, tuning.device)) {
+      tuning.observer.note("not verified on " + key(further) + ": the reference kernel " +
+                           reference.name + " does not run there: " + *reason);
+      continue;
+    }
+    problems.push_back(further);
+  }
+}
+
+}  // namespace
+
+ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number) {
+  ProblemState state;
+  state.set.problems = {problem};
+  if (tuning.log != nullptr) add_further_problems(tuning, state);
+  state.summary.problem = problem;
+  state.progress.problem = problem;
+  state.progress.problem_number = number;
+  state.progress.problem_count = tuning.request.problems.size();
+  show_progress(tuning, state, "prepare");
+
+  double cartesian = 0;
+  for (const KernelTemplate* kernel : tuning.request.kernels) {
+    state.kernels.push_back(bind(tuning, state.set, *kernel));
+    const SearchSpace& space = state.kernels.back().bound.front().search_space();
+    cartesian += space.cartesian_size();
+    state.summary.valid += space.size();
+    if (!space.index_of(kernel->default_configuration)) {
+      tuning.observer.note("the default configuration of " + kernel->name + ", " +
+                           key(kernel->default_configuration) + ", is not valid for " +
+                           key(problem));
+    }
+  }
+  constexpr double kLargest = 18446744073709549568.0;  // Below 2^64.
+  state.summary.cartesian =
+      cartesian >= kLargest ? UINT64_MAX : static_cast<std::uint64_t>(cartesian);
+  state.progress.valid = state.summary.valid;
+  if (tuning.log != nullptr) {
+    state.reference = bind(tuning, state.set, reference_of(tuning.request));
+    state.device.emplace(tuning.pool, reference_text(state.reference.kernel(), problem),
+                         tuning.request.options.prepare_deadline_s, tuning.observer.note);
+  }
+  return state;
+}
+
+bool device_has_preparation(Tuning& tuning, ProblemState& state) {
+  if (state.device->has_preparation()) return true;
+  const std::string name =
+      reference_text(state.reference.kernel(), state.reference.bound.front().problem());
+  if (!state.reference_variant) {
+    Outcome<Variant> variant = plan(state.reference, state.set,
+                                    state.reference.kernel().default_configuration, tuning.device);
+    if (!variant) throw InputError(name + " cannot be launched: " + variant.failure().detail);
+    for (const CompileRequest& request : variant->requests) {
+      state.reference_numbers.push_back(tuning.queue.add_first(request));
+    }
+    state.reference_variant = std::move(*variant);
+  }
+  for (const std::uint64_t number : state.reference_numbers) {
+    if (!tuning.queue.ready(number)) return false;
+  }
+  std::vector<Module> modules;
+  for (const std::uint64_t number : state.reference_numbers) {
+    Outcome<Module> module = tuning.queue.take(number);
+    if (!module) {
+      throw InputError(name + ", which the others are compared with, does not compile: " +
+                       module.failure().detail);
+    }
+    modules.push_back(*module);
+  }
+  std::vector<const SetKernel*> kernels = {&state.reference};
+  for (const SetKernel& kernel : state.kernels) {
+    if (!kernel.is_reference) kernels.push_back(&kernel);
+  }
+  state.device->set_preparation({
+      .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
+      .reference = make_job(*state.reference_variant, modules),
+      .definitions = tuning.request.space->verify.definitions});
+  return true;
+}
+
+void work(Tuning& tuning, ProblemState& state, double timeout_s) {
+  tuning.queue.pump();
+  if (state.device) state.device->step();
+  for (const WorkerEvent& event : tuning.pool.wait(timeout_s)) {
+    tuning.queue.handle(event);
+    if (state.device) state.device->handle(event);
+  }
+  if (state.device) state.device->step();
+  tuning.queue.pump();
+}
+
+double deadline_s(const TuningOptions& options, double slowest_s) {
+  if (slowest_s <= 0) return options.max_deadline_s;
+  const double most_s = std::max(options.max_deadline_s, kSlowDeviceFactor * slowest_s);
+  return std::min(most_s, std::max(options.min_deadline_s, kHangFactor * slowest_s));
+}
+
+void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase) {
+  state.progress.phase = phase;
+  state.progress.elapsed_s = tuning.elapsed_s();
+  state.progress.compiled = tuning.queue.compiled();
+  tuning.observer.progress(state.progress);
+}
+
+TuningSummary tune(const TuningRequest& request, WorkerPool& pool, ResultLog& log,
+                   const Observer& observer, const std::atomic<bool>& stop) {
+  return run(request, pool.greeting().device, pool, &log, observer, stop);
+}
+
+TuningSummary dry_run(const TuningRequest& request, const Device& device, WorkerPool& pool,
+                      const Observer& observer, const std::atomic<bool>& stop) {
+  return run(request, device, pool, nullptr, observer, stop);
+}
+
+}  // namespace smemtune

@@ -1,0 +1,221 @@
+#include "tuner/engine/variant.h"
+
+#include "tuner/core/error.h"
+#include "tuner/core/hash.h"
+#include "tuner/core/limits.h"
+
+#include <algorithm>
+
+namespace smemtune {
+
+namespace {
+
+// The tuned problem's two workloads come first.
+constexpr WorkloadId kFirstFurtherWorkload = 2;
+
+/// A configuration whose expressions have no value, or that exceeds a limit, is a failure.
+Outcome<KernelInstance> instantiate(const BoundKernel& bound, const Configuration& configuration,
+                                    const Device& device) {
+  try {
+    KernelInstance instance = bound.instantiate(configuration);
+    if (auto failure = exceeds_limits(instance, device)) return *failure;
+    return instance;
+  } catch (const InputError& error) {
+    return Failure{.status = Status::constraints, .reason = "expression", .detail = error.what()};
+  }
+}
+
+void add_once(std::vector<std::string>& words, const std::string& word) {
+  if (std::ranges::find(words, word) == words.end()) words.push_back(word);
+}
+
+CompileRequest new_request(const SetKernel& kernel, const KernelInstance& instance,
+                           const Device& device) {
+  CompileRequest request;
+  request.architecture = device.architecture;
+  if (instance.architecture_specific && device.kind == DeviceKind::gpu) {
+    request.architecture += 'a';
+  }
+  request.source = *kernel.source;
+  request.options = instance.options;
+  return request;
+}
+
+void add_names(CompileRequest& request, const KernelInstance& instance) {
+  for (const LaunchShape& launch : instance.launches) {
+    add_once(request.name_expressions, launch.name_expression);
+  }
+  for (const Argument& argument : instance.arguments) {
+    if (argument.in_constant_memory) add_once(request.symbol_expressions, argument.symbol);
+  }
+}
+
+/// Of launch `i`, or an entry without resources where the compiler has none.
+Resources resources_of(const Variant& variant, const std::vector<Module>& modules, std::size_t i) {
+  const Part& part = variant.parts.front();
+  const CompiledEntry* entry = modules[part.module]->entry(part.launches[i].name_expression);
+  if (entry == nullptr) throw UnavailableError("the compiler left out " + part.launches[i].name_expression);
+  return entry->resources;
+}
+
+std::string difference(const std::string& what, std::int64_t compiler, std::int64_t driver) {
+  if (compiler == driver) return "";
+  return what + ": " + std::to_string(compiler) + " by the compiler, " + std::to_string(driver) +
+         " by the driver; ";
+}
+
+/// Puts `argument` among `arguments`. Scratch buffers are as large as any kernel wants them.
+void merge(std::vector<Argument>& arguments, const Argument& argument) {
+  const auto known = std::ranges::find(arguments, argument.name, &Argument::name);
+  if (known == arguments.end()) {
+    arguments.push_back(argument);
+  } else if (argument.role == Role::scratch && known->role == Role::scratch &&
+             argument.bytes() > known->bytes()) {
+    *known = argument;
+  }
+}
+
+/// None where a kernel that is not the reference has no default on this problem.
+std::vector<Argument> default_arguments(const SetKernel& kernel, std::size_t problem) {
+  try {
+    return kernel.bound[problem].instantiate(kernel.kernel().default_configuration).arguments;
+  } catch (const InputError&) {
+    if (kernel.is_reference) throw;
+    return {};
+  }
+}
+
+}  // namespace
+
+std::vector<WorkloadId> ProblemSet::workloads(std::size_t i) const {
+  if (i == 0) return {0, 1};
+  return {kFirstFurtherWorkload + static_cast<WorkloadId>(i) - 1};
+}
+
+Result begin_result(const SetKernel& kernel, const Configuration& configuration) {
+  Result result;
+  result.kernel = kernel.kernel().name;
+  result.problem = kernel.bound.front().problem();
+  result.configuration = configuration;
+  result.is_default = configuration == kernel.kernel().default_configuration;
+  result.is_reference = kernel.is_reference;
+  return result;
+}
+
+void set_failure(Result& result, const Failure& failure) {
+  result.status = failure.status;
+  result.reason = failure.reason;
+  result.detail = failure.detail;
+  result.stage = Stage::none;
+  result.measurement = Measurement{};
+}
+
+std::optional<std::string> cannot_run(const BoundKernel& bound, const Configuration& configuration,
+                                      const Device& device) {
+  if (!bound.satisfies_constraints(configuration)) return "its constraints do not hold";
+  const Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
+  if (instance) return std::nullopt;
+  return instance.failure().detail;
+}
+
+Outcome<Variant> plan(const SetKernel& kernel, const ProblemSet& set,
+                      const Configuration& configuration, const Device& device) {
+  Variant variant;
+  for (std::size_t i = 0; i < set.problems.size(); ++i) {
+    const BoundKernel& bound = kernel.bound[i];
+    if (i > 0 && cannot_run(bound, configuration, device)) continue;
+    Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
+    if (!instance) return instance.failure();
+    auto request = std::ranges::find(variant.requests, instance->options, &CompileRequest::options);
+    if (request == variant.requests.end()) {
+      variant.requests.push_back(new_request(kernel, *instance, device));
+      request = variant.requests.end() - 1;
+    }
+    add_names(*request, *instance);
+    variant.parts.push_back(
+        {.module = static_cast<std::uint32_t>(request - variant.requests.begin()),
+         .launches = instance->launches,
+         .arguments = instance->arguments,
+         .tolerance = instance->tolerance,
+         .workloads = set.workloads(i)});
+    variant.instances.push_back(std::move(*instance));
+  }
+  return variant;
+}
+
+std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& modules,
+                             const Device& device, const ResourceLimits& limits, Result& result) {
+  const KernelInstance& instance = variant.instances.front();
+  std::vector<Resources> resources;
+  result.launches.clear();
+  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
+    const LaunchShape& shape = instance.launches[i];
+    resources.push_back(resources_of(variant, modules, i));
+    result.launches.push_back(
+        {.shape = shape,
+         .resources = resources.back(),
+         .occupancy = occupancy(device, shape.threads_per_block(),
+                                resources.back().registers_per_thread,
+                                resources.back().static_shared_bytes + shape.dynamic_shared_bytes)});
+  }
+  result.compile_ms = 0;
+  for (const Module& module : modules) result.compile_ms += module->compile_ms;
+  const std::vector<std::uint8_t>& image = modules[variant.parts.front().module]->image;
+  result.cubin_sha256 = sha256({reinterpret_cast<const char*>(image.data()), image.size()});
+  return exceeds_resources(instance, resources, device, limits);
+}
+
+Job make_job(const Variant& variant, const std::vector<Module>& modules) {
+  Job job;
+  for (const Module& module : modules) {
+    job.modules.push_back(*module);
+    job.modules.back().log.clear();  // Not needed to run it.
+  }
+  job.parts = variant.parts;
+  return job;
+}
+
+std::string cross_check(const Result& result, const LoadedKernel& loaded) {
+  std::string text;
+  for (std::size_t i = 0; i < result.launches.size() && i < loaded.launches.size(); ++i) {
+    const LaunchResult& ours = result.launches[i];
+    const LoadedKernel::Launch& theirs = loaded.launches[i];
+    if (theirs.resources.registers_per_thread > 0) {
+      text += difference("registers", ours.resources.registers_per_thread,
+                         theirs.resources.registers_per_thread);
+      text += difference("static shared bytes", ours.resources.static_shared_bytes,
+                         theirs.resources.static_shared_bytes);
+    }
+    if (theirs.blocks_per_sm >= 0) {
+      text += difference("blocks per multiprocessor", ours.occupancy.blocks_per_sm,
+                         theirs.blocks_per_sm);
+    }
+  }
+  if (!text.empty()) text.resize(text.size() - 2);
+  return text;
+}
+
+std::vector<NumberedWorkload> make_workloads(const ProblemSet& set,
+                                             const std::vector<const SetKernel*>& kernels,
+                                             std::uint64_t seed) {
+  std::vector<NumberedWorkload> workloads;
+  for (std::size_t i = 0; i < set.problems.size(); ++i) {
+    std::vector<Argument> arguments;
+    for (const SetKernel* kernel : kernels) {
+      for (const Argument& argument : default_arguments(*kernel, i)) merge(arguments, argument);
+    }
+    for (const WorkloadId id : set.workloads(i)) {
+      // The second workload of the tuned problem has data of its own.
+      const std::uint64_t workload_seed = id == 1 ? seed + 1 : seed;
+      std::string label = key(set.problems[i]);
+      if (id == 1) label += " with a second seed";
+      workloads.push_back({.id = id,
+                           .label = std::move(label),
+                           .problem = set.problems[i],
+                           .workload = {.arguments = arguments, .seed = workload_seed}});
+    }
+  }
+  return workloads;
+}
+
+}  // namespace smemtune

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "tuner/backend/compiler.h"
+#include "tuner/core/bound_kernel.h"
+#include "tuner/core/result.h"
+#include "tuner/engine/compile_queue.h"
+#include "tuner/engine/messages.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// A problem with the further ones on which every configuration must be right, and the data that
+/// the device holds for them.
+struct ProblemSet {
+  std::vector<Problem> problems;  ///< The tuned one first.
+
+  /// Workloads of problem i: the tuned one has two seeds.
+  std::vector<WorkloadId> workloads(std::size_t i) const;
+};
+
+/// A kernel bound to each problem of a set.
+struct SetKernel {
+  std::vector<BoundKernel> bound;  ///< As ProblemSet::problems.
+  const KernelSource* source = nullptr;
+  std::string hash;
+  bool is_reference = false;
+
+  const KernelTemplate& kernel() const { return bound.front().kernel(); }
+};
+
+/// A configuration ready to be compiled.
+struct Variant {
+  std::vector<KernelInstance> instances;  ///< The first is the tuned problem's.
+  std::vector<CompileRequest> requests;   ///< One, unless options depend on the problem.
+  std::vector<Part> parts;                ///< `module` counts requests.
+};
+
+/// Why a configuration is none on that problem, or exceeds a limit there; nullopt when it can run.
+std::optional<std::string> cannot_run(const BoundKernel& bound, const Configuration& configuration,
+                                      const Device& device);
+
+/// Whether `configuration` is one, and what it needs. A further problem whose constraints it does
+/// not satisfy is left out. A configuration whose expressions have no value, or that exceeds a
+/// limit, is a failure of status `constraints`.
+Outcome<Variant> plan(const SetKernel& kernel, const ProblemSet& set,
+                      const Configuration& configuration, const Device& device);
+
+/// What is known of a configuration before anything is done with it.
+Result begin_result(const SetKernel& kernel, const Configuration& configuration);
+
+/// Adds what the compiler reported, and says when the device cannot hold it. `modules` belong to
+/// the variant's requests.
+std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& modules,
+                             const Device& device, const ResourceLimits& limits, Result& result);
+
+/// `modules` belong to the variant's requests.
+Job make_job(const Variant& variant, const std::vector<Module>& modules);
+
+void set_failure(Result& result, const Failure& failure);
+
+/// Where the driver's figures differ from the compiler's or from our occupancy: a line for people,
+/// or nothing.
+std::string cross_check(const Result& result, const LoadedKernel& loaded);
+
+/// The data of a set: buffers and scalars that any of `kernels` names in its default configuration.
+/// Throws InputError when they have no size.
+std::vector<NumberedWorkload> make_workloads(const ProblemSet& set,
+                                             const std::vector<const SetKernel*>& kernels,
+                                             std::uint64_t seed);
+
+}  // namespace smemtune

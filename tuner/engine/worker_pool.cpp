@@ -1,0 +1,287 @@
+#include "tuner/engine/worker_pool.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+namespace smemtune {
+
+namespace {
+
+// A worker whose socket is closed is given so long to end by itself, so that it can be said how it
+// ended; a process that holds a GPU takes a while.
+constexpr double kEndPatience_s = 5;
+constexpr double kGoodbyePatience_s = 2;
+// Something else may kill a worker while it starts; more often than this in a row is no accident.
+constexpr int kMaxFailedStarts = 3;
+
+std::chrono::steady_clock::duration seconds(double s) {
+  // Beyond a day nobody waits, and a clock's ticks would overflow.
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(std::clamp(s, 0.0, 86400.0)));
+}
+
+const char* name_of(bool is_device) { return is_device ? "device worker" : "compile worker"; }
+
+[[noreturn]] void throw_broken(const Broken& broken) {
+  if (broken.input) throw InputError(broken.message);
+  throw UnavailableError(broken.message);
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(WorkerCommand command) : command_(std::move(command)) {
+  if (has_device()) workers_.push_back(Worker{.is_device = true});
+  const int compilers = command_.compile.empty() ? 0 : std::max(1, command_.compile_workers);
+  for (int i = 0; i < compilers; ++i) workers_.push_back(Worker{});
+  for (Worker& worker : workers_) start(worker);
+  const auto all_greeted = [this] {
+    const bool device = !has_device() || workers_.front().greeted;
+    const bool compiler =
+        command_.compile.empty() || std::ranges::any_of(workers_, [](const Worker& worker) {
+          return !worker.is_device && worker.greeted;
+        });
+    return device && compiler;
+  };
+  while (!all_greeted()) wait(1);
+}
+
+WorkerPool::~WorkerPool() {
+  for (Worker& worker : workers_) {
+    // A device worker gives its memory back in order; what compiles may be killed at any time.
+    if (worker.process && worker.is_device && !worker.ticket) {
+      worker.process->end_gently(kGoodbyePatience_s);
+    }
+    worker.process.reset();
+  }
+}
+
+std::size_t WorkerPool::idle_compilers() const {
+  return static_cast<std::size_t>(std::ranges::count_if(workers_, [](const Worker& worker) {
+    return !worker.is_device && worker.greeted && !worker.ticket;
+  }));
+}
+
+bool WorkerPool::device_is_idle() const {
+  return has_device() && workers_.front().greeted && !workers_.front().ticket;
+}
+
+std::vector<pid_t> WorkerPool::process_ids() const {
+  std::vector<pid_t> ids;
+  for (const Worker& worker : workers_) {
+    if (worker.process) ids.push_back(worker.process->pid());
+  }
+  return ids;
+}
+
+void WorkerPool::start(Worker& worker) {
+  worker.process.reset();
+  worker.greeted = false;
+  worker.phase = Phase{};
+  worker.broken.reset();
+  worker.deadline = Clock::now() + seconds(command_.hello_timeout_s);
+  if (worker.is_device) ++device_generation_;
+  worker.process = std::make_unique<WorkerProcess>(
+      worker.is_device ? command_.device : command_.compile,
+      worker.is_device ? 0 : command_.compile_address_space);
+}
+
+void WorkerPool::send_compile(Worker& worker) {
+  ++worker.attempts;
+  worker.deadline = Clock::now() + seconds(command_.compile_timeout_s);
+  worker.process->send(
+      {.type = MessageType::compile, .sequence = *worker.ticket, .payload = worker.request});
+}
+
+Ticket WorkerPool::compile(const CompileRequest& request) {
+  const auto idle = std::ranges::find_if(workers_, [](const Worker& worker) {
+    return !worker.is_device && worker.greeted && !worker.ticket;
+  });
+  idle->ticket = ++last_ticket_;
+  idle->request = pack(request);
+  idle->attempts = 0;
+  send_compile(*idle);
+  return last_ticket_;
+}
+
+Ticket WorkerPool::ask_device(MessageType type, std::vector<std::uint8_t> payload,
+                              double deadline_s) {
+  Worker& device = workers_.front();
+  device.ticket = ++last_ticket_;
+  device.phase = Phase{};
+  device.deadline = Clock::now() + seconds(deadline_s);
+  device.process->send({.type = type, .sequence = last_ticket_, .payload = std::move(payload)});
+  return last_ticket_;
+}
+
+void WorkerPool::restart_device() {
+  Worker& device = workers_.front();
+  device.ticket.reset();
+  start(device);
+}
+
+int WorkerPool::poll_timeout_ms(double timeout_s) const {
+  Clock::time_point until = Clock::now() + seconds(timeout_s);
+  for (const Worker& worker : workers_) {
+    if (!worker.greeted || worker.ticket) until = std::min(until, worker.deadline);
+  }
+  const double left_ms =
+      std::chrono::duration<double, std::milli>(until - Clock::now()).count();
+  return static_cast<int>(std::ceil(std::max(0.0, left_ms)));
+}
+
+std::vector<WorkerEvent> WorkerPool::wait(double timeout_s) {
+  std::vector<WorkerEvent> events;
+  std::vector<pollfd> polled;
+  for (const Worker& worker : workers_) {
+    const short wanted =
+        static_cast<short>(POLLIN | (worker.process->wants_to_write() ? POLLOUT : 0));
+    polled.push_back({.fd = worker.process->socket(), .events = wanted, .revents = 0});
+    polled.push_back({.fd = worker.process->log_descriptor(), .events = POLLIN, .revents = 0});
+  }
+  const int ready = poll(polled.data(), polled.size(), poll_timeout_ms(timeout_s));
+  if (ready < 0 && errno != EINTR) {
+    throw UnavailableError(std::string("waiting for workers: ") + std::strerror(errno));
+  }
+  if (ready > 0) {
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      if (polled[2 * i + 1].revents != 0) workers_[i].process->read_log();
+      if ((polled[2 * i].revents & POLLOUT) != 0) workers_[i].process->write();
+      if ((polled[2 * i].revents & ~POLLOUT) != 0) collect(workers_[i], events);
+    }
+  }
+  enforce_deadlines(events);
+  return events;
+}
+
+void WorkerPool::collect(Worker& worker, std::vector<WorkerEvent>& events) {
+  std::vector<Frame> frames;
+  bool open = true;
+  try {
+    open = worker.process->read(frames);
+    for (const Frame& frame : frames) take(worker, frame, events);
+  } catch (const WireError& error) {
+    lose(worker, WorkerDeath::Cause::protocol, error.what(), events);
+    return;
+  }
+  if (!open) lose(worker, WorkerDeath::Cause::ended, "", events);
+}
+
+void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events) {
+  if (frame.type == MessageType::broken) {
+    // It ends now; lose() tells what it said.
+    worker.broken = unpack<Broken>(frame.payload);
+    return;
+  }
+  if (!worker.greeted) {
+    greet(worker, frame);
+    return;
+  }
+  if (!worker.ticket || frame.sequence != *worker.ticket) {
+    throw WireError("an answer to what was not asked");
+  }
+  if (frame.type == MessageType::phase) {
+    worker.phase = unpack<Phase>(frame.payload);
+    return;
+  }
+  reply(worker, frame, events);
+}
+
+void WorkerPool::greet(Worker& worker, const Frame& frame) {
+  if (frame.type != MessageType::hello) throw WireError("no greeting");
+  if (worker.is_device) {
+    greeting_.device = unpack<DeviceHello>(frame.payload).device;
+  } else {
+    const auto hello = unpack<CompilerHello>(frame.payload);
+    greeting_.compiler = hello.version;
+    greeting_.compiler_sha256 = hello.sha256;
+  }
+  worker.greeted = true;
+  failed_starts_ = 0;
+  if (!worker.is_device && worker.ticket) send_compile(worker);
+}
+
+void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events) {
+  WorkerEvent event = {.ticket = *worker.ticket};
+  if (worker.is_device) {
+    event.kind = WorkerEvent::Kind::replied;
+    event.reply = frame;
+  } else {
+    if (frame.type != MessageType::compiled) throw WireError("no module");
+    event.compiled = unpack<CompileReply>(frame.payload).outcome;
+    if (event.compiled) check(*event.compiled, unpack<CompileRequest>(worker.request));
+  }
+  worker.ticket.reset();
+  events.push_back(std::move(event));
+}
+
+void WorkerPool::lose(Worker& worker, WorkerDeath::Cause cause, const std::string& message,
+                      std::vector<WorkerEvent>& events) {
+  ++deaths_;
+  WorkerDeath death =
+      worker.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
+  if (death.cause == WorkerDeath::Cause::stuck) {
+    throw UnavailableError(std::string("the ") + name_of(worker.is_device) +
+                           " cannot be ended: the driver does not let it go");
+  }
+  death.cause = cause;
+  death.message = message;
+  death.phase = worker.phase.name;
+  death.phase_number = worker.phase.number;
+  if (worker.broken) {
+    // A compiler that is broken is broken for every variant, and so is a worker that cannot start.
+    if (!worker.is_device || !worker.greeted || worker.broken->input) throw_broken(*worker.broken);
+    death.message = worker.broken->message;
+  }
+  if (!worker.greeted && (!death.from_outside() || ++failed_starts_ > kMaxFailedStarts)) {
+    throw UnavailableError(std::string("a ") + name_of(worker.is_device) +
+                           " does not start: " + death.text());
+  }
+  if (!worker.is_device) {
+    lose_compiler(worker, death, events);
+  } else if (worker.ticket) {
+    events.push_back(
+        {.kind = WorkerEvent::Kind::device_lost, .ticket = *worker.ticket, .death = death});
+    worker.ticket.reset();
+  }
+  start(worker);
+}
+
+void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
+                               std::vector<WorkerEvent>& events) {
+  if (!worker.ticket) return;
+  const bool try_again = !worker.greeted || (death.from_outside() && worker.attempts < 2);
+  if (try_again) return;  // Sent when the next worker has greeted.
+  const bool overdue = death.cause == WorkerDeath::Cause::deadline;
+  Failure failure;
+  failure.status = Status::compile;
+  failure.reason = overdue ? "compile_timeout" : "crash";
+  failure.detail = overdue ? "compiling took longer than " +
+                                 std::to_string(static_cast<int>(command_.compile_timeout_s)) +
+                                 " s and was ended"
+                           : "the compiler's process was lost: " + death.text();
+  events.push_back({.kind = WorkerEvent::Kind::compiled,
+                    .ticket = *worker.ticket,
+                    .compiled = std::move(failure)});
+  worker.ticket.reset();
+}
+
+void WorkerPool::enforce_deadlines(std::vector<WorkerEvent>& events) {
+  const Clock::time_point now = Clock::now();
+  for (Worker& worker : workers_) {
+    if ((!worker.greeted || worker.ticket) && now >= worker.deadline) {
+      lose(worker, WorkerDeath::Cause::deadline, "", events);
+    }
+  }
+}
+
+std::shared_ptr<WorkerPool> start_workers(const WorkerCommand& command) {
+  return std::make_shared<WorkerPool>(command);
+}
+
+const DeviceGreeting& greeting(const WorkerPool& pool) { return pool.greeting(); }
+
+}  // namespace smemtune
