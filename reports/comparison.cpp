@@ -44,7 +44,7 @@ struct Loss {
   std::size_t on = 0;
   std::size_t best_of = 0;
   const StoredResult* measured = nullptr;  ///< There; nullptr: it was not.
-  std::optional<double> percent;           ///< Nullopt where it does not run.
+  std::optional<double> percent = {};      ///< Nullopt where it does not run.
 };
 
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
@@ -254,7 +254,7 @@ std::string losses_text(const std::vector<Loss>& losses, const std::vector<Conte
                {"kernel"},
                {"configuration"},
                {"time", Table::Align::right},
-               {"loss", Table::Align::right}});
+               {"loss"}});
   std::size_t unknown = 0;
   for (const Loss& loss : losses) {
     if (loss.measured == nullptr) {
