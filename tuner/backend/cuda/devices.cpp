@@ -148,18 +148,18 @@ int select_device(const std::vector<Device>& devices, const std::string& choice)
   int number = -1;
   const char* const end = choice.data() + choice.size();
   const auto [stop, error] = std::from_chars(choice.data(), end, number);
-  const bool is_number = error == std::errc() && stop == end;
+  // `4090` is part of a name; no machine has a hundred GPUs.
+  const bool is_index = error == std::errc() && stop == end && number < 100;
   const std::string wanted = lower_case(choice);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const int index = static_cast<int>(i);
-    if (is_number) {
+    if (is_index) {
       if (number == index) return index;
       continue;
     }
     if (lower_case(devices[i].uuid).starts_with(wanted)) return index;
   }
-  // A number may be part of a name (`4090`), but an index goes first.
-  for (std::size_t i = 0; i < devices.size(); ++i) {
+  for (std::size_t i = 0; i < devices.size() && !is_index; ++i) {
     if (lower_case(devices[i].name).find(wanted) != std::string::npos) return static_cast<int>(i);
   }
   std::string here;
