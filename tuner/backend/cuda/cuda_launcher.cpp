@@ -45,6 +45,7 @@ struct CudaLauncher::Kernel {
   std::vector<Constant> constants;
   std::uint64_t constants_of = 0;  ///< Generation of the workload whose constants it holds.
   double clock_mhz = 0;            ///< The highest median clock that it ran at; 0: not timed yet.
+  bool was_launched = false;
 };
 
 struct CudaLauncher::Bound {
@@ -483,7 +484,8 @@ std::optional<Failure> CudaLauncher::enqueue(const Bound& bound, std::size_t cop
 Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& request) {
   return with_faults_as_data([&]() -> Outcome<RunReport> {
     Prepared& prepared = workload(request.workload);
-    const auto bound = bind(kernel(handle), prepared);
+    Kernel& launched = kernel(handle);
+    const auto bound = bind(launched, prepared);
     if (!bound) return bound.failure();
     if (!request.as_reference &&
         std::ranges::none_of(bound->buffers, [&](const DeviceBuffer* buffer) {
@@ -532,6 +534,7 @@ Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& requ
     }
     check(cudaEventRecord(stop.get(), stream), "cudaEventRecord");
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after the launch");
+    launched.was_launched = true;
     float elapsed_ms = 0;
     check(cudaEventElapsedTime(&elapsed_ms, start.get(), stop.get()), "cudaEventElapsedTime");
     report.elapsed_ms = elapsed_ms;
@@ -726,6 +729,13 @@ Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& r
       for (std::size_t copy = 0; copy < buffer->copies(); ++copy) {
         buffer->restore(copy, stream_.get());
       }
+    }
+    // A first launch may have to allocate local memory, which waits for the stream: not while it is
+    // held.
+    if (!timed.was_launched) {
+      if (const auto failure = enqueue(*bound, 0)) return *failure;
+      check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize after the launch");
+      timed.was_launched = true;
     }
     Sampling sampling = plan(*bound, request, std::max(request.launches_per_sample, 1));
     bool stop = false;

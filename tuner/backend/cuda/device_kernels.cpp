@@ -10,13 +10,14 @@ namespace {
 
 constexpr int kThreads = 256;
 
-constexpr std::array kTypes = {ScalarType::int8,     ScalarType::uint8,   ScalarType::int16,
-                               ScalarType::uint16,   ScalarType::int32,   ScalarType::uint32,
-                               ScalarType::int64,    ScalarType::uint64,  ScalarType::float16,
-                               ScalarType::bfloat16, ScalarType::float32, ScalarType::float64};
+constexpr std::array kEntries = {"fill_guards", "check_guards", "compare_bytes", "compare",
+                                 "block",       "stamp",        "spin"};
 
-constexpr std::array kPlainEntries = {"fill_guards", "check_guards", "compare_bytes",
-                                      "block",       "stamp",        "spin"};
+// The kernels know the types by their numbers.
+static_assert(static_cast<int>(ScalarType::int8) == 0 &&
+              static_cast<int>(ScalarType::uint64) == 7 &&
+              static_cast<int>(ScalarType::float16) == 8 &&
+              static_cast<int>(ScalarType::float64) == 11);
 
 // No includes, so that it compiles in milliseconds and without a toolkit's headers.
 constexpr const char* kSource = R"(
@@ -30,40 +31,36 @@ struct Comparison { Kind unwritten, not_finite, mismatch; u64 max_absolute_bits,
 struct ByteDifference { i64 first; u64 count; };
 struct __align__(16) ClockStamp { u64 cycles; u64 nanoseconds; };
 
-struct Half { unsigned short bits; };
-struct Bfloat { unsigned short bits; };
+// smemtune::ScalarType's enumerators.
+enum Type { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, float64 };
 
-template <typename T> __device__ double number(T x) { return static_cast<double>(x); }
-template <> __device__ double number<Half>(Half x) {
-  float y;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
-  return y;
-}
-template <> __device__ double number<Bfloat>(Bfloat x) {
-  return __uint_as_float(static_cast<u32>(x.bits) << 16);
+__device__ int size_of(Type type) {
+  if (type <= uint8) return 1;
+  if (type <= uint16 || type == float16 || type == bfloat16) return 2;
+  return type == int64 || type == uint64 || type == float64 ? 8 : 4;
 }
 
-template <typename T> struct Floating { static constexpr bool value = false; };
-template <> struct Floating<Half> { static constexpr bool value = true; };
-template <> struct Floating<Bfloat> { static constexpr bool value = true; };
-template <> struct Floating<float> { static constexpr bool value = true; };
-template <> struct Floating<double> { static constexpr bool value = true; };
-
-template <typename T> __device__ bool is_all_ones(const T& x) {
-  const u8* bytes = reinterpret_cast<const u8*>(&x);
-  bool ones = true;
-#pragma unroll
-  for (int i = 0; i < sizeof(T); ++i) ones = ones && bytes[i] == 0xFF;
-  return ones;
+__device__ u64 bits_at(const u8* elements, i64 i, int size) {
+  if (size == 1) return elements[i];
+  if (size == 2) return reinterpret_cast<const unsigned short*>(elements)[i];
+  if (size == 4) return reinterpret_cast<const u32*>(elements)[i];
+  return reinterpret_cast<const u64*>(elements)[i];
 }
 
-// Written so that an exact equality of 64-bit integers is one, and that NaN fails.
-template <typename T>
-__device__ bool agrees(T x, T r, double difference, double tolerance) {
-  if constexpr (Floating<T>::value) {
-    return difference <= tolerance;
-  } else {
-    return x == r || (tolerance > 0 && difference <= tolerance);
+__device__ double number(u64 bits, Type type) {
+  float half;
+  switch (type) {
+    case int8: return static_cast<signed char>(bits);
+    case int16: return static_cast<short>(bits);
+    case int32: return static_cast<int>(bits);
+    case int64: return static_cast<double>(static_cast<i64>(bits));
+    case float16:
+      asm("cvt.f32.f16 %0, %1;" : "=f"(half) : "h"(static_cast<unsigned short>(bits)));
+      return half;
+    case bfloat16: return __uint_as_float(static_cast<u32>(bits) << 16);
+    case float32: return __uint_as_float(static_cast<u32>(bits));
+    case float64: return __longlong_as_double(static_cast<i64>(bits));
+    default: return static_cast<double>(bits);
   }
 }
 
@@ -88,10 +85,14 @@ __device__ void gather_maximum(double mine, u64* all) {
   if (bits != 0 && threadIdx.x % 32 == 0) atomicMax(all, bits);
 }
 
-template <typename T>
-__global__ void compare(const T* actual, const T* expected, i64 elements, double absolute,
-                        double relative, int poisoned, Comparison* found) {
+// One kernel for all types: an instance of each would take a second to compile.
+extern "C" __global__ void compare(const u8* actual, const u8* expected, i64 elements, Type type,
+                                   double absolute, double relative, int poisoned,
+                                   Comparison* found) {
   const u64 none = ~0ull;
+  const int size = size_of(type);
+  const bool floating = type >= float16;
+  const u64 all_ones = none >> (64 - 8 * size);
   Kind unwritten = {none, 0};
   Kind not_finite = {none, 0};
   Kind mismatch = {none, 0};
@@ -99,21 +100,25 @@ __global__ void compare(const T* actual, const T* expected, i64 elements, double
   double max_relative = 0;
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
   for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += stride) {
-    const T x = actual[i];
-    const T r = expected[i];
-    const double value = number(x);
-    const double reference = number(r);
+    const u64 bits = bits_at(actual, i, size);
+    const u64 expected_bits = bits_at(expected, i, size);
+    const double value = number(bits, type);
+    const double reference = number(expected_bits, type);
     const double difference = fabs(value - reference);
     const bool finite = isfinite(value);
-    if (finite && isfinite(reference)) {
+    if (finite && isfinite(reference) && difference > 0) {
       if (difference > max_absolute) max_absolute = difference;
       if (reference != 0) {
         const double ratio = difference / fabs(reference);
         if (ratio > max_relative) max_relative = ratio;
       }
     }
-    if (finite && agrees(x, r, difference, absolute + relative * fabs(reference))) continue;
-    if (poisoned && is_all_ones(x)) {
+    // NaN fails; 64-bit integers are told apart although doubles are not.
+    const double tolerance = absolute + relative * fabs(reference);
+    const bool agrees = (difference <= tolerance && (floating || tolerance > 0)) ||
+                        (!floating && bits == expected_bits);
+    if (finite && agrees) continue;
+    if (poisoned && bits == all_ones) {
       note(unwritten, i);
     } else if (!finite) {
       note(not_finite, i);
@@ -224,24 +229,18 @@ void* address(T& argument) {
 
 }  // namespace
 
-const char* device_kernels_source() { return kSource; }
-
-std::string compare_entry(ScalarType type) {
-  std::string element(cuda_name(type));
-  if (type == ScalarType::float16) element = "Half";
-  if (type == ScalarType::bfloat16) element = "Bfloat";
-  return "compare<" + element + ">";
+CompileRequest device_kernels_request(const std::string& architecture) {
+  CompileRequest request;
+  request.architecture = architecture;
+  request.source.files.push_back({"device_kernels.cu", kSource});
+  request.name_expressions.assign(kEntries.begin(), kEntries.end());
+  return request;
 }
 
 DeviceKernels::DeviceKernels(const Driver& driver, Compiler& compiler,
                              const std::string& architecture, int sm_count)
     : driver_(driver), sm_count_(sm_count) {
-  CompileRequest request;
-  request.architecture = architecture;
-  request.source.files.push_back({"device_kernels.cu", kSource});
-  request.name_expressions.assign(kPlainEntries.begin(), kPlainEntries.end());
-  for (const ScalarType type : kTypes) request.name_expressions.push_back(compare_entry(type));
-  const Outcome<CompiledKernel> compiled = compiler.compile(request);
+  const Outcome<CompiledKernel> compiled = compiler.compile(device_kernels_request(architecture));
   if (!compiled) {
     throw UnavailableError(compiler.version() + " cannot compile the checking kernels:\n" +
                            compiled.failure().detail);
@@ -287,8 +286,8 @@ void DeviceKernels::compare_bytes(CUstream stream, CUdeviceptr left, CUdeviceptr
 void DeviceKernels::compare(CUstream stream, ScalarType type, CUdeviceptr actual,
                             CUdeviceptr expected, std::int64_t elements, const CompareRule& rule,
                             CUdeviceptr found) const {
-  launch(functions_.at(compare_entry(type)), 8 * sm_count_, kThreads, stream, actual, expected,
-         elements, rule.absolute, rule.relative, rule.poisoned ? 1 : 0, found);
+  launch(functions_.at("compare"), 8 * sm_count_, kThreads, stream, actual, expected, elements,
+         static_cast<int>(type), rule.absolute, rule.relative, rule.poisoned ? 1 : 0, found);
 }
 
 void DeviceKernels::block(CUstream stream, CUdeviceptr flag, CUdeviceptr timed_out,

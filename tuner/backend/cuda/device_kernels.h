@@ -97,10 +97,7 @@ class DeviceKernels {
   std::map<std::string, CUfunction, std::less<>> functions_;
 };
 
-/// Their source, in CUDA C++.
-const char* device_kernels_source();
-
-/// The entry of `compare` for a type.
-std::string compare_entry(ScalarType type);
+/// What is compiled for them.
+CompileRequest device_kernels_request(const std::string& architecture);
 
 }  // namespace smemtune::cuda

@@ -17,17 +17,7 @@ TEST(DeviceKernels, CompileForEveryArchitectureWithoutSpills) {
   try {
     NvrtcCompiler compiler;
     for (const char* architecture : {"sm_75", "sm_80", "sm_90"}) {
-      CompileRequest request;
-      request.architecture = architecture;
-      request.source.files = {{"device_kernels.cu", device_kernels_source()}};
-      for (const auto type : {ScalarType::int8, ScalarType::uint64, ScalarType::float16,
-                              ScalarType::bfloat16, ScalarType::float64}) {
-        request.name_expressions.push_back(compare_entry(type));
-      }
-      for (const char* entry : {"fill_guards", "check_guards", "block", "stamp", "spin"}) {
-        request.name_expressions.emplace_back(entry);
-      }
-      const auto compiled = compiler.compile(request);
+      const auto compiled = compiler.compile(device_kernels_request(architecture));
       ASSERT_TRUE(compiled) << compiled.failure().detail;
       for (const CompiledEntry& entry : compiled->entries) {
         EXPECT_EQ(entry.resources.stack_bytes, 0) << entry.name_expression;
