@@ -6,8 +6,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <unistd.h>
-
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -15,6 +13,7 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace smemtune::cli {
@@ -42,17 +41,19 @@ int report(int status, const std::string& message) {
   return status;
 }
 
-/// Parses, and runs what was asked for. CLI11's own exit codes lie above 100: every fault of the command
-/// line is 2.
+/// Parses, and runs what was asked for. CLI11's own exit codes lie above 100: every fault of the
+/// command line is 2.
 int run_command_line(int argc, char** argv) {
-  CLI::App app("Tunes CUDA kernels that live by their use of shared memory: compiles every "
-               "configuration of a search space with NVRTC, proves it right, times it, and keeps "
-               "the best per device.",
-               "smemtune");
+  CLI::App app(
+      "Tunes CUDA kernels that live by their use of shared memory: compiles every "
+      "configuration of a search space with NVRTC, proves it right, times it, and keeps "
+      "the best per device.",
+      "smemtune");
   app.set_version_flag("--version", "smemtune " SMEMTUNE_VERSION);
   app.get_formatter()->column_width(34);
-  app.footer("Exit status: 0; 2 wrong file or option; 3 no configuration worked; 4 results "
-             "database; 5 GPU, driver or compiler missing; 130 interrupted.");
+  app.footer(
+      "Exit status: 0; 2 wrong file or option; 3 no configuration worked; 4 results "
+      "database; 5 GPU, driver or compiler missing; 130 interrupted.");
 
   std::function<int()> command;
   TuneOptions tune;
