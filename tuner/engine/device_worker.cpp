@@ -1,4 +1,4 @@
-#include "tuner/core/expression.h"
+#include "tuner/core/definition.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/sampler.h"
 #include "tuner/engine/tuning_loop.h"
@@ -194,7 +194,7 @@ class DeviceWorker {
     const Check& smallest = *std::ranges::min_element(checks, {}, bytes);
     try {
       return check_definitions(launcher_, smallest, workloads_.at(smallest.workload), definitions);
-    } catch (const ExpressionError& error) {
+    } catch (const TooManyOperations& error) {
       notes.push_back("the reference was not held against its definition on " + smallest.label +
                       ": " + error.what());
       return std::nullopt;
