@@ -586,7 +586,7 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
                                                           bool of_kernel) {
   std::vector<ArgumentTemplate> arguments;
   if (!check_list(value, pointer, "a list of arguments")) return arguments;
-  bool complete = true;
+  const std::size_t faults_before = faults_.size();
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string where = child(pointer, i);
     std::optional<ArgumentTemplate> argument;
@@ -604,10 +604,7 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
     } else {
       argument = read_argument(value[i], where);
     }
-    if (!argument) {
-      complete = false;
-      continue;
-    }
+    if (!argument) continue;
     if (std::any_of(arguments.begin(), arguments.end(),
                     [&](const auto& known) { return known.name == argument->name; })) {
       fault(where, "there are two arguments " + quote(argument->name));
@@ -617,7 +614,8 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
   const auto is_result = [](const ArgumentTemplate& argument) {
     return argument.is_buffer() && (argument.role == Role::output || argument.role == Role::inout);
   };
-  if (complete && std::none_of(arguments.begin(), arguments.end(), is_result)) {
+  if (faults_.size() == faults_before &&
+      std::none_of(arguments.begin(), arguments.end(), is_result)) {
     fault(pointer, "none has the role \"output\" or \"inout\", so nothing could be verified");
   }
   return arguments;
@@ -626,7 +624,6 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
 std::optional<ArgumentTemplate> SpaceReader::read_argument(const Json& value,
                                                            const std::string& pointer) {
   if (!check_object(value, pointer, "argument")) return std::nullopt;
-  const std::size_t faults_before = faults_.size();
   ArgumentTemplate argument;
   argument.where = pointer;
   for (const char* const needed : {"name", "type"}) {
@@ -645,7 +642,6 @@ std::optional<ArgumentTemplate> SpaceReader::read_argument(const Json& value,
   } else {
     read_scalar(value, pointer, argument);
   }
-  if (faults_.size() != faults_before) return std::nullopt;
   return argument;
 }
 
@@ -656,6 +652,7 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
   if (check_list(value["shape"], shape, "a list of expressions, outermost dimension first")) {
     argument.shape = expressions(value["shape"], shape, "a list of expressions");
   }
+  argument.role = Role::output;  // Where it is not known, so that nothing more is said of it.
   if (!value.contains("role")) {
     fault(pointer, "lacks \"role\", one of " + listed(kRoles));
   } else if (const auto role =

@@ -128,7 +128,8 @@ Race::Race(std::vector<double> screen_ms, std::vector<std::size_t> always,
   const std::size_t some = std::min(std::max<std::size_t>(options_.finalists, 1), by_screen.size());
   const double hopeless_ms = screen_ms[by_screen[some - 1]] * options_.hopeless_times;
   for (const std::size_t i : by_screen) {
-    const bool near = screen_ms[i] <= near_ms && contenders_.size() < options_.keep_at_most;
+    if (contenders_.size() >= options_.keep_at_most) break;
+    const bool near = screen_ms[i] <= near_ms;
     const bool ranked = screen_ms[i] <= hopeless_ms && contenders_.size() < options_.keep_at_least;
     if (near || ranked) contenders_.push_back(i);
   }

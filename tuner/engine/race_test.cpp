@@ -272,6 +272,12 @@ TEST(Race, DoesNotMeasureTheHopeless) {
   EXPECT_EQ(10u, race.contenders());
 }
 
+TEST(Race, KeepsAtMostAsManyAsItIsAllowed) {
+  const std::vector<double> screen_ms(500, 1.0);
+  EXPECT_EQ(128u, Race(screen_ms, {}, {}, 1).contenders());
+  EXPECT_EQ(20u, Race(screen_ms, {}, {.keep_at_most = 20}, 1).contenders());
+}
+
 TEST(Race, TakesSomeToTheFinalsWhateverTheScreenSaid) {
   std::vector<double> screen_ms(100, 1);
   for (std::size_t i = 0; i < screen_ms.size(); ++i)
