@@ -44,7 +44,7 @@ struct Loss {
   std::size_t on = 0;
   std::size_t best_of = 0;
   const StoredResult* measured = nullptr;  ///< There; nullptr: it was not.
-  std::optional<double> percent;           ///< Nullopt where it does not run.
+  std::optional<double> percent = {};      ///< Nullopt where it does not run.
 };
 
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
@@ -124,7 +124,10 @@ std::vector<Loss> losses(const std::vector<Row>& rows, const std::vector<Contend
     for (const auto& [on, own] : row.best) {
       for (const auto& [best_of, others] : row.best) {
         if (on == best_of || !contenders[on].is_gpu || !contenders[best_of].is_gpu) continue;
-        Loss loss = {.row = &row, .on = on, .best_of = best_of};
+        Loss loss;
+        loss.row = &row;
+        loss.on = on;
+        loss.best_of = best_of;
         const auto measured = newest.find(subject(contenders[on].model, *others));
         if (measured != newest.end()) {
           loss.measured = measured->second;
@@ -254,7 +257,7 @@ std::string losses_text(const std::vector<Loss>& losses, const std::vector<Conte
                {"kernel"},
                {"configuration"},
                {"time", Table::Align::right},
-               {"loss", Table::Align::right}});
+               {"loss"}});
   std::size_t unknown = 0;
   for (const Loss& loss : losses) {
     if (loss.measured == nullptr) {

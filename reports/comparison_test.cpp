@@ -58,22 +58,24 @@ TEST(ComparisonText, HoldsDevicesSideBySide) {
                                          failed(kH200, 64, "shared_bytes"), measured(kH200, 16, 9)};
   EXPECT_EQ(comparison_text(best, all),
             R"(gemm
-  problem         NVIDIA A100                  NVIDIA H200              Some CPU (CPU)
-  N=4096,T=float  3.000 ms (1.50x)             2.000 ms (1.00x)         800.0 ms
-                  333 TFLOP/s, 667 GB/s        500 TFLOP/s, 1.00 TB/s   1.25 TFLOP/s, 2.50 GB/s
-                  tiled                        tiled                    tiled
-                  TILE=64                      TILE=128                 TILE=16
+  problem         NVIDIA A100                       NVIDIA H200             Some CPU (CPU)
+  N=4096,T=float  3.000 ms (1.50x)                  2.000 ms (1.00x)        800.0 ms
+                  333 TFLOP/s, 667 GB/s             500 TFLOP/s, 1.00 TB/s  1.25 TFLOP/s, 2.50 GB/s
+                  tiled                             tiled                   tiled
+                  TILE=64                           TILE=128                TILE=16
 
-  N=512,T=float   5.000 ms                     -                        -
+  N=512,T=float   5.000 ms                          -                       -
                   200 TFLOP/s, 400 GB/s
                   tiled (stale)
-                  ITEMS_PER_THREAD=8,
-                  THREADS_X=32,THREADS_Y=8
+                  ITEMS_PER_THREAD=8,THREADS_X=32,
+                  THREADS_Y=8
 
 (1.50x): time against that of the fastest GPU
 
 A GPU that runs the best configuration of another
   space  problem         on           best of      kernel  configuration      time  loss
+  gemm   N=4096,T=float  NVIDIA A100  NVIDIA H200  tiled   TILE=128       3.300 ms  +10.0 %
+  gemm   N=4096,T=float  NVIDIA H200  NVIDIA A100  tiled   TILE=64               -  does not run: constraints (shared_bytes)
 )");
 }
 

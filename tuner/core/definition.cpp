@@ -454,7 +454,11 @@ class Definition::Evaluation {
   }
 
   [[noreturn]] void fail_too_many(std::size_t column) const {
-    fail(column, "more than " + std::to_string(max_operations_) + " operations are needed");
+    try {
+      fail(column, "more than " + std::to_string(max_operations_) + " operations are needed");
+    } catch (const ExpressionError& error) {
+      throw TooManyOperations(error.what());
+    }
   }
 
   void spend(std::size_t column) {

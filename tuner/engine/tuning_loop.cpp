@@ -190,10 +190,10 @@ bool device_has_preparation(Tuning& tuning, ProblemState& state) {
   for (const SetKernel& kernel : state.kernels) {
     if (!kernel.is_reference) kernels.push_back(&kernel);
   }
-  state.device->set_preparation({
-      .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
-      .reference = make_job(*state.reference_variant, modules),
-      .definitions = tuning.request.space->verify.definitions});
+  state.device->set_preparation(
+      {.workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
+       .reference = make_job(*state.reference_variant, modules),
+       .definitions = tuning.request.space->verify.definitions});
   return true;
 }
 

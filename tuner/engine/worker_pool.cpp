@@ -1,11 +1,10 @@
 #include "tuner/engine/worker_pool.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <poll.h>
 
 namespace smemtune {
 
@@ -84,9 +83,9 @@ void WorkerPool::start(Worker& worker) {
   worker.broken.reset();
   worker.deadline = Clock::now() + seconds(command_.hello_timeout_s);
   if (worker.is_device) ++device_generation_;
-  worker.process = std::make_unique<WorkerProcess>(
-      worker.is_device ? command_.device : command_.compile,
-      worker.is_device ? 0 : command_.compile_address_space);
+  worker.process =
+      std::make_unique<WorkerProcess>(worker.is_device ? command_.device : command_.compile,
+                                      worker.is_device ? 0 : command_.compile_address_space);
 }
 
 void WorkerPool::send_compile(Worker& worker) {
@@ -128,8 +127,7 @@ int WorkerPool::poll_timeout_ms(double timeout_s) const {
   for (const Worker& worker : workers_) {
     if (!worker.greeted || worker.ticket) until = std::min(until, worker.deadline);
   }
-  const double left_ms =
-      std::chrono::duration<double, std::milli>(until - Clock::now()).count();
+  const double left_ms = std::chrono::duration<double, std::milli>(until - Clock::now()).count();
   return static_cast<int>(std::ceil(std::max(0.0, left_ms)));
 }
 
@@ -221,8 +219,7 @@ void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEve
 void WorkerPool::lose(Worker& worker, WorkerDeath::Cause cause, const std::string& message,
                       std::vector<WorkerEvent>& events) {
   ++deaths_;
-  WorkerDeath death =
-      worker.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
+  WorkerDeath death = worker.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
   if (death.cause == WorkerDeath::Cause::stuck) {
     throw UnavailableError(std::string("the ") + name_of(worker.is_device) +
                            " cannot be ended: the driver does not let it go");

@@ -3,14 +3,13 @@
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <new>
 #include <sstream>
+#include <unistd.h>
 
 namespace smemtune::fake {
 
@@ -30,9 +29,7 @@ std::vector<std::string> listed(const std::string& text) {
   return words;
 }
 
-Value value_of(const std::string& text) {
-  return parse_key("VALUE=" + text).at("VALUE");
-}
+Value value_of(const std::string& text) { return parse_key("VALUE=" + text).at("VALUE"); }
 
 /// `crash in time when TILE == 8`
 Script::Fault parse_fault(const std::string& text) {
@@ -67,12 +64,17 @@ void parse_kernel(const std::string& text, Script& script) {
   for (;;) pause();
 }
 
-/// Whether this is the first call with the folder of the environment.
-bool first_time() {
+/// The file that says that something has happened.
+std::string happened_file() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment.
   const char* folder = std::getenv("SMEMTUNE_FAKE_FOLDER");
-  if (folder == nullptr) throw InputError("SMEMTUNE_FAKE_FOLDER is not set");
-  const std::string file = std::string(folder) + "/happened";
+  return folder == nullptr ? "" : std::string(folder) + "/happened";
+}
+
+/// Whether this is the first call with the folder of the environment.
+bool first_time() {
+  const std::string file = happened_file();
+  if (file.empty()) throw InputError("SMEMTUNE_FAKE_FOLDER is not set");
   const int created = open(file.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   if (created < 0) return false;
   close(created);
@@ -141,6 +143,7 @@ Bindings bindings_of(const Script& script, const std::string& name_expression,
 std::int64_t evaluate(const std::string& text, const Bindings& bindings) {
   Scope scope;
   scope.add_constants(bindings);
+  scope.add_constant("HAPPENED", std::int64_t{access(happened_file().c_str(), F_OK) == 0});
   return Expression::compile(text, scope).evaluate();
 }
 
@@ -153,7 +156,7 @@ std::optional<std::string> fault_at(const Script& script, std::string_view place
 }
 
 void commit(const std::string& kind, int reply_descriptor) {
-  if (kind == "crash") std::abort();
+  if (kind == "crash" || (kind == "crash_once" && first_time())) std::abort();
   if (kind == "hang") hang();
   if (kind == "exit") _exit(3);
   if (kind == "killed" || (kind == "killed_once" && first_time())) {
