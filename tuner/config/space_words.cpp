@@ -47,11 +47,6 @@ bool is_word(std::string_view text) {
          });
 }
 
-std::string suggestion(std::string_view name, std::span<const std::string> known) {
-  const std::string nearest = nearest_name(name, known);
-  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
-}
-
 std::string listed(std::span<const std::string> names) {
   std::string result;
   for (const std::string& name : names) {
