@@ -21,31 +21,31 @@ class DeviceReader {
   DeviceReader(const Json& value, std::string where) : value_(value), where_(std::move(where)) {}
 
   Device read() {
-    static const std::vector<std::string> kKeys = {"name",
-                                                   "compute_capability",
-                                                   "sm_count",
-                                                   "max_threads_per_block",
-                                                   "max_threads_per_sm",
-                                                   "max_blocks_per_sm",
-                                                   "registers_per_block",
-                                                   "registers_per_sm",
-                                                   "shared_bytes_per_block",
-                                                   "max_shared_bytes_per_block",
-                                                   "shared_bytes_per_sm",
-                                                   "reserved_shared_bytes_per_block",
-                                                   "max_grid_x",
-                                                   "max_block_xy",
-                                                   "memory_bytes",
-                                                   "l2_bytes",
-                                                   "memory_bus_bits",
-                                                   "memory_clock_khz",
-                                                   "sm_clock_khz",
-                                                   "ecc",
-                                                   "source"};
+    static const std::vector<std::string> keys = {"name",
+                                                  "compute_capability",
+                                                  "sm_count",
+                                                  "max_threads_per_block",
+                                                  "max_threads_per_sm",
+                                                  "max_blocks_per_sm",
+                                                  "registers_per_block",
+                                                  "registers_per_sm",
+                                                  "shared_bytes_per_block",
+                                                  "max_shared_bytes_per_block",
+                                                  "shared_bytes_per_sm",
+                                                  "reserved_shared_bytes_per_block",
+                                                  "max_grid_x",
+                                                  "max_block_xy",
+                                                  "memory_bytes",
+                                                  "l2_bytes",
+                                                  "memory_bus_bits",
+                                                  "memory_clock_khz",
+                                                  "sm_clock_khz",
+                                                  "ecc",
+                                                  "source"};
     if (!value_.is_object()) fail("", summary(value_) + " is not an object");
     for (const auto& [key, member] : value_.items()) {
-      if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) continue;
-      const std::string nearest = nearest_name(key, kKeys);
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+      const std::string nearest = nearest_name(key, keys);
       fail(key, "unknown key" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
     Device device;

@@ -2,6 +2,7 @@
 
 #include "tuner/config/json_reader.h"
 #include "tuner/config/source_files.h"
+#include "tuner/config/space_words.h"
 #include "tuner/core/bound_kernel.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/device.h"
@@ -11,10 +12,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <set>
 #include <span>
@@ -28,40 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFileBytes = 1u << 20;
-constexpr std::size_t kMaxNameBytes = 64;
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_identifier(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxNameBytes && is_letter(text.front()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
-}
-
-/// A type's name or an enumerator of the kernel's. No commas, which separate the parts of a key,
-/// and nothing that could end the template argument or the macro it is put into.
-bool is_word(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxNameBytes && is_letter(text.front()) &&
-         text.back() != ' ' && text.find("  ") == std::string_view::npos &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return is_letter(c) || is_digit(c) || c == ':' || c == '<' || c == '>' || c == ' ';
-         });
-}
-
-/// `; did you mean 'NAME'?`, or nothing.
-std::string suggestion(std::string_view name, std::span<const std::string> known) {
-  const std::string nearest = nearest_name(name, known);
-  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
-}
-
-std::string listed(std::span<const std::string> names) {
-  std::string result;
-  for (const std::string& name : names) {
-    if (result.size() > 200) return result + ", ...";
-    result += (result.empty() ? "" : ", ") + name;
-  }
-  return result;
-}
 
 std::vector<std::string> names_of(const Bindings& bindings) {
   std::vector<std::string> names;
@@ -70,209 +34,6 @@ std::vector<std::string> names_of(const Bindings& bindings) {
 }
 
 bool holds_word(const Value& value) { return std::holds_alternative<std::string>(value); }
-
-/// What a name means already, to expressions, definitions or C++; empty when it is free.
-std::string reserved_meaning(std::string_view name) {
-  static const std::set<std::string, std::less<>> kFunctions = {
-      "min",  "max",    "abs",    "ceil_div", "round_up", "pow2", "is_pow2", "log2",
-      "gcd",  "select", "sizeof", "and",      "or",       "not",  "True",    "False",
-      "true", "false",  "sum",    "exp",      "log",      "sqrt"};
-  static const std::set<std::string, std::less<>> kWords = {
-      "alignas", "alignof",   "asm",    "auto",      "blockDim", "blockIdx", "break",    "case",
-      "catch",   "class",     "const",  "constexpr", "continue", "decltype", "default",  "delete",
-      "do",      "else",      "enum",   "explicit",  "extern",   "for",      "friend",   "goto",
-      "gridDim", "if",        "inline", "namespace", "new",      "noexcept", "nullptr",  "operator",
-      "private", "protected", "public", "register",  "return",   "signed",   "static",   "struct",
-      "switch",  "template",  "this",   "threadIdx", "throw",    "try",      "typedef",  "typename",
-      "union",   "unsigned",  "using",  "virtual",   "void",     "volatile", "warpSize", "while"};
-  static const Bindings kDevice = device_names(Device{});
-  if (kFunctions.contains(name)) return "a word of the expression language";
-  if (kDevice.contains(name)) return "a limit of the device";
-  if (scalar_type(name)) return "a type";
-  if (kWords.contains(name)) return "a word of CUDA C++";
-  return {};
-}
-
-const std::vector<std::string>& type_names() {
-  static const std::vector<std::string> kNames = [] {
-    std::vector<std::string> names;
-    for (const ScalarType type :
-         {ScalarType::int8, ScalarType::uint8, ScalarType::int16, ScalarType::uint16,
-          ScalarType::int32, ScalarType::uint32, ScalarType::int64, ScalarType::uint64,
-          ScalarType::float16, ScalarType::bfloat16, ScalarType::float32, ScalarType::float64}) {
-      names.emplace_back(cuda_name(type));
-    }
-    return names;
-  }();
-  return kNames;
-}
-
-/// Why the compiler must not be given this option; empty when it may.
-std::string refused_option(const std::string& option) {
-  const auto refused_value = [&](std::string_view name, auto&& allowed) -> std::string {
-    const std::string_view value = std::string_view(option).substr(name.size());
-    return allowed(value) ? "" : quote(value) + " is no value of " + std::string(name);
-  };
-  const auto is_one_of = [](std::initializer_list<std::string_view> values) {
-    return [values = std::vector<std::string_view>(values)](std::string_view value) {
-      return std::find(values.begin(), values.end(), value) != values.end();
-    };
-  };
-  for (const std::string_view plain :
-       {"--use_fast_math", "-lineinfo", "--extra-device-vectorization", "--device-int128"}) {
-    if (option == plain) return {};
-  }
-  for (const std::string_view name : {"--fmad=", "--ftz=", "--prec-div=", "--prec-sqrt="}) {
-    if (option.starts_with(name)) return refused_value(name, is_one_of({"true", "false"}));
-  }
-  if (option.starts_with("--std=")) {
-    return refused_value("--std=", is_one_of({"c++14", "c++17", "c++20"}));
-  }
-  if (option.starts_with("--maxrregcount=")) {
-    return refused_value("--maxrregcount=", [](std::string_view value) {
-      int count = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
-      return error == std::errc() && end == value.data() + value.size() && count >= 16 &&
-             count <= 255;
-    });
-  }
-  if (option.starts_with("-D") && !option.starts_with("-D=")) {
-    const std::string_view macro = std::string_view(option).substr(2);
-    const std::size_t equals = macro.find('=');
-    if (!is_identifier(macro.substr(0, equals))) {
-      return quote(macro.substr(0, equals)) + " is no name of a macro";
-    }
-    const std::string_view value =
-        equals == std::string_view::npos ? std::string_view() : macro.substr(equals + 1);
-    const bool simple =
-        value.size() <= kMaxNameBytes && std::all_of(value.begin(), value.end(), [](char c) {
-          return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '+';
-        });
-    return simple ? "" : "a macro's value may have letters, digits, _ . + and - only";
-  }
-  for (const std::string_view name : {"-I", "--include-path", "--pre-include", "-include"}) {
-    if (option.starts_with(name)) {
-      return "it would read files elsewhere; folders are named by \"include\"";
-    }
-  }
-  for (const std::string_view name : {"-arch", "--gpu-architecture", "--gpu-code", "-code"}) {
-    if (option.starts_with(name)) return "the device decides the architecture";
-  }
-  return "only --use_fast_math, --fmad=, --ftz=, --prec-div=, --prec-sqrt=, --maxrregcount=, "
-         "--std=, --extra-device-vectorization, --device-int128, -lineinfo and -DNAME=VALUE may be "
-         "given";
-}
-
-/// A finite number that is the whole of the text.
-std::optional<double> parse_number(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  if (text.empty() || is_letter(text.front())) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-/// Throws InputError with what is wrong.
-Init parse_init(std::string_view text) {
-  static const std::vector<std::string> kNames = {"uniform",  "normal",      "iota", "zero",
-                                                  "constant", "permutation", "file"};
-  const std::size_t open = text.find('(');
-  const std::string name(text.substr(0, open));
-  std::vector<std::string_view> words;
-  if (open != std::string_view::npos) {
-    if (text.back() != ')') throw InputError(quote(text) + " lacks a ')' at its end");
-    std::string_view rest = text.substr(open + 1, text.size() - open - 2);
-    while (true) {
-      const std::size_t comma = rest.find(',');
-      words.push_back(rest.substr(0, comma));
-      if (comma == std::string_view::npos) break;
-      rest.remove_prefix(comma + 1);
-    }
-  }
-  if (name == "file") {
-    if (words.size() != 1 || words[0].size() < 3 || words[0].front() != '"' ||
-        words[0].back() != '"') {
-      throw InputError(quote(text) + " is not of the form file(\"NAME.npy\")");
-    }
-    Init init;
-    init.kind = Init::Kind::file;
-    init.file = std::string(words[0].substr(1, words[0].size() - 2));
-    return init;
-  }
-  std::vector<double> numbers;
-  for (const std::string_view word : words) {
-    const std::optional<double> number = parse_number(word);
-    if (!number) throw InputError(quote(word) + " in " + quote(text) + " is not a number");
-    numbers.push_back(*number);
-  }
-  const auto init = [&](Init::Kind kind, std::vector<std::size_t> counts, const char* form) {
-    if (std::find(counts.begin(), counts.end(), numbers.size()) == counts.end() ||
-        (numbers.empty() && open != std::string_view::npos)) {
-      throw InputError(quote(text) + " is not of the form " + form);
-    }
-    Init result;
-    result.kind = kind;
-    if (!numbers.empty()) result.a = numbers[0];
-    if (numbers.size() > 1) result.b = numbers[1];
-    return result;
-  };
-  if (name == "uniform") {
-    const Init result = init(Init::Kind::uniform, {2}, "uniform(LOW, HIGH)");
-    if (result.a > result.b) throw InputError(quote(text) + " begins above its end");
-    return result;
-  }
-  if (name == "normal") {
-    Init result = init(Init::Kind::normal, {0, 2}, "normal or normal(MEAN, DEVIATION)");
-    if (numbers.empty()) result.b = 1;
-    if (result.b < 0) throw InputError(quote(text) + " has a negative deviation");
-    return result;
-  }
-  if (name == "iota") return init(Init::Kind::iota, {0}, "iota");
-  if (name == "zero") return init(Init::Kind::zero, {0}, "zero");
-  if (name == "constant") return init(Init::Kind::constant, {1}, "constant(NUMBER)");
-  if (name == "permutation") return init(Init::Kind::permutation, {0}, "permutation");
-  throw InputError(quote(name) + " is none of " + listed(kNames) + suggestion(name, kNames));
-}
-
-/// An entry's name and its template arguments, which commas outside parentheses separate. Throws
-/// InputError.
-std::pair<std::string, std::vector<std::string>> split_entry(const std::string& entry) {
-  const std::size_t open = entry.find('<');
-  std::string name = entry.substr(0, open);
-  while (!name.empty() && name.back() == ' ') name.pop_back();
-  const bool is_qualified_name = [&] {
-    std::string_view rest = name;
-    while (true) {
-      const std::size_t colons = rest.find("::");
-      if (!is_identifier(rest.substr(0, colons))) return false;
-      if (colons == std::string_view::npos) return true;
-      rest.remove_prefix(colons + 2);
-    }
-  }();
-  if (!is_qualified_name) throw InputError(quote(name) + " is no name of a function");
-  if (open == std::string::npos) return {name, {}};
-  if (entry.back() != '>') throw InputError(quote(entry) + " lacks a '>' at its end");
-
-  std::vector<std::string> arguments(1);
-  int depth = 0;
-  for (const char c : std::string_view(entry).substr(open + 1, entry.size() - open - 2)) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && depth == 0) {
-      arguments.emplace_back();
-    } else if (c != ' ' || !arguments.back().empty()) {
-      arguments.back() += c;
-    }
-  }
-  for (std::string& argument : arguments) {
-    while (!argument.empty() && argument.back() == ' ') argument.pop_back();
-    if (argument.empty()) throw InputError(quote(entry) + " has an empty template argument");
-  }
-  return {name, arguments};
-}
 
 std::string last_component(const std::string& name) {
   const std::size_t colons = name.rfind("::");
@@ -647,23 +408,23 @@ std::optional<ArgumentTemplate> SpaceReader::read_argument(const Json& value,
 
 void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
                               ArgumentTemplate& argument) {
-  static const std::vector<std::string> kRoles = {"input", "output", "inout", "scratch"};
+  static const std::vector<std::string> roles = {"input", "output", "inout", "scratch"};
   const std::string shape = child(pointer, "shape");
   if (check_list(value["shape"], shape, "a list of expressions, outermost dimension first")) {
     argument.shape = expressions(value["shape"], shape, "a list of expressions");
   }
   argument.role = Role::output;  // Where it is not known, so that nothing more is said of it.
   if (!value.contains("role")) {
-    fault(pointer, "lacks \"role\", one of " + listed(kRoles));
+    fault(pointer, "lacks \"role\", one of " + listed(roles));
   } else if (const auto role =
-                 text(value["role"], child(pointer, "role"), "one of " + listed(kRoles))) {
-    const auto found = std::find(kRoles.begin(), kRoles.end(), *role);
-    if (found == kRoles.end()) {
+                 text(value["role"], child(pointer, "role"), "one of " + listed(roles))) {
+    const auto found = std::find(roles.begin(), roles.end(), *role);
+    if (found == roles.end()) {
       fault(child(pointer, "role"),
-            quote(*role) + " is none of " + listed(kRoles) + suggestion(*role, kRoles));
+            quote(*role) + " is none of " + listed(roles) + suggestion(*role, roles));
     } else {
       argument.role = std::array{Role::input, Role::output, Role::inout,
-                                 Role::scratch}[static_cast<std::size_t>(found - kRoles.begin())];
+                                 Role::scratch}[static_cast<std::size_t>(found - roles.begin())];
     }
   }
   if (value.contains("init")) {
@@ -910,6 +671,7 @@ void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer
     const std::vector<Value>& values = parameter->values;
     if (std::find(values.begin(), values.end(), *found) == values.end()) {
       std::vector<std::string> texts;
+      texts.reserve(values.size());
       for (const Value& other : values) texts.push_back(to_text(other));
       fault(place, quote(to_text(*found)) + " is none of the parameter's values " + listed(texts));
       continue;
@@ -1354,7 +1116,7 @@ std::vector<std::string> check_space(const fs::path& file, const fs::path& share
 }
 
 const std::map<std::string, std::vector<std::string>>& space_file_keys() {
-  static const std::map<std::string, std::vector<std::string>> kKeys = {
+  static const std::map<std::string, std::vector<std::string>> keys = {
       {"space",
        {"$schema", "name", "description", "problems", "cpu_problems", "arguments", "metrics",
         "verify", "kernels"}},
@@ -1367,11 +1129,11 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
       {"kernel_verify", {"absolute", "relative"}},
       {"launch",
        {"entry", "block", "grid", "arguments", "static_shared_bytes", "dynamic_shared_bytes"}}};
-  return kKeys;
+  return keys;
 }
 
 Problem parse_problem(const Space& space, std::string_view text) {
-  const Problem problem = parse_key(text);
+  Problem problem = parse_key(text);
   const std::string shown = "problem " + quote(text) + ": ";
   const Problem& first = space.problems.front();
   const std::vector<std::string> known = names_of(first);

@@ -257,6 +257,19 @@ TEST(SpaceFile, KnowsConstantMemoryByItsSymbol) {
   EXPECT_EQ("filter", weights(R"("memory": "constant", "symbol": "filter")").symbol);
 }
 
+TEST(SpaceFile, TakesEveryAllowedOption) {
+  const SpaceFolder folder;
+  for (const char* const option :
+       {"--use_fast_math", "--fmad=true", "--fmad=false", "--maxrregcount=64", "-lineinfo",
+        "--std=c++14", "--std=c++17", "--std=c++20", "--extra-device-vectorization", "--ftz=true",
+        "--prec-div=false", "--prec-sqrt=false", "--device-int128", "-DNAME", "-DNAME=1",
+        "-DNAME=-0.5e+3"}) {
+    folder.write("space.json", replaced(kSpace, "--use_fast_math", option));
+    EXPECT_THAT(folder.faults(), IsEmpty()) << option;
+    EXPECT_EQ(option, folder.load().space.kernels[2].options[0]);
+  }
+}
+
 /// One change of the space and what must be said of it.
 struct Fault {
   std::string name;
