@@ -83,7 +83,7 @@ static std::string config(const std::string& name) {
 /// A space of one kernel written here, with its source beside it.
 std::string space(const std::string& source) {
   write(folder_ / "mine.cu", source);
-    write(folder_ / "mine.json", R"({
+    write(folder_ / "mine.json", R"json({
       "name": "mine", "description": "doubles each element",
       "problems": [{ "N": 1000 }],
       "arguments": [
@@ -96,7 +96,7 @@ std::string space(const std::string& source) {
       "kernels": [{ "name": "twice", "source": "mine.cu", "entry": "twice<THREADS>",
         "parameters": { "THREADS": [32, 64, 128] },
         "block": ["THREADS"], "grid": ["ceil_div(N, THREADS)"] }]
-})");
+})json");
     return (folder_ / "mine.json").string();
 }
 
