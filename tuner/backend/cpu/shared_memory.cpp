@@ -7,6 +7,7 @@ namespace smemtune::cpu {
 namespace {
 
 constexpr std::size_t kCellBytes = 4;
+constexpr unsigned kWarpSize = abi::kWarpSize;
 
 std::string access_text(abi::Access kind) {
   return kind == abi::Access::read ? "reads" : kind == abi::Access::write ? "writes" : "updates";
@@ -77,7 +78,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
     return overrun(begin, bytes, kind);
   }
 
-  const unsigned warp = thread / abi::kWarpSize;
+  const unsigned warp = thread / kWarpSize;
   auto* const cells = reinterpret_cast<Cell*>(cells_.begin());
   for (std::size_t i = begin / kCellBytes; i * kCellBytes < end; ++i) {
     Cell& cell = cells[i];
@@ -103,7 +104,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
         cell.read_bytes = mask;
         cell.several_readers = 0;
         cell.several_warps = 0;
-      } else if (cell.reader / abi::kWarpSize != warp) {
+      } else if (cell.reader / kWarpSize != warp) {
         cell.several_warps = 1;
       } else if (cell.read_warp_epoch != warp_epochs_[warp]) {
         cell.several_readers = 0;
@@ -116,7 +117,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
     }
 
     if (cell.read_epoch == epoch_ && (cell.read_bytes & mask) != 0) {
-      const bool other_warp = cell.several_warps != 0 || cell.reader / abi::kWarpSize != warp;
+      const bool other_warp = cell.several_warps != 0 || cell.reader / kWarpSize != warp;
       const bool other_lane = cell.read_warp_epoch == warp_epochs_[warp] &&
                               (cell.several_readers != 0 || cell.reader != thread);
       if (other_warp || other_lane) return race(variable_, offset, kind, cell.reader, false);
@@ -143,8 +144,8 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
 
 /// Whether what `other` did lies before what `thread` does now, in the same epoch.
 bool SharedMemory::is_ordered(unsigned thread, unsigned other, std::uint16_t warp_epoch) const {
-  const unsigned warp = thread / abi::kWarpSize;
-  return other == thread || (other / abi::kWarpSize == warp && warp_epoch != warp_epochs_[warp]);
+  const unsigned warp = thread / kWarpSize;
+  return other == thread || (other / kWarpSize == warp && warp_epoch != warp_epochs_[warp]);
 }
 
 AccessFault SharedMemory::overrun(std::size_t offset, std::size_t bytes, abi::Access kind) const {
