@@ -240,7 +240,7 @@ TEST_F(CommandLine, SaysWithStatusThreeThatNothingWorkedAndShowsTheFirstLog) {
 TEST_F(CommandLine, StopsCleanlyWhenInterruptedAndGoesOnLater) {
   const std::vector<std::string> words = {
       "--space",   config("gemm.json"),        "--device", "cpu", "--jobs", "1", "--json",
-      "--problem", "K=512,M=512,N=512,T=float"};
+      "--problem", "K=160,M=160,N=160,T=float"};
   const pid_t child = start(words);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (run({"list", "--results"}).out.find("correct") == std::string::npos &&
