@@ -283,6 +283,15 @@ TEST(Truncated, CutsBetweenCharacters) {
   EXPECT_EQ(cut.substr(end), "\n[" + std::to_string(80 - end) + " bytes left out]");
 }
 
+TEST(Columns, RefuseTextThatWasNotWrittenHere) {
+  EXPECT_THROW(bindings_from_json("{\"TILE\":"), StoreError);
+  EXPECT_THROW(bindings_from_json("{\"TILE\":null}"), StoreError);
+  EXPECT_THROW(launches_from_json("[1]"), StoreError);
+  EXPECT_THROW(launches_from_json("[{\"entry\":\"e\",\"grid\":[1,2]}]"), StoreError);
+  EXPECT_THROW(metrics_from_json("[\"flops\"]"), StoreError);
+  EXPECT_THROW(metrics_from_json(""), StoreError);
+}
+
 using ResultStoreBest = InMemory;
 
 TEST_F(ResultStoreBest, IsTheFastestVerified) {

@@ -9,7 +9,9 @@ namespace smemtune {
 
 namespace {
 
-std::size_t bytes_of(const CompiledKernel& module) { return module.image.size() + module.log.size(); }
+std::size_t bytes_of(const CompiledKernel& module) {
+  return module.image.size() + module.log.size();
+}
 
 std::string key_of(const CompileRequest& request) {
   const std::vector<std::uint8_t> bytes = pack(request);

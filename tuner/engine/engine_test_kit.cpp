@@ -2,14 +2,13 @@
 
 #include "tuner/engine/worker_pool.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
+#include <unistd.h>
 
 namespace smemtune::test {
 
@@ -23,7 +22,8 @@ ArgumentTemplate buffer(const std::string& name, Role role) {
   argument.type = "float";
   argument.role = role;
   argument.shape = {text("N")};
-  if (role == Role::input) argument.init = {.kind = Init::Kind::uniform, .a = -1, .b = 1, .file = {}};
+  if (role == Role::input)
+    argument.init = {.kind = Init::Kind::uniform, .a = -1, .b = 1, .file = {}};
   return argument;
 }
 
@@ -79,9 +79,9 @@ FakeSpace::FakeSpace() {
   space.name = "fake";
   space.problems = {{{"N", std::int64_t{1000}}}};
   space.verify.reference = "naive";
-  space.kernels = {make_kernel("naive", {parameter("BLOCK", {64})}),
-                   make_kernel("tiled", {parameter("TILE", {1, 2, 4, 8, 16}),
-                                         parameter("ITEMS", {1, 2, 4})})};
+  space.kernels = {
+      make_kernel("naive", {parameter("BLOCK", {64})}),
+      make_kernel("tiled", {parameter("TILE", {1, 2, 4, 8, 16}), parameter("ITEMS", {1, 2, 4})})};
   sources["naive"].files = {{"naive.cu", "kernel naive(BLOCK)\ntime_ns 9000\n"}};
   sources["tiled"].files = {
       {"tiled.cu",

@@ -2,12 +2,13 @@
 
 #include "tuner/backend/fake/fake_compiler.h"
 #include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/core/error.h"
 #include "tuner/engine/engine_test_kit.h"
 #include "tuner/engine/worker_pool.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -16,15 +17,18 @@ namespace smemtune::test {
 
 namespace {
 
-int run_worker(const std::string& word, const WorkerDescriptors& descriptors) {
+int run_worker(const std::string& word, bool broken, const WorkerDescriptors& descriptors) {
   if (word == kCompileWord) {
     return compile_worker_main(
         [&] { return std::make_unique<fake::FakeCompiler>(descriptors.out); }, descriptors.in,
         descriptors.out);
   }
   return device_worker_main(
-      [&] { return std::make_unique<fake::FakeLauncher>(1, descriptors.out); }, descriptors.in,
-      descriptors.out);
+      [&] {
+        if (broken) throw UnavailableError("the fake driver is missing");
+        return std::make_unique<fake::FakeLauncher>(1, descriptors.out);
+      },
+      descriptors.in, descriptors.out);
 }
 
 /// Tunes something that hangs, after writing down the workers' process ids in `folder`.
@@ -51,7 +55,9 @@ int run_parent(const std::string& folder) {
 int main(int argc, char** argv) {
   using namespace smemtune;
   const std::string word = argc > 1 ? argv[1] : "";
-  if (const auto descriptors = worker_descriptors()) return test::run_worker(word, *descriptors);
+  if (const auto descriptors = worker_descriptors()) {
+    return test::run_worker(word, argc > 2, *descriptors);
+  }
   if (word == test::kParentWord && argc > 2) return test::run_parent(argv[2]);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

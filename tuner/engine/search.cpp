@@ -288,9 +288,10 @@ class Search {
       check(reply, asked_);
     } catch (const WireError& error) {
       state_.device->context_is_lost();
-      set_failure(result, {.status = Status::runtime,
-                           .reason = "crash",
-                           .detail = std::string("the device worker answered with ") + error.what()});
+      set_failure(result,
+                  {.status = Status::runtime,
+                   .reason = "crash",
+                   .detail = std::string("the device worker answered with ") + error.what()});
       return;
     }
     result.verify_ms = reply.verify_ms;

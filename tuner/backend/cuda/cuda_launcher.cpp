@@ -182,8 +182,6 @@ std::optional<std::array<unsigned, 3>> dimensions(const Dim3& shape) {
 }  // namespace
 
 CudaLauncher::CudaLauncher(int index, Compiler& compiler) {
-  // Read when CUDA starts: modules are loaded whole, not function by function when first launched.
-  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   const std::vector<Device> devices = cuda_devices();
   if (index < 0 || static_cast<std::size_t>(index) >= devices.size()) {
     throw UnavailableError("no GPU " + std::to_string(index) + ", only " +
@@ -724,11 +722,10 @@ Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& r
       return request.stop_above_ms > 0 && report.samples_ms.back() > request.stop_above_ms;
     };
 
-    // Inputs may have been damaged by a kernel that was found wrong, copies by one that was not.
+    // What an earlier kernel, found wrong, did to the buffers. Further copies were only ever given
+    // to kernels that were timed.
     for (const DeviceBuffer* buffer : bound->buffers) {
-      for (std::size_t copy = 0; copy < buffer->copies(); ++copy) {
-        buffer->restore(copy, stream_.get());
-      }
+      if (buffer->has_contents()) buffer->restore(0, stream_.get());
     }
     // A first launch may have to allocate local memory, which waits for the stream: not while it is
     // held.

@@ -131,6 +131,9 @@ bool has_entries(const fs::path& folder) {
 }  // namespace
 
 std::vector<Device> cuda_devices() {
+  // Read when CUDA starts, which it does here: modules are loaded whole, not function by function
+  // when first launched, which would fall into a timed sample.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
   if (code != cudaSuccess) {

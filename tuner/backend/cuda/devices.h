@@ -8,8 +8,9 @@
 
 namespace smemtune::cuda {
 
-/// The GPUs of this machine, by their index. Throws UnavailableError saying what is missing: a GPU,
-/// its driver, or a newer one.
+/// The GPUs of this machine, by their index. Sets CUDA_MODULE_LOADING, so that no kernel is loaded
+/// while one is timed: call it before anything else of CUDA. Throws UnavailableError saying what is
+/// missing: a GPU, its driver, or a newer one.
 std::vector<Device> cuda_devices();
 
 /// Index of the device that `choice` means: an index, a UUID (or its beginning), or part of a name,

@@ -43,7 +43,7 @@ Device fake_device() {
   device.max_shared_bytes_per_block = 232448;
   device.shared_bytes_per_sm = 233472;
   device.reserved_shared_bytes_per_block = 1024;
-  device.memory_bytes = std::int64_t{1} << 34;
+  device.memory_bytes = std::int64_t{1} << 33;
   device.l2_bytes = std::int64_t{1} << 25;
   return device;
 }
@@ -77,8 +77,7 @@ Outcome<LoadedKernel> FakeLauncher::load(KernelHandle handle, const CompiledKern
                    .script = parse_script(module.script),
                    .bindings = {}};
   for (const std::string& option : module.options) kernel.name += " " + option;
-  kernel.bindings =
-      bindings_of(kernel.script, launches.front().name_expression, module.options);
+  kernel.bindings = bindings_of(kernel.script, launches.front().name_expression, module.options);
   LoadedKernel loaded;
   for (const LaunchShape& launch : launches) {
     const CompiledEntry* entry = compiled.entry(launch.name_expression);
@@ -93,9 +92,9 @@ Outcome<LoadedKernel> FakeLauncher::load(KernelHandle handle, const CompiledKern
       resources.registers_per_thread =
           static_cast<int>(evaluate(kernel.script.driver_registers, kernel.bindings));
     }
-    const Occupancy reached = occupancy(fake_device(), launch.threads_per_block(),
-                                        resources.registers_per_thread,
-                                        resources.static_shared_bytes + launch.dynamic_shared_bytes);
+    const Occupancy reached =
+        occupancy(fake_device(), launch.threads_per_block(), resources.registers_per_thread,
+                  resources.static_shared_bytes + launch.dynamic_shared_bytes);
     loaded.launches.push_back({.resources = resources, .blocks_per_sm = reached.blocks_per_sm});
   }
   if (const auto fault = fault_at(kernel.script, "load", kernel.bindings)) {
@@ -224,8 +223,8 @@ Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& r
   report.launches_per_sample = request.launches_per_sample;
   if (report.launches_per_sample == 0) {
     const double wanted = std::ceil(1e-3 * request.min_sample_us / first_ms);
-    report.launches_per_sample =
-        static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(request.max_launches_per_sample)));
+    report.launches_per_sample = static_cast<int>(
+        std::clamp(wanted, 1.0, static_cast<double>(request.max_launches_per_sample)));
   }
   for (int i = 0; i < request.samples; ++i) {
     report.samples_ms.push_back(sample_ms(kernel, bindings));

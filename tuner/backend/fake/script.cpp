@@ -3,14 +3,13 @@
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <new>
 #include <sstream>
+#include <unistd.h>
 
 namespace smemtune::fake {
 
@@ -30,9 +29,7 @@ std::vector<std::string> listed(const std::string& text) {
   return words;
 }
 
-Value value_of(const std::string& text) {
-  return parse_key("VALUE=" + text).at("VALUE");
-}
+Value value_of(const std::string& text) { return parse_key("VALUE=" + text).at("VALUE"); }
 
 /// `crash in time when TILE == 8`
 Script::Fault parse_fault(const std::string& text) {
