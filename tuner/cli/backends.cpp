@@ -1,14 +1,12 @@
 #include "tuner/cli/backends.h"
 
+#include "tuner/backend/cpu/cpu_launcher.h"
+#include "tuner/backend/cpu/host_compiler.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/cached_compiler.h"
 
-#if SMEMTUNE_CPU_BUILD
-#include "tuner/backend/cpu/cpu_launcher.h"
-#include "tuner/backend/cpu/host_compiler.h"
-#endif
 #if SMEMTUNE_CUDA_BUILD
 #include "tuner/backend/cuda/cuda_launcher.h"
 #include "tuner/backend/cuda/devices.h"
@@ -78,9 +76,7 @@ std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
 }
 
 std::unique_ptr<Compiler> make_compiler(const std::string& backend) {
-#if SMEMTUNE_CPU_BUILD
-  if (backend == kCpu) return cached(std::make_unique<cpu::HostCompiler>());
-#endif
+  if (backend == kCpu) return cached(std::make_unique<cpu::HostCompiler>(std::filesystem::path()));
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) return cached(std::make_unique<cuda::NvrtcCompiler>());
 #endif
@@ -89,13 +85,11 @@ std::unique_ptr<Compiler> make_compiler(const std::string& backend) {
 
 std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& arguments) {
   const std::string& backend = arguments.at(1);
-#if SMEMTUNE_CPU_BUILD
   if (backend == kCpu) {
     cpu::CpuOptions options;
     options.shuffle_threads = arguments.at(3) == "shuffle";
     return std::make_unique<cpu::CpuLauncher>(known_device(arguments.at(2)), options);
   }
-#endif
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) {
     cuda::NvrtcCompiler compiler;
@@ -162,12 +156,6 @@ std::vector<Device> present_gpus() {
 #endif
 }
 
-Device cpu_device(const std::string& limits_of) {
-#if SMEMTUNE_CPU_BUILD
-  return cpu::CpuLauncher(known_device(limits_of), {}).device();
-#else
-  throw UnavailableError("no CPU " + limits_of);
-#endif
-}
+Device cpu_device(const std::string& limits_of) { return cpu::cpu_device(known_device(limits_of)); }
 
 }  // namespace smemtune::cli

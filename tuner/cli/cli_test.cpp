@@ -83,7 +83,7 @@ static std::string config(const std::string& name) {
 /// A space of one kernel written here, with its source beside it.
 std::string space(const std::string& source) {
   write(folder_ / "mine.cu", source);
-    write(folder_ / "mine.json", R"({
+    write(folder_ / "mine.json", R"json({
       "name": "mine", "description": "doubles each element",
       "problems": [{ "N": 1000 }],
       "arguments": [
@@ -96,7 +96,7 @@ std::string space(const std::string& source) {
       "kernels": [{ "name": "twice", "source": "mine.cu", "entry": "twice<THREADS>",
         "parameters": { "THREADS": [32, 64, 128] },
         "block": ["THREADS"], "grid": ["ceil_div(N, THREADS)"] }]
-})");
+})json");
     return (folder_ / "mine.json").string();
 }
 
@@ -240,7 +240,7 @@ TEST_F(CommandLine, SaysWithStatusThreeThatNothingWorkedAndShowsTheFirstLog) {
 TEST_F(CommandLine, StopsCleanlyWhenInterruptedAndGoesOnLater) {
   const std::vector<std::string> words = {
       "--space",   config("gemm.json"),        "--device", "cpu", "--jobs", "1", "--json",
-      "--problem", "K=512,M=512,N=512,T=float"};
+      "--problem", "K=160,M=160,N=160,T=float"};
   const pid_t child = start(words);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (run({"list", "--results"}).out.find("correct") == std::string::npos &&

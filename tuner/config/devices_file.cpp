@@ -3,6 +3,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/tokens.h"
 
 #include <algorithm>
 #include <cctype>
@@ -45,8 +46,7 @@ class DeviceReader {
     if (!value_.is_object()) fail("", summary(value_) + " is not an object");
     for (const auto& [key, member] : value_.items()) {
       if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      const std::string nearest = nearest_name(key, keys);
-      fail(key, "unknown key" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+      fail(key, "unknown key" + suggestion(key, keys));
     }
     Device device;
     device.name = text("name");
@@ -220,8 +220,8 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
   const std::string message = "no device " + quote(name) + " is known";
   const auto nearest = std::find(known.begin(), known.end(), nearest_name(joined(asked), known));
   if (nearest == known.end()) throw InputError(message + "; known are " + list);
-  throw InputError(message + "; did you mean '" +
-                   shown[static_cast<std::size_t>(nearest - known.begin())] + "'?");
+  throw InputError(message + ", did you mean " +
+                   quote(shown[static_cast<std::size_t>(nearest - known.begin())]) + "?");
 }
 
 }  // namespace smemtune

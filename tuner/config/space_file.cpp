@@ -9,6 +9,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/tokens.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/expression.h"
+#include "tuner/core/tokens.h"
 
 #include <algorithm>
 #include <charconv>
@@ -45,11 +45,6 @@ bool is_word(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) {
            return is_letter(c) || is_digit(c) || c == ':' || c == '<' || c == '>' || c == ' ';
          });
-}
-
-std::string suggestion(std::string_view name, std::span<const std::string> known) {
-  const std::string nearest = nearest_name(name, known);
-  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
 std::string listed(std::span<const std::string> names) {

@@ -23,9 +23,6 @@ bool is_identifier(std::string_view text);
 /// and nothing that could end the template argument or the macro it is put into.
 bool is_word(std::string_view text);
 
-/// `; did you mean 'NAME'?`, or nothing.
-std::string suggestion(std::string_view name, std::span<const std::string> known);
-
 /// `a, b, c`, shortened.
 std::string listed(std::span<const std::string> names);
 

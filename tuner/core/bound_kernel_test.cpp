@@ -297,7 +297,7 @@ TEST(BoundKernel, RefusesScalarsThatDoNotFit) {
 TEST(BoundKernel, NamesThePlaceOfWhatDoesNotCompile) {
   EXPECT_EQ(
       "configs/stencil1d.json: /kernels/1/constraints/0: 'THREADS * ITEM >= RADIUS' column 11: "
-      "unknown name 'ITEM', did you mean 'ITEMS'?",
+      "unknown name 'ITEM'; did you mean 'ITEMS'?",
       message_of([](KernelTemplate& k) { k.constraints[0].text = "THREADS * ITEM >= RADIUS"; }));
   EXPECT_THAT(message_of([](KernelTemplate& k) { k.launches[0].block[0].text = "THREADS +"; }),
               HasSubstr("/kernels/1/block/0: 'THREADS +' column 10"));
@@ -305,7 +305,7 @@ TEST(BoundKernel, NamesThePlaceOfWhatDoesNotCompile) {
               HasSubstr("/metrics/bytes: 'sizeof(U)' column 8: unknown name 'U'"));
   EXPECT_THAT(
       message_of([](KernelTemplate& k) { k.launches[0].template_arguments[1].text = "RADUIS"; }),
-      HasSubstr("/kernels/1/entry: 'RADUIS' column 1: unknown name 'RADUIS', did you mean "
+      HasSubstr("/kernels/1/entry: 'RADUIS' column 1: unknown name 'RADUIS'; did you mean "
                 "'RADIUS'?"));
   EXPECT_THAT(message_of([](KernelTemplate& k) { k.arguments[0].type = "flaot"; }),
               HasSubstr("/arguments/in/type: 'flaot' is no element type"));
@@ -353,7 +353,7 @@ TEST(BoundKernel, RefusesConfigurationsOfOtherParameters) {
   Configuration other = configuration(256, 4);
   other["ITEM"] = std::int64_t{1};
   EXPECT_THAT(message_of(nothing, other),
-              HasSubstr("the kernel 'shared' has no parameter 'ITEM', did you mean 'ITEMS'?"));
+              HasSubstr("the kernel 'shared' has no parameter 'ITEM'; did you mean 'ITEMS'?"));
   other = configuration(256, 4);
   other["ITEMS"] = "four";
   EXPECT_THAT(message_of(nothing, other), HasSubstr("'four' is no value of the parameter 'ITEMS'"));

@@ -124,9 +124,9 @@ TEST(Definition, SaysWhatLiesOutside) {
 }
 
 TEST(Definition, RefusesWhatItCannotRead) {
-  EXPECT_EQ("'out[i] = inn[i]' column 10: unknown array 'inn', did you mean 'in'?",
+  EXPECT_EQ("'out[i] = inn[i]' column 10: unknown array 'inn'; did you mean 'in'?",
             message_of("out[i] = inn[i]"));
-  EXPECT_EQ("'out[i] = alpho' column 10: unknown name 'alpho', did you mean 'alpha'?",
+  EXPECT_EQ("'out[i] = alpho' column 10: unknown name 'alpho'; did you mean 'alpha'?",
             message_of("out[i] = alpho"));
   EXPECT_EQ("'out[i] = in[j]' column 13: unknown name 'j'", message_of("out[i] = in[j]"));
   EXPECT_THAT(message_of("out[i] = cos(1)"), HasSubstr("column 10: unknown function 'cos'"));

@@ -116,4 +116,7 @@ std::optional<std::size_t> type_size(std::string_view name);
 /// length), or an empty string.
 std::string nearest_name(std::string_view name, std::span<const std::string> known);
 
+/// `; did you mean 'ITEMS'?` when nearest_name() knows one, else nothing: to end a message.
+std::string suggestion(std::string_view name, std::span<const std::string> known);
+
 }  // namespace smemtune

@@ -219,12 +219,12 @@ TEST(Expression, ReadsOnlyTheVariablesThatFoldingLeft) {
 }
 
 TEST(Expression, NamesTheNearestKnownName) {
-  EXPECT_EQ("'THREADS * ITEM' column 11: unknown name 'ITEM', did you mean 'ITEMS'?",
+  EXPECT_EQ("'THREADS * ITEM' column 11: unknown name 'ITEM'; did you mean 'ITEMS'?",
             message_of("THREADS * ITEM"));
-  EXPECT_EQ("'threads' column 1: unknown name 'threads', did you mean 'THREADS'?",
+  EXPECT_EQ("'threads' column 1: unknown name 'threads'; did you mean 'THREADS'?",
             message_of("threads"));
   EXPECT_EQ("'WARPS' column 1: unknown name 'WARPS'", message_of("WARPS"));
-  EXPECT_EQ("'1 + minn(2)' column 5: unknown function 'minn', did you mean 'min'?",
+  EXPECT_EQ("'1 + minn(2)' column 5: unknown function 'minn'; did you mean 'min'?",
             message_of("1 + minn(2)"));
   const std::vector<std::string> known = {"TILE_M", "TILE_N", "THREADS"};
   EXPECT_EQ("TILE_N", nearest_name("TILEN", known));
@@ -238,7 +238,7 @@ TEST(Expression, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ("'1)' column 2: expected an operator before ')'", message_of("1)"));
   EXPECT_EQ("'1 2' column 3: expected an operator before '2'", message_of("1 2"));
   EXPECT_EQ("'* 2' column 1: expected a number or a name before '*'", message_of("* 2"));
-  EXPECT_EQ("'ITEMS = 4' column 7: '=' is no operator, did you mean '=='?",
+  EXPECT_EQ("'ITEMS = 4' column 7: '=' is no operator; did you mean '=='?",
             message_of("ITEMS = 4"));
   EXPECT_EQ("'1 ? 2' column 6: expected ':' at the end", message_of("1 ? 2"));
   EXPECT_EQ("'4 @ 2' column 3: unexpected character '@'", message_of("4 @ 2"));

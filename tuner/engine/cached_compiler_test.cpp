@@ -26,7 +26,7 @@ class CountingCompiler final : public Compiler {
     const std::string& entry = request.name_expressions.front();
     if (entry == "broken") return Failure{Status::compile, "error", "no"};
     CompiledKernel kernel;
-    kernel.entries = {{.name_expression = entry, .lowered_name = "_Z" + entry}};
+    kernel.entries = {{.name_expression = entry, .lowered_name = "_Z" + entry, .resources = {}}};
     kernel.image.assign(1000, static_cast<std::uint8_t>(entry.size()));
     kernel.log = "fine";
     return kernel;

@@ -25,6 +25,11 @@ std::chrono::steady_clock::duration seconds(double s) {
 
 const char* name_of(bool is_device) { return is_device ? "device worker" : "compile worker"; }
 
+[[noreturn]] void throw_stuck(bool is_device) {
+  throw UnavailableError(std::string("the ") + name_of(is_device) +
+                         " cannot be ended: the driver does not let it go");
+}
+
 [[noreturn]] void throw_broken(const Broken& broken) {
   if (broken.input) throw InputError(broken.message);
   throw UnavailableError(broken.message);
@@ -118,7 +123,9 @@ Ticket WorkerPool::ask_device(MessageType type, std::vector<std::uint8_t> payloa
 
 void WorkerPool::restart_device() {
   Worker& device = workers_.front();
+  ++deaths_;
   device.ticket.reset();
+  if (device.process->end(0).cause == WorkerDeath::Cause::stuck) throw_stuck(device.is_device);
   start(device);
 }
 
@@ -191,7 +198,14 @@ void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEven
 void WorkerPool::greet(Worker& worker, const Frame& frame) {
   if (frame.type != MessageType::hello) throw WireError("no greeting");
   if (worker.is_device) {
-    greeting_.device = unpack<DeviceHello>(frame.payload).device;
+    Device device = unpack<DeviceHello>(frame.payload).device;
+    const bool is_first = greeting_.device.name.empty();
+    if (!is_first && device != greeting_.device) {
+      throw UnavailableError("the restarted device worker found another device: " + device.name +
+                             " " + device.uuid + " instead of " + greeting_.device.name + " " +
+                             greeting_.device.uuid);
+    }
+    greeting_.device = std::move(device);
   } else {
     const auto hello = unpack<CompilerHello>(frame.payload);
     greeting_.compiler = hello.version;
@@ -220,10 +234,7 @@ void WorkerPool::lose(Worker& worker, WorkerDeath::Cause cause, const std::strin
                       std::vector<WorkerEvent>& events) {
   ++deaths_;
   WorkerDeath death = worker.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
-  if (death.cause == WorkerDeath::Cause::stuck) {
-    throw UnavailableError(std::string("the ") + name_of(worker.is_device) +
-                           " cannot be ended: the driver does not let it go");
-  }
+  if (death.cause == WorkerDeath::Cause::stuck) throw_stuck(worker.is_device);
   death.cause = cause;
   death.message = message;
   death.phase = worker.phase.name;

@@ -87,6 +87,7 @@ Buffers::Buffers(const Workload& workload) : arena_(arena_bytes(workload)) {
       buffer.guard = next;
       // Buffers that begin at the same place of a page would compete for the same cache lines.
       buffer.data = next + kGuardBytes + shift;
+      buffer.data_end = buffer.data + buffer.bytes();
       buffer.end = next + region_bytes(argument);
       next = buffer.end;
       shift = (shift + 256) % (kPageBytes / 2);
@@ -148,8 +149,8 @@ std::optional<AccessFault> Buffers::access(const void* address, std::size_t byte
   const auto* const begin = static_cast<const unsigned char*>(address);
   const Buffer* nearest = nullptr;
   for (const Buffer& buffer : buffers_) {
-    if (!buffer.in_arena()) continue;
-    if (begin >= buffer.data && begin + bytes <= buffer.data + buffer.bytes()) {
+    if (buffer.data == nullptr) continue;
+    if (begin >= buffer.data && begin + bytes <= buffer.data_end) {
       if (kind == abi::Access::read || buffer.argument.role != Role::input) return std::nullopt;
       const auto element = static_cast<std::size_t>(begin - buffer.data) / buffer.element_bytes();
       return AccessFault{"input_modified", "writes element " + std::to_string(element) + " of " +
@@ -199,7 +200,7 @@ std::optional<Mismatch> Buffers::harmed_guard(const Buffer& buffer) const {
     }
   };
   look(buffer.guard, buffer.data);
-  look(buffer.data + buffer.bytes(), buffer.end);
+  look(buffer.data_end, buffer.end);
   return mismatch.count == 0 ? std::nullopt : std::optional(mismatch);
 }
 

@@ -49,17 +49,23 @@ void SharedMemory::begin_block(const SharedLayout& layout, std::size_t dynamic_b
   layout_ = &layout;
   dynamic_bytes_ = dynamic_bytes;
   block_ = block;
+  variable_ = {};
   first_epoch_ = ++epoch_;
 }
 
-std::optional<SharedLayout::Variable> SharedMemory::variable_at(std::size_t offset) const {
+/// Sets variable_ to the one that holds the byte.
+bool SharedMemory::find_variable(std::size_t offset) {
+  if (offset - variable_.offset < variable_.bytes) return true;
   if (offset < dynamic_bytes_) {
-    return SharedLayout::Variable{"dynamic shared memory", 0, dynamic_bytes_};
+    variable_ = {"dynamic shared memory", 0, dynamic_bytes_};
+    return true;
   }
   for (const SharedLayout::Variable& variable : layout_->variables()) {
-    if (offset - variable.offset < variable.bytes) return variable;
+    if (offset - variable.offset >= variable.bytes) continue;
+    variable_ = variable;
+    return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* address,
@@ -67,8 +73,9 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
   const auto begin =
       static_cast<std::size_t>(static_cast<const unsigned char*>(address) - memory_.begin());
   const std::size_t end = begin + bytes;
-  const auto variable = variable_at(begin);
-  if (!variable || end > variable->offset + variable->bytes) return overrun(begin, bytes, kind);
+  if (!find_variable(begin) || end > variable_.offset + variable_.bytes) {
+    return overrun(begin, bytes, kind);
+  }
 
   const unsigned warp = thread / abi::kWarpSize;
   auto* const cells = reinterpret_cast<Cell*>(cells_.begin());
@@ -84,11 +91,11 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
     if (kind != abi::Access::write) {
       if (cell.first_epoch != first_epoch_ || (cell.written & mask) != mask) {
         return AccessFault{"uninitialized_shared",
-                           "reads byte " + std::to_string(offset - variable->offset) + " of " +
-                               variable->name + ", which its block has not written"};
+                           "reads byte " + std::to_string(offset - variable_.offset) + " of " +
+                               variable_.name + ", which its block has not written"};
       }
       const bool both_atomic = kind == abi::Access::atomic && cell.write_is_atomic != 0;
-      if (was_written && !both_atomic) return race(*variable, offset, kind, cell.writer, true);
+      if (was_written && !both_atomic) return race(variable_, offset, kind, cell.writer, true);
     }
     if (kind == abi::Access::read) {
       if (cell.read_epoch != epoch_ || cell.read_bytes != mask) {
@@ -112,10 +119,10 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
       const bool other_warp = cell.several_warps != 0 || cell.reader / abi::kWarpSize != warp;
       const bool other_lane = cell.read_warp_epoch == warp_epochs_[warp] &&
                               (cell.several_readers != 0 || cell.reader != thread);
-      if (other_warp || other_lane) return race(*variable, offset, kind, cell.reader, false);
+      if (other_warp || other_lane) return race(variable_, offset, kind, cell.reader, false);
     }
     if (was_written && kind == abi::Access::write && cell.write_is_atomic != 0) {
-      return race(*variable, offset, kind, cell.writer, true);
+      return race(variable_, offset, kind, cell.writer, true);
     }
     if (cell.first_epoch != first_epoch_) {
       cell.first_epoch = first_epoch_;

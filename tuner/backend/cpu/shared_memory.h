@@ -48,7 +48,7 @@ class SharedMemory {
  private:
   struct Cell;
 
-  std::optional<SharedLayout::Variable> variable_at(std::size_t offset) const;
+  bool find_variable(std::size_t offset);
   AccessFault overrun(std::size_t offset, std::size_t bytes, abi::Access kind) const;
   AccessFault race(const SharedLayout::Variable& variable, std::size_t offset, abi::Access kind,
                    unsigned other, bool other_wrote) const;
@@ -58,6 +58,7 @@ class SharedMemory {
   MappedMemory cells_;
   const SharedLayout* layout_ = nullptr;
   std::size_t dynamic_bytes_ = 0;
+  SharedLayout::Variable variable_;  ///< In which the last access was.
   Dim3 block_ = {1, 1, 1};
   std::uint32_t first_epoch_ = 0;  ///< Of this block; epochs are never used again.
   std::uint32_t epoch_ = 0;
