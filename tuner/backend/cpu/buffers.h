@@ -58,7 +58,7 @@ class Buffers {
     std::vector<std::uint8_t> initial;    ///< Empty where it is poison.
     std::vector<std::uint8_t> reference;  ///< Empty until a reference is kept.
     std::vector<std::uint8_t> scalar;
-    unsigned char* data = nullptr;   ///< Also what a kernel gets the address of.
+    unsigned char* data = nullptr;  ///< Also what a kernel gets the address of.
     unsigned char* data_end = nullptr;
     unsigned char* guard = nullptr;  ///< Start of the zone before the data.
     unsigned char* end = nullptr;    ///< End of the zone behind it.

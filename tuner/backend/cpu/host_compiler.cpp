@@ -127,7 +127,7 @@ Image unpack(std::span<const std::uint8_t> bytes) {
   return {.fast = {fast.begin(), fast.end()}, .checked = {checked.begin(), checked.end()}};
 }
 
-HostCompiler::HostCompiler(const std::filesystem::path& cache_folder) : cache_(cache_folder) {
+HostCompiler::HostCompiler() {
   remove_abandoned_folders();
   const char* const from_environment = std::getenv("CXX");
   const TemporaryFolder folder;
@@ -141,6 +141,9 @@ HostCompiler::HostCompiler(const std::filesystem::path& cache_folder) : cache_(c
     if (answer.status != 0) continue;
     version_ = printable(first_line(answer.output));
     is_clang_ = version_.find("clang") != std::string::npos;
+    std::string all = candidate + ("\n" + processor_name());
+    for (const DeviceHeader& header : device_headers()) all += header.text;
+    sha256_ = smemtune::sha256(all);
     return;
   }
   throw UnavailableError("no C++ compiler works here: tried $CXX, c++, g++ and clang++");
@@ -151,8 +154,6 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   if (request.source.files.empty()) throw InputError("a kernel without a source");
   const Translation translation = translate(request.source);
   if (!translation.unsupported.empty()) return unsupported(translation.unsupported);
-  const std::string cache_key = key(request);
-  if (auto kept = cache_.find(cache_key)) return *std::move(kept);
 
   const TemporaryFolder folder;
   const std::filesystem::path sources = folder.path() / kSourceFolder;
@@ -245,32 +246,9 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   kernel.image =
       pack({.fast = read_file(sources / "fast.so"), .checked = read_file(sources / "checked.so")});
   kernel.log = log.substr(0, kMaxLogBytes);
-  cache_.keep(cache_key, kernel);
   kernel.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return kernel;
-}
-
-std::string HostCompiler::key(const CompileRequest& request) const {
-  std::string all;
-  const auto add = [&](const std::string& text) {
-    all += std::to_string(text.size()) + ":" + text;
-  };
-  add(version_);
-  for (const std::string& word : command_) add(word);
-  add(processor_name());  // -march=native
-  for (const DeviceHeader& header : device_headers()) add(std::string(header.text));
-  for (const KernelSource::File& file : request.source.files) {
-    add(file.name);
-    add(file.text);
-  }
-  add("entries");
-  for (const std::string& name : request.name_expressions) add(name);
-  add("symbols");
-  for (const std::string& name : request.symbol_expressions) add(name);
-  add("options");
-  for (const std::string& option : request.options) add(option);
-  return smemtune::sha256(all);
 }
 
 }  // namespace smemtune::cpu

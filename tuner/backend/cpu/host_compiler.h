@@ -1,10 +1,8 @@
 #pragma once
 
 #include "tuner/backend/compiler.h"
-#include "tuner/backend/cpu/compile_cache.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,18 +31,21 @@ Image unpack(std::span<const std::uint8_t> bytes);
 class HostCompiler final : public Compiler {
  public:
   /// Throws UnavailableError when no compiler works.
-  explicit HostCompiler(const std::filesystem::path& cache_folder = default_cache_folder());
+  HostCompiler();
 
   std::string version() const override { return version_; }
+
+  /// Of what decides the code beside the compiler's version: its command, the headers that take
+  /// CUDA's place and the processor, for which the code is made.
+  std::string sha256() const override { return sha256_; }
+
   Outcome<CompiledKernel> compile(const CompileRequest& request) override;
 
  private:
-  std::string key(const CompileRequest& request) const;
-
   std::vector<std::string> command_;  ///< The compiler and what $CXX has behind it.
   std::string version_;
+  std::string sha256_;
   bool is_clang_ = false;
-  CompileCache cache_;
 };
 
 }  // namespace smemtune::cpu

@@ -168,15 +168,39 @@ __global__ void unguarded_counter(const float* in, float* out) {
 class PlantedFaults : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const auto outcome = compile(
-        kSource,
-        {"reverse<false>", "reverse<true>",  "shift<false>",    "shift<true>",     "warp_without_sync",
-         "warp_with_sync", "stencil<0>",     "stencil<1>",      "overrun_static",  "overrun_row",
-         "overrun_dynamic", "local_array",   "read_behind",     "write_behind",    "write_before",
-         "write_far",      "some_wait",      "some_shuffle",    "not_in_mask",     "nan",
-         "skip",           "copy",           "copy_wrong",      "modify",          "divide",
-         "recurse",        "trap",           "assert_small",    "misaligned",      "unguarded_counter",
-         "through_global<true>", "through_global<false>", "copy_shifted"});
+    const auto outcome = compile(kSource, {"reverse<false>",
+                                           "reverse<true>",
+                                           "shift<false>",
+                                           "shift<true>",
+                                           "warp_without_sync",
+                                           "warp_with_sync",
+                                           "stencil<0>",
+                                           "stencil<1>",
+                                           "overrun_static",
+                                           "overrun_row",
+                                           "overrun_dynamic",
+                                           "local_array",
+                                           "read_behind",
+                                           "write_behind",
+                                           "write_before",
+                                           "write_far",
+                                           "some_wait",
+                                           "some_shuffle",
+                                           "not_in_mask",
+                                           "nan",
+                                           "skip",
+                                           "copy",
+                                           "copy_wrong",
+                                           "modify",
+                                           "divide",
+                                           "recurse",
+                                           "trap",
+                                           "assert_small",
+                                           "misaligned",
+                                           "unguarded_counter",
+                                           "through_global<true>",
+                                           "through_global<false>",
+                                           "copy_shifted"});
     ASSERT_TRUE(outcome) << outcome.failure().detail;
     compiled = new CompiledKernel(*outcome);
   }
@@ -211,8 +235,8 @@ class PlantedFaults : public testing::Test {
                          {shape(reference, {1, 1, 1}, {64, 1, 1}, {"in", "out"})}, arguments));
     std::vector<std::string> names = {"in", "out"};
     if (number) names.emplace_back("n");
-    const auto loaded = launcher.load(
-        1, *compiled, {shape(entry, {1, 1, 1}, {64, 1, 1}, names)}, arguments);
+    const auto loaded =
+        launcher.load(1, *compiled, {shape(entry, {1, 1, 1}, {64, 1, 1}, names)}, arguments);
     EXPECT_TRUE(loaded) << loaded.failure().detail;
     const auto report = launcher.run(1, {});
     EXPECT_TRUE(report) << report.failure().detail;
@@ -324,8 +348,9 @@ TEST_F(PlantedFaults, BarrierThatSomeNeverReach) {
                  {"thread (0, 0, 0): 40 of 64 threads wait at __syncthreads()",
                   "thread (40, 0, 0) has returned"});
   expect_right(run("some_shuffle", 64, 64));
-  expect_failure(run("some_shuffle", 64, 50), Status::correctness, "unreached_barrier",
-                 {"thread (32, 0, 0): waits for the other lanes", "thread (50, 0, 0) has returned"});
+  expect_failure(
+      run("some_shuffle", 64, 50), Status::correctness, "unreached_barrier",
+      {"thread (32, 0, 0): waits for the other lanes", "thread (50, 0, 0) has returned"});
   expect_failure(run("not_in_mask", 32), Status::correctness, "warp_mask", {"0xfffffffe"});
 }
 
@@ -392,8 +417,8 @@ TEST_F(PlantedFaults, LeaveTheLauncherUsable) {
     EXPECT_FALSE(run_once(launcher, *compiled,
                           {shape("some_wait", {4, 1, 1}, {64, 1, 1}, {"in", "out", "n"})},
                           arguments));
-    const auto report = run_once(
-        launcher, *compiled, {shape("copy", {1, 1, 1}, {64, 1, 1}, {"in", "out"})}, arguments);
+    const auto report = run_once(launcher, *compiled,
+                                 {shape("copy", {1, 1, 1}, {64, 1, 1}, {"in", "out"})}, arguments);
     ASSERT_TRUE(report);
     EXPECT_EQ(std::nullopt, report->mismatch);
   }

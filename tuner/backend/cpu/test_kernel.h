@@ -25,7 +25,7 @@ inline Device test_limits() {
 }
 
 inline HostCompiler& test_compiler() {
-  static HostCompiler compiler{std::filesystem::path()};
+  static HostCompiler compiler;
   return compiler;
 }
 
