@@ -1,11 +1,12 @@
 // The best stored configuration of a space against the vendor's own code, in one run:
 //   gemm                  cublasSgemm (CUBLAS_PEDANTIC_MATH: no TF32)
-//   stencil1d, add_one    cudaMemcpyAsync, device to device, of as many bytes as the kernel must move
+//   stencil1d, add_one    cudaMemcpyAsync, device to device, of as many bytes as the kernel must
+//   move
 //
 //   smemtune_peers SPACE.json DATABASE [ROUNDS]
 //
-// Every round times each of the two once, in random order, each with a cold L2 and its launch queued
-// behind the flush. Printed per problem: both medians and the median of the rounds' ratios.
+// Every round times each of the two once, in random order, each with a cold L2 and its launch
+// queued behind the flush. Printed per problem: both medians and the median of the rounds' ratios.
 
 #include "db/result_store.h"
 #include "tuner/backend/contents.h"
@@ -15,12 +16,12 @@
 #include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
 
-#include <cublas_v2.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cublas_v2.h>
 #include <functional>
 #include <map>
 #include <random>
@@ -238,13 +239,14 @@ void compare(const LoadedSpace& loaded, const db::StoredResult& best, int rounds
   const std::string metric = space.name == "gemm" ? "flops" : "bytes";
   const double work = metrics.at(metric);
   const double scale = space.name == "gemm" ? 1e-9 : 1e-6;  // TFLOP/s, GB/s
-  std::printf("%s %s\n  ours  %s %s  %.4f ms  %.2f %s\n  peer  %s  %.4f ms  %.2f\n"
-              "  ours / peer: %.3f (quartiles %.3f to %.3f over %d rounds)\n",
-              space.name.c_str(), key(best.result.problem).c_str(), best.result.kernel.c_str(),
-              key(best.result.configuration).c_str(), ours_median, work / ours_median * scale,
-              space.name == "gemm" ? "TFLOP/s" : "GB/s", peer.c_str(), theirs_median,
-              work / theirs_median * scale, quantile(ratios, 0.5), quantile(ratios, 0.25),
-              quantile(ratios, 0.75), rounds);
+  std::printf(
+      "%s %s\n  ours  %s %s  %.4f ms  %.2f %s\n  peer  %s  %.4f ms  %.2f\n"
+      "  ours / peer: %.3f (quartiles %.3f to %.3f over %d rounds)\n",
+      space.name.c_str(), key(best.result.problem).c_str(), best.result.kernel.c_str(),
+      key(best.result.configuration).c_str(), ours_median, work / ours_median * scale,
+      space.name == "gemm" ? "TFLOP/s" : "GB/s", peer.c_str(), theirs_median,
+      work / theirs_median * scale, quantile(ratios, 0.5), quantile(ratios, 0.25),
+      quantile(ratios, 0.75), rounds);
   if (blas != nullptr) check(cublasDestroy(blas), "cublasDestroy");
   check(cudaFree(copy_from), "cudaFree");
   check(cudaFree(copy_to), "cudaFree");
@@ -263,8 +265,7 @@ int run(int argc, char** argv) {
   int compared = 0;
   for (const db::StoredResult& best : store.best({.space = loaded.space.name}, false)) {
     if (best.device.kind != DeviceKind::gpu) continue;
-    if (loaded.space.name == "gemm" &&
-        best.result.problem.at("T") != Value(std::string("float"))) {
+    if (loaded.space.name == "gemm" && best.result.problem.at("T") != Value(std::string("float"))) {
       continue;
     }
     compare(loaded, best, rounds);

@@ -124,7 +124,10 @@ std::vector<Loss> losses(const std::vector<Row>& rows, const std::vector<Contend
     for (const auto& [on, own] : row.best) {
       for (const auto& [best_of, others] : row.best) {
         if (on == best_of || !contenders[on].is_gpu || !contenders[best_of].is_gpu) continue;
-        Loss loss = {.row = &row, .on = on, .best_of = best_of};
+        Loss loss;
+        loss.row = &row;
+        loss.on = on;
+        loss.best_of = best_of;
         const auto measured = newest.find(subject(contenders[on].model, *others));
         if (measured != newest.end()) {
           loss.measured = measured->second;

@@ -76,7 +76,7 @@ std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
 }
 
 std::unique_ptr<Compiler> make_compiler(const std::string& backend) {
-  if (backend == kCpu) return cached(std::make_unique<cpu::HostCompiler>());
+  if (backend == kCpu) return cached(std::make_unique<cpu::HostCompiler>(std::filesystem::path()));
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) return cached(std::make_unique<cuda::NvrtcCompiler>());
 #endif
@@ -92,8 +92,9 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
   }
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) {
+    cuda::NvrtcCompiler compiler;
     return std::make_unique<cuda::CudaLauncher>(
-        cuda::select_device(cuda::cuda_devices(), arguments.at(2)));
+        cuda::select_device(cuda::cuda_devices(), arguments.at(2)), compiler);
   }
 #endif
   throw UnavailableError(kNoCudaBuild);
@@ -155,8 +156,6 @@ std::vector<Device> present_gpus() {
 #endif
 }
 
-Device cpu_device(const std::string& limits_of) {
-  return cpu::CpuLauncher(known_device(limits_of), {}).device();
-}
+Device cpu_device(const std::string& limits_of) { return cpu::cpu_device(known_device(limits_of)); }
 
 }  // namespace smemtune::cli

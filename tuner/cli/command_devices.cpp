@@ -47,14 +47,14 @@ std::string device_text(std::size_t number, const Device& device) {
                                 std::to_string(device.max_blocks_per_sm) + " blocks"});
   table.add_row({"shared memory", bytes(device.shared_bytes_per_block) + " per block, " +
                                       bytes(device.max_shared_bytes_per_block) + " by opt-in, " +
-                                      bytes(device.shared_bytes_per_sm) +
-                                      " per multiprocessor, " +
+                                      bytes(device.shared_bytes_per_sm) + " per multiprocessor, " +
                                       bytes(device.reserved_shared_bytes_per_block) +
                                       " reserved per block"});
-  table.add_row({"registers", format_count(static_cast<std::uint64_t>(device.registers_per_block)) +
-                                  " per block, " +
-                                  format_count(static_cast<std::uint64_t>(device.registers_per_sm)) +
-                                  " per multiprocessor"});
+  table.add_row(
+      {"registers", format_count(static_cast<std::uint64_t>(device.registers_per_block)) +
+                        " per block, " +
+                        format_count(static_cast<std::uint64_t>(device.registers_per_sm)) +
+                        " per multiprocessor"});
   table.add_row({"constant memory", bytes(device.constant_bytes)});
   table.add_row({"L2 cache", bytes(device.l2_bytes)});
   table.add_row({"memory", bytes(device.memory_bytes)});

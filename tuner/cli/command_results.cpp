@@ -107,10 +107,10 @@ int run_best(const ResultsOptions& options) {
                {"measured"},
                {""}});
   for (const db::StoredResult& row : best) {
-    table.add_row({device_label(row.device), row.space, key(row.result.problem),
-                   row.result.kernel, key(row.result.configuration),
-                   format_time(row.result.measurement.median_ms), rates(row.result),
-                   format_utc(row.at_unix), row.stale ? "stale: the kernel has changed" : ""});
+    table.add_row({device_label(row.device), row.space, key(row.result.problem), row.result.kernel,
+                   key(row.result.configuration), format_time(row.result.measurement.median_ms),
+                   rates(row.result), format_utc(row.at_unix),
+                   row.stale ? "stale: the kernel has changed" : ""});
   }
   write_out(table.text());
   return 0;
@@ -167,9 +167,9 @@ int run_list(const ResultsOptions& options) {
   for (const db::StoredRun& run : runs) {
     const std::string outcome = run.outcome.empty() ? "cut off" : run.outcome;
     table.add_row({run.id.substr(0, 8), format_utc(run.started_unix), run.space,
-                   run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""),
-                   run.strategy, std::to_string(run.seed), format_count(run.results),
-                   format_count(run.correct), outcome, run.compiler});
+                   run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
+                   std::to_string(run.seed), format_count(run.results), format_count(run.correct),
+                   outcome, run.compiler});
     json.push_back({{"run", run.id},
                     {"started_unix", run.started_unix},
                     {"space", run.space},

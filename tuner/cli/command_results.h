@@ -14,9 +14,9 @@ namespace smemtune::cli {
 struct ResultsOptions {
   std::filesystem::path database;
   db::Query query;
-  bool per_kernel = false;      ///< best: each kernel's, not only the fastest of all.
-  bool results = false;         ///< list: single results instead of runs.
-  std::uint64_t limit = 0;      ///< list: so many at most; 0 is all.
+  bool per_kernel = false;  ///< best: each kernel's, not only the fastest of all.
+  bool results = false;     ///< list: single results instead of runs.
+  std::uint64_t limit = 0;  ///< list: so many at most; 0 is all.
   bool json = false;
   std::filesystem::path output = "-";
 };
@@ -26,7 +26,8 @@ void add_list_options(CLI::App& app, ResultsOptions& options);
 void add_export_options(CLI::App& app, ResultsOptions& options);
 void add_compare_options(CLI::App& app, ResultsOptions& options);
 
-/// Each prints its answer on stdout and returns 0. Throw StoreError, and InputError when nothing matches.
+/// Each prints its answer on stdout and returns 0. Throw StoreError, and InputError when nothing
+/// matches.
 int run_best(const ResultsOptions& options);
 int run_list(const ResultsOptions& options);
 int run_export(const ResultsOptions& options);

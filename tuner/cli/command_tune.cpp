@@ -10,12 +10,11 @@
 #include "tuner/core/expression.h"
 #include "tuner/search/strategy.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <random>
+#include <unistd.h>
 
 namespace smemtune::cli {
 namespace {
@@ -212,8 +211,7 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
              "Configurations that differ by less, in per cent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
             "Compile workers [one per core]");
-  app.add_option("--limits-of", options.device.limits_of,
-                 "GPU whose limits the CPU device borrows")
+  app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
       ->type_name("NAME")
       ->capture_default_str();
   app.add_flag("--shuffle-threads", options.device.shuffle_threads,
@@ -229,7 +227,8 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
 int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (!options.check.empty()) return check(options.check);
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
-  if (options.quiet && options.verbose) throw InputError("--quiet and --verbose exclude each other");
+  if (options.quiet && options.verbose)
+    throw InputError("--quiet and --verbose exclude each other");
 
   const LoadedSpace loaded = load_space(options.space, share_folder());
   TuningRequest request;

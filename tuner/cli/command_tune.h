@@ -16,12 +16,12 @@ namespace smemtune::cli {
 
 struct TuneOptions {
   std::filesystem::path space;
-  std::filesystem::path check;          ///< `--check`: only look for faults in this file.
+  std::filesystem::path check;  ///< `--check`: only look for faults in this file.
   std::filesystem::path database;
-  std::filesystem::path export_file;    ///< `--export`: the best as JSON, when the run has ended.
+  std::filesystem::path export_file;  ///< `--export`: the best as JSON, when the run has ended.
   DeviceChoice device;
-  std::vector<std::string> kernels;     ///< Empty: all.
-  std::vector<std::string> problems;    ///< Empty: those of the space file.
+  std::vector<std::string> kernels;   ///< Empty: all.
+  std::vector<std::string> problems;  ///< Empty: those of the space file.
   TuningOptions tuning;
   bool dry_run = false;
   bool fresh = false;
@@ -34,8 +34,8 @@ struct TuneOptions {
 /// Adds the options of `smemtune --space FILE` and of `smemtune tune`.
 void add_tune_options(CLI::App& app, TuneOptions& options);
 
-/// Tunes, or checks, or runs dry. Returns the exit status: 0, 3 when no configuration worked, 130 when
-/// `stop` was set. Throws Error.
+/// Tunes, or checks, or runs dry. Returns the exit status: 0, 3 when no configuration worked, 130
+/// when `stop` was set. Throws Error.
 int run_tune(const TuneOptions& options, const std::atomic<bool>& stop);
 
 }  // namespace smemtune::cli

@@ -3,10 +3,9 @@
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/command_tune.h"
 #include "tuner/core/error.h"
+#include "tuner/engine/tuning_loop.h"
 
 #include <CLI/CLI.hpp>
-
-#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -15,6 +14,7 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace smemtune::cli {
@@ -42,17 +42,19 @@ int report(int status, const std::string& message) {
   return status;
 }
 
-/// Parses, and runs what was asked for. CLI11's own exit codes lie above 100: every fault of the command
-/// line is 2.
+/// Parses, and runs what was asked for. CLI11's own exit codes lie above 100: every fault of the
+/// command line is 2.
 int run_command_line(int argc, char** argv) {
-  CLI::App app("Tunes CUDA kernels that live by their use of shared memory: compiles every "
-               "configuration of a search space with NVRTC, proves it right, times it, and keeps "
-               "the best per device.",
-               "smemtune");
+  CLI::App app(
+      "Tunes CUDA kernels that live by their use of shared memory: compiles every "
+      "configuration of a search space with NVRTC, proves it right, times it, and keeps "
+      "the best per device.",
+      "smemtune");
   app.set_version_flag("--version", "smemtune " SMEMTUNE_VERSION);
   app.get_formatter()->column_width(34);
-  app.footer("Exit status: 0; 2 wrong file or option; 3 no configuration worked; 4 results "
-             "database; 5 GPU, driver or compiler missing; 130 interrupted.");
+  app.footer(
+      "Exit status: 0; 2 wrong file or option; 3 no configuration worked; 4 results "
+      "database; 5 GPU, driver or compiler missing; 130 interrupted.");
 
   std::function<int()> command;
   TuneOptions tune;
@@ -104,6 +106,8 @@ int guarded_main(int argc, char** argv) {
     }
     catch_signals();
     return run_command_line(argc, argv);
+  } catch (const ReferenceError& error) {
+    return report(3, error.what());
   } catch (const InputError& error) {
     return report(2, error.what());
   } catch (const StoreError& error) {

@@ -9,8 +9,8 @@
 
 namespace smemtune::cli {
 
-/// An unsigned decimal number without leading zeros, sign or space. Throws InputError naming the option,
-/// the text and the range.
+/// An unsigned decimal number without leading zeros, sign or space. Throws InputError naming the
+/// option, the text and the range.
 std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least,
                           std::uint64_t most);
 
@@ -31,8 +31,8 @@ std::filesystem::path default_database();
 /// Adds --db with that default.
 void add_database(CLI::App& app, std::filesystem::path& database);
 
-/// The folder that holds kernel_templates/ and configs/: `$SMEMTUNE_SHARE`, else what lies beside the
-/// executable in an installation (`../share/smemtune`), else the source tree it was built from.
+/// The folder that holds kernel_templates/ and configs/: `$SMEMTUNE_SHARE`, else what lies beside
+/// the executable in an installation (`../share/smemtune`), else the source tree it was built from.
 /// Throws InputError when none of them is there.
 std::filesystem::path share_folder();
 

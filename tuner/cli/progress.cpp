@@ -2,13 +2,12 @@
 
 #include "reports/table.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string_view>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace smemtune::cli {
 namespace {
@@ -36,7 +35,8 @@ std::string format_duration(double seconds) {
   const auto whole = static_cast<long long>(std::llround(std::max(0.0, seconds)));
   char text[32];
   if (whole >= 3600) {
-    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60,
+                  whole % 60);
   } else {
     std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
   }
@@ -57,7 +57,8 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
   }
   if (!progress.waiting_for.empty()) {
     text += ", waiting for " + std::string(progress.waiting_for != "device" ? "compiler"
-                                            : device == DeviceKind::gpu ? "GPU" : "CPU");
+                                           : device == DeviceKind::gpu      ? "GPU"
+                                                                            : "CPU");
   }
   text += progress.remaining_s ? ", " + format_duration(*progress.remaining_s) + " left"
                                : ", " + format_duration(progress.elapsed_s);
@@ -93,8 +94,7 @@ void ProgressLine::clear() {
 void ProgressLine::show(const Progress& progress) {
   if (verbosity_ == Verbosity::quiet) return;
   const auto now = std::chrono::steady_clock::now();
-  const bool new_phase =
-      progress.phase != last_phase_ || progress.problem_number != last_problem_;
+  const bool new_phase = progress.phase != last_phase_ || progress.problem_number != last_problem_;
   const auto interval = terminal_ ? std::chrono::steady_clock::duration(kTerminalInterval)
                                   : std::chrono::steady_clock::duration(kPipeInterval);
   if (!new_phase && last_shown_ && now - *last_shown_ < interval) return;
@@ -120,8 +120,8 @@ void ProgressLine::show_result(const Result& result, bool known) {
   } else if (result.status == Status::correct) {
     text += "correct";
   } else {
-    text += to_text(result.status) + " (" + result.reason + "): " +
-            result.detail.substr(0, result.detail.find('\n'));
+    text += to_text(result.status) + " (" + result.reason +
+            "): " + result.detail.substr(0, result.detail.find('\n'));
   }
   write_error(printable(text) + (known ? "  [known]\n" : "\n"));
 }

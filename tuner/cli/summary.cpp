@@ -26,10 +26,10 @@ std::string times(double factor) { return decimal(factor, factor < 10 ? 2 : 1) +
 
 /// The launch that decides a configuration's resources: the one with the lowest occupancy.
 const LaunchResult* tightest_launch(const Result& result) {
-  const auto tightest = std::min_element(
-      result.launches.begin(), result.launches.end(), [](const auto& left, const auto& right) {
-        return left.occupancy.percent < right.occupancy.percent;
-      });
+  const auto tightest = std::min_element(result.launches.begin(), result.launches.end(),
+                                         [](const auto& left, const auto& right) {
+                                           return left.occupancy.percent < right.occupancy.percent;
+                                         });
   return tightest == result.launches.end() ? nullptr : &*tightest;
 }
 
@@ -107,17 +107,21 @@ std::vector<std::string> ladder_row(const std::string& mark, const Result& resul
                                     const Result* slowest_rung, const Device& device) {
   const LaunchResult* launch = tightest_launch(result);
   std::vector<std::string> row = {
-      mark + result.kernel, key(result.configuration), format_time(result.measurement.median_ms),
+      mark + result.kernel,
+      key(result.configuration),
+      format_time(result.measurement.median_ms),
       "+-" + decimal(result.measurement.spread_percent() / 2, 1) + " %",
       slowest_rung == nullptr
           ? ""
           : times(slowest_rung->measurement.median_ms / result.measurement.median_ms),
-      rate_text(result, "flops", "FLOP/s"), rate_text(result, "bytes", "B/s"),
+      rate_text(result, "flops", "FLOP/s"),
+      rate_text(result, "bytes", "B/s"),
       launch == nullptr ? "" : format_bytes(static_cast<double>(shared_bytes(*launch)))};
   if (device.kind == DeviceKind::gpu) {
     row.push_back(launch == nullptr ? "" : std::to_string(launch->resources.registers_per_thread));
-    row.push_back(launch == nullptr ? "" : std::to_string(launch->resources.spill_store_bytes +
-                                                          launch->resources.spill_load_bytes));
+    row.push_back(launch == nullptr ? ""
+                                    : std::to_string(launch->resources.spill_store_bytes +
+                                                     launch->resources.spill_load_bytes));
     row.push_back(launch == nullptr ? "" : decimal(launch->occupancy.percent, 0) + " %");
   }
   return row;
@@ -144,8 +148,7 @@ std::string ladder(const Space& space, const ProblemSummary& problem, const Devi
     const Result* best = kernel_best(problem, kernel.name);
     if (best == nullptr) continue;
     if (first == nullptr) first = start != nullptr ? start : best;
-    const bool default_is_best =
-        start != nullptr && start->configuration == best->configuration;
+    const bool default_is_best = start != nullptr && start->configuration == best->configuration;
     if (start != nullptr && !default_is_best) {
       table.add_row(ladder_row("  ", *start, first, device));
     }
@@ -167,17 +170,14 @@ std::string one_step_away(const ProblemSummary& problem) {
       if (found == changed.end() || found->second == value) continue;
       found->second = value;
       if (changed != best.configuration) continue;
-      if (nearest == nullptr ||
-          other->measurement.median_ms < nearest->measurement.median_ms) {
+      if (nearest == nullptr || other->measurement.median_ms < nearest->measurement.median_ms) {
         nearest = other;
       }
     }
     if (nearest == nullptr) continue;
-    const double slower =
-        100 * (nearest->measurement.median_ms / best.measurement.median_ms - 1);
-    text += (text.empty() ? "" : ", ") + name + "=" +
-            to_text(nearest->configuration.at(name)) + " " + (slower < 0 ? "" : "+") +
-            decimal(slower, 1) + " %";
+    const double slower = 100 * (nearest->measurement.median_ms / best.measurement.median_ms - 1);
+    text += (text.empty() ? "" : ", ") + name + "=" + to_text(nearest->configuration.at(name)) +
+            " " + (slower < 0 ? "" : "+") + decimal(slower, 1) + " %";
   }
   return text;
 }
@@ -196,8 +196,8 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
   for (const KernelTemplate& kernel : space.kernels) {
     if (kernel.name == best.kernel) continue;
     const Result* other = kernel_best(problem, kernel.name);
-    if (other != nullptr && (runner_up == nullptr || other->measurement.median_ms <
-                                                         runner_up->measurement.median_ms)) {
+    if (other != nullptr &&
+        (runner_up == nullptr || other->measurement.median_ms < runner_up->measurement.median_ms)) {
       runner_up = other;
     }
   }
@@ -215,8 +215,8 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
     text += "    not to be told from it: ";
     const std::size_t shown = std::min<std::size_t>(problem.ties.size(), 4);
     for (std::size_t i = 0; i < shown; ++i) {
-      text += (i == 0 ? "" : "; ") + problem.ties[i].kernel + " " +
-              key(problem.ties[i].configuration);
+      text +=
+          (i == 0 ? "" : "; ") + problem.ties[i].kernel + " " + key(problem.ties[i].configuration);
     }
     if (shown < problem.ties.size()) {
       text += " and " + std::to_string(problem.ties.size() - shown) + " more";
@@ -299,19 +299,18 @@ Json result_json(const Result& result) {
   if (!result.reason.empty()) json["reason"] = result.reason;
   if (!result.detail.empty()) json["detail"] = result.detail;
   for (const LaunchResult& launch : result.launches) {
-    json["launches"].push_back(
-        {{"entry", launch.shape.name_expression},
-         {"grid", launch.shape.grid},
-         {"block", launch.shape.block},
-         {"static_shared_bytes", launch.resources.static_shared_bytes},
-         {"dynamic_shared_bytes", launch.shape.dynamic_shared_bytes},
-         {"registers_per_thread", launch.resources.registers_per_thread},
-         {"stack_bytes", launch.resources.stack_bytes},
-         {"spill_store_bytes", launch.resources.spill_store_bytes},
-         {"spill_load_bytes", launch.resources.spill_load_bytes},
-         {"occupancy_percent", launch.occupancy.percent},
-         {"blocks_per_sm", launch.occupancy.blocks_per_sm},
-         {"limited_by", launch.occupancy.limiters()}});
+    json["launches"].push_back({{"entry", launch.shape.name_expression},
+                                {"grid", launch.shape.grid},
+                                {"block", launch.shape.block},
+                                {"static_shared_bytes", launch.resources.static_shared_bytes},
+                                {"dynamic_shared_bytes", launch.shape.dynamic_shared_bytes},
+                                {"registers_per_thread", launch.resources.registers_per_thread},
+                                {"stack_bytes", launch.resources.stack_bytes},
+                                {"spill_store_bytes", launch.resources.spill_store_bytes},
+                                {"spill_load_bytes", launch.resources.spill_load_bytes},
+                                {"occupancy_percent", launch.occupancy.percent},
+                                {"blocks_per_sm", launch.occupancy.blocks_per_sm},
+                                {"limited_by", launch.occupancy.limiters()}});
   }
   if (result.timed()) {
     json["stage"] = to_text(result.stage);
@@ -361,15 +360,14 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
     for (const Result& result : problem.results) {
       if (result.status != Status::correct) continue;
       for (const LaunchResult& launch : result.launches) {
-        table.add_row({result.kernel, key(result.configuration), size(launch.shape.block),
-                       size(launch.shape.grid),
-                       std::to_string(launch.resources.registers_per_thread),
-                       format_bytes(static_cast<double>(shared_bytes(launch))),
-                       std::to_string(launch.resources.stack_bytes),
-                       std::to_string(launch.resources.spill_store_bytes +
-                                      launch.resources.spill_load_bytes),
-                       decimal(launch.occupancy.percent, 0) + " %",
-                       joined(launch.occupancy.limiters(), ", ")});
+        table.add_row(
+            {result.kernel, key(result.configuration), size(launch.shape.block),
+             size(launch.shape.grid), std::to_string(launch.resources.registers_per_thread),
+             format_bytes(static_cast<double>(shared_bytes(launch))),
+             std::to_string(launch.resources.stack_bytes),
+             std::to_string(launch.resources.spill_store_bytes + launch.resources.spill_load_bytes),
+             decimal(launch.occupancy.percent, 0) + " %",
+             joined(launch.occupancy.limiters(), ", ")});
       }
     }
     text += table.text("  ");

@@ -11,7 +11,8 @@ namespace smemtune::cli {
 /// configuration won, why, what it is tied with, and what was rejected for which reason.
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device);
 
-/// What a dry run found: resources and occupancy of every configuration, and why others are rejected.
+/// What a dry run found: resources and occupancy of every configuration, and why others are
+/// rejected.
 std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);
 
 /// The same as JSON, `"format": "smemtune-run", "version": 1`, with every result.

@@ -3,6 +3,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/tokens.h"
 
 #include <algorithm>
 #include <cctype>
@@ -21,32 +22,31 @@ class DeviceReader {
   DeviceReader(const Json& value, std::string where) : value_(value), where_(std::move(where)) {}
 
   Device read() {
-    static const std::vector<std::string> kKeys = {"name",
-                                                   "compute_capability",
-                                                   "sm_count",
-                                                   "max_threads_per_block",
-                                                   "max_threads_per_sm",
-                                                   "max_blocks_per_sm",
-                                                   "registers_per_block",
-                                                   "registers_per_sm",
-                                                   "shared_bytes_per_block",
-                                                   "max_shared_bytes_per_block",
-                                                   "shared_bytes_per_sm",
-                                                   "reserved_shared_bytes_per_block",
-                                                   "max_grid_x",
-                                                   "max_block_xy",
-                                                   "memory_bytes",
-                                                   "l2_bytes",
-                                                   "memory_bus_bits",
-                                                   "memory_clock_khz",
-                                                   "sm_clock_khz",
-                                                   "ecc",
-                                                   "source"};
+    static const std::vector<std::string> keys = {"name",
+                                                  "compute_capability",
+                                                  "sm_count",
+                                                  "max_threads_per_block",
+                                                  "max_threads_per_sm",
+                                                  "max_blocks_per_sm",
+                                                  "registers_per_block",
+                                                  "registers_per_sm",
+                                                  "shared_bytes_per_block",
+                                                  "max_shared_bytes_per_block",
+                                                  "shared_bytes_per_sm",
+                                                  "reserved_shared_bytes_per_block",
+                                                  "max_grid_x",
+                                                  "max_block_xy",
+                                                  "memory_bytes",
+                                                  "l2_bytes",
+                                                  "memory_bus_bits",
+                                                  "memory_clock_khz",
+                                                  "sm_clock_khz",
+                                                  "ecc",
+                                                  "source"};
     if (!value_.is_object()) fail("", summary(value_) + " is not an object");
     for (const auto& [key, member] : value_.items()) {
-      if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) continue;
-      const std::string nearest = nearest_name(key, kKeys);
-      fail(key, "unknown key" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+      fail(key, "unknown key" + suggestion(key, keys));
     }
     Device device;
     device.name = text("name");
@@ -212,7 +212,7 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
         std::search(model.begin(), model.end(), asked.begin(), asked.end()) != model.end()) {
       containing.push_back(&device);
     }
-    known.insert(known.end(), {joined(model), device.architecture});
+    known.insert(known.end(), {joined(model), joined(words(device.architecture))});
     shown.insert(shown.end(), {device.name, device.architecture});
     list += (list.empty() ? "" : ", ") + device.name;
   }
@@ -220,8 +220,8 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
   const std::string message = "no device " + quote(name) + " is known";
   const auto nearest = std::find(known.begin(), known.end(), nearest_name(joined(asked), known));
   if (nearest == known.end()) throw InputError(message + "; known are " + list);
-  throw InputError(message + "; did you mean '" +
-                   shown[static_cast<std::size_t>(nearest - known.begin())] + "'?");
+  throw InputError(message + ", did you mean " +
+                   quote(shown[static_cast<std::size_t>(nearest - known.begin())]) + "?");
 }
 
 }  // namespace smemtune

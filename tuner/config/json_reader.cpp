@@ -119,11 +119,14 @@ class Builder final : public nlohmann::json_sax<Json> {
     std::set<std::string> keys;  ///< Of an object.
   };
 
+  /// Of the value that comes next.
   std::string pointer() const {
     std::string result;
     for (const Frame& frame : frames_) {
-      result =
-          frame.node->is_object() ? child(result, frame.key) : child(result, frame.node->size());
+      // An array that holds an open value counts it already.
+      const std::size_t held = &frame == &frames_.back() ? 0 : 1;
+      result = frame.node->is_object() ? child(result, frame.key)
+                                       : child(result, frame.node->size() - held);
     }
     return result;
   }
@@ -180,6 +183,8 @@ class Descriptor {
   explicit Descriptor(int value) : value_(value) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&&) = delete;
+  Descriptor& operator=(Descriptor&&) = delete;
   ~Descriptor() {
     if (value_ >= 0) close(value_);
   }

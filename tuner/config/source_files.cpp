@@ -177,8 +177,8 @@ std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceR
   const std::array<fs::path, 2> root_folders = {roots.space, roots.templates};
   const std::optional<fs::path> place = find_source(kernel.source, root_folders, roots);
   if (!place) {
-    throw InputError(quote(kernel.source.string(), 300) + " is neither in " +
-                     roots.space.string() + " nor in " + roots.templates.string());
+    throw InputError(quote(kernel.source.string(), 300) + " is neither in " + roots.space.string() +
+                     " nor in " + roots.templates.string());
   }
   std::vector<SourceFile> files = {read_source(kernel.source.generic_string(), *place)};
   std::map<std::string, fs::path> known;  // What an include's text stands for.
@@ -210,8 +210,8 @@ std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceR
       }
       const auto [entry, is_new] = known.emplace(*name, *found);
       if (entry->second != *found) {
-        throw InputError(where + quote(*name, 300) + " means " + found->string() +
-                         " here but " + entry->second.string() + " in another file");
+        throw InputError(where + quote(*name, 300) + " means " + found->string() + " here but " +
+                         entry->second.string() + " in another file");
       }
       if (!is_new) continue;
       if (files.size() >= kMaxFiles) {

@@ -454,7 +454,11 @@ class Definition::Evaluation {
   }
 
   [[noreturn]] void fail_too_many(std::size_t column) const {
-    fail(column, "more than " + std::to_string(max_operations_) + " operations are needed");
+    try {
+      fail(column, "more than " + std::to_string(max_operations_) + " operations are needed");
+    } catch (const ExpressionError& error) {
+      throw TooManyOperations(error.what());
+    }
   }
 
   void spend(std::size_t column) {
@@ -561,9 +565,12 @@ class Definition::Evaluation {
       spend(node.column);
       slots_[node.slot] = i;
       const double x = value(node.operands.front());
-      result = node.operation == Operation::sum       ? result + x
-               : node.operation == Operation::largest ? std::max(result, x)
-                                                      : std::min(result, x);
+      if (node.operation == Operation::sum) {
+        result += x;
+      } else if (std::isnan(x) ||
+                 (node.operation == Operation::largest ? x > result : x < result)) {
+        result = x;
+      }
     }
     return result;
   }

@@ -19,6 +19,12 @@ struct HostArray {
   std::vector<double> elements;
 };
 
+/// Evaluating would take longer than was allowed.
+class TooManyOperations : public ExpressionError {
+ public:
+  using ExpressionError::ExpressionError;
+};
+
 /// What a problem's kernels compute, in one line, evaluated on the host in double precision: the
 /// independent check of the reference kernel.
 ///
@@ -44,9 +50,9 @@ class Definition {
   const std::string& output() const;
 
   /// Evaluates every element. `arrays` holds every array that is read, and the output with its
-  /// shape (and its contents, where the definition reads it). Throws ExpressionError, also when
-  /// more than `max_operations` would be needed: additions, comparisons, ..., one for each turn of
-  /// a sum.
+  /// shape (and its contents, where the definition reads it). Throws ExpressionError, and
+  /// TooManyOperations when more than `max_operations` would be needed: additions, comparisons,
+  /// ..., one for each turn of a sum.
   HostArray evaluate(const std::map<std::string, HostArray>& arrays,
                      const std::map<std::string, double>& scalars,
                      std::uint64_t max_operations = 200'000'000) const;

@@ -52,16 +52,16 @@ enum class Operation : std::uint8_t {
   ceil_divide,
   round_up,
   gcd,
+  // Those that steer the evaluation, from here on.
   // Lazy: in the tree, and as jumps over the right operand in the code.
   logical_and,
   logical_or,
-  // `conditional` is in the tree only, the jumps in the code only.
+  // `conditional` is in the tree only, the rest in the code only.
   conditional,
+  copy,
   jump,
   jump_if_zero,
 };
-
-enum class Source : std::uint8_t { stack, slot, constant };
 
 bool is_unary(Operation operation) {
   return operation >= Operation::negate && operation <= Operation::size_of;
@@ -122,44 +122,8 @@ constexpr std::array<BinaryOperator, 22> kBinaryOperators = {
      {"/", Operation::divide, 11},        {"//", Operation::floor_divide, 11},
      {"%", Operation::modulo, 11},        {"**", Operation::power, 12}}};
 
-// The operation below gives its result and answers nullptr, or what is wrong with the operands.
 constexpr const char* kOverflow = "overflow";
 constexpr const char* kDivisionByZero = "division by zero";
-
-inline const char* apply(Operation operation, std::int64_t x, std::int64_t& result) {
-  switch (operation) {
-    case Operation::negate:
-      return __builtin_sub_overflow(0, x, &result) ? kOverflow : nullptr;
-    case Operation::complement:
-      result = ~x;
-      return nullptr;
-    case Operation::logical_not:
-      result = x == 0;
-      return nullptr;
-    case Operation::truth:
-      result = x != 0;
-      return nullptr;
-    case Operation::absolute:
-      if (x == kMin) return kOverflow;
-      result = x < 0 ? -x : x;
-      return nullptr;
-    case Operation::pow2:
-      if (x < 0) return "the exponent is negative";
-      if (x > 62) return kOverflow;
-      result = std::int64_t{1} << x;
-      return nullptr;
-    case Operation::is_pow2:
-      result = x > 0 && (x & (x - 1)) == 0;
-      return nullptr;
-    case Operation::log2:
-      if (x <= 0) return "the logarithm needs a positive number";
-      result = 63 - std::countl_zero(static_cast<std::uint64_t>(x));
-      return nullptr;
-    default:  // size_of
-      result = x & 0xFF;
-      return result == 0 ? "the word is no type whose size is known" : nullptr;
-  }
-}
 
 const char* power(std::int64_t base, std::int64_t exponent, std::int64_t& result) {
   if (exponent < 0) return "the exponent is negative";
@@ -184,9 +148,41 @@ const char* greatest_common_divisor(std::int64_t left, std::int64_t right, std::
   return nullptr;
 }
 
+// Gives the result and answers nullptr, or says what is wrong with the operands. Operations of one
+// operand take the left one.
 inline const char* apply(Operation operation, std::int64_t left, std::int64_t right,
                          std::int64_t& result) {
   switch (operation) {
+    case Operation::negate:
+      return __builtin_sub_overflow(0, left, &result) ? kOverflow : nullptr;
+    case Operation::complement:
+      result = ~left;
+      return nullptr;
+    case Operation::logical_not:
+      result = left == 0;
+      return nullptr;
+    case Operation::truth:
+      result = left != 0;
+      return nullptr;
+    case Operation::absolute:
+      if (left == kMin) return kOverflow;
+      result = left < 0 ? -left : left;
+      return nullptr;
+    case Operation::pow2:
+      if (left < 0) return "the exponent is negative";
+      if (left > 62) return kOverflow;
+      result = std::int64_t{1} << left;
+      return nullptr;
+    case Operation::is_pow2:
+      result = left > 0 && (left & (left - 1)) == 0;
+      return nullptr;
+    case Operation::log2:
+      if (left <= 0) return "the logarithm needs a positive number";
+      result = 63 - std::countl_zero(static_cast<std::uint64_t>(left));
+      return nullptr;
+    case Operation::size_of:
+      result = left & 0xFF;
+      return result == 0 ? "the word is no type whose size is known" : nullptr;
     case Operation::add:
       return __builtin_add_overflow(left, right, &result) ? kOverflow : nullptr;
     case Operation::subtract:
@@ -394,7 +390,7 @@ class ExpressionParser {
     fold(root, true);
     Expression expression;
     expression.text_ = tokens_.text();
-    write(root, expression);
+    move_to(0, write(root, 0, expression), nodes_[root], expression);
     std::sort(expression.variables_.begin(), expression.variables_.end());
     const auto unique = std::unique(expression.variables_.begin(), expression.variables_.end());
     expression.variables_.erase(unique, expression.variables_.end());
@@ -681,7 +677,7 @@ class ExpressionParser {
     const std::int64_t left = nodes_[children[0]].operand;
     if (is_unary(operation)) {
       if (!is_constant(children[0])) return;
-      fault = apply(operation, left, result);
+      fault = apply(operation, left, left, result);
     } else {
       fold(children[1], is_certain);
       if (!is_constant(children[0]) || !is_constant(children[1])) return;
@@ -699,64 +695,79 @@ class ExpressionParser {
 
   // --- From tree to code.
 
-  std::size_t emit(Expression& expression, Operation operation, const Node& node,
-                   std::int64_t operand = 0, Source source = Source::stack) const {
+  using Operand = Expression::Operand;
+  using Place = Expression::Place;
+
+  // Adds an instruction and gives its number.
+  static std::size_t emit(Operation operation, std::size_t result, Operand left, Operand right,
+                          const Node& node, Expression& expression) {
     expression.code_.push_back({.operation = static_cast<std::uint8_t>(operation),
-                                .source = static_cast<std::uint8_t>(source),
+                                .left_place = left.place,
+                                .right_place = right.place,
                                 .column = static_cast<std::uint16_t>(node.column),
-                                .operand = operand});
+                                .result = static_cast<std::uint16_t>(result),
+                                .left = left.index,
+                                .right = right.index});
     return expression.code_.size() - 1;
   }
 
-  void write(std::size_t at, Expression& expression) const {
+  static void move_to(std::size_t result, Operand from, const Node& node, Expression& expression) {
+    if (from.place == Place::temporary && from.index == result) return;
+    emit(Operation::copy, result, from, from, node, expression);
+  }
+
+  // Writes code for the node and tells where its value will lie: the leaves' where they are, all
+  // others in temporary `free`. Temporaries from `free` on may be used.
+  Operand write(std::size_t at, std::size_t free, Expression& expression) const {
     const Node& node = nodes_[at];
-    const auto end = [&] { return static_cast<std::int64_t>(expression.code_.size()); };
+    const Operand result = {Place::temporary, static_cast<std::uint32_t>(free)};
+    const auto land_here = [&](std::size_t jump) {
+      expression.code_[jump].right = static_cast<std::uint32_t>(expression.code_.size());
+    };
     switch (node.operation) {
       case Operation::variable:
         expression.variables_.push_back(static_cast<std::size_t>(node.operand));
-        [[fallthrough]];
+        return {Place::slot, static_cast<std::uint32_t>(node.operand)};
       case Operation::constant:
-        emit(expression, node.operation, node, node.operand);
-        return;
+        expression.constants_.push_back(node.operand);
+        return {Place::constant, static_cast<std::uint32_t>(expression.constants_.size() - 1)};
       case Operation::conditional: {
-        write(node.children[0], expression);
-        const std::size_t to_no = emit(expression, Operation::jump_if_zero, node);
-        write(node.children[1], expression);
-        const std::size_t to_end = emit(expression, Operation::jump, node);
-        expression.code_[to_no].operand = end();
-        write(node.children[2], expression);
-        expression.code_[to_end].operand = end();
-        return;
+        const Operand condition = write(node.children[0], free, expression);
+        const std::size_t to_no =
+            emit(Operation::jump_if_zero, free, condition, condition, node, expression);
+        move_to(free, write(node.children[1], free, expression), node, expression);
+        const std::size_t to_end =
+            emit(Operation::jump, free, condition, condition, node, expression);
+        land_here(to_no);
+        move_to(free, write(node.children[2], free, expression), node, expression);
+        land_here(to_end);
+        return result;
       }
       case Operation::logical_and:
       case Operation::logical_or: {
-        write(node.children[0], expression);
-        const std::size_t to_end = emit(expression, node.operation, node);
-        write(node.children[1], expression);
-        if (!is_boolean(nodes_[node.children[1]].operation)) {
-          emit(expression, Operation::truth, node);
+        const Operand left = write(node.children[0], free, expression);
+        const std::size_t to_end = emit(node.operation, free, left, left, node, expression);
+        const Operand right = write(node.children[1], free, expression);
+        if (is_boolean(nodes_[node.children[1]].operation)) {
+          move_to(free, right, node, expression);
+        } else {
+          emit(Operation::truth, free, right, right, node, expression);
         }
-        expression.code_[to_end].operand = end();
-        return;
+        land_here(to_end);
+        return result;
       }
       default:
         break;
     }
-    write(node.children[0], expression);
+    const Operand left = write(node.children[0], free, expression);
     if (is_unary(node.operation)) {
-      emit(expression, node.operation, node);
-      return;
+      emit(node.operation, free, left, left, node, expression);
+      return result;
     }
-    const Node& right = nodes_[node.children[1]];
-    if (right.operation == Operation::constant) {
-      emit(expression, node.operation, node, right.operand, Source::constant);
-    } else if (right.operation == Operation::variable) {
-      expression.variables_.push_back(static_cast<std::size_t>(right.operand));
-      emit(expression, node.operation, node, right.operand, Source::slot);
-    } else {
-      write(node.children[1], expression);
-      emit(expression, node.operation, node);
-    }
+    const std::size_t next_free = left.place == Place::temporary ? free + 1 : free;
+    const Operand right = write(node.children[1], next_free, expression);
+    emit(node.operation, free, left, right, node, expression);
+    return result;
   }
 
   TokenStream& tokens_;
@@ -777,71 +788,46 @@ Expression Expression::compile(std::string_view text, const Scope& scope) {
 }
 
 std::int64_t Expression::evaluate(std::span<const std::int64_t> slots) const {
-  // Every node leaves at most one value on the stack. Not initialized: that would take longer than
-  // the evaluation.
-  std::array<std::int64_t, kMaxNodes + 1> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  std::int64_t* free = stack.data();
-  std::int64_t top = 0;  // The stack's topmost value is kept here.
+  // A temporary for every node at most. Not initialized: that would take longer than the rest.
+  std::array<std::int64_t, kMaxNodes>
+      temporaries;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const std::array<const std::int64_t*, 3> places = {temporaries.data(), slots.data(),
+                                                     constants_.data()};
   const Instruction* const begin = code_.data();
   const Instruction* const end = begin + code_.size();
-  for (const Instruction* at = begin; at != end; ++at) {
-    const auto operation = static_cast<Operation>(at->operation);
-    const std::int64_t* const target = &at->operand;
-    switch (operation) {
-      case Operation::constant:
-        *free++ = top;
-        top = at->operand;
-        continue;
-      case Operation::variable:
-        *free++ = top;
-        top = slots[static_cast<std::size_t>(at->operand)];
-        continue;
-      case Operation::logical_and:
-        if (top == 0) {
-          at = begin + *target - 1;
-        } else {
-          top = *--free;
-        }
-        continue;
-      case Operation::logical_or:
-        if (top != 0) {
-          top = 1;
-          at = begin + *target - 1;
-        } else {
-          top = *--free;
-        }
-        continue;
-      case Operation::jump:
-        at = begin + *target - 1;
-        continue;
-      case Operation::jump_if_zero:
-        if (top == 0) at = begin + *target - 1;
-        top = *--free;
-        continue;
-      default:
-        break;
-    }
-    if (is_unary(operation)) {
-      const std::int64_t x = top;
-      if (const char* fault = apply(operation, x, top)) fail(*at, fault, x, 0);
+  for (const Instruction* at = begin; at != end;) {
+    const Instruction& instruction = *at++;
+    std::int64_t& result = temporaries[instruction.result];
+    const std::int64_t left =
+        places[static_cast<std::size_t>(instruction.left_place)][instruction.left];
+    const auto operation = static_cast<Operation>(instruction.operation);
+    if (operation >= Operation::logical_and) {
+      switch (operation) {
+        case Operation::copy:
+          result = left;
+          continue;
+        case Operation::jump:
+          break;
+        case Operation::logical_and:
+          if (left != 0) continue;
+          result = 0;
+          break;
+        case Operation::logical_or:
+          if (left == 0) continue;
+          result = 1;
+          break;
+        default:  // jump_if_zero
+          if (left != 0) continue;
+      }
+      at = begin + instruction.right;
       continue;
     }
-    std::int64_t left = top;
-    std::int64_t right = at->operand;
-    switch (static_cast<Source>(at->source)) {
-      case Source::stack:
-        right = top;
-        left = *--free;
-        break;
-      case Source::slot:
-        right = slots[static_cast<std::size_t>(at->operand)];
-        break;
-      case Source::constant:
-        break;
-    }
-    if (const char* fault = apply(operation, left, right, top)) fail(*at, fault, left, right);
+    const std::int64_t right =
+        places[static_cast<std::size_t>(instruction.right_place)][instruction.right];
+    const char* const fault = apply(operation, left, right, result);
+    if (fault != nullptr) fail(instruction, fault, left, right);
   }
-  return top;
+  return temporaries[0];
 }
 
 void Expression::fail(const Instruction& instruction, const char* fault, std::int64_t left,

@@ -85,16 +85,26 @@ class Expression {
 
  private:
   friend class ExpressionParser;
+  // Values lie in three arrays: temporaries, the slots and constants_.
+  enum class Place : std::uint8_t { temporary, slot, constant };
+  struct Operand {
+    Place place = Place::temporary;
+    std::uint32_t index = 0;
+  };
   struct Instruction {
     std::uint8_t operation = 0;
-    std::uint8_t source = 0;   ///< Where the right operand is: on the stack, in a slot, here.
+    Place left_place = Place::temporary;
+    Place right_place = Place::temporary;
     std::uint16_t column = 0;  ///< Of the operator in the text, for messages.
-    std::int64_t operand = 0;  ///< A constant, a slot or the target of a jump.
+    std::uint16_t result = 0;  ///< A temporary.
+    std::uint32_t left = 0;
+    std::uint32_t right = 0;  ///< Of a jump: where to.
   };
   [[noreturn]] void fail(const Instruction& instruction, const char* fault, std::int64_t left,
                          std::int64_t right) const;
   std::string text_;
-  std::vector<Instruction> code_;
+  std::vector<Instruction> code_;  ///< Leaves the value in temporary 0.
+  std::vector<std::int64_t> constants_;
   std::vector<std::size_t> variables_;
 };
 
@@ -105,5 +115,8 @@ std::optional<std::size_t> type_size(std::string_view name);
 /// The name in `known` that `name` was probably meant to be (edit distance at most a third of its
 /// length), or an empty string.
 std::string nearest_name(std::string_view name, std::span<const std::string> known);
+
+/// `; did you mean 'ITEMS'?` when nearest_name() knows one, else nothing: to end a message.
+std::string suggestion(std::string_view name, std::span<const std::string> known);
 
 }  // namespace smemtune

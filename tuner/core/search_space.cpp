@@ -48,6 +48,72 @@ std::vector<std::vector<std::size_t>> connected(std::size_t parameter_count,
   return groups;
 }
 
+// The order in which to set the parameters of a group: those of the constraint that is cheapest to
+// complete first, so that constraints are tried early and on few combinations.
+std::vector<std::size_t> pruning_order(const std::vector<Parameter>& parameters,
+                                       const std::vector<std::size_t>& members,
+                                       const std::vector<Expression>& constraints) {
+  std::vector<std::size_t> order;
+  const auto is_set = [&](std::size_t p) {
+    return std::find(order.begin(), order.end(), p) != order.end();
+  };
+  const auto cost = [&](const Expression& constraint) {
+    double combinations = 1;
+    for (const std::size_t p : constraint.variables()) {
+      if (!is_set(p)) combinations *= static_cast<double>(parameters[p].values.size());
+    }
+    return combinations;
+  };
+  std::vector<const Expression*> left;
+  for (const Expression& constraint : constraints) left.push_back(&constraint);
+  while (!left.empty()) {
+    const auto cheapest = std::min_element(
+        left.begin(), left.end(),
+        [&](const Expression* a, const Expression* b) { return cost(*a) < cost(*b); });
+    for (const std::size_t p : (*cheapest)->variables()) {
+      if (!is_set(p)) order.push_back(p);
+    }
+    left.erase(cheapest);
+  }
+  for (const std::size_t p : members) {
+    if (!is_set(p)) order.push_back(p);
+  }
+  return order;
+}
+
+// Rows whose columns are `order`, ascending in that, as rows whose columns are `members`, ascending
+// in that: a radix sort with the parameters as digits.
+std::vector<std::uint16_t> reordered(const std::vector<std::uint16_t>& rows,
+                                     const std::vector<std::size_t>& order,
+                                     const std::vector<std::size_t>& members) {
+  const std::size_t width = members.size();
+  const std::size_t count = rows.size() / width;
+  std::vector<std::size_t> column_of;  // Of members[i] in the rows as they are.
+  for (const std::size_t p : members) {
+    const auto at = std::find(order.begin(), order.end(), p);
+    column_of.push_back(static_cast<std::size_t>(at - order.begin()));
+  }
+  // Rows that agree in the first `digits` members are already in order.
+  std::size_t digits = width;
+  while (digits > 0 && (digits == width || column_of[digits - 1] < column_of[digits])) --digits;
+  std::vector<std::uint32_t> sorted(count);
+  std::iota(sorted.begin(), sorted.end(), 0u);
+  std::vector<std::uint32_t> from;
+  for (std::size_t digit = digits; digit-- > 0;) {
+    from = sorted;
+    std::vector<std::size_t> begin_of(kMaxValues + 1);
+    for (std::size_t i = 0; i < count; ++i) ++begin_of[rows[i * width + column_of[digit]] + 1u];
+    std::partial_sum(begin_of.begin(), begin_of.end(), begin_of.begin());
+    for (const std::uint32_t i : from) sorted[begin_of[rows[i * width + column_of[digit]]]++] = i;
+  }
+  std::vector<std::uint16_t> result;
+  result.reserve(rows.size());
+  for (const std::uint32_t i : sorted) {
+    for (const std::size_t column : column_of) result.push_back(rows[i * width + column]);
+  }
+  return result;
+}
+
 // Finds the valid combinations of one group by backtracking.
 class Enumeration {
  public:
@@ -165,7 +231,9 @@ SearchSpace::SearchSpace(std::vector<Parameter> parameters,
       }
     }
     Group group;
-    group.rows = Enumeration(parameters_, own, members, steps_left).rows();
+    const std::vector<std::size_t> order = pruning_order(parameters_, members, own);
+    group.rows = Enumeration(parameters_, own, order, steps_left).rows();
+    if (order != members) group.rows = reordered(group.rows, order, members);
     group.size = group.rows.size() / members.size();
     group.parameters = std::move(members);
     groups_.push_back(std::move(group));

@@ -141,7 +141,7 @@ std::string in_quotes(std::string_view text) {
 
 std::string suggestion(std::string_view name, std::span<const std::string> known) {
   const std::string nearest = nearest_name(name, known);
-  return nearest.empty() ? "" : ", did you mean " + in_quotes(nearest) + "?";
+  return nearest.empty() ? "" : "; did you mean " + in_quotes(nearest) + "?";
 }
 
 void fail_at(std::string_view text, std::size_t column, const std::string& message) {
@@ -192,7 +192,7 @@ void TokenStream::expect(std::string_view symbol) {
 void TokenStream::expect_end() const {
   const Token& found = peek();
   if (found.kind == Token::Kind::end) return;
-  if (found.is("=")) fail(found.column, "'=' is no operator, did you mean '=='?");
+  if (found.is("=")) fail(found.column, "'=' is no operator; did you mean '=='?");
   fail(found.column, "expected an operator before " + in_quotes(found.text));
 }
 

@@ -31,9 +31,6 @@ struct Token {
 /// `'text'`. (A literal + std::string trips g++ 12's -Wrestrict.)
 std::string in_quotes(std::string_view text);
 
-/// `, did you mean 'NAME'?` with the nearest known name, or nothing.
-std::string suggestion(std::string_view name, std::span<const std::string> known);
-
 /// Throws ExpressionError: `'TEXT' column COLUMN: MESSAGE` in one line. A long text is shortened.
 [[noreturn]] void fail_at(std::string_view text, std::size_t column, const std::string& message);
 

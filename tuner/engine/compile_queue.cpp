@@ -2,13 +2,16 @@
 
 #include "tuner/core/hash.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace smemtune {
 
 namespace {
 
-std::size_t bytes_of(const CompiledKernel& module) { return module.image.size() + module.log.size(); }
+std::size_t bytes_of(const CompiledKernel& module) {
+  return module.image.size() + module.log.size();
+}
 
 std::string key_of(const CompileRequest& request) {
   const std::vector<std::uint8_t> bytes = pack(request);
@@ -58,14 +61,15 @@ void CompileQueue::pump() {
     Wanted& wanted = wanted_.at(order_.front());
     make_room();
     if (*held_bytes_ > max_bytes_ && !wanted.first) return;
-    const std::uint64_t number = order_.front();
     order_.pop_front();
     // The same may have been compiled for someone else meanwhile.
     if (Module module = recall(wanted.key)) {
       wanted.outcome = std::move(module);
       continue;
     }
-    working_[pool_.compile(wanted.request)] = number;
+    const bool underway = std::ranges::any_of(
+        working_, [&](const auto& working) { return working.second == wanted.key; });
+    if (!underway) working_[pool_.compile(wanted.request)] = wanted.key;
   }
 }
 
@@ -73,17 +77,22 @@ void CompileQueue::handle(const WorkerEvent& event) {
   if (event.kind != WorkerEvent::Kind::compiled) return;
   const auto working = working_.find(event.ticket);
   if (working == working_.end()) return;
-  const auto found = wanted_.find(working->second);
+  const std::string key = working->second;
   working_.erase(working);
-  if (event.compiled) ++compiled_;
-  if (found == wanted_.end()) return;
-  if (!event.compiled) {
-    found->second.outcome = event.compiled.failure();
-    return;
+  std::optional<Outcome<Module>> outcome;
+  if (event.compiled) {
+    ++compiled_;
+    Module module = hold(*event.compiled);
+    remember(key, module);
+    outcome = std::move(module);
+  } else {
+    outcome = event.compiled.failure();
   }
-  Module module = hold(*event.compiled);
-  remember(found->second.key, module);
-  found->second.outcome = std::move(module);
+  for (auto& [number, wanted] : wanted_) {
+    if (wanted.key != key || wanted.outcome) continue;
+    wanted.outcome = outcome;
+    std::erase(order_, number);
+  }
 }
 
 Module CompileQueue::hold(CompiledKernel compiled) const {

@@ -52,7 +52,7 @@ class CompileQueue {
     CompileRequest request;
     std::string key;
     bool first = false;
-    std::optional<Outcome<Module>> outcome;
+    std::optional<Outcome<Module>> outcome = std::nullopt;
   };
   struct Remembered {
     std::string key;
@@ -69,9 +69,9 @@ class CompileQueue {
   std::size_t max_bytes_;
   std::shared_ptr<std::size_t> held_bytes_;  ///< Counted down by the modules' end.
   std::map<std::uint64_t, Wanted> wanted_;
-  std::deque<std::uint64_t> order_;          ///< Not yet given to a worker.
-  std::map<Ticket, std::uint64_t> working_;  ///< Given to a worker.
-  std::list<Remembered> remembered_;         ///< Used last first.
+  std::deque<std::uint64_t> order_;        ///< Not yet given to a worker.
+  std::map<Ticket, std::string> working_;  ///< Keys of what workers compile.
+  std::list<Remembered> remembered_;       ///< Used last first.
   std::map<std::string, std::list<Remembered>::iterator> by_key_;
   std::uint64_t last_number_ = 0;
   std::uint64_t compiled_ = 0;

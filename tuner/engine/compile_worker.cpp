@@ -28,8 +28,8 @@ Outcome<CompiledKernel> compile(Compiler& compiler, const CompileRequest& reques
 int serve(WorkerChannel& channel, const std::function<std::unique_ptr<Compiler>()>& make) {
   try {
     const std::unique_ptr<Compiler> compiler = make();
-    channel.send(MessageType::hello, CompilerHello{.version = compiler->version(),
-                                                   .sha256 = compiler->sha256()});
+    channel.send(MessageType::hello,
+                 CompilerHello{.version = compiler->version(), .sha256 = compiler->sha256()});
     while (const std::optional<Frame> frame = channel.receive()) {
       if (frame->type != MessageType::compile) throw WireError("not for a compile worker");
       const auto request = unpack<CompileRequest>(frame->payload);

@@ -12,11 +12,11 @@ namespace smemtune {
 
 /// What the device worker made of a request.
 struct DeviceAnswer {
-  std::optional<Frame> reply;  ///< Nullopt: the worker was lost, for this reason:
-  Failure failure;
+  std::optional<Frame> reply = std::nullopt;  ///< Nullopt: the worker was lost, for this reason:
+  Failure failure = {};
   bool from_outside = false;  ///< Something else on the machine has killed it.
-  int phase_number = 0;  ///< In a round: which entry it was at.
-  double elapsed_s = 0;  ///< Of the request, without preparing.
+  int phase_number = 0;       ///< In a round: which entry it was at.
+  double elapsed_s = 0;       ///< Of the request, without preparing.
 };
 
 /// One problem on the device: prepares it before the first request and whenever the worker had to

@@ -1,17 +1,16 @@
-#include "tuner/core/expression.h"
+#include "tuner/core/definition.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/sampler.h"
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/engine/verifier.h"
 #include "tuner/engine/worker_channel.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
 #include <new>
+#include <unistd.h>
 
 namespace smemtune {
 
@@ -41,8 +40,8 @@ class DeviceWorker {
   PrepareReply prepare(const PrepareRequest& request) {
     release_all();
     for (const auto& [id, workload] : workloads_) {
-      const bool again = std::ranges::any_of(request.workloads,
-                                             [&](const auto& next) { return next.id == id; });
+      const bool again =
+          std::ranges::any_of(request.workloads, [&](const auto& next) { return next.id == id; });
       if (!again) launcher_.prepare(id, Workload{});  // Frees its buffers.
     }
     workloads_.clear();
@@ -144,7 +143,8 @@ class DeviceWorker {
     if (job.parts.empty()) throw WireError("a job without parts");
     std::vector<Check> checks;
     for (const Part& part : job.parts) {
-      if (part.module >= job.modules.size()) throw WireError("a part of a module that is not there");
+      if (part.module >= job.modules.size())
+        throw WireError("a part of a module that is not there");
       Outcome<LoadedKernel> kernel =
           launcher_.load(-1, job.modules[part.module], part.launches, part.arguments);
       if (!kernel) return kernel.failure();
@@ -194,7 +194,7 @@ class DeviceWorker {
     const Check& smallest = *std::ranges::min_element(checks, {}, bytes);
     try {
       return check_definitions(launcher_, smallest, workloads_.at(smallest.workload), definitions);
-    } catch (const ExpressionError& error) {
+    } catch (const TooManyOperations& error) {
       notes.push_back("the reference was not held against its definition on " + smallest.label +
                       ": " + error.what());
       return std::nullopt;

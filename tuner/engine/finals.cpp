@@ -31,11 +31,11 @@ constexpr double kMaxFirstRounds_s = 60;
 /// One who is raced.
 struct Contender {
   std::size_t entry = 0;  ///< In ProblemState::entries.
-  std::optional<Variant> variant;
-  std::vector<std::uint64_t> numbers;  ///< In the compile queue.
-  std::vector<Module> modules;
+  std::optional<Variant> variant = std::nullopt;
+  std::vector<std::uint64_t> numbers = {};  ///< In the compile queue.
+  std::vector<Module> modules = {};
   std::uint64_t kept_on = 0;  ///< Generation of the worker that keeps it loaded.
-  int lost = 0;                ///< Times that something else killed the worker at its turn.
+  int lost = 0;               ///< Times that something else killed the worker at its turn.
   bool failed = false;
 };
 
@@ -181,8 +181,7 @@ class Finals {
       const Result& candidate = result(contenders_[i]);
       screen.push_back(screen_ms(contenders_[i]));
       const bool stored_best = candidate.stage == Stage::final;
-      const bool near_default =
-          candidate.is_default && screen.back() <= kDefaultFactor * fastest;
+      const bool near_default = candidate.is_default && screen.back() <= kDefaultFactor * fastest;
       if (stored_best || near_default) always.push_back(i);
       all_ms += screen.back() * candidate.measurement.launches_per_sample;
     }
@@ -191,8 +190,7 @@ class Finals {
     race.finalists = std::max<std::size_t>(1, options().finalists);
     race.final_rounds = static_cast<std::size_t>(std::max(2, options().final_samples) + 1) / 2;
     const double mean_s = all_ms * 1e-3 / static_cast<double>(contenders_.size());
-    const double affordable =
-        kMaxFirstRounds_s / (mean_s * static_cast<double>(race.first_rounds));
+    const double affordable = kMaxFirstRounds_s / (mean_s * static_cast<double>(race.first_rounds));
     if (affordable < static_cast<double>(race.keep_at_most)) {
       race.keep_at_most = std::max(race.finalists, static_cast<std::size_t>(affordable));
       race.keep_at_least = std::min(race.keep_at_least, race.keep_at_most);
@@ -228,8 +226,8 @@ class Finals {
 
   void want_modules(Contender& contender) {
     if (contender.failed || is_kept(contender) || contender.variant) return;
-    Outcome<Variant> variant = plan(kernel(contender), state_.set, result(contender).configuration,
-                                    tuning_.device);
+    Outcome<Variant> variant =
+        plan(kernel(contender), state_.set, result(contender).configuration, tuning_.device);
     if (!variant) {
       fail(contender, variant.failure());
       return;
@@ -273,7 +271,8 @@ class Finals {
     request.job.modules.clear();
     const DeviceAnswer answer =
         ask(MessageType::evaluate, std::move(payload), deadline_s(options(), 0), true);
-    std::optional<EvaluateReply> reply = read<EvaluateReply>(answer, MessageType::evaluated, request);
+    std::optional<EvaluateReply> reply =
+        read<EvaluateReply>(answer, MessageType::evaluated, request);
     if (!reply) {
       fail(contender, answer.failure);
       return std::nullopt;

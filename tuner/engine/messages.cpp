@@ -44,7 +44,8 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   require(!reply.time.samples_ms.empty() &&
               reply.time.samples_ms.size() <= static_cast<std::size_t>(request.screen_samples),
           "another number of samples than was asked for");
-  for (const double sample : reply.time.samples_ms) require(is_time(sample), "a sample that is no time");
+  for (const double sample : reply.time.samples_ms)
+    require(is_time(sample), "a sample that is no time");
   require(reply.time.launches_per_sample > 0 && reply.time.discarded >= 0 &&
               std::isfinite(reply.time.sm_clock_mhz) && reply.time.sm_clock_mhz >= 0,
           "a measurement with impossible numbers");

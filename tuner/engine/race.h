@@ -15,18 +15,22 @@ struct RaceOptions {
   double keep_within_percent = 12;  ///< Of the best screen median...
   std::size_t keep_at_least = 48;   ///< ... and so many by rank at least...
   std::size_t keep_at_most = 128;   ///< ... and at most.
-  std::size_t first_rounds = 8;     ///< Before anyone may be dropped.
-  std::size_t check_every = 4;      ///< Rounds between decisions.
+  /// Nobody is raced whose screen median is so many times that of the middle finalist by rank.
+  double hopeless_times = 2;
+  std::size_t first_rounds = 8;  ///< Before anyone may be dropped.
+  std::size_t check_every = 4;   ///< Rounds between decisions.
   std::size_t max_rounds = 60;
   double drop_confidence = 0.99;  ///< One-sided, Bonferroni over those still in.
   double tie_percent = 0.5;
   std::size_t finalists = 8;
-  std::size_t final_rounds = 30;  ///< Per block, two blocks.
+  std::size_t final_rounds = 60;  ///< Per block, two blocks.
 };
 
 /// Finds the fastest of several variants when the machine drifts: rounds that measure everyone
-/// still in once, in random order, compared pairwise within rounds; then finals in two blocks with
-/// the winner measured against itself. Pure: the caller measures.
+/// still in once, in random order, compared pairwise within rounds (Wilcoxon's signed ranks); then
+/// finals in two blocks with the leader measured against itself. Pure: the caller measures.
+///
+/// What it does depends on the variants' times, not on their numbers (but for equal screen times).
 class Race {
  public:
   /// `screen_ms[i]`: the screen's median of variant i. `always`: variants that reach the finals
@@ -52,35 +56,47 @@ class Race {
     std::size_t variant = 0;
     std::vector<double> samples_ms;  ///< Of its last stage.
     bool final = false;              ///< Reached the finals.
-    bool tied = false;               ///< Not to be told from the winner.
-    double slower_percent = 0;       ///< Median paired difference to the winner...
+    bool tied = false;               ///< A contender not to be told from the winner.
+    double slower_percent = 0;       ///< Center of the paired differences to the winner...
     double slower_low_percent = 0;   ///< ... and its 95 % confidence interval.
     double slower_high_percent = 0;
   };
-  /// Fastest first; ties in the order of their medians. The two blocks of the finals must agree
-  /// within tie_percent (or the noise, if larger) for a variant to be ranked below the winner.
+  /// All that were raced and did not fail, fastest first: the winner (tied with itself), ties in
+  /// the order of their medians, the others. A variant is ranked below the winner only where it is
+  /// slower by tie_percent (or the noise, if larger), with drop_confidence over all pairs, and in
+  /// each of the two blocks of the finals.
   std::vector<Standing> standings() const;
 
-  /// Median absolute A/A difference in per cent; nullopt before finals.
+  /// How far the leader's two series of the finals lie apart, in per cent; nullopt before finals.
   std::optional<double> noise_percent() const;
 
  private:
   struct Variant {
     double screen_ms = 0;
-    bool in = false;
-    bool always = false;
-    bool final = false;
-    std::vector<std::optional<double>> race_ms;   ///< By race round.
-    std::vector<std::optional<double>> final_ms;  ///< By final round, both blocks.
+    bool failed = false;
+    std::vector<double> race_ms;   ///< By race round, as long as it was in.
+    std::vector<double> final_ms;  ///< By final round, both blocks.
   };
+
+  /// Drops who is slower than the leader. True when all others are tied with it.
+  bool drop_slower();
+  void start_finals();
+  /// REQUIRES: all have times of the same rounds.
+  void sort_by_center(std::vector<std::size_t>& variants,
+                      std::vector<double> Variant::*times) const;
+  Standing compare(std::size_t variant, const Variant& winner, std::vector<double> Variant::*times,
+                   std::size_t ranked) const;
+
   std::vector<Variant> variants_;
   RaceOptions options_;
   std::mt19937_64 random_;
-  std::vector<std::size_t> round_;  ///< What next_round() gave last.
+  std::vector<std::size_t> contenders_;
+  std::vector<std::size_t> always_;  ///< Join the contenders in the finals.
+  std::vector<std::size_t> round_;   ///< What next_round() gave last.
   std::size_t race_rounds_ = 0;
   std::size_t final_rounds_ = 0;
   bool in_finals_ = false;
-  std::size_t twin_of_ = 0;               ///< Whom the A/A twin repeats.
+  std::optional<std::size_t> twin_of_;    ///< Whom the A/A twin repeats.
   std::vector<double> twin_differences_;  ///< log(second / first) by final round.
 };
 

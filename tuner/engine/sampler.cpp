@@ -33,10 +33,9 @@ std::vector<Outcome<double>> sample_round(Launcher& launcher, WorkloadId workloa
   std::vector<Outcome<double>> outcomes;
   for (const Entrant& entrant : entrants) {
     before(static_cast<int>(outcomes.size()));
-    const Outcome<TimeReport> report =
-        checked(launcher.time(entrant.handle, {.workload = workload,
-                                               .samples = 1,
-                                               .launches_per_sample = entrant.launches_per_sample}));
+    const Outcome<TimeReport> report = checked(launcher.time(
+        entrant.handle,
+        {.workload = workload, .samples = 1, .launches_per_sample = entrant.launches_per_sample}));
     if (report) {
       outcomes.emplace_back(report->samples_ms.front());
       continue;

@@ -77,10 +77,10 @@ class Search {
  private:
   struct Slot {
     Candidate candidate;
-    Result result;
-    std::optional<Variant> variant;
-    std::vector<std::uint64_t> numbers;  ///< Of what the compile queue was asked for.
-    std::vector<Module> modules;         ///< Once it is compiled.
+    Result result = {};
+    std::optional<Variant> variant = std::nullopt;
+    std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for.
+    std::vector<Module> modules = {};         ///< Once it is compiled.
     bool known = false;
     bool done = false;
   };
@@ -288,9 +288,10 @@ class Search {
       check(reply, asked_);
     } catch (const WireError& error) {
       state_.device->context_is_lost();
-      set_failure(result, {.status = Status::runtime,
-                           .reason = "crash",
-                           .detail = std::string("the device worker answered with ") + error.what()});
+      set_failure(result,
+                  {.status = Status::runtime,
+                   .reason = "crash",
+                   .detail = std::string("the device worker answered with ") + error.what()});
       return;
     }
     result.verify_ms = reply.verify_ms;

@@ -48,7 +48,7 @@ struct ProblemState {
   std::vector<Entry> entries;           ///< In the order told.
   Progress progress;
   ProblemSummary summary;
-  std::optional<Variant> reference_variant;  ///< While the reference is being compiled...
+  std::optional<Variant> reference_variant;      ///< While the reference is being compiled...
   std::vector<std::uint64_t> reference_numbers;  ///< ... under these numbers.
 };
 

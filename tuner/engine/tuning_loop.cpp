@@ -168,7 +168,7 @@ bool device_has_preparation(Tuning& tuning, ProblemState& state) {
   if (!state.reference_variant) {
     Outcome<Variant> variant = plan(state.reference, state.set,
                                     state.reference.kernel().default_configuration, tuning.device);
-    if (!variant) throw InputError(name + " cannot be launched: " + variant.failure().detail);
+    if (!variant) throw ReferenceError(name + " cannot be launched: " + variant.failure().detail);
     for (const CompileRequest& request : variant->requests) {
       state.reference_numbers.push_back(tuning.queue.add_first(request));
     }
@@ -181,7 +181,7 @@ bool device_has_preparation(Tuning& tuning, ProblemState& state) {
   for (const std::uint64_t number : state.reference_numbers) {
     Outcome<Module> module = tuning.queue.take(number);
     if (!module) {
-      throw InputError(name + ", which the others are compared with, does not compile: " +
+      throw ReferenceError(name + ", which the others are compared with, does not compile: " +
                        module.failure().detail);
     }
     modules.push_back(*module);
@@ -190,10 +190,10 @@ bool device_has_preparation(Tuning& tuning, ProblemState& state) {
   for (const SetKernel& kernel : state.kernels) {
     if (!kernel.is_reference) kernels.push_back(&kernel);
   }
-  state.device->set_preparation({
-      .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
-      .reference = make_job(*state.reference_variant, modules),
-      .definitions = tuning.request.space->verify.definitions});
+  state.device->set_preparation(
+      {.workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
+       .reference = make_job(*state.reference_variant, modules),
+       .definitions = tuning.request.space->verify.definitions});
   return true;
 }
 

@@ -46,7 +46,8 @@ void add_names(CompileRequest& request, const KernelInstance& instance) {
     add_once(request.name_expressions, launch.name_expression);
   }
   for (const Argument& argument : instance.arguments) {
-    if (argument.in_constant_memory) add_once(request.symbol_expressions, argument.symbol);
+    if (!argument.in_constant_memory) continue;
+    add_once(request.symbol_expressions, argument.symbol.empty() ? argument.name : argument.symbol);
   }
 }
 
@@ -54,7 +55,8 @@ void add_names(CompileRequest& request, const KernelInstance& instance) {
 Resources resources_of(const Variant& variant, const std::vector<Module>& modules, std::size_t i) {
   const Part& part = variant.parts.front();
   const CompiledEntry* entry = modules[part.module]->entry(part.launches[i].name_expression);
-  if (entry == nullptr) throw UnavailableError("the compiler left out " + part.launches[i].name_expression);
+  if (entry == nullptr)
+    throw UnavailableError("the compiler left out " + part.launches[i].name_expression);
   return entry->resources;
 }
 
@@ -154,9 +156,9 @@ std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& 
     result.launches.push_back(
         {.shape = shape,
          .resources = resources.back(),
-         .occupancy = occupancy(device, shape.threads_per_block(),
-                                resources.back().registers_per_thread,
-                                resources.back().static_shared_bytes + shape.dynamic_shared_bytes)});
+         .occupancy =
+             occupancy(device, shape.threads_per_block(), resources.back().registers_per_thread,
+                       resources.back().static_shared_bytes + shape.dynamic_shared_bytes)});
   }
   result.compile_ms = 0;
   for (const Module& module : modules) result.compile_ms += module->compile_ms;

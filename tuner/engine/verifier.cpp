@@ -27,13 +27,14 @@ Failure failure_of(const Mismatch& mismatch, const std::string& label) {
 }
 
 Failure on(const std::string& label, Failure failure) {
-  failure.detail += (failure.detail.empty() ? "on " : " (on ") + label +
-                    (failure.detail.empty() ? "" : ")");
+  failure.detail +=
+      (failure.detail.empty() ? "on " : " (on ") + label + (failure.detail.empty() ? "" : ")");
   return failure;
 }
 
 /// A host array of `argument` with the elements that were downloaded.
-HostArray host_array(const Argument& argument, const std::map<std::string, std::vector<double>>& from) {
+HostArray host_array(const Argument& argument,
+                     const std::map<std::string, std::vector<double>>& from) {
   const auto found = from.find(argument.name);
   HostArray array = {.shape = argument.shape, .elements = {}};
   if (found != from.end()) array.elements = found->second;
@@ -71,8 +72,8 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
 Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) {
   Verification worst;
   for (const Check& check : checks) {
-    const Outcome<RunReport> report =
-        launcher.run(check.handle, {.workload = check.workload, .tolerance = check.tolerance});
+    const Outcome<RunReport> report = launcher.run(
+        check.handle, {.workload = check.workload, .tolerance = check.tolerance, .download = {}});
     if (!report) return on(check.label, report.failure());
     if (report->mismatch) return failure_of(*report->mismatch, check.label);
     worst.max_absolute_error = std::max(worst.max_absolute_error, report->max_absolute_error);
@@ -82,9 +83,10 @@ Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) 
 }
 
 std::optional<Failure> establish_reference(Launcher& launcher, const Check& reference) {
-  const Outcome<RunReport> first = launcher.run(
-      reference.handle,
-      {.workload = reference.workload, .as_reference = true, .tolerance = reference.tolerance});
+  const Outcome<RunReport> first = launcher.run(reference.handle, {.workload = reference.workload,
+                                                                   .as_reference = true,
+                                                                   .tolerance = reference.tolerance,
+                                                                   .download = {}});
   if (!first) return on(reference.label, first.failure());
   if (first->mismatch) return failure_of(*first->mismatch, reference.label);
   const Outcome<Verification> second = verify(launcher, std::span(&reference, 1));
@@ -104,7 +106,8 @@ std::optional<Failure> check_definitions(Launcher& launcher, const Check& refere
   std::map<std::string, double> scalars;
   RunRequest request = {.workload = reference.workload,
                         .as_reference = true,
-                        .tolerance = reference.tolerance};
+                        .tolerance = reference.tolerance,
+                        .download = {}};
   for (const Argument& argument : workload.workload.arguments) {
     if (argument.is_buffer()) {
       dimensions[argument.name] = argument.shape.size();

@@ -33,7 +33,8 @@ Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks);
 std::optional<Failure> establish_reference(Launcher& launcher, const Check& reference);
 
 /// Runs the reference on a workload and holds its outputs against the definitions, computed on the
-/// host in double precision. Throws ExpressionError when a definition cannot be evaluated there.
+/// host in double precision. Throws ExpressionError when a definition cannot be evaluated there,
+/// and TooManyOperations when that would take too long.
 std::optional<Failure> check_definitions(Launcher& launcher, const Check& reference,
                                          const NumberedWorkload& workload,
                                          const std::vector<ExpressionText>& definitions);

@@ -48,9 +48,8 @@ std::size_t max_payload_bytes(MessageType type) {
 
 std::vector<std::uint8_t> encode(const Frame& frame) {
   if (frame.payload.size() > max_payload_bytes(frame.type)) {
-    throw WireError("a message of " + std::to_string(frame.payload.size()) +
-                    " bytes, at most " + std::to_string(max_payload_bytes(frame.type)) +
-                    " can be sent");
+    throw WireError("a message of " + std::to_string(frame.payload.size()) + " bytes, at most " +
+                    std::to_string(max_payload_bytes(frame.type)) + " can be sent");
   }
   std::vector<std::uint8_t> bytes(kFrameHeaderBytes);
   bytes.reserve(kFrameHeaderBytes + frame.payload.size());

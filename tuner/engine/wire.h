@@ -30,12 +30,12 @@ class WireError : public Error {
 /// What parent and workers say to each other. Requests come from the parent; each is answered by
 /// one reply of the same sequence number, with any number of `phase` messages before it.
 enum class MessageType : std::uint16_t {
-  hello = 1,     ///< A worker's first message.
-  broken,        ///< Instead of hello or a reply: the worker cannot go on, and ends.
-  phase,         ///< What the worker is about to do.
-  compile,       ///< To a compile worker...
-  compiled,      ///< ... and its reply.
-  prepare,       ///< The device worker's requests and replies.
+  hello = 1,  ///< A worker's first message.
+  broken,     ///< Instead of hello or a reply: the worker cannot go on, and ends.
+  phase,      ///< What the worker is about to do.
+  compile,    ///< To a compile worker...
+  compiled,   ///< ... and its reply.
+  prepare,    ///< The device worker's requests and replies.
   prepared,
   evaluate,
   evaluated,
@@ -106,16 +106,10 @@ class Writer {
   }
 
   template <typename T>
-    requires(std::is_arithmetic_v<T>)
-  void put(const T& value) {
-    raw(&value, sizeof value);
-  }
+  requires(std::is_arithmetic_v<T>) void put(const T& value) { raw(&value, sizeof value); }
 
   template <typename T>
-    requires(std::is_enum_v<T>)
-  void put(const T& value) {
-    put(static_cast<std::uint32_t>(value));
-  }
+  requires(std::is_enum_v<T>) void put(const T& value) { put(static_cast<std::uint32_t>(value)); }
 
   void put_size(std::size_t size) { put(static_cast<std::uint64_t>(size)); }
 
@@ -175,11 +169,10 @@ class Writer {
   }
 
   template <typename T>
-  void put(const T& value)
-    requires requires(Writer& writer, const T& described) { fields(writer, described); }
-  {
-    fields(*this, value);
+  void put(const T& value) requires requires(Writer& writer, const T& described) {
+    fields(writer, described);
   }
+  { fields(*this, value); }
 
   std::vector<std::uint8_t> bytes_;
 };
@@ -203,16 +196,12 @@ class Reader {
   void raw(void* data, std::size_t size);
 
   template <typename T>
-    requires(std::is_arithmetic_v<T>)
-  void get(T& value) {
-    raw(&value, sizeof value);
-  }
+  requires(std::is_arithmetic_v<T>) void get(T& value) { raw(&value, sizeof value); }
 
   void get(bool& value);
 
   template <typename T>
-    requires(std::is_enum_v<T>)
-  void get(T& value) {
+  requires(std::is_enum_v<T>) void get(T& value) {
     std::uint32_t number = 0;
     get(number);
     check_enumerator(number, static_cast<std::uint32_t>(last_enumerator(T{})));
@@ -276,17 +265,16 @@ class Reader {
       outcome = std::move(value);
     } else {
       Failure failure;
-      get(failure);
+      (*this)(failure);
       outcome = std::move(failure);
     }
   }
 
   template <typename T>
-  void get(T& value)
-    requires requires(Reader& reader, T& described) { fields(reader, described); }
-  {
-    fields(*this, value);
+  void get(T& value) requires requires(Reader& reader, T& described) {
+    fields(reader, described);
   }
+  { fields(*this, value); }
 
   std::span<const std::uint8_t> left_;
 };

@@ -3,13 +3,12 @@
 #include "tuner/engine/messages.h"
 #include "tuner/engine/tuning_loop.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace smemtune {
 

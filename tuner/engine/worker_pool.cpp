@@ -1,11 +1,10 @@
 #include "tuner/engine/worker_pool.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <poll.h>
 
 namespace smemtune {
 
@@ -25,6 +24,11 @@ std::chrono::steady_clock::duration seconds(double s) {
 }
 
 const char* name_of(bool is_device) { return is_device ? "device worker" : "compile worker"; }
+
+[[noreturn]] void throw_stuck(bool is_device) {
+  throw UnavailableError(std::string("the ") + name_of(is_device) +
+                         " cannot be ended: the driver does not let it go");
+}
 
 [[noreturn]] void throw_broken(const Broken& broken) {
   if (broken.input) throw InputError(broken.message);
@@ -84,9 +88,9 @@ void WorkerPool::start(Worker& worker) {
   worker.broken.reset();
   worker.deadline = Clock::now() + seconds(command_.hello_timeout_s);
   if (worker.is_device) ++device_generation_;
-  worker.process = std::make_unique<WorkerProcess>(
-      worker.is_device ? command_.device : command_.compile,
-      worker.is_device ? 0 : command_.compile_address_space);
+  worker.process =
+      std::make_unique<WorkerProcess>(worker.is_device ? command_.device : command_.compile,
+                                      worker.is_device ? 0 : command_.compile_address_space);
 }
 
 void WorkerPool::send_compile(Worker& worker) {
@@ -119,7 +123,9 @@ Ticket WorkerPool::ask_device(MessageType type, std::vector<std::uint8_t> payloa
 
 void WorkerPool::restart_device() {
   Worker& device = workers_.front();
+  ++deaths_;
   device.ticket.reset();
+  if (device.process->end(0).cause == WorkerDeath::Cause::stuck) throw_stuck(device.is_device);
   start(device);
 }
 
@@ -128,8 +134,7 @@ int WorkerPool::poll_timeout_ms(double timeout_s) const {
   for (const Worker& worker : workers_) {
     if (!worker.greeted || worker.ticket) until = std::min(until, worker.deadline);
   }
-  const double left_ms =
-      std::chrono::duration<double, std::milli>(until - Clock::now()).count();
+  const double left_ms = std::chrono::duration<double, std::milli>(until - Clock::now()).count();
   return static_cast<int>(std::ceil(std::max(0.0, left_ms)));
 }
 
@@ -193,7 +198,14 @@ void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEven
 void WorkerPool::greet(Worker& worker, const Frame& frame) {
   if (frame.type != MessageType::hello) throw WireError("no greeting");
   if (worker.is_device) {
-    greeting_.device = unpack<DeviceHello>(frame.payload).device;
+    Device device = unpack<DeviceHello>(frame.payload).device;
+    const bool is_first = greeting_.device.name.empty();
+    if (!is_first && device != greeting_.device) {
+      throw UnavailableError("the restarted device worker found another device: " + device.name +
+                             " " + device.uuid + " instead of " + greeting_.device.name + " " +
+                             greeting_.device.uuid);
+    }
+    greeting_.device = std::move(device);
   } else {
     const auto hello = unpack<CompilerHello>(frame.payload);
     greeting_.compiler = hello.version;
@@ -221,12 +233,8 @@ void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEve
 void WorkerPool::lose(Worker& worker, WorkerDeath::Cause cause, const std::string& message,
                       std::vector<WorkerEvent>& events) {
   ++deaths_;
-  WorkerDeath death =
-      worker.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
-  if (death.cause == WorkerDeath::Cause::stuck) {
-    throw UnavailableError(std::string("the ") + name_of(worker.is_device) +
-                           " cannot be ended: the driver does not let it go");
-  }
+  WorkerDeath death = worker.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
+  if (death.cause == WorkerDeath::Cause::stuck) throw_stuck(worker.is_device);
   death.cause = cause;
   death.message = message;
   death.phase = worker.phase.name;
@@ -256,7 +264,9 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
   const bool try_again = !worker.greeted || (death.from_outside() && worker.attempts < 2);
   if (try_again) return;  // Sent when the next worker has greeted.
   const bool overdue = death.cause == WorkerDeath::Cause::deadline;
-  Failure failure = {.status = Status::compile, .reason = overdue ? "compile_timeout" : "crash"};
+  Failure failure;
+  failure.status = Status::compile;
+  failure.reason = overdue ? "compile_timeout" : "crash";
   failure.detail = overdue ? "compiling took longer than " +
                                  std::to_string(static_cast<int>(command_.compile_timeout_s)) +
                                  " s and was ended"

@@ -26,8 +26,8 @@ struct WorkerEvent {
   Kind kind = Kind::compiled;
   Ticket ticket = 0;
   Outcome<CompiledKernel> compiled = Failure{};
-  Frame reply;
-  WorkerDeath death;
+  Frame reply = {};
+  WorkerDeath death = {};
 };
 
 /// Compile workers, and a device worker. Ended ones are started again at once, and what they were
@@ -78,14 +78,14 @@ class WorkerPool {
 
   struct Worker {
     bool is_device = false;
-    std::unique_ptr<WorkerProcess> process;
+    std::unique_ptr<WorkerProcess> process = nullptr;
     bool greeted = false;
-    std::optional<Ticket> ticket;  ///< What it is asked for.
-    Clock::time_point deadline;    ///< Of the greeting or the reply.
-    std::vector<std::uint8_t> request;  ///< A compile request, to try it again.
+    std::optional<Ticket> ticket = std::nullopt;  ///< What it is asked for.
+    Clock::time_point deadline = {};              ///< Of the greeting or the reply.
+    std::vector<std::uint8_t> request = {};       ///< A compile request, to try it again.
     int attempts = 0;
-    Phase phase;
-    std::optional<Broken> broken;
+    Phase phase = {};
+    std::optional<Broken> broken = std::nullopt;
   };
 
   void start(Worker& worker);

@@ -2,20 +2,19 @@
 
 #include "tuner/engine/worker_channel.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace smemtune {
 
@@ -128,7 +127,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 std::string signal_name(int signal) {
   const char* description = strsignal(signal);
-  return std::to_string(signal) + (description == nullptr ? "" : " (" + std::string(description) + ")");
+  return std::to_string(signal) +
+         (description == nullptr ? "" : " (" + std::string(description) + ")");
 }
 
 }  // namespace
@@ -194,9 +194,9 @@ std::string WorkerDeath::text() const {
 std::vector<std::string> worker_environment(const char* const* environment) {
   // CUDA_DEVICE_ORDER belongs to the numbers in CUDA_VISIBLE_DEVICES.
   static constexpr std::array<std::string_view, 14> kKept = {
-      "PATH",      "HOME",      "LANG",   "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
-      "CUDA_PATH", "CUDA_HOME", "TMPDIR", "LD_LIBRARY_PATH",      "XDG_CACHE_HOME",
-      "CXX",       "TZ",        "ASAN_OPTIONS",                   "UBSAN_OPTIONS"};
+      "PATH",      "HOME",      "LANG",         "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+      "CUDA_PATH", "CUDA_HOME", "TMPDIR",       "LD_LIBRARY_PATH",      "XDG_CACHE_HOME",
+      "CXX",       "TZ",        "ASAN_OPTIONS", "UBSAN_OPTIONS"};
   std::vector<std::string> kept = {"LC_ALL=C"};
   for (; *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
@@ -321,7 +321,8 @@ void WorkerProcess::kill_group() const {
 }
 
 bool WorkerProcess::wait_for_end(double patience_s) {
-  const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  const auto give_up_at =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
   auto pause = std::chrono::microseconds(100);
   for (;;) {
     int status = 0;

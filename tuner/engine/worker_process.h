@@ -2,13 +2,12 @@
 
 #include "tuner/engine/wire.h"
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 namespace smemtune {
@@ -61,7 +60,7 @@ struct WorkerDeath {
   Cause cause = Cause::ended;
   int signal = 0;  ///< 0: it exited...
   int exit_status = 0;
-  std::string phase;    ///< What it was doing, as it said last.
+  std::string phase;  ///< What it was doing, as it said last.
   int phase_number = 0;
   std::string message;  ///< What it said itself, or what was wrong with what it sent.
   std::string log;      ///< The end of what it printed.

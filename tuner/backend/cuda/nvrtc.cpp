@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 
 namespace smemtune::cuda {
@@ -86,9 +85,12 @@ fs::path path_of(const Nvrtc& nvrtc, const std::string& candidate) {
 }
 
 std::string sha256_of_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw UnavailableError("cannot read " + path.string());
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  std::string bytes(file ? static_cast<std::size_t>(file.tellg()) : 0, '\0');
+  file.seekg(0);
+  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
+    throw UnavailableError("cannot read " + path.string());
+  }
   return sha256(bytes);
 }
 

@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <string>
 
 namespace smemtune::cuda {
@@ -42,6 +45,29 @@ TEST(Nvrtc, LooksForVersionedNamesFirst) {
   for (auto toolkit = plain + 1; toolkit < candidates.end(); ++toolkit) {
     EXPECT_THAT(*toolkit, HasSubstr("/libnvrtc.so"));
   }
+}
+
+TEST(Nvrtc, HashDependsOnTheLibraryAndItsBuiltins) {
+  const auto folder = std::filesystem::temp_directory_path() / "smemtune_nvrtc_test";
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const char* file, const char* text) {
+    std::ofstream(folder / file) << text;
+  };
+  Nvrtc nvrtc;
+  nvrtc.path = folder / "libnvrtc.so.13";
+  nvrtc.major = 13;
+  write("libnvrtc.so.13", "library");
+  const std::string alone = library_sha256(nvrtc);
+  write("libnvrtc-builtins.so.13.0", "builtins");
+  const std::string with_builtins = library_sha256(nvrtc);
+  write("libnvrtc-builtins.so.13.0", "others");
+  const std::string with_others = library_sha256(nvrtc);
+  write("libnvrtc.so.13", "another library");
+  const std::string another = library_sha256(nvrtc);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(alone.size(), 64u);
+  EXPECT_EQ((std::set{alone, with_builtins, with_others, another}).size(), 4u);
+  EXPECT_THROW((void)library_sha256(nvrtc), UnavailableError);
 }
 
 }  // namespace

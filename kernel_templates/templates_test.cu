@@ -1,0 +1,19 @@
+// Instantiates every template once, for nvcc.
+
+#include "add_one/add_one.cu"
+#include "gemm/gemm_buffered.cu"
+#include "gemm/gemm_naive.cu"
+#include "gemm/gemm_tiled.cu"
+#include "stencil1d/stencil1d_naive.cu"
+#include "stencil1d/stencil1d_shared.cu"
+
+template __global__ void add_one<double, 128, 2, 2>(double*, long long);
+template __global__ void gemm_buffered<float, 64, 16, 4, 4, 1>(const float*, const float*, float*,
+                                                               int, int, int);
+template __global__ void gemm_naive<float, 32, 8>(const float*, const float*, float*, int, int,
+                                                  int);
+template __global__ void gemm_tiled<float, 32, 32, 2, 1, 0>(const float*, const float*, float*, int,
+                                                            int, int);
+template __global__ void stencil1d_naive<int, 3, 256>(const int*, int*, long long);
+template __global__ void stencil1d_shared<int, 3, 256, 1, 0>(const int*, int*, long long);
+template __global__ void stencil1d_shared<float, 16, 128, 4, 1>(const float*, float*, long long);

@@ -1,0 +1,296 @@
+#include "tuner/backend/cpu/buffers.h"
+
+#include "tuner/backend/contents.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <sys/mman.h>
+
+namespace smemtune::cpu {
+
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kGuardBytes = 4096;
+constexpr unsigned char kGuardByte = 0xA5;
+constexpr unsigned char kPoisonByte = 0xFF;
+
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+/// A quarter of a page more, so that a shifted start fits.
+std::size_t region_bytes(const Argument& argument) {
+  return kGuardBytes + whole_pages(static_cast<std::size_t>(argument.bytes()) + kPageBytes) +
+         kGuardBytes;
+}
+
+std::size_t arena_bytes(const Workload& workload) {
+  std::size_t bytes = 2 * kPageBytes;
+  for (const Argument& argument : workload.arguments) {
+    if (argument.is_buffer() && !argument.in_constant_memory) bytes += region_bytes(argument);
+  }
+  return bytes;
+}
+
+/// Calls visit(index, element) for each element, decoded in portions.
+template <typename Visit>
+void for_each_element(const unsigned char* data, std::size_t count, ScalarType type, Visit visit) {
+  constexpr std::size_t kPortion = 65536;
+  for (std::size_t first = 0; first < count; first += kPortion) {
+    const std::size_t size = std::min(kPortion, count - first);
+    const std::vector<double> elements =
+        to_doubles(std::span(data + first * size_of(type), size * size_of(type)), type);
+    for (std::size_t i = 0; i < size; ++i) visit(first + i, elements[i]);
+  }
+}
+
+double element_at(const unsigned char* data, std::size_t index, ScalarType type) {
+  return to_doubles(std::span(data + index * size_of(type), size_of(type)), type).front();
+}
+
+bool is_poison(const unsigned char* element, std::size_t bytes) {
+  return std::all_of(element, element + bytes, [](unsigned char c) { return c == kPoisonByte; });
+}
+
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+}  // namespace
+
+std::int64_t Buffers::needed_bytes(const Workload& workload) {
+  // The arena, the initial contents and the reference.
+  std::int64_t bytes = 0;
+  for (const Argument& argument : workload.arguments) bytes += argument.bytes();
+  return 3 * bytes + static_cast<std::int64_t>(workload.arguments.size() * 4 * kPageBytes);
+}
+
+Buffers::Buffers(const Workload& workload) : arena_(arena_bytes(workload)) {
+  unsigned char* next = arena_.begin() + kPageBytes;
+  std::size_t shift = 0;
+  for (const Argument& argument : workload.arguments) {
+    Buffer buffer;
+    buffer.argument = argument;
+    if (!argument.is_buffer()) {
+      buffer.scalar = scalar_bytes(argument);
+    } else {
+      const bool is_poisoned =
+          argument.role == Role::scratch ||
+          (argument.role == Role::output && argument.init.kind == Init::Kind::none);
+      if (!is_poisoned) buffer.initial = initial_contents(argument, workload.seed);
+    }
+    if (buffer.in_arena()) {
+      buffer.guard = next;
+      // Buffers that begin at the same place of a page would compete for the same cache lines.
+      buffer.data = next + kGuardBytes + shift;
+      buffer.data_end = buffer.data + buffer.bytes();
+      buffer.end = next + region_bytes(argument);
+      next = buffer.end;
+      shift = (shift + 256) % (kPageBytes / 2);
+    }
+    buffers_.push_back(std::move(buffer));
+  }
+  // As a hint: where it fails, the guard zones are still looked at.
+  mprotect(arena_.begin(), kPageBytes, PROT_NONE);
+  mprotect(arena_.begin() + arena_.bytes() - kPageBytes, kPageBytes, PROT_NONE);
+}
+
+const Buffers::Buffer* Buffers::find(const std::string& name) const {
+  const auto found = std::ranges::find_if(
+      buffers_, [&](const Buffer& buffer) { return buffer.argument.name == name; });
+  return found == buffers_.end() ? nullptr : &*found;
+}
+
+void* Buffers::kernel_argument(const std::string& name) {
+  for (Buffer& buffer : buffers_) {
+    if (buffer.argument.name != name) continue;
+    return buffer.argument.is_buffer() ? static_cast<void*>(&buffer.data) : buffer.scalar.data();
+  }
+  return nullptr;
+}
+
+const Argument* Buffers::argument(const std::string& name) const {
+  const Buffer* const buffer = find(name);
+  return buffer == nullptr ? nullptr : &buffer->argument;
+}
+
+const std::vector<std::uint8_t>& Buffers::initial(const std::string& name) const {
+  return find(name)->initial;
+}
+
+void Buffers::restore() {
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.in_arena()) continue;
+    const auto size = static_cast<std::size_t>(buffer.end - buffer.guard);
+    std::memset(buffer.guard, kGuardByte, size);
+    if (buffer.initial.empty()) {
+      std::memset(buffer.data, kPoisonByte, buffer.bytes());
+    } else {
+      std::memcpy(buffer.data, buffer.initial.data(), buffer.bytes());
+    }
+  }
+}
+
+void Buffers::restore_inouts() {
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.in_arena() || buffer.argument.role != Role::inout) continue;
+    std::memcpy(buffer.data, buffer.initial.data(), buffer.bytes());
+  }
+}
+
+abi::Range Buffers::range() const { return {.begin = arena_.begin(), .bytes = arena_.bytes()}; }
+
+std::optional<AccessFault> Buffers::access(const void* address, std::size_t bytes,
+                                           abi::Access kind) const {
+  const auto* const begin = static_cast<const unsigned char*>(address);
+  const Buffer* nearest = nullptr;
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.data == nullptr) continue;
+    if (begin >= buffer.data && begin + bytes <= buffer.data_end) {
+      if (kind == abi::Access::read || buffer.argument.role != Role::input) return std::nullopt;
+      const auto element = static_cast<std::size_t>(begin - buffer.data) / buffer.element_bytes();
+      return AccessFault{"input_modified", "writes element " + std::to_string(element) + " of " +
+                                               buffer.argument.name + ", which is an input"};
+    }
+    if (nearest == nullptr || begin >= buffer.guard) nearest = &buffer;
+  }
+  const std::string verb = kind == abi::Access::read ? "reads " : "writes ";
+  if (nearest == nullptr) return AccessFault{"overrun", verb + "where there is no buffer"};
+  const std::int64_t element =
+      floor_divide(begin - nearest->data, static_cast<std::int64_t>(nearest->element_bytes()));
+  return AccessFault{"overrun", verb + std::to_string(bytes) + " bytes at element " +
+                                    std::to_string(element) + " of " + nearest->argument.name +
+                                    ", which has " + std::to_string(nearest->argument.elements())};
+}
+
+void Buffers::examine(const Tolerance& tolerance, bool as_reference, RunReport& report) const {
+  std::optional<Mismatch> wrong;
+  for (const Buffer& buffer : buffers_) {
+    if (!wrong && buffer.in_arena()) wrong = harmed_guard(buffer);
+  }
+  for (const Buffer& buffer : buffers_) {
+    if (!wrong && buffer.in_arena() && buffer.argument.role == Role::input) {
+      wrong = modified_input(buffer);
+    }
+  }
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.is_result()) continue;
+    const auto found = wrong_element(buffer, tolerance, as_reference, report);
+    if (!wrong) wrong = found;
+  }
+  report.mismatch = wrong;
+}
+
+std::optional<Mismatch> Buffers::harmed_guard(const Buffer& buffer) const {
+  Mismatch mismatch = {.argument = buffer.argument.name, .reason = "overrun"};
+  const auto look = [&](const unsigned char* first, const unsigned char* last) {
+    for (const unsigned char* byte = first; byte != last; ++byte) {
+      if (*byte == kGuardByte) continue;
+      if (mismatch.count == 0) {
+        mismatch.index =
+            floor_divide(byte - buffer.data, static_cast<std::int64_t>(buffer.element_bytes()));
+        mismatch.value = *byte;
+        mismatch.expected = kGuardByte;
+      }
+      ++mismatch.count;
+    }
+  };
+  look(buffer.guard, buffer.data);
+  look(buffer.data_end, buffer.end);
+  return mismatch.count == 0 ? std::nullopt : std::optional(mismatch);
+}
+
+std::optional<Mismatch> Buffers::modified_input(const Buffer& buffer) const {
+  if (std::memcmp(buffer.data, buffer.initial.data(), buffer.bytes()) == 0) return std::nullopt;
+  Mismatch mismatch = {.argument = buffer.argument.name, .reason = "input_modified"};
+  const std::size_t size = buffer.element_bytes();
+  for (std::size_t i = 0; i < buffer.bytes() / size; ++i) {
+    if (std::memcmp(buffer.data + i * size, buffer.initial.data() + i * size, size) == 0) continue;
+    if (mismatch.count == 0) {
+      mismatch.index = static_cast<std::int64_t>(i);
+      mismatch.value = element_at(buffer.data, i, buffer.argument.type);
+      mismatch.expected = element_at(buffer.initial.data(), i, buffer.argument.type);
+    }
+    ++mismatch.count;
+  }
+  return mismatch;
+}
+
+std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Tolerance& tolerance,
+                                               bool as_reference, RunReport& report) const {
+  const ScalarType type = buffer.argument.type;
+  const bool is_given = tolerance.absolute || tolerance.relative;
+  const Tolerance used = is_given ? tolerance : default_tolerance(type);
+  const double absolute = used.absolute.value_or(0);
+  const double relative = used.relative.value_or(0);
+  const bool compares = !as_reference && !buffer.reference.empty();
+  const bool was_poisoned = buffer.initial.empty();
+  const std::size_t size = buffer.element_bytes();
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+
+  // In the order in which they are reported.
+  Mismatch unwritten = {.argument = buffer.argument.name, .reason = "unwritten"};
+  Mismatch nan = {.argument = buffer.argument.name, .reason = "nan"};
+  Mismatch mismatch = {.argument = buffer.argument.name, .reason = "mismatch"};
+  const auto note = [](Mismatch& into, std::size_t index, double value, double expected) {
+    if (into.count++ > 0) return;
+    into.index = static_cast<std::int64_t>(index);
+    into.value = value;
+    into.expected = expected;
+  };
+
+  std::vector<double> expected_portion;
+  std::size_t portion_begin = 0;
+  for_each_element(buffer.data, buffer.bytes() / size, type, [&](std::size_t i, double value) {
+    double expected = unknown;
+    if (compares) {
+      if (i >= portion_begin + expected_portion.size()) {
+        portion_begin = i;
+        const std::size_t count = std::min<std::size_t>(65536, buffer.bytes() / size - i);
+        expected_portion =
+            to_doubles(std::span(buffer.reference.data() + i * size, count * size), type);
+      }
+      expected = expected_portion[i - portion_begin];
+    }
+    // All bits set is NaN in floating types; as an integer it may also be the result.
+    const bool is_unwritten = was_poisoned && is_poison(buffer.data + i * size, size) &&
+                              (is_floating(type) || (compares && value != expected));
+    if (is_unwritten) return note(unwritten, i, value, expected);
+    if (value == expected) return;
+    if (!std::isfinite(value)) return note(nan, i, value, expected);
+    if (!compares) return;
+    const double error = std::abs(value - expected);
+    // Written so that an expected NaN fails.
+    if (!(error <= absolute + relative * std::abs(expected))) note(mismatch, i, value, expected);
+    if (!std::isfinite(error)) return;
+    report.max_absolute_error = std::max(report.max_absolute_error, error);
+    if (expected != 0) {
+      report.max_relative_error = std::max(report.max_relative_error, error / std::abs(expected));
+    }
+  });
+  for (const Mismatch& found : {unwritten, nan, mismatch}) {
+    if (found.count > 0) return found;
+  }
+  return std::nullopt;
+}
+
+void Buffers::keep_reference() {
+  for (Buffer& buffer : buffers_) {
+    if (buffer.is_result()) buffer.reference.assign(buffer.data, buffer.data + buffer.bytes());
+  }
+}
+
+std::vector<double> Buffers::elements(const std::string& name) const {
+  const Buffer* const buffer = find(name);
+  if (buffer == nullptr || !buffer->argument.is_buffer()) {
+    throw InputError("no buffer is called " + name);
+  }
+  if (!buffer->in_arena()) return to_doubles(buffer->initial, buffer->argument.type);
+  return to_doubles(std::span(buffer->data, buffer->bytes()), buffer->argument.type);
+}
+
+}  // namespace smemtune::cpu

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "tuner/backend/cpu/kernel_abi.h"
+#include "tuner/backend/cpu/mapped_memory.h"
+#include "tuner/backend/cpu/shared_memory.h"
+#include "tuner/backend/launcher.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune::cpu {
+
+/// The arguments of a workload in memory: each buffer between guard zones of at least 4 KB, the
+/// whole between pages that cannot be touched.
+class Buffers {
+ public:
+  /// Bytes that the constructor and later as_reference runs take.
+  static std::int64_t needed_bytes(const Workload& workload);
+
+  explicit Buffers(const Workload& workload);
+
+  /// What the launcher passes for an argument: the address of a pointer to the buffer, or of the
+  /// scalar. Null for an unknown name.
+  void* kernel_argument(const std::string& name);
+
+  const Argument* argument(const std::string& name) const;
+
+  /// Initial contents of a buffer in constant memory.
+  const std::vector<std::uint8_t>& initial(const std::string& name) const;
+
+  /// Inputs and inouts as they were at first, outputs poisoned, guard zones as they should be.
+  void restore();
+  /// Only what a launch changes that it also reads.
+  void restore_inouts();
+
+  /// The memory in which the buffers and their guard zones lie.
+  abi::Range range() const;
+
+  /// An access to an address within range().
+  std::optional<AccessFault> access(const void* address, std::size_t bytes, abi::Access kind) const;
+
+  /// After a checked run: looks at everything. Fills in mismatch and errors.
+  void examine(const Tolerance& tolerance, bool as_reference, RunReport& report) const;
+
+  /// Keeps the outputs as what examine() compares with.
+  void keep_reference();
+
+  /// Elements of a buffer as they are now.
+  std::vector<double> elements(const std::string& name) const;
+
+ private:
+  struct Buffer {
+    Argument argument;
+    std::vector<std::uint8_t> initial;    ///< Empty where it is poison.
+    std::vector<std::uint8_t> reference;  ///< Empty until a reference is kept.
+    std::vector<std::uint8_t> scalar;
+    unsigned char* data = nullptr;  ///< Also what a kernel gets the address of.
+    unsigned char* data_end = nullptr;
+    unsigned char* guard = nullptr;  ///< Start of the zone before the data.
+    unsigned char* end = nullptr;    ///< End of the zone behind it.
+
+    std::size_t bytes() const { return static_cast<std::size_t>(argument.bytes()); }
+    std::size_t element_bytes() const { return size_of(argument.type); }
+    bool in_arena() const { return argument.is_buffer() && !argument.in_constant_memory; }
+    bool is_result() const {
+      return in_arena() && (argument.role == Role::output || argument.role == Role::inout);
+    }
+  };
+
+  std::optional<Mismatch> harmed_guard(const Buffer& buffer) const;
+  std::optional<Mismatch> modified_input(const Buffer& buffer) const;
+  std::optional<Mismatch> wrong_element(const Buffer& buffer, const Tolerance& tolerance,
+                                        bool as_reference, RunReport& report) const;
+  const Buffer* find(const std::string& name) const;
+
+  std::vector<Buffer> buffers_;
+  MappedMemory arena_;
+};
+
+}  // namespace smemtune::cpu

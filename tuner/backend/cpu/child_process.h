@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace smemtune::cpu {
+
+struct ChildResult {
+  int status = 0;      ///< Exit status; 128 + N when signal N ended it; 127 when it was not found.
+  std::string output;  ///< Standard output and error together; at most 1 MB.
+};
+
+/// Runs `command` in `folder`, which is also its TMPDIR, and waits. When the calling thread or its
+/// process dies meanwhile, the child and everything that it has started die too. Throws
+/// UnavailableError when no process can be started.
+ChildResult run_child(const std::vector<std::string>& command, const std::filesystem::path& folder);
+
+/// A new folder for temporary files, removed with its contents by the destructor.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Removes temporary folders whose processes were killed before they could.
+void remove_abandoned_folders();
+
+}  // namespace smemtune::cpu

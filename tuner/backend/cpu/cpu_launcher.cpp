@@ -1,0 +1,337 @@
+#include "tuner/backend/cpu/cpu_launcher.h"
+
+#include "tuner/backend/cpu/host_compiler.h"
+#include "tuner/backend/cpu/processor.h"
+#include "tuner/core/error.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace smemtune::cpu {
+
+namespace {
+
+constexpr std::int64_t kMaxThreadsPerBlock = 1024;
+constexpr std::int64_t kMaxFlushedBytes = 64 << 20;
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+Failure runtime_failure(std::string reason, std::string detail) {
+  return {.status = Status::runtime, .reason = std::move(reason), .detail = std::move(detail)};
+}
+
+const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name) {
+  const auto found = std::ranges::find(arguments, name, &Argument::name);
+  return found == arguments.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Device cpu_device(const Device& limits) {
+  Device device = limits;
+  device.kind = DeviceKind::cpu;
+  const int cores = core_count();
+  device.name = processor_name() + ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
+  device.uuid.clear();
+  device.architecture = "host";
+  device.memory_bytes = physical_memory_bytes();
+  device.l2_bytes = last_level_cache_bytes();
+  device.memory_bus_bits = 0;
+  device.memory_clock_khz = 0;
+  device.sm_clock_khz = 0;
+  device.ecc = false;
+  device.driver_version.clear();
+  device.runtime_version.clear();
+  device.limits_of = limits.name;
+  return device;
+}
+
+CpuLauncher::CpuLauncher(const Device& limits, const CpuOptions& options)
+    : device_(cpu_device(limits)),
+      options_(options),
+      pool_(options.threads > 0 ? options.threads : core_count()) {
+  for (int i = 0; i < pool_.size(); ++i) runners_.push_back(std::make_unique<BlockRunner>());
+}
+
+Outcome<std::int64_t> CpuLauncher::prepare(WorkloadId id, const Workload& workload) {
+  workloads_.erase(id);
+  const std::int64_t needed = Buffers::needed_bytes(workload);
+  if (needed > device_.memory_bytes) {
+    return runtime_failure("device_memory",
+                           "the buffers, their initial contents and a reference need " +
+                               std::to_string(needed) + " bytes, the machine has " +
+                               std::to_string(device_.memory_bytes));
+  }
+  if (workload.arguments.empty()) return std::int64_t{0};
+  workloads_[id] = std::make_unique<Buffers>(workload);
+  return needed;
+}
+
+Outcome<LoadedKernel> CpuLauncher::load(KernelHandle handle, const CompiledKernel& compiled,
+                                        const std::vector<LaunchShape>& launches,
+                                        const std::vector<Argument>& arguments) {
+  if (handle >= 0) kernels_.erase(handle);
+  if (launches.empty()) return LoadedKernel{.handle = handle, .launches = {}};
+  const Image image = unpack(compiled.image);
+  const auto fast = Module::load(image.fast);
+  if (!fast) return fast.failure();
+  const auto checked = Module::load(image.checked);
+  if (!checked) return checked.failure();
+
+  Kernel kernel;
+  kernel.fast = *fast;
+  kernel.checked = *checked;
+  kernel.launches = launches;
+  for (const Argument& argument : arguments) {
+    if (!argument.in_constant_memory) continue;
+    for (const CompiledSymbol& symbol : compiled.symbols) {
+      if (symbol.name_expression != argument.symbol) continue;
+      kernel.symbols[argument.name] = symbol.lowered_name;
+    }
+    if (!kernel.symbols.contains(argument.name)) {
+      return runtime_failure("arguments", "the module has no symbol " + argument.symbol);
+    }
+  }
+  LoadedKernel loaded;
+  for (const LaunchShape& launch : launches) {
+    const CompiledEntry* const entry = compiled.entry(launch.name_expression);
+    if (entry == nullptr) {
+      return runtime_failure("arguments", "the module has no entry " + launch.name_expression);
+    }
+    if (auto failure = check_launch(kernel, launch, entry->lowered_name, arguments)) {
+      return *failure;
+    }
+    kernel.lowered_names.push_back(entry->lowered_name);
+    loaded.launches.push_back({.resources = entry->resources, .blocks_per_sm = -1});
+  }
+  if (handle < 0) handle = kernels_.empty() ? 0 : kernels_.rbegin()->first + 1;
+  kernels_[handle] = std::move(kernel);
+  loaded.handle = handle;
+  return loaded;
+}
+
+std::optional<Failure> CpuLauncher::check_launch(const Kernel& kernel, const LaunchShape& launch,
+                                                 const std::string& lowered_name,
+                                                 const std::vector<Argument>& arguments) const {
+  const std::int64_t threads = launch.threads_per_block();
+  if (threads < 1 || threads > kMaxThreadsPerBlock) {
+    return runtime_failure("threads", "a block of " + std::to_string(threads) + " threads; 1 to " +
+                                          std::to_string(kMaxThreadsPerBlock) + " are possible");
+  }
+  for (const std::int64_t blocks : launch.grid) {
+    if (blocks >= 1 && blocks <= std::numeric_limits<int>::max()) continue;
+    return runtime_failure("grid", "a grid of " + std::to_string(launch.grid[0]) + " x " +
+                                       std::to_string(launch.grid[1]) + " x " +
+                                       std::to_string(launch.grid[2]) + " blocks");
+  }
+  const auto dynamic_limit = static_cast<std::int64_t>(kDynamicSharedBytes);
+  if (launch.dynamic_shared_bytes < 0 || launch.dynamic_shared_bytes > dynamic_limit) {
+    return runtime_failure("shared_bytes",
+                           std::to_string(launch.dynamic_shared_bytes) +
+                               " bytes of dynamic shared memory, the CPU device has " +
+                               std::to_string(dynamic_limit));
+  }
+  unsigned number = 0;
+  for (const std::string& name : launch.arguments) {
+    const Argument* const argument = find_argument(arguments, name);
+    if (argument == nullptr) return runtime_failure("arguments", "no argument is called " + name);
+    const long given = argument->is_buffer() ? static_cast<long>(sizeof(void*))
+                                             : static_cast<long>(argument->bytes());
+    const long taken = kernel.fast->parameter_bytes(lowered_name, number);
+    if (given != taken) {
+      const std::string takes =
+          taken < 0 ? "has no such parameter" : "takes " + std::to_string(taken) + " bytes there";
+      return runtime_failure("arguments", "argument " + std::to_string(number + 1) + ", " + name +
+                                              ", has " + std::to_string(given) + " bytes, but " +
+                                              launch.name_expression + " " + takes);
+    }
+    ++number;
+  }
+  if (kernel.fast->parameter_bytes(lowered_name, number) >= 0) {
+    return runtime_failure("arguments", launch.name_expression + " has more than the " +
+                                            std::to_string(number) + " parameters that are given");
+  }
+  return std::nullopt;
+}
+
+Outcome<RunReport> CpuLauncher::run(KernelHandle handle, const RunRequest& request) {
+  const Kernel& kernel = kernel_of(handle);
+  Buffers& buffers = buffers_of(request.workload);
+  buffers.restore();
+  if (auto failure = launch_all(kernel, *kernel.checked, buffers)) return *failure;
+
+  buffers.restore();
+  RunReport report;
+  for (const std::string& name : request.download) report.before[name] = buffers.elements(name);
+  const Clock::time_point start = Clock::now();
+  if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
+  report.elapsed_ms = ms_since(start);
+  buffers.examine(request.tolerance, request.as_reference, report);
+  if (request.as_reference && !report.mismatch) buffers.keep_reference();
+  for (const std::string& name : request.download) report.after[name] = buffers.elements(name);
+  return report;
+}
+
+Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& request) {
+  const Kernel& kernel = kernel_of(handle);
+  Buffers& buffers = buffers_of(request.workload);
+  buffers.restore();
+
+  TimeReport report;
+  report.launches_per_sample = request.launches_per_sample;
+  if (report.launches_per_sample <= 0) {
+    // The first launch takes pages and loads code; the second one tells how many are needed.
+    double once_us = 0;
+    for (int i = 0; i < 2; ++i) {
+      const Clock::time_point start = Clock::now();
+      if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
+      once_us = 1000 * ms_since(start);
+    }
+    const double launches = std::ceil(request.min_sample_us / std::max(once_us, 0.001));
+    report.launches_per_sample = static_cast<int>(std::clamp(
+        launches, 1.0, static_cast<double>(std::max(1, request.max_launches_per_sample))));
+  }
+  for (int sample = 0; sample < request.samples; ++sample) {
+    if (request.gap_ms > 0) {
+      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(request.gap_ms));
+    }
+    buffers.restore_inouts();
+    if (request.cold) flush_caches();
+    const Clock::time_point start = Clock::now();
+    for (int i = 0; i < report.launches_per_sample; ++i) {
+      if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
+    }
+    report.samples_ms.push_back(ms_since(start) / report.launches_per_sample);
+    if (request.stop_above_ms > 0 && report.samples_ms.back() > request.stop_above_ms) break;
+  }
+  return report;
+}
+
+std::optional<Failure> CpuLauncher::fill_symbols(const Kernel& kernel, Module& module,
+                                                 const Buffers& buffers) {
+  for (const auto& [argument, lowered_name] : kernel.symbols) {
+    const Module::Symbol symbol = module.symbol(lowered_name);
+    if (buffers.argument(argument) == nullptr) {
+      return runtime_failure("arguments", "the workload has no argument " + argument);
+    }
+    const std::vector<std::uint8_t>& contents = buffers.initial(argument);
+    if (symbol.address == nullptr || symbol.bytes < contents.size()) {
+      return runtime_failure("arguments", argument + " has " + std::to_string(contents.size()) +
+                                              " bytes, its symbol " + std::to_string(symbol.bytes));
+    }
+    std::memcpy(symbol.address, contents.data(), contents.size());
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& module,
+                                               Buffers& buffers) {
+  if (auto failure = fill_symbols(kernel, module, buffers)) return failure;
+  for (std::size_t i = 0; i < kernel.launches.size(); ++i) {
+    const LaunchShape& shape = kernel.launches[i];
+    std::vector<void*> arguments;
+    for (const std::string& name : shape.arguments) {
+      arguments.push_back(buffers.kernel_argument(name));
+      if (arguments.back() == nullptr) {
+        return runtime_failure("arguments", "the workload has no argument " + name);
+      }
+    }
+    Grid grid = {.kernel = shape.name_expression,
+                 .module = &module,
+                 .entry = module.entry(kernel.lowered_names[i]),
+                 .arguments = arguments.data(),
+                 .buffers = &buffers,
+                 .grid = shape.grid,
+                 .block = shape.block,
+                 .dynamic_shared_bytes = static_cast<std::size_t>(shape.dynamic_shared_bytes),
+                 .shuffle_seed = std::nullopt};
+    if (grid.entry == nullptr) {
+      return runtime_failure("arguments", "the module has no entry " + shape.name_expression);
+    }
+    if (options_.shuffle_threads) grid.shuffle_seed = options_.seed;
+    if (auto failure = launch(grid)) return failure;
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> CpuLauncher::launch(const Grid& grid) {
+  const std::uint64_t blocks = grid.blocks();
+  // A portion is a sixteenth of a thread's share: seldom fetched, and still evenly spread.
+  const auto threads = static_cast<std::uint64_t>(pool_.size());
+  const std::uint64_t portion = std::max<std::uint64_t>(1, blocks / (threads * 16));
+  std::atomic<std::uint64_t> next = 0;
+  std::mutex mutex;
+  std::optional<Failure> failure;
+  std::uint64_t failed_block = 0;
+
+  const auto run_blocks = [&](int number) {
+    const SignalStack signal_stack;
+    BlockRunner& runner = *runners_[static_cast<std::size_t>(number)];
+    for (;;) {
+      const std::uint64_t first = next.fetch_add(portion);
+      for (std::uint64_t block = first; block < std::min(first + portion, blocks); ++block) {
+        auto found = runner.run(grid, block);
+        if (!found) continue;
+        next = blocks;
+        const std::lock_guard lock(mutex);
+        if (!failure || block < failed_block) {
+          failure = std::move(found);
+          failed_block = block;
+        }
+        return;
+      }
+      if (first + portion >= blocks) return;
+    }
+  };
+  const FaultSignals signals;
+  if (blocks == 1 || threads == 1) {
+    run_blocks(0);
+  } else {
+    pool_.run(run_blocks);
+  }
+  return failure;
+}
+
+/// Writes to twice the last-level cache, each core to its share.
+void CpuLauncher::flush_caches() {
+  if (flushed_.empty()) {
+    flushed_.resize(static_cast<std::size_t>(
+        std::clamp<std::int64_t>(2 * device_.l2_bytes, 1 << 20, kMaxFlushedBytes)));
+  }
+  const std::size_t share = flushed_.size() / static_cast<std::size_t>(pool_.size());
+  pool_.run([&](int number) {
+    unsigned char* const begin = flushed_.data() + share * static_cast<std::size_t>(number);
+    for (std::size_t i = 0; i < share; i += 64) ++begin[i];
+  });
+}
+
+Buffers& CpuLauncher::buffers_of(WorkloadId id) {
+  const auto found = workloads_.find(id);
+  if (found == workloads_.end()) {
+    throw UnavailableError("workload " + std::to_string(id) + " was not prepared");
+  }
+  return *found->second;
+}
+
+const CpuLauncher::Kernel& CpuLauncher::kernel_of(KernelHandle handle) const {
+  const auto found = kernels_.find(handle);
+  if (found == kernels_.end()) {
+    throw UnavailableError("no kernel is loaded with the handle " + std::to_string(handle));
+  }
+  return found->second;
+}
+
+}  // namespace smemtune::cpu

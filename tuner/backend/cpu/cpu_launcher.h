@@ -1,0 +1,78 @@
+#pragma once
+
+#include "tuner/backend/cpu/block_runner.h"
+#include "tuner/backend/cpu/buffers.h"
+#include "tuner/backend/cpu/module.h"
+#include "tuner/backend/cpu/thread_pool.h"
+#include "tuner/backend/launcher.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace smemtune::cpu {
+
+struct CpuOptions {
+  int threads = 0;               ///< OS threads that run blocks; 0: one per core.
+  bool shuffle_threads = false;  ///< The threads of a block run in an order of the seed's...
+  std::uint64_t seed = 0;        ///< ...instead of ascending.
+};
+
+/// What this machine's cores are as a device, with the limits of a GPU.
+Device cpu_device(const Device& limits);
+
+/// Runs kernels that a HostCompiler compiled on this machine's cores, block by block.
+///
+/// A checked run launches twice: first code in which each access to memory is looked at, which
+/// finds the faulty thread (reasons `overrun`, `shared_overrun`, `uninitialized_shared`,
+/// `array_bounds`, `race`, `input_modified`, `unreached_barrier`, `warp_mask` with status
+/// `correctness`; `misaligned`, `trap`, `assert`, `illegal_address`, `stack_overflow`,
+/// `division_by_zero` with status `runtime`), then the code that is timed, whose results are
+/// compared.
+///
+/// Times are of all cores together. A cold sample begins with caches that hold something else; of
+/// several launches in a sample only the first is cold. resources.static_shared_bytes is known, all
+/// others are 0.
+class CpuLauncher final : public Launcher {
+ public:
+  explicit CpuLauncher(const Device& limits, const CpuOptions& options = {});
+
+  Device device() const override { return device_; }
+  Outcome<std::int64_t> prepare(WorkloadId id, const Workload& workload) override;
+  Outcome<LoadedKernel> load(KernelHandle handle, const CompiledKernel& compiled,
+                             const std::vector<LaunchShape>& launches,
+                             const std::vector<Argument>& arguments) override;
+  Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
+  Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
+
+ private:
+  struct Kernel {
+    std::shared_ptr<Module> fast;
+    std::shared_ptr<Module> checked;
+    std::vector<LaunchShape> launches;
+    std::vector<std::string> lowered_names;      ///< Of the launches' entries.
+    std::map<std::string, std::string> symbols;  ///< Arguments in constant memory: lowered name.
+  };
+
+  Buffers& buffers_of(WorkloadId id);
+  const Kernel& kernel_of(KernelHandle handle) const;
+  std::optional<Failure> check_launch(const Kernel& kernel, const LaunchShape& launch,
+                                      const std::string& lowered_name,
+                                      const std::vector<Argument>& arguments) const;
+  std::optional<Failure> fill_symbols(const Kernel& kernel, Module& module, const Buffers& buffers);
+  std::optional<Failure> launch_all(const Kernel& kernel, Module& module, Buffers& buffers);
+  std::optional<Failure> launch(const Grid& grid);
+  void flush_caches();
+
+  Device device_;
+  CpuOptions options_;
+  ThreadPool pool_;
+  std::vector<std::unique_ptr<BlockRunner>> runners_;  ///< One for each of the pool's threads.
+  std::map<WorkloadId, std::unique_ptr<Buffers>> workloads_;
+  std::map<KernelHandle, Kernel> kernels_;
+  std::vector<unsigned char> flushed_;
+};
+
+}  // namespace smemtune::cpu

@@ -1,0 +1,416 @@
+#include "tuner/backend/cpu/cpu_launcher.h"
+
+#include "tuner/backend/cpu/test_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace smemtune::cpu {
+namespace {
+
+// Every kernel of these tests; compiled once.
+const char* const kSource = R"cuda(
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+#include <cuda_pipeline.h>
+
+template <typename T>
+__global__ void add_one(T* array, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) array[i] += T(1);
+}
+
+template <typename T, int TILE>
+__global__ void __launch_bounds__(TILE* TILE)
+    gemm(const T* __restrict__ a, const T* __restrict__ b, T* __restrict__ c, int m, int n, int k) {
+  __shared__ T a_tile[TILE][TILE + 1], b_tile[TILE][TILE];
+  const int row = blockIdx.y * TILE + threadIdx.y;
+  const int column = blockIdx.x * TILE + threadIdx.x;
+  T sum = 0;
+  for (int first = 0; first < k; first += TILE) {
+    const int i = first + threadIdx.x, j = first + threadIdx.y;
+    a_tile[threadIdx.y][threadIdx.x] = row < m && i < k ? a[row * k + i] : T(0);
+    b_tile[threadIdx.y][threadIdx.x] = j < k && column < n ? b[j * n + column] : T(0);
+    __syncthreads();
+#pragma unroll
+    for (int l = 0; l < TILE; ++l) sum += a_tile[threadIdx.y][l] * b_tile[l][threadIdx.x];
+    __syncthreads();
+  }
+  if (row < m && column < n) c[row * n + column] = sum;
+}
+
+template <int RADIUS>
+__global__ void stencil(const int* in, int* out, int n) {
+  extern __shared__ __align__(16) unsigned char bytes[];
+  int* const tile = reinterpret_cast<int*>(bytes);
+  const int first = blockIdx.x * blockDim.x;
+  for (int i = threadIdx.x; i < blockDim.x + 2 * RADIUS; i += blockDim.x) {
+    tile[i] = first + i < n + 2 * RADIUS ? in[first + i] : 0;
+  }
+  __syncthreads();
+  if (first + threadIdx.x >= n) return;
+  int sum = 0;
+  for (int i = 0; i <= 2 * RADIUS; ++i) sum += tile[threadIdx.x + i];
+  out[first + threadIdx.x] = sum;
+}
+
+__device__ __forceinline__ float warp_sum(float value) {
+  for (int offset = warpSize / 2; offset > 0; offset /= 2) {
+    value += __shfl_down_sync(0xffffffff, value, offset);
+  }
+  return value;
+}
+
+__global__ void block_sums(const float* in, float* sums, int n) {
+  __shared__ float warp_sums[32];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = warp_sum(i < n ? in[i] : 0.0f);
+  if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    sum = warp_sum(threadIdx.x < blockDim.x / 32 ? warp_sums[threadIdx.x] : 0.0f);
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+  }
+}
+
+__global__ void total(const float* sums, float* out, int count) {
+  float sum = 0;
+  for (int i = threadIdx.x; i < count; i += 32) sum += sums[i];
+  for (int mask = 16; mask > 0; mask >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, mask);
+  if (threadIdx.x == 0) *out = sum;
+}
+
+__global__ void votes(const int* in, int* out) {
+  const int lane = threadIdx.x & 31;
+  const bool odd = in[threadIdx.x] & 1;
+  const unsigned ballot = __ballot_sync(0xffffffff, odd);
+  const int before = __popc(ballot & ((1u << lane) - 1));
+  const int up = __shfl_up_sync(0xffffffff, lane, 1, 8);
+  const int third = __shfl_sync(0xffffffff, lane, 3, 16);
+  const int count = __syncthreads_count(odd);
+  const int any = __syncthreads_or(threadIdx.x == 70);
+  const int all = __syncthreads_and(threadIdx.x != 70);
+  int* const mine = out + 8 * threadIdx.x;
+  mine[0] = before;
+  mine[1] = up;
+  mine[2] = third;
+  mine[3] = count;
+  mine[4] = any * 2 + all;
+  mine[5] = __any_sync(0xffffffff, odd) + 2 * __all_sync(0xffffffff, lane < 32);
+  mine[6] = __reduce_max_sync(0xffffffff, in[threadIdx.x]);
+  // Two halves of each warp on their own.
+  const unsigned half = lane < 16 ? 0x0000ffffu : 0xffff0000u;
+  mine[7] = __popc(__ballot_sync(half, lane % 4 == 0));
+}
+
+__global__ void histogram(const unsigned* in, unsigned* bins, int n) {
+  __shared__ unsigned counts[16];
+  if (threadIdx.x < 16) counts[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    atomicAdd(&counts[in[i] % 16], 1);
+  }
+  __syncthreads();
+  if (threadIdx.x < 16) atomicAdd(bins + threadIdx.x, counts[threadIdx.x]);
+}
+
+__constant__ float weights[4];
+
+__global__ void weighted(const float4* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float4 v = __ldg(in + i);
+  out[i] = fmaf(v.x, weights[0], v.y * weights[1]) + __fmaf_rn(v.z, weights[2], v.w * weights[3]);
+}
+
+template <typename T>
+__global__ void scale(const T* in, T* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] * T(3) + T(1);
+}
+
+__global__ void copy_async(const float* in, float* out) {
+  __shared__ alignas(16) float tile[256];
+  __pipeline_memcpy_async(&tile[4 * threadIdx.x], in + 4 * threadIdx.x, 16);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[threadIdx.x] = tile[255 - threadIdx.x];
+}
+
+namespace shared_outside {
+__shared__ double outside[64];
+extern __shared__ int dynamic_outside[];
+}  // namespace shared_outside
+
+template <typename T>
+__device__ T from_neighbor(T value) {
+  __shared__ volatile T values[64];
+  values[threadIdx.x] = value;
+  __syncthreads();
+  return values[threadIdx.x ^ 1];
+}
+
+__global__ void neighbors(int* out) {
+  using namespace shared_outside;
+  outside[threadIdx.x] = from_neighbor(0.5 * threadIdx.x);
+  dynamic_outside[threadIdx.x] = from_neighbor(int(threadIdx.x));
+  __syncthreads();
+  out[threadIdx.x] = int(2 * outside[63 - threadIdx.x]) + dynamic_outside[0];
+}
+
+__global__ void dimensions(int* out) {
+  const int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+  const int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  out[block * (blockDim.x * blockDim.y * blockDim.z) + thread] = 1000 * block + thread;
+}
+)cuda";
+
+class Kernels : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const auto outcome =
+        compile(kSource,
+                {"add_one<int>", "add_one<double>", "gemm<float, 8>", "gemm<double, 16>",
+                 "stencil<3>", "block_sums", "total", "votes", "histogram", "weighted",
+                 "scale<__half>", "scale<__nv_bfloat16>", "copy_async", "neighbors", "dimensions"},
+                {"weights"});
+    ASSERT_TRUE(outcome) << outcome.failure().detail;
+    compiled = new CompiledKernel(*outcome);
+  }
+  static void TearDownTestSuite() { delete std::exchange(compiled, nullptr); }
+
+  RunReport run(const std::vector<LaunchShape>& launches, const std::vector<Argument>& arguments) {
+    CpuLauncher launcher(test_limits(), options);
+    const auto report = run_once(launcher, *compiled, launches, arguments);
+    EXPECT_TRUE(report) << report.failure().reason << ": " << report.failure().detail;
+    if (!report) return {};
+    EXPECT_FALSE(report->mismatch)
+        << report->mismatch->reason << " in " << report->mismatch->argument << "["
+        << report->mismatch->index << "]";
+    return *report;
+  }
+
+  std::int64_t shared_bytes(const std::string& entry) const {
+    return compiled->entry(entry)->resources.static_shared_bytes;
+  }
+
+  static CompiledKernel* compiled;
+  CpuOptions options;
+};
+
+CompiledKernel* Kernels::compiled = nullptr;
+
+TEST_F(Kernels, AddOneToInts) {
+  const Argument array = buffer("array", ScalarType::int32, Role::inout, 1001,
+                                {.kind = Init::Kind::iota, .a = 0, .b = 0, .file = {}});
+  const RunReport report = run({shape("add_one<int>", {8, 1, 1}, {128, 1, 1}, {"array", "n"})},
+                               {array, integer("n", 1001)});
+  for (std::size_t i = 0; i < 1001; ++i) {
+    ASSERT_EQ(report.before.at("array")[i] + 1, report.after.at("array")[i]) << i;
+  }
+}
+
+TEST_F(Kernels, MultiplyMatricesThatTheTileDoesNotDivide) {
+  for (const auto& [entry, tile, type] :
+       {std::tuple{"gemm<float, 8>", 8, ScalarType::float32},
+        std::tuple{"gemm<double, 16>", 16, ScalarType::float64}}) {
+    const std::int64_t m = 37, n = 41, k = 29;
+    const RunReport report =
+        run({shape(entry, {(n + tile - 1) / tile, (m + tile - 1) / tile, 1}, {tile, tile, 1},
+                   {"a", "b", "c", "m", "n", "k"})},
+            {input("a", type, m * k), input("b", type, k * n), output("c", type, m * n),
+             integer("m", m), integer("n", n), integer("k", k)});
+    const auto& a = report.before.at("a");
+    const auto& b = report.before.at("b");
+    for (std::size_t row = 0; row < 37; ++row) {
+      for (std::size_t column = 0; column < 41; ++column) {
+        double sum = 0;
+        for (std::size_t i = 0; i < 29; ++i) sum += a[row * 29 + i] * b[i * 41 + column];
+        ASSERT_NEAR(sum, report.after.at("c")[row * 41 + column], 1e-3);
+      }
+    }
+  }
+  EXPECT_EQ((8 * 9 + 8 * 8) * 4, shared_bytes("gemm<float, 8>"));
+  EXPECT_EQ((16 * 17 + 16 * 16) * 8, shared_bytes("gemm<double, 16>"));
+}
+
+TEST_F(Kernels, AddUpAStencilWithAHaloInDynamicSharedMemory) {
+  const RunReport report =
+      run({shape("stencil<3>", {8, 1, 1}, {128, 1, 1}, {"in", "out", "n"}, (128 + 6) * 4)},
+          {input("in", ScalarType::int32, 1006), output("out", ScalarType::int32, 1000),
+           integer("n", 1000)});
+  for (std::size_t i = 0; i < 1000; ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j <= 6; ++j) sum += report.before.at("in")[i + j];
+    ASSERT_EQ(sum, report.after.at("out")[i]) << i;
+  }
+  EXPECT_EQ(0, shared_bytes("stencil<3>"));
+}
+
+TEST_F(Kernels, ReduceInTwoLaunchesWithShuffles) {
+  const RunReport report =
+      run({shape("block_sums", {5, 1, 1}, {224, 1, 1}, {"in", "sums", "n"}),
+           shape("total", {1, 1, 1}, {32, 1, 1}, {"sums", "out", "count"})},
+          {input("in", ScalarType::float32, 1100),
+           buffer("sums", ScalarType::float32, Role::scratch, 5),
+           output("out", ScalarType::float32, 1), integer("n", 1100), integer("count", 5)});
+  double sum = 0;
+  for (const double element : report.before.at("in")) sum += element;
+  EXPECT_NEAR(sum, report.after.at("out")[0], 1e-3);
+  EXPECT_EQ(32 * 4, shared_bytes("block_sums"));
+  EXPECT_EQ(0, shared_bytes("total"));
+}
+
+TEST_F(Kernels, VoteAndShuffleAsWarpsDo) {
+  const RunReport report =
+      run({shape("votes", {1, 1, 1}, {96, 1, 1}, {"in", "out"})},
+          {input("in", ScalarType::int32, 96), output("out", ScalarType::int32, 8 * 96)});
+  const auto& in = report.before.at("in");
+  const auto is_odd = [&](int i) {
+    return (static_cast<int>(in[static_cast<std::size_t>(i)]) & 1) != 0;
+  };
+  int odd_in_all = 0;
+  for (int i = 0; i < 96; ++i) odd_in_all += is_odd(i) ? 1 : 0;
+  for (int i = 0; i < 96; ++i) {
+    const int lane = i % 32;
+    int before = 0;
+    int any = 0;
+    double largest = -100;
+    for (int j = i - lane; j < i - lane + 32; ++j) {
+      if (j < i && is_odd(j)) ++before;
+      if (is_odd(j)) any = 1;
+      largest = std::max(largest, in[static_cast<std::size_t>(j)]);
+    }
+    const std::vector<double> expected = {static_cast<double>(before),
+                                          static_cast<double>(lane % 8 == 0 ? lane : lane - 1),
+                                          static_cast<double>(lane / 16 * 16 + 3),
+                                          static_cast<double>(odd_in_all),
+                                          2,
+                                          static_cast<double>(any + 2),
+                                          largest,
+                                          4};
+    const auto begin = report.after.at("out").begin() + 8 * i;
+    EXPECT_EQ(expected, std::vector<double>(begin, begin + 8)) << i;
+  }
+}
+
+TEST_F(Kernels, CountWithAtomicsInSharedAndGlobalMemory) {
+  Argument bins = buffer("bins", ScalarType::uint32, Role::inout, 16,
+                         {.kind = Init::Kind::zero, .a = 0, .b = 0, .file = {}});
+  Argument in = buffer("in", ScalarType::uint32, Role::input, 5000,
+                       {.kind = Init::Kind::uniform, .a = 0, .b = 99, .file = {}});
+  const RunReport report = run({shape("histogram", {7, 1, 1}, {96, 1, 1}, {"in", "bins", "n"})},
+                               {in, bins, integer("n", 5000)});
+  std::vector<double> expected(16);
+  for (const double element : report.before.at("in")) {
+    expected[static_cast<std::size_t>(element) % 16] += 1;
+  }
+  EXPECT_EQ(expected, report.after.at("bins"));
+}
+
+TEST_F(Kernels, ReadConstantMemoryAndVectors) {
+  Argument weights = input("weights", ScalarType::float32, 4);
+  weights.in_constant_memory = true;
+  weights.symbol = "weights";
+  const RunReport report = run({shape("weighted", {3, 1, 1}, {64, 1, 1}, {"in", "out", "n"})},
+                               {weights, input("in", ScalarType::float32, 4 * 150),
+                                output("out", ScalarType::float32, 150), integer("n", 150)});
+  for (std::size_t i = 0; i < 150; ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < 4; ++j) {
+      sum += report.before.at("weights")[j] * report.before.at("in")[4 * i + j];
+    }
+    ASSERT_NEAR(sum, report.after.at("out")[i], 1e-4) << i;
+  }
+}
+
+TEST_F(Kernels, RoundSixteenBitFloatsAsTheirFormatsSay) {
+  for (const auto& [entry, type] : {std::pair{"scale<__half>", ScalarType::float16},
+                                    std::pair{"scale<__nv_bfloat16>", ScalarType::bfloat16}}) {
+    const RunReport report =
+        run({shape(entry, {2, 1, 1}, {64, 1, 1}, {"in", "out", "n"})},
+            {input("in", type, 128), output("out", type, 128), integer("n", 128)});
+    for (std::size_t i = 0; i < 128; ++i) {
+      const double product = to_doubles(encode(report.before.at("in")[i] * 3, type), type)[0];
+      const double expected = to_doubles(encode(product + 1, type), type)[0];
+      ASSERT_EQ(expected, report.after.at("out")[i]) << entry << " " << i;
+    }
+  }
+}
+
+TEST_F(Kernels, CopyAsynchronously) {
+  const RunReport report =
+      run({shape("copy_async", {1, 1, 1}, {64, 1, 1}, {"in", "out"})},
+          {input("in", ScalarType::float32, 256), output("out", ScalarType::float32, 64)});
+  for (std::size_t i = 0; i < 64; ++i) {
+    ASSERT_EQ(report.before.at("in")[255 - i], report.after.at("out")[i]) << i;
+  }
+}
+
+TEST_F(Kernels, ShareMemoryOfFunctionsAndNamespaces) {
+  const RunReport report = run({shape("neighbors", {3, 1, 1}, {64, 1, 1}, {"out"}, 64 * 4)},
+                               {output("out", ScalarType::int32, 64)});
+  for (int i = 0; i < 64; ++i) {
+    ASSERT_EQ(((63 - i) ^ 1) + 1, report.after.at("out")[static_cast<std::size_t>(i)]) << i;
+  }
+  EXPECT_EQ(64 * 8 + 64 * 8 + 64 * 4, shared_bytes("neighbors"));
+}
+
+TEST_F(Kernels, KnowWhereTheyAre) {
+  const RunReport report = run({shape("dimensions", {3, 2, 4}, {5, 3, 2}, {"out"})},
+                               {output("out", ScalarType::int32, 24 * 30)});
+  for (std::size_t block = 0; block < 24; ++block) {
+    for (std::size_t thread = 0; thread < 30; ++thread) {
+      ASSERT_EQ(1000.0 * static_cast<double>(block) + static_cast<double>(thread),
+                report.after.at("out")[block * 30 + thread]);
+    }
+  }
+}
+
+TEST_F(Kernels, GiveTheSameInAnyOrderOfThreads) {
+  options.shuffle_threads = true;
+  for (const std::uint64_t seed : {1u, 2u}) {
+    options.seed = seed;
+    const RunReport report = run({shape("block_sums", {5, 1, 1}, {224, 1, 1}, {"in", "sums", "n"})},
+                                 {input("in", ScalarType::float32, 1100),
+                                  output("sums", ScalarType::float32, 5), integer("n", 1100)});
+    double sum = 0;
+    for (const double element : report.before.at("in")) sum += element;
+    double sum_of_sums = 0;
+    for (const double element : report.after.at("sums")) sum_of_sums += element;
+    EXPECT_NEAR(sum, sum_of_sums, 1e-3);
+  }
+}
+
+TEST_F(Kernels, AreTimed) {
+  CpuLauncher launcher(test_limits());
+  const std::vector<Argument> arguments = {input("in", ScalarType::float32, 1100),
+                                           output("sums", ScalarType::float32, 5),
+                                           integer("n", 1100)};
+  ASSERT_TRUE(launcher.prepare(3, {.arguments = arguments, .seed = 1}));
+  const auto loaded = launcher.load(
+      -1, *compiled, {shape("block_sums", {5, 1, 1}, {224, 1, 1}, {"in", "sums", "n"})}, arguments);
+  ASSERT_TRUE(loaded) << loaded.failure().detail;
+  TimeRequest request = {.workload = 3, .samples = 4};
+  request.max_launches_per_sample = 3;
+  const auto report = launcher.time(loaded->handle, request);
+  ASSERT_TRUE(report) << report.failure().detail;
+  EXPECT_EQ(4u, report->samples_ms.size());
+  for (const double sample : report->samples_ms) EXPECT_GT(sample, 0);
+  EXPECT_GE(report->launches_per_sample, 1);
+  EXPECT_LE(report->launches_per_sample, 3);
+
+  request.launches_per_sample = 2;
+  request.stop_above_ms = 1e-9;
+  const auto stopped = launcher.time(loaded->handle, request);
+  ASSERT_TRUE(stopped);
+  EXPECT_EQ(1u, stopped->samples_ms.size());
+  EXPECT_EQ(2, stopped->launches_per_sample);
+}
+
+}  // namespace
+}  // namespace smemtune::cpu

@@ -1,0 +1,254 @@
+#include "tuner/backend/cpu/host_compiler.h"
+
+#include "tuner/backend/cpu/child_process.h"
+#include "tuner/backend/cpu/device_headers.h"
+#include "tuner/backend/cpu/object_file.h"
+#include "tuner/backend/cpu/processor.h"
+#include "tuner/backend/cpu/translate.h"
+#include "tuner/core/error.h"
+#include "tuner/core/hash.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+namespace smemtune::cpu {
+
+namespace {
+
+constexpr std::size_t kMaxLogBytes = 64 * 1024;
+
+// Deep enough that `#include "../../common/tile.cuh"` stays inside the temporary folder.
+constexpr const char* kSourceFolder = "s/s/s/s/source";
+constexpr const char* kHeaderFolder = "headers";
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream stream(path, std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream) throw UnavailableError("cannot write " + path.string());
+}
+
+std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw UnavailableError("the host compiler did not write " + path.string());
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Compilers quote source lines, which may hold anything.
+std::string printable(std::string_view log) {
+  std::string text;
+  for (const char c : log.substr(0, kMaxLogBytes)) {
+    const bool is_shown = (c >= ' ' && c <= '~') || c == '\n' || c == '\t';
+    text += is_shown ? c : '?';
+  }
+  return text;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// Options for NVRTC in the host compiler's words.
+std::vector<std::string> host_options(const std::vector<std::string>& options) {
+  std::vector<std::string> host;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    std::string_view option = options[i];
+    if (option.starts_with("--")) option.remove_prefix(1);
+    if (option.starts_with("-D") || option.starts_with("-U")) {
+      host.emplace_back(option);
+      if (option.size() == 2 && i + 1 < options.size()) host.push_back(options[++i]);
+    } else if (option.starts_with("-define-macro=")) {
+      host.push_back("-D" + std::string(option.substr(std::strlen("-define-macro="))));
+    } else if (option == "-use_fast_math") {
+      host.emplace_back("-ffast-math");
+    } else if (option == "-fmad=false") {
+      host.emplace_back("-ffp-contract=off");
+    }
+  }
+  return host;
+}
+
+/// The kernel's source with a function for each entry and symbol that the launcher finds by name.
+std::string main_file(const CompileRequest& request, const std::string& source_file) {
+  std::ostringstream text;
+  text << "#include \"cuda_on_host.h\"\n#include \"" << source_file << "\"\n";
+  for (std::size_t i = 0; i < request.name_expressions.size(); ++i) {
+    text << "#line 1 \"entry " << i << "\"\n"
+         << "SMEMTUNE_EXPORT void smemtune_entry_" << i << "(void** arguments) { ::smemtune::call(&"
+         << request.name_expressions[i] << ", arguments); }\n"
+         << "SMEMTUNE_EXPORT long smemtune_parameter_bytes_" << i
+         << "(unsigned index) { return ::smemtune::parameter_bytes(&" << request.name_expressions[i]
+         << ", index); }\n";
+  }
+  for (std::size_t i = 0; i < request.symbol_expressions.size(); ++i) {
+    text << "#line 1 \"symbol " << i << "\"\n"
+         << "SMEMTUNE_EXPORT unsigned long smemtune_symbol_" << i
+         << "(void** address) { *address = "
+         << "const_cast<void*>(static_cast<const volatile void*>(&" << request.symbol_expressions[i]
+         << ")); return sizeof(" << request.symbol_expressions[i] << "); }\n";
+  }
+  return text.str();
+}
+
+Failure unsupported(const std::string& what) {
+  return {.status = Status::constraints,
+          .reason = "cpu_unsupported",
+          .detail = "the CPU device does not have " + what};
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> pack(const Image& image) {
+  const std::uint64_t fast_bytes = image.fast.size();
+  std::vector<std::uint8_t> bytes(sizeof fast_bytes + image.fast.size() + image.checked.size());
+  std::memcpy(bytes.data(), &fast_bytes, sizeof fast_bytes);
+  const auto rest = bytes.begin() + sizeof fast_bytes;
+  std::ranges::copy(image.checked, std::ranges::copy(image.fast, rest).out);
+  return bytes;
+}
+
+Image unpack(std::span<const std::uint8_t> bytes) {
+  std::uint64_t fast_bytes = 0;
+  if (bytes.size() >= sizeof fast_bytes) std::memcpy(&fast_bytes, bytes.data(), sizeof fast_bytes);
+  if (bytes.size() < sizeof fast_bytes || bytes.size() - sizeof fast_bytes < fast_bytes) {
+    throw UnavailableError("an image of " + std::to_string(bytes.size()) +
+                           " bytes is none of the CPU device's");
+  }
+  const std::span<const std::uint8_t> rest = bytes.subspan(sizeof fast_bytes);
+  const auto fast = rest.first(static_cast<std::size_t>(fast_bytes));
+  const auto checked = rest.subspan(static_cast<std::size_t>(fast_bytes));
+  return {.fast = {fast.begin(), fast.end()}, .checked = {checked.begin(), checked.end()}};
+}
+
+HostCompiler::HostCompiler() {
+  remove_abandoned_folders();
+  const char* const from_environment = std::getenv("CXX");
+  const TemporaryFolder folder;
+  for (const char* candidate : {from_environment, "c++", "g++", "clang++"}) {
+    if (candidate == nullptr || *candidate == '\0') continue;
+    std::istringstream words(candidate);
+    command_.assign(std::istream_iterator<std::string>(words), {});
+    std::vector<std::string> question = command_;
+    question.emplace_back("--version");
+    const ChildResult answer = run_child(question, folder.path());
+    if (answer.status != 0) continue;
+    version_ = printable(first_line(answer.output));
+    is_clang_ = version_.find("clang") != std::string::npos;
+    std::string all = candidate + ("\n" + processor_name());
+    for (const DeviceHeader& header : device_headers()) all += header.text;
+    sha256_ = smemtune::sha256(all);
+    return;
+  }
+  throw UnavailableError("no C++ compiler works here: tried $CXX, c++, g++ and clang++");
+}
+
+Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
+  const auto start = std::chrono::steady_clock::now();
+  if (request.source.files.empty()) throw InputError("a kernel without a source");
+  const Translation translation = translate(request.source);
+  if (!translation.unsupported.empty()) return unsupported(translation.unsupported);
+
+  const TemporaryFolder folder;
+  const std::filesystem::path sources = folder.path() / kSourceFolder;
+  std::string source_file;
+  for (const KernelSource::File& file : translation.source.files) {
+    std::filesystem::path name = file.name;
+    if (source_file.empty()) {
+      name = name.filename();
+      source_file = name.string();
+    }
+    const std::string inside = (sources / name).lexically_normal().string();
+    if (name.is_absolute() || !inside.starts_with(folder.path().string() + "/s/")) {
+      return unsupported("included files outside of the kernel's folders: " + file.name);
+    }
+    write_file(inside, file.text);
+  }
+  for (const DeviceHeader& header : device_headers()) {
+    write_file(folder.path() / kHeaderFolder / header.name, header.text);
+  }
+  write_file(sources / "smemtune_main.cpp", main_file(request, source_file));
+
+  std::string log;
+  const auto run = [&](const std::vector<std::string>& options) -> std::optional<Failure> {
+    std::vector<std::string> command = command_;
+    command.insert(command.end(), options.begin(), options.end());
+    const ChildResult result = run_child(command, sources);
+    log += printable(result.output);
+    if (result.status == 0) return std::nullopt;
+    if (result.status == 126 || result.status == 127) {
+      throw UnavailableError("cannot run " + command_.front());
+    }
+    if (log.empty()) log = command_.front() + " ended with status " + std::to_string(result.status);
+    return Failure{.status = Status::compile, .reason = "error", .detail = log};
+  };
+
+  std::vector<std::string> common = {"-c",
+                                     "smemtune_main.cpp",
+                                     "-std=c++17",
+                                     "-march=native",
+                                     "-fPIC",
+                                     "-fvisibility=hidden",
+                                     "-ffunction-sections",
+                                     "-fdata-sections",
+                                     "-fno-exceptions",
+                                     "-fno-rtti",
+                                     "-fno-asynchronous-unwind-tables",
+                                     "-fno-strict-aliasing",
+                                     "-fstack-clash-protection",
+                                     "-ffp-contract=fast",
+                                     "-w",
+                                     "-I.",
+                                     "-I" + (folder.path() / kHeaderFolder).string()};
+  // Unique symbols are one for the whole process, and keep a library from being unloaded.
+  if (!is_clang_) common.emplace_back("-fno-gnu-unique");
+  for (const std::string& option : host_options(request.options)) common.push_back(option);
+
+  std::vector<std::string> fast = common;
+  fast.insert(fast.end(), {"-O3", "-o", "fast.o"});
+  if (auto failure = run(fast)) return *failure;
+
+  CompiledKernel kernel;
+  const std::vector<std::uint8_t> object = read_file(sources / "fast.o");
+  for (std::size_t i = 0; i < request.name_expressions.size(); ++i) {
+    const std::string name = "smemtune_entry_" + std::to_string(i);
+    const Uses uses = uses_of(object, name);
+    if (std::ranges::find(uses.undefined, "smemtune_inline_ptx") != uses.undefined.end()) {
+      return unsupported("inline PTX, " + translation.inline_ptx);
+    }
+    kernel.entries.push_back({.name_expression = request.name_expressions[i],
+                              .lowered_name = name,
+                              .resources = {.static_shared_bytes = uses.shared_bytes}});
+  }
+  for (std::size_t i = 0; i < request.symbol_expressions.size(); ++i) {
+    kernel.symbols.push_back({.name_expression = request.symbol_expressions[i],
+                              .lowered_name = "smemtune_symbol_" + std::to_string(i)});
+  }
+
+  std::vector<std::string> checked = common;
+  checked.insert(checked.end(), {"-O1", "-DSMEMTUNE_CHECKED", "-fsanitize=thread",
+                                 "-fsanitize=bounds,alignment", "-o", "checked.o"});
+  if (auto failure = run(checked)) return *failure;
+  // No libraries: what is left undefined is in the C library of the process that loads it. The
+  // hooks of instrumented code are found in the object itself before any in that process.
+  for (const std::string& name : std::vector<std::string>{"fast", "checked"}) {
+    if (auto failure = run(
+            {"-shared", "-nostdlib", "-Wl,-Bsymbolic", name + ".o", "-lgcc", "-o", name + ".so"})) {
+      return *failure;
+    }
+  }
+  kernel.image =
+      pack({.fast = read_file(sources / "fast.so"), .checked = read_file(sources / "checked.so")});
+  kernel.log = log.substr(0, kMaxLogBytes);
+  kernel.compile_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return kernel;
+}
+
+}  // namespace smemtune::cpu

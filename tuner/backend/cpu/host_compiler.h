@@ -1,0 +1,51 @@
+#pragma once
+
+#include "tuner/backend/compiler.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace smemtune::cpu {
+
+/// The two shared objects of an image, from the same source: `fast` is timed; in `checked` each
+/// access to memory is looked at.
+struct Image {
+  std::vector<std::uint8_t> fast;
+  std::vector<std::uint8_t> checked;
+};
+
+std::vector<std::uint8_t> pack(const Image& image);
+
+/// Throws UnavailableError for bytes that pack() did not write.
+Image unpack(std::span<const std::uint8_t> bytes);
+
+/// Compiles kernel templates for the CPU device with the machine's own C++ compiler: the first of
+/// $CXX, c++, g++ and clang++ that works.
+///
+/// What the device does not have (inline PTX that the entry reaches, clusters, tensor cores) is a
+/// Failure with status `constraints` and reason `cpu_unsupported`. Of the resources only
+/// static_shared_bytes is known. `-D`, `-U`, `-use_fast_math` and `-fmad=false` are obeyed, with
+/// one or two dashes; other options are about the GPU's code and ignored.
+class HostCompiler final : public Compiler {
+ public:
+  /// Throws UnavailableError when no compiler works.
+  HostCompiler();
+
+  std::string version() const override { return version_; }
+
+  /// Of what decides the code beside the compiler's version: its command, the headers that take
+  /// CUDA's place and the processor, for which the code is made.
+  std::string sha256() const override { return sha256_; }
+
+  Outcome<CompiledKernel> compile(const CompileRequest& request) override;
+
+ private:
+  std::vector<std::string> command_;  ///< The compiler and what $CXX has behind it.
+  std::string version_;
+  std::string sha256_;
+  bool is_clang_ = false;
+};
+
+}  // namespace smemtune::cpu

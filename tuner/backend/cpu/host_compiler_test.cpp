@@ -1,0 +1,254 @@
+#include "tuner/backend/cpu/host_compiler.h"
+
+#include "tuner/backend/cpu/child_process.h"
+#include "tuner/backend/cpu/test_kernel.h"
+#include "tuner/core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <signal.h>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace smemtune::cpu {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Outcome<CompiledKernel> compile_files(const std::vector<KernelSource::File>& files,
+                                      const std::string& entry) {
+  CompileRequest request;
+  request.architecture = "host";
+  request.source.files = files;
+  request.name_expressions = {entry};
+  return test_compiler().compile(request);
+}
+
+void expect_unsupported(const std::string& source, const std::string& detail) {
+  const auto outcome = compile(source, {"kernel"});
+  ASSERT_FALSE(outcome) << source;
+  EXPECT_EQ(Status::constraints, outcome.failure().status);
+  EXPECT_EQ("cpu_unsupported", outcome.failure().reason);
+  EXPECT_THAT(outcome.failure().detail, HasSubstr(detail));
+}
+
+TEST(HostCompiler, TellsItsVersionAndWhatElseDecidesTheCode) {
+  const HostCompiler compiler;
+  EXPECT_THAT(compiler.version(), testing::MatchesRegex(".*[0-9]+\\.[0-9]+.*"));
+  EXPECT_EQ(64u, compiler.sha256().size());
+}
+
+TEST(HostCompiler, TakesTheCompilerThatTheEnvironmentNames) {
+  setenv("CXX", "no-such-compiler-anywhere", 1);
+  EXPECT_EQ(test_compiler().version(), HostCompiler().version());  // The next that works.
+  unsetenv("CXX");
+}
+
+TEST(HostCompiler, ReportsErrorsWithTheTemplatesNameAndLine) {
+  const auto outcome =
+      compile("__global__ void kernel(int* out) {\n  *out = missing;\n}\n", {"kernel"});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(Status::compile, outcome.failure().status);
+  EXPECT_EQ("error", outcome.failure().reason);
+  EXPECT_THAT(outcome.failure().detail, HasSubstr("kernel.cu:2:"));
+  EXPECT_THAT(outcome.failure().detail, HasSubstr("missing"));
+  EXPECT_THAT(outcome.failure().detail, Not(HasSubstr("/smemtune-cpu-")));
+}
+
+TEST(HostCompiler, KeepsLinesBehindSharedDeclarationsOfSeveralLines) {
+  const auto outcome = compile(
+      "__global__ void kernel(int* out) {\n  __shared__ int a[4],\n      b[4]  // Four.\n          "
+      "[2];\n"
+      "  *out = missing;\n}\n",
+      {"kernel"});
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.failure().detail, HasSubstr("kernel.cu:5:"));
+}
+
+TEST(HostCompiler, ReportsStaticAssertions) {
+  const auto outcome = compile(
+      "template <int N> __global__ void kernel(int* out) {\n"
+      "  static_assert(N % 2 == 0, \"N must be even\");\n  *out = N;\n}\n",
+      {"kernel<3>"});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(Status::compile, outcome.failure().status);
+  EXPECT_THAT(outcome.failure().detail, HasSubstr("N must be even"));
+}
+
+TEST(HostCompiler, CountsTheSharedBytesThatEachEntryReaches) {
+  const auto outcome =
+      compile(R"cuda(
+template <int N>
+__device__ int sum_of(int value) {
+  __shared__ int values[N];
+  values[threadIdx.x % N] = value;
+  __syncthreads();
+  return values[0];
+}
+__global__ void none(int* out) { *out = 1; }
+__global__ void own(int* out) {
+  __shared__ char c[3];
+  __shared__ double d[2];
+  c[threadIdx.x % 3] = 1;
+  d[threadIdx.x % 2] = 2;
+  __syncthreads();
+  *out = c[0] + d[0];
+}
+__global__ void through_functions(int* out) { *out = sum_of<8>(1) + sum_of<16>(2) + sum_of<8>(3); }
+template <bool USED>
+__global__ void maybe(int* out) {
+  if constexpr (USED) *out = sum_of<32>(1);
+}
+__global__ __launch_bounds__(128) void dynamic(int* out) {
+  extern __shared__ int values[];
+  values[threadIdx.x] = 1;
+  *out = values[threadIdx.x];
+}
+)cuda",
+              {"none", "own", "through_functions", "maybe<false>", "maybe<true>", "dynamic"});
+  ASSERT_TRUE(outcome) << outcome.failure().detail;
+  std::vector<std::int64_t> bytes;
+  for (const CompiledEntry& entry : outcome->entries) {
+    bytes.push_back(entry.resources.static_shared_bytes);
+  }
+  EXPECT_EQ((std::vector<std::int64_t>{0, 16 + 3, (8 + 16) * 4, 0, 32 * 4, 0}), bytes);
+}
+
+TEST(HostCompiler, AcceptsTheFormsOfSharedDeclarations) {
+  const auto outcome = compile(R"cuda(
+// __shared__ int comment[2];
+const char* const text = "__shared__ int text[2];";
+struct Pair { int a, b; };
+template <typename T, int N> struct Array { T values[N]; };
+template <typename T, int N>
+__global__ void kernel(T* out) {
+  static __shared__ Array<T, N> nested;
+  __shared__ alignas(32) unsigned long long wide[2][N / 2];
+  volatile __shared__ float loose[4];
+  __shared__ typename ::Array<T, N>
+      typed;
+  __align__(64) __shared__ Pair pairs[(N > 2 ? 3 : 4)], pair;
+  __shared__ int scalar;
+  __shared__ Array<Pair, 2> arrays[2];
+  nested.values[0] = wide[0][0] = loose[0] = typed.values[0] = pairs[0].a = pair.b = scalar = 1;
+  arrays[1].values[0].a = 1;
+  *out = (unsigned long long)(&wide) % 32 + (unsigned long long)(&pair) % 64 + sizeof(wide);
+  if (text[0] != '_') *out = nested.values[0];
+}
+)cuda",
+                               {"kernel<int, 8>"});
+  EXPECT_TRUE(outcome) << outcome.failure().detail;
+}
+
+TEST(HostCompiler, FindsIncludesByTheNamesThatTheyAreWrittenWith) {
+  const std::string source =
+      "#include \"../common/tile.cuh\"\n__global__ void kernel(int* out) { *out = size(); }\n";
+  const auto outcome =
+      compile_files({{"gemm/kernel.cu", source},
+                     {"../common/tile.cuh", "#include \"inner.cuh\"\n"},
+                     {"inner.cuh", "__device__ inline int size() { return 3; }\n"}},
+                    "kernel");
+  EXPECT_TRUE(outcome) << outcome.failure().detail;
+  for (const char* name : {"/etc/tile.cuh", "../../../../../../../tile.cuh"}) {
+    const auto refused = compile_files({{"kernel.cu", source}, {name, ""}}, "kernel");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ("cpu_unsupported", refused.failure().reason);
+  }
+}
+
+TEST(HostCompiler, ObeysMacrosOfTheOptions) {
+  const std::string source =
+      "__global__ void kernel(int* out) { *out = TILE; static_assert(TILE == 3); }";
+  EXPECT_FALSE(compile(source, {"kernel"}));
+  EXPECT_TRUE(compile(source, {"kernel"}, {}, {"-DTILE=3", "--maxrregcount=32"}));
+  EXPECT_TRUE(compile(source, {"kernel"}, {}, {"-D", "TILE=3"}));
+  EXPECT_TRUE(compile(source, {"kernel"}, {}, {"--define-macro=TILE=3"}));
+}
+
+TEST(HostCompiler, RefusesWhatTheDeviceDoesNotHave) {
+  const std::string ptx = "int x;\n  asm volatile(\"mov.u32 %0, %clock;\" : \"=r\"(x));\n";
+  expect_unsupported("__global__ void kernel(int* out) {\n  " + ptx + "  *out = x;\n}",
+                     "inline PTX, kernel.cu:3");
+  expect_unsupported("#include <mma.h>\n__global__ void kernel(int*) {}", "<mma.h>, kernel.cu:1");
+  expect_unsupported("#include <cuda/barrier>\n__global__ void kernel(int*) {}", "<cuda/barrier>");
+  expect_unsupported("__global__ void __cluster_dims__(2, 1, 1) kernel(int*) {}", "clusters");
+  expect_unsupported("#define TILE __shared__ int tile[4]\n__global__ void kernel(int*) {}",
+                     "__shared__ in a macro, kernel.cu:1");
+  // Where the entry cannot reach it, PTX does no harm.
+  const auto outcome = compile("template <int N> __device__ int ptx() { " + ptx + " return x; }\n" +
+                                   "__device__ __forceinline__ int unused() { return ptx<1>(); }\n"
+                                   "__global__ void kernel(int* out) { *out = 1; }",
+                               {"kernel"});
+  EXPECT_TRUE(outcome) << outcome.failure().detail;
+}
+
+TEST(HostCompiler, LeavesNoFilesBehind) {
+  const auto ours = [] {
+    int count = 0;
+    const std::string prefix = "smemtune-cpu-" + std::to_string(getpid()) + "-";
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::temp_directory_path())) {
+      count += entry.path().filename().string().starts_with(prefix) ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_TRUE(compile("__global__ void kernel(int* out) { *out = 1; }", {"kernel"}));
+  EXPECT_FALSE(compile("__global__ void kernel(int* out) { *out = ; }", {"kernel"}));
+  EXPECT_EQ(0, ours());
+}
+
+TEST(ChildProcess, ReturnsStatusAndOutput) {
+  const TemporaryFolder folder;
+  const ChildResult result =
+      run_child({"sh", "-c", "echo $TMPDIR; echo error >&2; exit 7"}, folder.path());
+  EXPECT_EQ(7, result.status);
+  EXPECT_EQ(folder.path().string() + "\nerror\n", result.output);
+  EXPECT_EQ(127, run_child({"no-such-program-anywhere"}, folder.path()).status);
+  EXPECT_EQ(128 + SIGKILL, run_child({"sh", "-c", "kill -KILL $$"}, folder.path()).status);
+}
+
+TEST(ChildProcess, DiesWithItsDescendantsWhenTheProcessIsKilled) {
+  const TemporaryFolder folder;
+  const std::filesystem::path started = folder.path() / "started";
+  const pid_t worker = fork();
+  ASSERT_GE(worker, 0);
+  if (worker == 0) {
+    // As a compiler driver does: the work is a grandchild's, which tells its number.
+    run_child({"sh", "-c", "sh -c 'echo $$ > started.tmp; mv started.tmp started; sleep 60'; true"},
+              folder.path());
+    _exit(0);
+  }
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!std::filesystem::exists(started) && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  pid_t grandchild = 0;
+  std::ifstream(started) >> grandchild;
+  ASSERT_GT(grandchild, 0);
+  EXPECT_EQ(0, kill(grandchild, 0));
+  kill(worker, SIGKILL);
+  waitpid(worker, nullptr, 0);
+  // Killed, and reaped by whoever adopted it; where nobody reaps, it is a zombie.
+  const auto is_gone = [&] {
+    if (kill(grandchild, 0) != 0) return true;
+    std::ifstream status("/proc/" + std::to_string(grandchild) + "/stat");
+    std::string number, name, state;
+    status >> number >> name >> state;
+    return state == "Z" || state.empty();
+  };
+  while (!is_gone() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(is_gone());
+}
+
+}  // namespace
+}  // namespace smemtune::cpu

@@ -1,0 +1,88 @@
+#include "tuner/backend/cpu/module.h"
+
+#include "tuner/core/error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace smemtune::cpu {
+
+namespace {
+
+constexpr std::size_t kGapBytes = 256;
+constexpr std::string_view kEntryPrefix = "smemtune_entry_";
+
+}  // namespace
+
+bool SharedLayout::reserve(abi::Slot& slot) {
+  const std::lock_guard lock(mutex_);
+  // Another OS thread may have been first.
+  if (__atomic_load_n(&slot.offset, __ATOMIC_ACQUIRE) != 0) return true;
+  const std::size_t count = count_.load(std::memory_order_relaxed);
+  const std::size_t end =
+      count == 0 ? kDynamicSharedBytes : variables_[count - 1].offset + variables_[count - 1].bytes;
+  const std::size_t alignment = std::max<std::size_t>(slot.alignment, 16);
+  const std::size_t offset = (end + kGapBytes + alignment - 1) / alignment * alignment;
+  if (count == variables_.size() || offset + slot.bytes + kGapBytes > kSharedBytes) return false;
+  variables_[count] = {.name = slot.name, .offset = offset, .bytes = slot.bytes};
+  count_.store(count + 1, std::memory_order_release);
+  __atomic_store_n(&slot.offset, offset, __ATOMIC_RELEASE);
+  return true;
+}
+
+Outcome<std::shared_ptr<Module>> Module::load(std::span<const std::uint8_t> shared_object) {
+  const int file = memfd_create("smemtune kernel", MFD_CLOEXEC);
+  if (file < 0) throw UnavailableError(std::string("memfd_create: ") + std::strerror(errno));
+  for (std::size_t done = 0; done < shared_object.size();) {
+    const ssize_t count = write(file, shared_object.data() + done, shared_object.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      close(file);
+      throw UnavailableError(std::string("writing a kernel to memory: ") + std::strerror(errno));
+    }
+    done += static_cast<std::size_t>(count);
+  }
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* const error = dlerror();
+    close(file);
+    return Failure{.status = Status::compile,
+                   .reason = "error",
+                   .detail = std::string("the dynamic linker says: ") +
+                             (error == nullptr ? "nothing" : error)};
+  }
+  return std::shared_ptr<Module>(new Module(file, handle));
+}
+
+Module::~Module() {
+  dlclose(handle_);
+  close(file_);
+}
+
+Module::Entry Module::entry(const std::string& lowered_name) const {
+  return reinterpret_cast<Entry>(find(lowered_name));
+}
+
+long Module::parameter_bytes(const std::string& lowered_name, unsigned index) const {
+  const std::string number =
+      lowered_name.substr(std::min(kEntryPrefix.size(), lowered_name.size()));
+  const auto function =
+      reinterpret_cast<long (*)(unsigned)>(find("smemtune_parameter_bytes_" + number));
+  return function == nullptr ? -1 : function(index);
+}
+
+Module::Symbol Module::symbol(const std::string& lowered_name) const {
+  const auto function = reinterpret_cast<unsigned long (*)(void**)>(find(lowered_name));
+  Symbol symbol;
+  if (function != nullptr) symbol.bytes = function(&symbol.address);
+  return symbol;
+}
+
+void* Module::find(const std::string& name) const { return dlsym(handle_, name.c_str()); }
+
+}  // namespace smemtune::cpu

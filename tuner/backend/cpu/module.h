@@ -1,0 +1,83 @@
+#pragma once
+
+#include "tuner/backend/cpu/kernel_abi.h"
+#include "tuner/core/outcome.h"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+namespace smemtune::cpu {
+
+// Each OS thread that runs blocks has shared memory of this form: dynamic, then static.
+inline constexpr std::size_t kDynamicSharedBytes = 256 * 1024;
+inline constexpr std::size_t kSharedBytes = kDynamicSharedBytes + 1024 * 1024;
+
+/// Where a module's __shared__ variables lie, the same for every OS thread.
+class SharedLayout {
+ public:
+  struct Variable {
+    const char* name = "";
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+
+  /// Gives the variable its place, with unused space around it. False when there is no room. Any
+  /// thread may call it at any time.
+  bool reserve(abi::Slot& slot);
+
+  /// Those with a place, ascending.
+  std::span<const Variable> variables() const {
+    return std::span(variables_).first(count_.load(std::memory_order_acquire));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::array<Variable, 256> variables_;
+  std::atomic<std::size_t> count_ = 0;
+};
+
+/// A shared object that was compiled from a kernel's source.
+class Module {
+ public:
+  using Entry = void (*)(void** arguments);
+
+  /// A Failure with status `compile` when the dynamic linker refuses it, as for a function that is
+  /// declared but nowhere defined.
+  static Outcome<std::shared_ptr<Module>> load(std::span<const std::uint8_t> shared_object);
+
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  /// Null when there is none of that name.
+  Entry entry(const std::string& lowered_name) const;
+
+  /// Of a parameter of an entry; -1 behind the last one.
+  long parameter_bytes(const std::string& lowered_name, unsigned index) const;
+
+  struct Symbol {
+    void* address = nullptr;
+    std::size_t bytes = 0;
+  };
+  /// Of a __constant__ variable.
+  Symbol symbol(const std::string& lowered_name) const;
+
+  SharedLayout& layout() { return layout_; }
+
+ private:
+  Module(int file, void* handle) : file_(file), handle_(handle) {}
+
+  void* find(const std::string& name) const;
+
+  int file_;  ///< Open as long as the object is loaded: the linker knows it by this number.
+  void* handle_;
+  SharedLayout layout_;
+};
+
+}  // namespace smemtune::cpu

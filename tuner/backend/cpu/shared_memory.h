@@ -1,0 +1,68 @@
+#pragma once
+
+#include "tuner/backend/cpu/kernel_abi.h"
+#include "tuner/backend/cpu/mapped_memory.h"
+#include "tuner/backend/cpu/module.h"
+#include "tuner/core/device.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace smemtune::cpu {
+
+/// What is wrong with an access to memory, from the point of view of the thread that did it:
+/// `reads 4 bytes at byte 128 of tile, which has 128`.
+struct AccessFault {
+  const char* reason = "";
+  std::string detail;
+};
+
+/// `(1, 2, 0)`.
+std::string coordinates(std::int64_t x, std::int64_t y, std::int64_t z);
+
+/// The coordinates of the block's thread of that number.
+std::string thread_coordinates(unsigned linear, const Dim3& block);
+
+/// The shared memory of one OS thread, with a record of who did what to it. Finds accesses outside
+/// of variables, reads of what the block never wrote, and races: accesses to the same bytes by two
+/// threads, at least one of them a write and not both atomic, with no barrier between them. Writes
+/// of two threads are only a race when one is atomic, because threads may write the same value.
+class SharedMemory {
+ public:
+  SharedMemory();
+
+  abi::Range range() const { return {.begin = memory_.begin(), .bytes = kSharedBytes}; }
+
+  void begin_block(const SharedLayout& layout, std::size_t dynamic_bytes, const Dim3& block);
+
+  /// All threads have met; all lanes of an operation of that warp have met.
+  void pass_barrier() { ++epoch_; }
+  void pass_warp_barrier(unsigned warp) { ++warp_epochs_[warp]; }
+
+  std::optional<AccessFault> access(unsigned thread, const void* address, std::size_t bytes,
+                                    abi::Access kind);
+
+ private:
+  struct Cell;
+
+  bool find_variable(std::size_t offset);
+  AccessFault overrun(std::size_t offset, std::size_t bytes, abi::Access kind) const;
+  AccessFault race(const SharedLayout::Variable& variable, std::size_t offset, abi::Access kind,
+                   unsigned other, bool other_wrote) const;
+  bool is_ordered(unsigned thread, unsigned other, std::uint16_t warp_epoch) const;
+
+  MappedMemory memory_;
+  MappedMemory cells_;
+  const SharedLayout* layout_ = nullptr;
+  std::size_t dynamic_bytes_ = 0;
+  SharedLayout::Variable variable_;  ///< In which the last access was.
+  Dim3 block_ = {1, 1, 1};
+  std::uint32_t first_epoch_ = 0;  ///< Of this block; epochs are never used again.
+  std::uint32_t epoch_ = 0;
+  std::array<std::uint16_t, 32> warp_epochs_ = {};
+};
+
+}  // namespace smemtune::cpu

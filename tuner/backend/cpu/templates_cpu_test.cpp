@@ -1,0 +1,209 @@
+#include "tuner/backend/contents.h"
+#include "tuner/backend/cpu/cpu_launcher.h"
+#include "tuner/backend/cpu/host_compiler.h"
+#include "tuner/config/devices_file.h"
+#include "tuner/config/space_file.h"
+#include "tuner/core/bound_kernel.h"
+#include "tuner/core/definition.h"
+#include "tuner/core/limits.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+const std::filesystem::path kRoot = SMEMTUNE_SOURCE_DIR;
+
+// Of each kernel and problem, as far apart as possible; of large problems only one.
+constexpr std::size_t kConfigurations = 6;
+constexpr double kLargeFlops = 4e6;
+
+using Arrays = std::map<std::string, std::vector<double>>;
+
+std::vector<std::string> space_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kRoot / "configs")) {
+    const std::string name = entry.path().stem().string();
+    if (entry.path().extension() == ".json" && name != "schema" && name != "devices") {
+      names.push_back(name);
+    }
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Device limits() { return find_device(load_devices(kRoot / "configs" / "devices.json"), "h200"); }
+
+std::vector<KernelInstance> samples(const Space& space, const KernelTemplate& kernel,
+                                    const Problem& problem, const Device& device) {
+  const BoundKernel bound(space, kernel, problem, device);
+  const std::map<std::string, double> metrics = bound.metrics(kernel.default_configuration);
+  const auto flops = metrics.find("flops");
+  const bool is_large = flops != metrics.end() && flops->second > kLargeFlops;
+  const std::size_t count = is_large ? 1 : kConfigurations;
+  const std::uint64_t size = bound.search_space().size();
+  const std::uint64_t step = std::max<std::uint64_t>(1, size / count);
+  std::vector<KernelInstance> instances;
+  for (std::uint64_t i = size / 3 % step; i < size && instances.size() < count; i += step) {
+    KernelInstance instance = bound.instantiate(bound.search_space().configuration(i));
+    if (!exceeds_limits(instance, device)) instances.push_back(std::move(instance));
+  }
+  return instances;
+}
+
+/// What the space's definitions make of the arrays as they are before the launch.
+Arrays defined(const Space& space, const Problem& problem, const std::vector<Argument>& arguments,
+               const Arrays& before) {
+  std::map<std::string, std::size_t> dimensions;
+  std::map<std::string, HostArray> arrays;
+  std::vector<std::string> names;
+  std::map<std::string, double> scalars;
+  for (const Argument& argument : arguments) {
+    if (argument.is_buffer()) {
+      dimensions[argument.name] = argument.shape.size();
+      arrays[argument.name] = {.shape = argument.shape, .elements = before.at(argument.name)};
+    } else {
+      names.push_back(argument.name);
+      scalars[argument.name] =
+          is_floating(argument.type) ? argument.number : static_cast<double>(argument.integer);
+    }
+  }
+  Arrays results;
+  for (const ExpressionText& text : space.verify.definitions) {
+    const Definition definition = Definition::compile(text.text, problem, dimensions, names);
+    results[definition.output()] = definition.evaluate(arrays, scalars).elements;
+  }
+  return results;
+}
+
+/// Elements that are further from the expected ones than the tolerance allows.
+int wrong_elements(const Arrays& expected, const Arrays& actual,
+                   const std::vector<Argument>& arguments, const Tolerance& tolerance) {
+  int wrong = 0;
+  for (const Argument& argument : arguments) {
+    const auto found = expected.find(argument.name);
+    if (found == expected.end()) continue;
+    const bool is_given = tolerance.absolute || tolerance.relative;
+    const Tolerance used = is_given ? tolerance : default_tolerance(argument.type);
+    const std::vector<double>& values = actual.at(argument.name);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double want = found->second[i];
+      const double allowed = used.absolute.value_or(0) + used.relative.value_or(0) * std::abs(want);
+      wrong += std::abs(values[i] - want) <= allowed ? 0 : 1;
+    }
+  }
+  return wrong;
+}
+
+/// All instances that are compiled with the same options, in one program.
+CompileRequest request_for(const KernelSource& source, const std::vector<KernelInstance>& instances,
+                           const std::vector<std::string>& options) {
+  CompileRequest request = {.architecture = "host",
+                            .source = source,
+                            .name_expressions = {},
+                            .symbol_expressions = {},
+                            .options = options};
+  const auto add = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const KernelInstance& instance : instances) {
+    if (instance.options != options) continue;
+    for (const LaunchShape& launch : instance.launches) {
+      add(request.name_expressions, launch.name_expression);
+    }
+    for (const Argument& argument : instance.arguments) {
+      if (argument.in_constant_memory) add(request.symbol_expressions, argument.symbol);
+    }
+  }
+  return request;
+}
+
+class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
+ protected:
+  void check(const LoadedSpace& loaded, const KernelTemplate& kernel, const Problem& problem) {
+    std::map<std::vector<std::string>, CompiledKernel> programs;  // By options.
+    const std::vector<KernelInstance> instances = samples(loaded.space, kernel, problem, device);
+    for (const KernelInstance& instance : instances) {
+      const std::string label =
+          kernel.name + " " + key(instance.configuration) + " on " + key(problem);
+      if (!programs.contains(instance.options)) {
+        const auto compiled = compiler.compile(
+            request_for(loaded.sources.at(kernel.name), instances, instance.options));
+        if (!compiled && compiled.failure().reason == "cpu_unsupported") return;
+        ASSERT_TRUE(compiled) << label << ": " << compiled.failure().detail;
+        programs[instance.options] = *compiled;
+      }
+      const CompiledKernel& compiled = programs.at(instance.options);
+      for (const LaunchShape& launch : instance.launches) {
+        EXPECT_EQ(launch.static_shared_bytes,
+                  compiled.entry(launch.name_expression)->resources.static_shared_bytes)
+            << label;
+      }
+      for (cpu::CpuLauncher* launcher : {&ascending, &shuffled}) {
+        check(*launcher, loaded.space, problem, instance, compiled, label);
+      }
+    }
+  }
+
+  void check(cpu::CpuLauncher& launcher, const Space& space, const Problem& problem,
+             const KernelInstance& instance, const CompiledKernel& compiled,
+             const std::string& label) {
+    ASSERT_TRUE(launcher.prepare(0, {.arguments = instance.arguments, .seed = 1}));
+    const auto loaded = launcher.load(0, compiled, instance.launches, instance.arguments);
+    ASSERT_TRUE(loaded) << label << ": " << loaded.failure().detail;
+    RunRequest request;
+    request.as_reference = true;
+    for (const Argument& argument : instance.arguments) {
+      if (argument.is_buffer()) request.download.push_back(argument.name);
+    }
+    const auto report = launcher.run(0, request);
+    ASSERT_TRUE(report) << label << ": " << report.failure().reason << ", "
+                        << report.failure().detail;
+    ASSERT_FALSE(report->mismatch) << label << ": " << report->mismatch->reason;
+    if (instance.arguments != arguments || problem != defined_problem) {
+      arguments = instance.arguments;
+      defined_problem = problem;
+      expected = defined(space, problem, arguments, report->before);
+    }
+    EXPECT_EQ(0, wrong_elements(expected, report->after, arguments, instance.tolerance)) << label;
+    ++checked;
+  }
+
+  Device device = cpu::cpu_device(limits());
+  cpu::HostCompiler compiler;
+  cpu::CpuLauncher ascending{device};
+  cpu::CpuLauncher shuffled{device, {.threads = 0, .shuffle_threads = true, .seed = 5}};
+  int checked = 0;
+
+  // What was defined last; most kernels of a space have the same arguments.
+  Arrays expected;
+  std::vector<Argument> arguments;
+  Problem defined_problem;
+};
+
+// Every template, at sizes that its tiles divide and at others, computes what its space defines,
+// with every access to memory looked at and the threads of a block in ascending and in another
+// order.
+TEST_P(TemplatesOnTheCpu, ComputeWhatTheirSpaceDefines) {
+  const LoadedSpace loaded = load_space(kRoot / "configs" / (GetParam() + ".json"), kRoot);
+  ASSERT_FALSE(loaded.space.verify.definitions.empty());
+  std::vector<Problem> problems = loaded.space.cpu_problems;
+  problems.insert(problems.end(), loaded.space.verify.also.begin(), loaded.space.verify.also.end());
+  for (const Problem& problem : problems) {
+    for (const KernelTemplate& kernel : loaded.space.kernels) check(loaded, kernel, problem);
+  }
+  EXPECT_GT(checked, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Spaces, TemplatesOnTheCpu, testing::ValuesIn(space_names()),
+                         [](const auto& space) { return space.param; });
+
+}  // namespace
+}  // namespace smemtune

@@ -1,0 +1,90 @@
+#include "tuner/backend/cuda/device_buffer.h"
+
+#include <algorithm>
+
+namespace smemtune::cuda {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;  // cudaMalloc's
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// cudaMalloc of nothing gives no address.
+std::size_t at_least_one(std::int64_t bytes) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+}
+
+void copy_on_device(void* to, const void* from, std::int64_t bytes, CUstream stream) {
+  check(
+      cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream),
+      "cudaMemcpyAsync");
+}
+
+}  // namespace
+
+std::int64_t GuardedMemory::total_bytes(std::int64_t bytes) {
+  return aligned(bytes) + 2 * kGuardBytes;
+}
+
+GuardedMemory::GuardedMemory(std::int64_t bytes)
+    : capacity_(bytes), memory_(allocate(static_cast<std::size_t>(total_bytes(bytes)))) {}
+
+CUdeviceptr GuardedMemory::data() const {
+  return as_address(memory_.get()) + static_cast<CUdeviceptr>(kGuardBytes);
+}
+
+std::int64_t GuardedMemory::bytes_after(std::int64_t bytes) const {
+  return total_bytes(capacity_) - kGuardBytes - bytes;
+}
+
+DeviceBuffer::DeviceBuffer(const Argument& argument, const std::vector<std::uint8_t>& contents,
+                           std::uint32_t salt, CUstream stream)
+    : argument_(argument), salt_(salt) {
+  copies_.emplace_back(argument_.bytes());
+  if (!contents.empty()) {
+    pristine_ = allocate(at_least_one(argument_.bytes()));
+    check(cudaMemcpyAsync(pristine_.get(), contents.data(), contents.size(), cudaMemcpyHostToDevice,
+                          stream),
+          "cudaMemcpyAsync");
+  }
+  if (is_result()) expected_ = allocate(at_least_one(argument_.bytes()));
+  restore(0, stream);
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+std::int64_t DeviceBuffer::device_bytes(const Argument& argument, bool has_contents) {
+  const bool is_result = argument.role == Role::output || argument.role == Role::inout;
+  return GuardedMemory::total_bytes(argument.bytes()) +
+         aligned(argument.bytes()) * ((has_contents ? 1 : 0) + (is_result ? 1 : 0));
+}
+
+bool DeviceBuffer::is_result() const {
+  return argument_.role == Role::output || argument_.role == Role::inout;
+}
+
+void DeviceBuffer::restore(std::size_t copy, CUstream stream) const {
+  void* const to = as_pointer(data(copy));
+  if (has_contents()) {
+    copy_on_device(to, pristine_.get(), argument_.bytes(), stream);
+  } else {
+    check(cudaMemsetAsync(to, 0xFF, static_cast<std::size_t>(argument_.bytes()), stream),
+          "cudaMemsetAsync");
+  }
+}
+
+void DeviceBuffer::keep_as_expected(CUstream stream) const {
+  copy_on_device(expected_.get(), as_pointer(data(0)), argument_.bytes(), stream);
+}
+
+void DeviceBuffer::provide_copies(std::size_t count, CUstream stream) {
+  while (copies_.size() < count) {
+    copies_.emplace_back(argument_.bytes());
+    restore(copies_.size() - 1, stream);
+  }
+}
+
+void DeviceBuffer::drop_copies() { copies_.erase(copies_.begin() + 1, copies_.end()); }
+
+}  // namespace smemtune::cuda

@@ -1,0 +1,306 @@
+#include "tuner/backend/cuda/device_kernels.h"
+
+#include "tuner/core/error.h"
+
+#include <array>
+#include <vector>
+
+namespace smemtune::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+constexpr std::array kEntries = {"fill_guards", "check_guards", "compare_bytes", "compare",
+                                 "block",       "stamp",        "spin"};
+
+// The kernels know the types by their numbers.
+static_assert(static_cast<int>(ScalarType::int8) == 0 &&
+              static_cast<int>(ScalarType::uint64) == 7 &&
+              static_cast<int>(ScalarType::float16) == 8 &&
+              static_cast<int>(ScalarType::float64) == 11);
+
+// No includes, so that it compiles in milliseconds and without a toolkit's headers.
+constexpr const char* kSource = R"(
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+struct Kind { u64 first; u64 count; };
+struct Comparison { Kind unwritten, not_finite, mismatch; u64 max_absolute_bits, max_relative_bits; };
+struct ByteDifference { i64 first; u64 count; };
+struct __align__(16) ClockStamp { u64 cycles; u64 nanoseconds; };
+
+// smemtune::ScalarType's enumerators.
+enum Type { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, float64 };
+
+__device__ int size_of(Type type) {
+  if (type <= uint8) return 1;
+  if (type <= uint16 || type == float16 || type == bfloat16) return 2;
+  return type == int64 || type == uint64 || type == float64 ? 8 : 4;
+}
+
+__device__ u64 bits_at(const u8* elements, i64 i, int size) {
+  if (size == 1) return elements[i];
+  if (size == 2) return reinterpret_cast<const unsigned short*>(elements)[i];
+  if (size == 4) return reinterpret_cast<const u32*>(elements)[i];
+  return reinterpret_cast<const u64*>(elements)[i];
+}
+
+__device__ double number(u64 bits, Type type) {
+  float half;
+  switch (type) {
+    case int8: return static_cast<signed char>(bits);
+    case int16: return static_cast<short>(bits);
+    case int32: return static_cast<int>(bits);
+    case int64: return static_cast<double>(static_cast<i64>(bits));
+    case float16:
+      asm("cvt.f32.f16 %0, %1;" : "=f"(half) : "h"(static_cast<unsigned short>(bits)));
+      return half;
+    case bfloat16: return __uint_as_float(static_cast<u32>(bits) << 16);
+    case float32: return __uint_as_float(static_cast<u32>(bits));
+    case float64: return __longlong_as_double(static_cast<i64>(bits));
+    default: return static_cast<double>(bits);
+  }
+}
+
+__device__ void note(Kind& kind, u64 index) {
+  if (index < kind.first) kind.first = index;
+  ++kind.count;
+}
+
+__device__ void gather(const Kind& mine, Kind* all) {
+  if (mine.count == 0) return;
+  atomicMin(&all->first, mine.first);
+  atomicAdd(&all->count, mine.count);
+}
+
+// Doubles >= 0 are ordered as their bits are.
+__device__ void gather_maximum(double mine, u64* all) {
+  u64 bits = static_cast<u64>(__double_as_longlong(mine));
+  for (int lane = 16; lane > 0; lane /= 2) {
+    const u64 other = __shfl_xor_sync(0xFFFFFFFFu, bits, lane);
+    if (other > bits) bits = other;
+  }
+  if (bits != 0 && threadIdx.x % 32 == 0) atomicMax(all, bits);
+}
+
+// One kernel for all types: an instance of each would take a second to compile.
+extern "C" __global__ void compare(const u8* actual, const u8* expected, i64 elements, Type type,
+                                   double absolute, double relative, int poisoned,
+                                   Comparison* found) {
+  const u64 none = ~0ull;
+  const int size = size_of(type);
+  const bool floating = type >= float16;
+  const u64 all_ones = none >> (64 - 8 * size);
+  Kind unwritten = {none, 0};
+  Kind not_finite = {none, 0};
+  Kind mismatch = {none, 0};
+  double max_absolute = 0;
+  double max_relative = 0;
+  const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += stride) {
+    const u64 bits = bits_at(actual, i, size);
+    const u64 expected_bits = bits_at(expected, i, size);
+    const double value = number(bits, type);
+    const double reference = number(expected_bits, type);
+    const double difference = fabs(value - reference);
+    const bool finite = isfinite(value);
+    if (finite && isfinite(reference) && difference > 0) {
+      if (difference > max_absolute) max_absolute = difference;
+      if (reference != 0) {
+        const double ratio = difference / fabs(reference);
+        if (ratio > max_relative) max_relative = ratio;
+      }
+    }
+    // NaN fails; 64-bit integers are told apart although doubles are not.
+    const double tolerance = absolute + relative * fabs(reference);
+    const bool agrees = (difference <= tolerance && (floating || tolerance > 0)) ||
+                        (!floating && bits == expected_bits);
+    if (finite && agrees) continue;
+    if (poisoned && bits == all_ones) {
+      note(unwritten, i);
+    } else if (!finite) {
+      note(not_finite, i);
+    } else {
+      note(mismatch, i);
+    }
+  }
+  gather(unwritten, &found->unwritten);
+  gather(not_finite, &found->not_finite);
+  gather(mismatch, &found->mismatch);
+  gather_maximum(max_absolute, &found->max_absolute_bits);
+  gather_maximum(max_relative, &found->max_relative_bits);
+}
+
+// Depends on the buffer and the place, so that what is read from one buffer's guard zone and written
+// to another's, or a few bytes further, does not look untouched.
+__device__ u8 guard_byte(i64 offset, u32 salt) {
+  u32 x = (static_cast<u32>(offset) ^ salt) * 0x9E3779B1u;
+  x = (x ^ (x >> 15)) * 0x85EBCA77u;
+  return static_cast<u8>(x >> 24);
+}
+
+// The i-th byte of the two zones, as an offset from the data.
+__device__ i64 guard_offset(i64 i, i64 bytes, i64 before) {
+  return i < before ? i - before : bytes + (i - before);
+}
+
+extern "C" __global__ void fill_guards(u8* data, i64 bytes, i64 before, i64 after, u32 salt) {
+  for (i64 i = threadIdx.x; i < before + after; i += blockDim.x) {
+    const i64 offset = guard_offset(i, bytes, before);
+    data[offset] = guard_byte(offset, salt);
+  }
+}
+
+extern "C" __global__ void check_guards(const u8* data, i64 bytes, i64 before, i64 after, u32 salt,
+                                        ByteDifference* found) {
+  for (i64 i = threadIdx.x; i < before + after; i += blockDim.x) {
+    const i64 offset = guard_offset(i, bytes, before);
+    if (data[offset] == guard_byte(offset, salt)) continue;
+    atomicMin(&found->first, offset);
+    atomicAdd(&found->count, 1ull);
+  }
+}
+
+__device__ void compare_byte(const u8* left, const u8* right, i64 i, ByteDifference* found) {
+  if (left[i] == right[i]) return;
+  atomicMin(&found->first, i);
+  atomicAdd(&found->count, 1ull);
+}
+
+extern "C" __global__ void compare_bytes(const u8* left, const u8* right, i64 bytes,
+                                         ByteDifference* found) {
+  const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+  const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const u64* left_words = reinterpret_cast<const u64*>(left);
+  const u64* right_words = reinterpret_cast<const u64*>(right);
+  for (i64 i = thread; i < bytes / 8; i += stride) {
+    if (left_words[i] == right_words[i]) continue;
+    for (i64 k = 8 * i; k < 8 * i + 8; ++k) compare_byte(left, right, k, found);
+  }
+  if (thread < bytes % 8) compare_byte(left, right, bytes / 8 * 8 + thread, found);
+}
+
+__device__ u64 timer() {
+  u64 nanoseconds;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+  return nanoseconds;
+}
+
+extern "C" __global__ void block(const volatile u32* flag, volatile u32* timed_out, u32 ticket,
+                                 u64 timeout_ns) {
+  const u64 start = timer();
+  while (*flag < ticket) {
+    if (timer() - start > timeout_ns) {
+      *timed_out = ticket;
+      __threadfence_system();
+      return;
+    }
+  }
+}
+
+extern "C" __global__ void stamp(ClockStamp* stamps, u32 slots) {
+  u32 sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  // One 16-byte store, so that two blocks of one multiprocessor do not mix theirs.
+  const u64 cycles = clock64();
+  const u64 nanoseconds = timer();
+  asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(stamps + sm % slots), "l"(cycles),
+               "l"(nanoseconds) : "memory");
+}
+
+extern "C" __global__ void spin(u64 nanoseconds, float* sink) {
+  const u64 start = timer();
+  float x = threadIdx.x;
+  while (timer() - start < nanoseconds) {
+#pragma unroll
+    for (int i = 0; i < 256; ++i) x = x * 0.999f + 1.0f;
+  }
+  // Never true; keeps the arithmetic.
+  if (x < 0) *sink = x;
+}
+)";
+
+template <typename T>
+void* address(T& argument) {
+  return const_cast<void*>(static_cast<const void*>(&argument));
+}
+
+}  // namespace
+
+CompileRequest device_kernels_request(const std::string& architecture) {
+  CompileRequest request;
+  request.architecture = architecture;
+  request.source.files.push_back({"device_kernels.cu", kSource});
+  request.name_expressions.assign(kEntries.begin(), kEntries.end());
+  return request;
+}
+
+DeviceKernels::DeviceKernels(const Driver& driver, Compiler& compiler,
+                             const std::string& architecture, int sm_count)
+    : driver_(driver), sm_count_(sm_count) {
+  const Outcome<CompiledKernel> compiled = compiler.compile(device_kernels_request(architecture));
+  if (!compiled) {
+    throw UnavailableError(compiler.version() + " cannot compile the checking kernels:\n" +
+                           compiled.failure().detail);
+  }
+  module_ = make_module(driver_, compiled->image);
+  for (const CompiledEntry& entry : compiled->entries) {
+    CUfunction function = nullptr;
+    driver_.check(driver_.module_get_function(&function, module_.get(), entry.lowered_name.c_str()),
+                  "cuModuleGetFunction");
+    functions_[entry.name_expression] = function;
+  }
+}
+
+template <typename... Arguments>
+void DeviceKernels::launch(CUfunction function, int blocks, int threads, CUstream stream,
+                           Arguments... arguments) const {
+  std::array<void*, sizeof...(Arguments)> pointers = {address(arguments)...};
+  driver_.check(driver_.launch_kernel(function, static_cast<unsigned>(blocks), 1, 1,
+                                      static_cast<unsigned>(threads), 1, 1, 0, stream,
+                                      pointers.data(), nullptr),
+                "cuLaunchKernel of a checking kernel");
+}
+
+void DeviceKernels::fill_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes,
+                                std::int64_t bytes_after, std::uint32_t salt) const {
+  launch(functions_.at("fill_guards"), 1, kThreads, stream, data, bytes, kGuardBytes, bytes_after,
+         salt);
+}
+
+void DeviceKernels::check_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes,
+                                 std::int64_t bytes_after, std::uint32_t salt,
+                                 CUdeviceptr found) const {
+  launch(functions_.at("check_guards"), 1, kThreads, stream, data, bytes, kGuardBytes, bytes_after,
+         salt, found);
+}
+
+void DeviceKernels::compare_bytes(CUstream stream, CUdeviceptr left, CUdeviceptr right,
+                                  std::int64_t bytes, CUdeviceptr found) const {
+  launch(functions_.at("compare_bytes"), 8 * sm_count_, kThreads, stream, left, right, bytes,
+         found);
+}
+
+void DeviceKernels::compare(CUstream stream, ScalarType type, CUdeviceptr actual,
+                            CUdeviceptr expected, std::int64_t elements, const CompareRule& rule,
+                            CUdeviceptr found) const {
+  launch(functions_.at("compare"), 8 * sm_count_, kThreads, stream, actual, expected, elements,
+         static_cast<int>(type), rule.absolute, rule.relative, rule.poisoned ? 1 : 0, found);
+}
+
+void DeviceKernels::block(CUstream stream, CUdeviceptr flag, CUdeviceptr timed_out,
+                          std::uint32_t ticket, std::uint64_t timeout_ns) const {
+  launch(functions_.at("block"), 1, 1, stream, flag, timed_out, ticket, timeout_ns);
+}
+
+void DeviceKernels::stamp(CUstream stream, CUdeviceptr stamps, std::uint32_t slots) const {
+  launch(functions_.at("stamp"), sm_count_, 1, stream, stamps, slots);
+}
+
+void DeviceKernels::spin(CUstream stream, std::uint64_t nanoseconds, CUdeviceptr sink) const {
+  launch(functions_.at("spin"), 2 * sm_count_, kThreads, stream, nanoseconds, sink);
+}
+
+}  // namespace smemtune::cuda

@@ -1,0 +1,103 @@
+#pragma once
+
+#include "tuner/backend/compiler.h"
+#include "tuner/backend/cuda/driver.h"
+#include "tuner/backend/cuda/handles.h"
+#include "tuner/core/value.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace smemtune::cuda {
+
+/// Bytes before and after each buffer that no kernel may write.
+constexpr std::int64_t kGuardBytes = 4096;
+
+/// No element.
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+/// What a comparison of a buffer found. As the device writes it.
+struct Comparison {
+  struct Kind {
+    std::uint64_t first = kNone;  ///< The lowest index.
+    std::uint64_t count = 0;
+  };
+  Kind unwritten;  ///< Still all ones, as the buffer was poisoned.
+  Kind not_finite;
+  Kind mismatch;
+  std::uint64_t max_absolute_bits = 0;  ///< Of a double >= 0; ordered as doubles are.
+  std::uint64_t max_relative_bits = 0;
+};
+
+/// What a look at bytes found: guard zones, or two buffers that should be equal. As the device
+/// writes it.
+struct ByteDifference {
+  std::int64_t first = INT64_MAX;  ///< The lowest offset.
+  std::uint64_t count = 0;
+};
+
+/// A multiprocessor's clock and the GPU's timer, read together. As the device writes it.
+struct ClockStamp {
+  std::uint64_t cycles = 0;
+  std::uint64_t nanoseconds = 0;  ///< 0: this multiprocessor has not written.
+};
+
+/// How elements are compared; `poisoned`: whether the buffer was filled with ones before.
+struct CompareRule {
+  double absolute = 0;
+  double relative = 0;
+  bool poisoned = false;
+};
+
+/// Our own kernels: they check what the tuned ones did, and time them. Pointers are the device's.
+class DeviceKernels {
+ public:
+  /// Compiles them for `architecture`.
+  DeviceKernels(const Driver& driver, Compiler& compiler, const std::string& architecture,
+                int sm_count);
+
+  /// Writes a pattern, which depends on `salt`, before and after `bytes` at `data`.
+  void fill_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes, std::int64_t bytes_after,
+                   std::uint32_t salt) const;
+
+  /// Looks for the pattern; offsets count from `data`. `found` is a ByteDifference.
+  void check_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes, std::int64_t bytes_after,
+                    std::uint32_t salt, CUdeviceptr found) const;
+
+  /// `found` is a ByteDifference. The buffers begin at multiples of 8.
+  void compare_bytes(CUstream stream, CUdeviceptr left, CUdeviceptr right, std::int64_t bytes,
+                     CUdeviceptr found) const;
+
+  /// `found` is a Comparison.
+  void compare(CUstream stream, ScalarType type, CUdeviceptr actual, CUdeviceptr expected,
+               std::int64_t elements, const CompareRule& rule, CUdeviceptr found) const;
+
+  /// Keeps the stream from going on until the host writes `ticket` or more to *flag, or for
+  /// `timeout_ns`; then *timed_out becomes `ticket`. Both are mapped memory.
+  void block(CUstream stream, CUdeviceptr flag, CUdeviceptr timed_out, std::uint32_t ticket,
+             std::uint64_t timeout_ns) const;
+
+  /// Every multiprocessor that runs a block writes its ClockStamp to stamps[its number modulo
+  /// `slots`].
+  void stamp(CUstream stream, CUdeviceptr stamps, std::uint32_t slots) const;
+
+  /// Keeps all multiprocessors busy for `nanoseconds`.
+  void spin(CUstream stream, std::uint64_t nanoseconds, CUdeviceptr sink) const;
+
+ private:
+  template <typename... Arguments>
+  void launch(CUfunction function, int blocks, int threads, CUstream stream,
+              Arguments... arguments) const;
+
+  Driver driver_;
+  int sm_count_;
+  Module module_;
+  std::map<std::string, CUfunction, std::less<>> functions_;
+};
+
+/// What is compiled for them.
+CompileRequest device_kernels_request(const std::string& architecture);
+
+}  // namespace smemtune::cuda

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+
+namespace smemtune::cuda {
+
+/// The driver's functions that we call, fetched at run time so that nothing links libcuda.
+struct Driver {
+  decltype(&cuGetErrorString) get_error_string = nullptr;
+  decltype(&cuModuleLoadData) module_load_data = nullptr;
+  decltype(&cuModuleUnload) module_unload = nullptr;
+  decltype(&cuModuleGetFunction) module_get_function = nullptr;
+  decltype(&cuModuleGetGlobal) module_get_global = nullptr;
+  decltype(&cuFuncGetAttribute) func_get_attribute = nullptr;
+  decltype(&cuFuncSetAttribute) func_set_attribute = nullptr;
+  decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy_max_active_blocks = nullptr;
+  decltype(&cuLaunchKernel) launch_kernel = nullptr;
+
+  /// The driver's words for a code.
+  std::string text(CUresult code) const;
+
+  /// Throws CudaError unless `code` is CUDA_SUCCESS.
+  void check(CUresult code, const char* call) const;
+};
+
+/// Throws UnavailableError when there is no driver, or it is too old.
+Driver fetch_driver();
+
+}  // namespace smemtune::cuda

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "tuner/backend/cuda/driver.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace smemtune::cuda {
+
+/// Throws CudaError unless `code` is cudaSuccess. `call` names the function for the message.
+void check(cudaError_t code, const char* call);
+
+/// Reports a failure on stderr. For destructors, which can do no more than that. Silent after a
+/// kernel's fault, when every release fails and the fault was reported.
+void report(int code, const char* call) noexcept;
+
+/// Deleter for one kind of CUDA handle.
+template <auto Destroy>
+struct Destroyer {
+  template <typename Handle>
+  void operator()(Handle* handle) const noexcept {
+    report(static_cast<int>(Destroy(handle)), "releasing a CUDA handle");
+  }
+};
+
+struct ModuleUnloader {
+  decltype(&cuModuleUnload) unload = nullptr;
+
+  void operator()(CUmod_st* module) const noexcept {
+    report(static_cast<int>(unload(module)), "cuModuleUnload");
+  }
+};
+
+// Each type owns exactly one handle, so that a class that holds several needs no destructor of its
+// own and leaks nothing when the second cannot be created.
+using Stream = std::unique_ptr<CUstream_st, Destroyer<cudaStreamDestroy>>;
+using Event = std::unique_ptr<CUevent_st, Destroyer<cudaEventDestroy>>;
+using DeviceMemory = std::unique_ptr<void, Destroyer<cudaFree>>;
+using PinnedMemory = std::unique_ptr<void, Destroyer<cudaFreeHost>>;  ///< Seen by the device, too.
+using Module = std::unique_ptr<CUmod_st, ModuleUnloader>;
+
+Stream make_stream();
+Event make_event();
+PinnedMemory make_pinned(std::size_t bytes);
+Module make_module(const Driver& driver, std::span<const std::uint8_t> image);
+
+/// Throws CudaError (cudaErrorMemoryAllocation) naming what is needed and what is free, also when
+/// the memory would only just do: the driver needs some for itself.
+DeviceMemory allocate(std::size_t bytes);
+
+/// The runtime knows addresses on the device as pointers, the driver as numbers.
+inline void* as_pointer(CUdeviceptr address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+inline CUdeviceptr as_address(const void* pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+}  // namespace smemtune::cuda

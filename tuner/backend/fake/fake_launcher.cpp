@@ -1,0 +1,236 @@
+#include "tuner/backend/fake/fake_launcher.h"
+
+#include "tuner/backend/contents.h"
+#include "tuner/backend/fake/fake_module.h"
+#include "tuner/core/error.h"
+#include "tuner/core/hash.h"
+#include "tuner/core/occupancy.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace smemtune::fake {
+
+namespace {
+
+// One swing of the drift, in samples.
+constexpr double kDriftPeriod = 300;
+
+constexpr std::array<const char*, 5> kMismatches = {"mismatch", "nan", "unwritten", "overrun",
+                                                    "input_modified"};
+
+/// A number between -1 and 1.
+double noise(std::uint64_t seed, std::uint64_t i) {
+  return static_cast<double>(random_bits(seed, i) >> 11) * 0x1p-52 - 1;
+}
+
+}  // namespace
+
+Device fake_device() {
+  Device device;
+  device.name = "Fake 90";
+  device.uuid = "GPU-fake";
+  device.architecture = "sm_90";
+  device.compute_major = 9;
+  device.sm_count = 100;
+  device.max_threads_per_block = 1024;
+  device.max_threads_per_sm = 2048;
+  device.max_blocks_per_sm = 32;
+  device.registers_per_block = 65536;
+  device.registers_per_sm = 65536;
+  device.shared_bytes_per_block = 49152;
+  device.max_shared_bytes_per_block = 232448;
+  device.shared_bytes_per_sm = 233472;
+  device.reserved_shared_bytes_per_block = 1024;
+  device.memory_bytes = std::int64_t{1} << 33;
+  device.l2_bytes = std::int64_t{1} << 25;
+  return device;
+}
+
+Outcome<std::int64_t> FakeLauncher::prepare(WorkloadId id, const Workload& workload) {
+  workloads_.erase(id);
+  std::int64_t bytes = 0;
+  for (const Argument& argument : workload.arguments) bytes += argument.bytes();
+  if (bytes > fake_device().memory_bytes) {
+    return Failure{.status = Status::runtime,
+                   .reason = "device_memory",
+                   .detail = std::to_string(bytes) + " bytes of buffers, the device has " +
+                             std::to_string(fake_device().memory_bytes)};
+  }
+  if (!workload.arguments.empty()) workloads_[id] = workload;
+  return bytes;
+}
+
+Outcome<LoadedKernel> FakeLauncher::load(KernelHandle handle, const CompiledKernel& compiled,
+                                         const std::vector<LaunchShape>& launches,
+                                         const std::vector<Argument>& arguments) {
+  if (handle >= 0) loaded_.erase(handle);
+  if (launches.empty()) return LoadedKernel{.handle = handle, .launches = {}};
+  if (loaded_.size() >= kMaxLoaded) {
+    return Failure{.status = Status::runtime,
+                   .reason = "device_memory",
+                   .detail = "no room for another module"};
+  }
+  const FakeModule module = from_image(compiled.image);
+  Loaded kernel = {.name = launches.front().name_expression,
+                   .script = parse_script(module.script),
+                   .bindings = {}};
+  for (const std::string& option : module.options) kernel.name += " " + option;
+  kernel.bindings = bindings_of(kernel.script, launches.front().name_expression, module.options);
+  LoadedKernel loaded;
+  for (const LaunchShape& launch : launches) {
+    const CompiledEntry* entry = compiled.entry(launch.name_expression);
+    if (entry == nullptr) throw UnavailableError("no entry " + launch.name_expression);
+    for (const std::string& name : launch.arguments) {
+      if (std::ranges::find(arguments, name, &Argument::name) == arguments.end()) {
+        throw UnavailableError("no argument " + name);
+      }
+    }
+    Resources resources = entry->resources;
+    if (!kernel.script.driver_registers.empty()) {
+      resources.registers_per_thread =
+          static_cast<int>(evaluate(kernel.script.driver_registers, kernel.bindings));
+    }
+    const Occupancy reached =
+        occupancy(fake_device(), launch.threads_per_block(), resources.registers_per_thread,
+                  resources.static_shared_bytes + launch.dynamic_shared_bytes);
+    loaded.launches.push_back({.resources = resources, .blocks_per_sm = reached.blocks_per_sm});
+  }
+  if (const auto fault = fault_at(kernel.script, "load", kernel.bindings)) {
+    if (auto failure = strike(*fault)) return *failure;
+  }
+  loaded.handle = handle >= 0 ? handle : ++last_handle_;
+  loaded_[loaded.handle] = std::move(kernel);
+  return loaded;
+}
+
+const FakeLauncher::Loaded& FakeLauncher::loaded_kernel(KernelHandle handle) const {
+  const auto found = loaded_.find(handle);
+  if (found == loaded_.end()) throw UnavailableError("no kernel " + std::to_string(handle));
+  return found->second;
+}
+
+const Workload& FakeLauncher::workload(WorkloadId id) const {
+  const auto found = workloads_.find(id);
+  if (found == workloads_.end()) throw UnavailableError("no workload " + std::to_string(id));
+  return found->second;
+}
+
+Bindings FakeLauncher::bindings_for(const Loaded& kernel, const Workload& workload) {
+  Bindings bindings = kernel.bindings;
+  bindings["SEED"] = static_cast<std::int64_t>(workload.seed);
+  bindings["RUNS"] = runs_[kernel.name];
+  bindings["TIMES"] = times_[kernel.name];
+  for (const Argument& argument : workload.arguments) {
+    if (!argument.is_buffer() && !is_floating(argument.type)) {
+      bindings[argument.name] = argument.integer;
+    }
+  }
+  return bindings;
+}
+
+std::optional<Failure> FakeLauncher::strike(const std::string& fault) const {
+  if (fault == "error") {
+    return Failure{.status = Status::runtime, .reason = "launch", .detail = "too many resources"};
+  }
+  if (fault == "context_lost") {
+    return Failure{.status = Status::runtime,
+                   .reason = "illegal_address",
+                   .detail = "an illegal memory access was encountered",
+                   .context_lost = true};
+  }
+  commit(fault, reply_descriptor_);
+  return std::nullopt;
+}
+
+Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& request) {
+  const Loaded& kernel = loaded_kernel(handle);
+  const Workload& data = workload(request.workload);
+  const Bindings bindings = bindings_for(kernel, data);
+  const auto fault = fault_at(kernel.script, "run", bindings);
+  ++runs_[kernel.name];
+  RunReport report;
+  report.elapsed_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
+  if (fault) {
+    if (auto failure = strike(*fault)) return *failure;
+    const bool is_mismatch = std::ranges::find(kMismatches, *fault) != kMismatches.end();
+    // What is to become the reference is compared with nothing.
+    if (is_mismatch && !(request.as_reference && *fault == "mismatch")) {
+      report.mismatch = Mismatch{.argument = "out",
+                                 .reason = *fault,
+                                 .index = 3,
+                                 .value = *fault == "nan" ? std::nan("") : 1.5,
+                                 .expected = 1,
+                                 .count = 1};
+      return report;
+    }
+  }
+  compute(kernel, data, request, report);
+  return report;
+}
+
+void FakeLauncher::compute(const Loaded& kernel, const Workload& workload,
+                           const RunRequest& request, RunReport& report) const {
+  if (request.download.empty()) return;
+  std::map<std::string, HostArray> arrays;
+  std::map<std::string, std::size_t> dimensions;
+  std::map<std::string, double> scalars;
+  std::vector<std::string> scalar_names;
+  for (const Argument& argument : workload.arguments) {
+    if (argument.is_buffer()) {
+      const auto bytes = initial_contents(argument, workload.seed);
+      arrays[argument.name] = {argument.shape, to_doubles(bytes, argument.type)};
+      dimensions[argument.name] = argument.shape.size();
+    } else {
+      scalar_names.push_back(argument.name);
+      scalars[argument.name] =
+          is_floating(argument.type) ? argument.number : static_cast<double>(argument.integer);
+    }
+  }
+  for (const std::string& name : request.download) {
+    report.before[name] = arrays.at(name).elements;
+    report.after[name] = arrays.at(name).elements;
+  }
+  for (const std::string& text : kernel.script.definitions) {
+    const Definition definition =
+        Definition::compile(text, kernel.bindings, dimensions, scalar_names);
+    if (report.after.contains(definition.output())) {
+      report.after[definition.output()] = definition.evaluate(arrays, scalars).elements;
+    }
+  }
+}
+
+double FakeLauncher::sample_ms(const Loaded& kernel, const Bindings& bindings) {
+  const auto i = static_cast<double>(++samples_);
+  const double true_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
+  const double drift = std::sin(2 * 3.14159265358979 * i / kDriftPeriod);
+  return true_ms * (1 + kernel.script.noise_percent / 100 * noise(seed_, samples_)) *
+         (1 + kernel.script.drift_percent / 100 * drift);
+}
+
+Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& request) {
+  const Loaded& kernel = loaded_kernel(handle);
+  const Bindings bindings = bindings_for(kernel, workload(request.workload));
+  const auto fault = fault_at(kernel.script, "time", bindings);
+  ++times_[kernel.name];
+  if (fault) {
+    if (auto failure = strike(*fault)) return *failure;
+  }
+  TimeReport report;
+  report.sm_clock_mhz = 1500;
+  const double first_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
+  report.launches_per_sample = request.launches_per_sample;
+  if (report.launches_per_sample == 0) {
+    const double wanted = std::ceil(1e-3 * request.min_sample_us / first_ms);
+    report.launches_per_sample = static_cast<int>(
+        std::clamp(wanted, 1.0, static_cast<double>(request.max_launches_per_sample)));
+  }
+  for (int i = 0; i < request.samples; ++i) {
+    report.samples_ms.push_back(sample_ms(kernel, bindings));
+    if (request.stop_above_ms > 0 && report.samples_ms.back() > request.stop_above_ms) break;
+  }
+  return report;
+}
+
+}  // namespace smemtune::fake

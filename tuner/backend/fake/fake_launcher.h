@@ -1,0 +1,65 @@
+#pragma once
+
+#include "tuner/backend/fake/script.h"
+#include "tuner/backend/launcher.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smemtune::fake {
+
+/// A device that is nowhere: limits like those of an sm_90 GPU.
+Device fake_device();
+
+/// Behaves as scripts say (script.h). Faults in `load`, `run` and `time` strike here; beside those
+/// of processes there are `error` (a launch that fails), `context_lost`, and wrong results:
+/// `mismatch`, `nan`, `unwritten`, `overrun`, `input_modified`.
+class FakeLauncher final : public Launcher {
+ public:
+  /// `seed`: of noise and drift. `reply_descriptor`: where `garbage` goes.
+  explicit FakeLauncher(std::uint64_t seed = 1, int reply_descriptor = -1)
+      : seed_(seed), reply_descriptor_(reply_descriptor) {}
+
+  /// More loaded kernels than this fail with `device_memory`, so that whoever never unloads is
+  /// found.
+  static constexpr std::size_t kMaxLoaded = 160;
+
+  Device device() const override { return fake_device(); }
+  Outcome<std::int64_t> prepare(WorkloadId id, const Workload& workload) override;
+  Outcome<LoadedKernel> load(KernelHandle handle, const CompiledKernel& compiled,
+                             const std::vector<LaunchShape>& launches,
+                             const std::vector<Argument>& arguments) override;
+  Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
+  Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
+
+  std::size_t loaded() const { return loaded_.size(); }
+  std::size_t prepared() const { return workloads_.size(); }
+
+ private:
+  struct Loaded {
+    std::string name;  ///< Of the configuration: entry and options.
+    Script script;
+    Bindings bindings;
+  };
+
+  const Loaded& loaded_kernel(KernelHandle handle) const;
+  Bindings bindings_for(const Loaded& kernel, const Workload& workload);
+  const Workload& workload(WorkloadId id) const;
+  std::optional<Failure> strike(const std::string& fault) const;
+  void compute(const Loaded& kernel, const Workload& workload, const RunRequest& request,
+               RunReport& report) const;
+  double sample_ms(const Loaded& kernel, const Bindings& bindings);
+
+  std::uint64_t seed_;
+  int reply_descriptor_;
+  std::map<WorkloadId, Workload> workloads_;
+  std::map<KernelHandle, Loaded> loaded_;
+  KernelHandle last_handle_ = 0;
+  std::map<std::string, std::int64_t> runs_;
+  std::map<std::string, std::int64_t> times_;
+  std::uint64_t samples_ = 0;
+};
+
+}  // namespace smemtune::fake

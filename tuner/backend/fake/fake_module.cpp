@@ -1,0 +1,26 @@
+#include "tuner/backend/fake/fake_module.h"
+
+#include <sstream>
+
+namespace smemtune::fake {
+
+// The options, one per line, an empty line, the script.
+
+std::vector<std::uint8_t> to_image(const FakeModule& module) {
+  std::string text;
+  for (const std::string& option : module.options) text += option + "\n";
+  text += "\n" + module.script;
+  return {text.begin(), text.end()};
+}
+
+FakeModule from_image(const std::vector<std::uint8_t>& image) {
+  FakeModule module;
+  std::istringstream stream(std::string(image.begin(), image.end()));
+  for (std::string line; std::getline(stream, line) && !line.empty();) {
+    module.options.push_back(line);
+  }
+  module.script.assign(std::istreambuf_iterator<char>(stream), {});
+  return module;
+}
+
+}  // namespace smemtune::fake

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace smemtune::fake {
+
+/// What a fake module's image says.
+struct FakeModule {
+  std::string script;
+  std::vector<std::string> options;
+};
+
+std::vector<std::uint8_t> to_image(const FakeModule& module);
+FakeModule from_image(const std::vector<std::uint8_t>& image);
+
+}  // namespace smemtune::fake

@@ -1,0 +1,179 @@
+#include "tuner/backend/fake/script.h"
+
+#include "tuner/core/error.h"
+#include "tuner/core/expression.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <new>
+#include <sstream>
+#include <unistd.h>
+
+namespace smemtune::fake {
+
+namespace {
+
+std::string trimmed(std::string text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// `a, b` as two words.
+std::vector<std::string> listed(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(trimmed(word));
+  return words;
+}
+
+Value value_of(const std::string& text) { return parse_key("VALUE=" + text).at("VALUE"); }
+
+/// `crash in time when TILE == 8`
+Script::Fault parse_fault(const std::string& text) {
+  Script::Fault fault;
+  std::istringstream stream(text);
+  stream >> fault.kind;
+  fault.place = "run";
+  std::string word;
+  while (stream >> word) {
+    if (word == "in") {
+      stream >> fault.place;
+    } else if (word == "when") {
+      std::getline(stream, fault.when);
+    } else {
+      throw InputError("fault " + text + ": unexpected " + word);
+    }
+  }
+  return fault;
+}
+
+void parse_kernel(const std::string& text, Script& script) {
+  const auto open = text.find('(');
+  const auto close = text.rfind(')');
+  if (open == std::string::npos || close == std::string::npos) {
+    throw InputError("kernel " + text + ": expected NAME(A, B)");
+  }
+  script.entry = trimmed(text.substr(0, open));
+  script.template_names = listed(text.substr(open + 1, close - open - 1));
+}
+
+[[noreturn]] void hang() {
+  for (;;) pause();
+}
+
+/// The file that says that something has happened.
+std::string happened_file() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment.
+  const char* folder = std::getenv("SMEMTUNE_FAKE_FOLDER");
+  return folder == nullptr ? "" : std::string(folder) + "/happened";
+}
+
+/// Whether this is the first call with the folder of the environment.
+bool first_time() {
+  const std::string file = happened_file();
+  if (file.empty()) throw InputError("SMEMTUNE_FAKE_FOLDER is not set");
+  const int created = open(file.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (created < 0) return false;
+  close(created);
+  return true;
+}
+
+}  // namespace
+
+Script parse_script(std::string_view text) {
+  Script script;
+  std::istringstream stream{std::string(text)};
+  for (std::string line; std::getline(stream, line);) {
+    line = trimmed(line);
+    const auto space = line.find(' ');
+    const std::string word = line.substr(0, space);
+    const std::string rest = space == std::string::npos ? "" : trimmed(line.substr(space));
+    if (line.empty()) continue;
+    if (word == "kernel") {
+      parse_kernel(rest, script);
+    } else if (word == "computes") {
+      script.definitions.push_back(rest);
+    } else if (word == "time_ns") {
+      script.time_ns = rest;
+    } else if (word == "noise_percent") {
+      script.noise_percent = std::stod(rest);
+    } else if (word == "drift_percent") {
+      script.drift_percent = std::stod(rest);
+    } else if (word == "registers") {
+      script.registers = rest;
+    } else if (word == "static_shared") {
+      script.static_shared = rest;
+    } else if (word == "driver_registers") {
+      script.driver_registers = rest;
+    } else if (word == "fault") {
+      script.faults.push_back(parse_fault(rest));
+    } else {
+      throw InputError("a fake kernel does not know '" + line + "'");
+    }
+  }
+  return script;
+}
+
+Bindings bindings_of(const Script& script, const std::string& name_expression,
+                     const std::vector<std::string>& options) {
+  Bindings bindings;
+  const auto open = name_expression.find('<');
+  std::vector<std::string> arguments;
+  if (open != std::string::npos) {
+    arguments = listed(name_expression.substr(open + 1, name_expression.rfind('>') - open - 1));
+  }
+  if (trimmed(name_expression.substr(0, open)) != script.entry ||
+      arguments.size() != script.template_names.size()) {
+    throw InputError(name_expression + " is no instance of " + script.entry);
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    bindings[script.template_names[i]] = value_of(arguments[i]);
+  }
+  for (const std::string& option : options) {
+    const auto equals = option.find('=');
+    if (!option.starts_with("-D") || equals == std::string::npos) continue;
+    bindings[option.substr(2, equals - 2)] = value_of(option.substr(equals + 1));
+  }
+  return bindings;
+}
+
+std::int64_t evaluate(const std::string& text, const Bindings& bindings) {
+  Scope scope;
+  scope.add_constants(bindings);
+  scope.add_constant("HAPPENED", std::int64_t{access(happened_file().c_str(), F_OK) == 0});
+  return Expression::compile(text, scope).evaluate();
+}
+
+std::optional<std::string> fault_at(const Script& script, std::string_view place,
+                                    const Bindings& bindings) {
+  for (const Script::Fault& fault : script.faults) {
+    if (fault.place == place && evaluate(fault.when, bindings) != 0) return fault.kind;
+  }
+  return std::nullopt;
+}
+
+void commit(const std::string& kind, int reply_descriptor) {
+  if (kind == "crash" || (kind == "crash_once" && first_time())) std::abort();
+  if (kind == "hang") hang();
+  if (kind == "exit") _exit(3);
+  if (kind == "killed" || (kind == "killed_once" && first_time())) {
+    raise(SIGKILL);
+    hang();  // Until the signal is there.
+  }
+  if (kind == "flood") {
+    const std::string line(1023, 'x');
+    for (int i = 0; i < 8192; ++i) std::fprintf(stderr, "%s\n", line.c_str());
+  }
+  if (kind == "broken") throw UnavailableError("the fake device fell off the bus");
+  if (kind == "memory") throw std::bad_alloc();
+  if (kind == "garbage") {
+    const std::string garbage(100, '?');
+    if (write(reply_descriptor, garbage.data(), garbage.size()) < 0) std::abort();
+    hang();
+  }
+}
+
+}  // namespace smemtune::fake

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "tuner/core/definition.h"
+#include "tuner/core/space.h"
+#include "tuner/core/value.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smemtune::fake {
+
+/// A "kernel source" that says how a kernel behaves instead of what it does, one line per fact:
+///
+///   kernel add(T, TILE)               names of the entry's template arguments
+///   computes out[i] = in[i] + 1       a definition, once per output (core/definition.h)
+///   time_ns 1000 + 10 * abs(TILE - 8) an expression; default 1000
+///   noise_percent 1                   of each sample, either way
+///   drift_percent 5                   of the device over some hundred samples
+///   registers 32 + TILE               as compiler and driver report them; default 32
+///   static_shared TILE * 4            default 0
+///   driver_registers 40               where the driver is to differ
+///   fault crash in time when TILE == 8 && TIMES > 3
+///
+/// Expressions read template arguments, macros of the options, and HAPPENED: whether a fault that
+/// happens only once has happened. While running also the problem's integer scalars, SEED (of the
+/// workload), and RUNS and TIMES (calls of run and time before this one, by this process and
+/// configuration).
+struct Script {
+  struct Fault {
+    std::string kind;
+    std::string place;  ///< `compile`, `load`, `run` or `time`.
+    std::string when = "1";
+  };
+  std::string entry;
+  std::vector<std::string> template_names;
+  std::vector<std::string> definitions;
+  std::string time_ns = "1000";
+  double noise_percent = 0;
+  double drift_percent = 0;
+  std::string registers = "32";
+  std::string static_shared = "0";
+  std::string driver_registers;  ///< Empty: as the compiler has them.
+  std::vector<Fault> faults;
+};
+
+/// Throws InputError for a line that is none of the above.
+Script parse_script(std::string_view text);
+
+/// What the names of an expression stand for: the template arguments of `name_expression` and the
+/// `-DNAME=VALUE` among `options`. Throws InputError when their number is not the script's.
+Bindings bindings_of(const Script& script, const std::string& name_expression,
+                     const std::vector<std::string>& options);
+
+std::int64_t evaluate(const std::string& text, const Bindings& bindings);
+
+/// The fault of that place whose condition holds.
+std::optional<std::string> fault_at(const Script& script, std::string_view place,
+                                    const Bindings& bindings);
+
+/// Does what faults of processes do, where `kind` is one: `crash` (abort), `hang`, `exit`, `killed`
+/// (by SIGKILL), `flood` (prints 8 MB and goes on), `broken` (throws UnavailableError), `memory`
+/// (throws bad_alloc), `garbage` (writes what is no message to `reply_descriptor` and hangs).
+/// `crash_once` and `killed_once` happen once per folder that SMEMTUNE_FAKE_FOLDER names.
+void commit(const std::string& kind, int reply_descriptor);
+
+}  // namespace smemtune::fake

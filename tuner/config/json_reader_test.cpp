@@ -1,0 +1,111 @@
+#include "tuner/config/json_reader.h"
+
+#include "tuner/config/temporary_folder.h"
+#include "tuner/core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace smemtune {
+namespace {
+
+std::string message(const std::string& text) {
+  try {
+    return "read as " + parse_json(text, "f").dump();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+TEST(ParseJson, KeepsTheOrderOfTheFile) {
+  EXPECT_EQ(R"(read as {"z":1,"a":[true,null,"x",-9223372036854775808,0.5],"m":{}})",
+            message(R"({"z": 1, "a": [true, null, "x", -9223372036854775808, 0.5], "m": {}})"));
+}
+
+TEST(ParseJson, NamesTheValueThatIsRefused) {
+  EXPECT_EQ("f: /0/1/a: the key is there twice", message(R"([[0, {"a": 1, "a": 2}]])"));
+  EXPECT_EQ("f: /1/b/2: 9223372036854775808 is above the largest integer, 9223372036854775807",
+            message(R"([0, {"a": [], "b": [1, 2, 9223372036854775808]}])"));
+  EXPECT_EQ("f: 99999999999999999999 is not an integer of 64 bits",
+            message("99999999999999999999"));
+}
+
+TEST(ParseJson, NamesLineAndColumnOfWhatIsNoJson) {
+  EXPECT_THAT(message("{\n  \"a\": 1,\n}"), testing::StartsWith("f:3:1: this is not JSON: "));
+  EXPECT_THAT(message("[1 2]"), testing::StartsWith("f:1:4: this is not JSON: "));
+  EXPECT_THAT(message("[1] 2"), testing::StartsWith("f:1:5: this is not JSON: "));
+  EXPECT_THAT(message("[NaN]"), testing::StartsWith("f:1:2: this is not JSON: "));
+  EXPECT_THAT(message("[01]"), testing::StartsWith("f:1:3: this is not JSON: "));
+}
+
+TEST(ParseJson, TakesNoMoreThanItCanHold) {
+  const auto list = [](std::size_t elements) {
+    std::string text = "[0";
+    for (std::size_t i = 1; i < elements; ++i) text += ",0";
+    return text + "]";
+  };
+  EXPECT_THAT(message(list(100'000)), testing::StartsWith("read as"));
+  EXPECT_EQ("f: /100000: an array with more than 100000 elements", message(list(100'001)));
+  const auto nested = [](std::size_t levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  EXPECT_THAT(message(nested(32)), testing::StartsWith("read as"));
+  EXPECT_THAT(message(nested(33)), testing::HasSubstr("nested more than 32 levels deep"));
+  // A million levels end no differently: nothing recurses.
+  EXPECT_THAT(message(nested(1'000'000)), testing::HasSubstr("nested more than 32 levels deep"));
+  const auto object = [](std::size_t members) {
+    std::string text = "{\"k0\":0";
+    for (std::size_t i = 1; i < members; ++i) text += ",\"k" + std::to_string(i) + "\":0";
+    return text + "}";
+  };
+  EXPECT_THAT(message(object(1000)), testing::StartsWith("read as"));
+  EXPECT_EQ("f: /k1000: an object with more than 1000 members", message(object(1001)));
+  EXPECT_THAT(message('"' + std::string(65'536, 'x') + '"'), testing::StartsWith("read as"));
+  EXPECT_EQ("f: a string of 65537 bytes; the most is 65536",
+            message('"' + std::string(65'537, 'x') + '"'));
+}
+
+TEST(ReadText, GivesTheBytesOfARegularFile) {
+  const TemporaryFolder folder;
+  const std::string text("a\0b\r\n", 5);
+  folder.write("file", text);
+  EXPECT_EQ(text, read_text(folder.path() / "file", 5));
+  EXPECT_THROW(read_text(folder.path() / "file", 4), InputError);
+  EXPECT_THROW(read_text(folder.path(), 100), InputError);
+  EXPECT_THROW(read_text(folder.path() / "none", 100), InputError);
+  EXPECT_THROW(read_text("/dev/zero", 100), InputError);
+}
+
+TEST(Printable, LeavesNothingForATerminalToObey) {
+  EXPECT_EQ("?[2J?", printable("\x1b[2J\x7f"));
+  EXPECT_EQ("a?b?c", printable("a\nb\tc"));
+  EXPECT_EQ("\xc3\xa4", printable("\xc3\xa4"));  // A letter with two bytes.
+  EXPECT_EQ("?", printable("\xc2\x9b"));         // C1: the one-character form of ESC [.
+  EXPECT_EQ("x?y", printable("x\xe2\x80\xae"
+                             "y"));  // Right-to-left override.
+  EXPECT_EQ("x?y", printable("x\xe2\x81\xa6"
+                             "y"));                      // Left-to-right isolate.
+  EXPECT_EQ("\xe2\x82\xac", printable("\xe2\x82\xac"));  // The euro sign.
+  EXPECT_EQ("?x", printable("\xff"
+                            "x"));         // No UTF-8.
+  EXPECT_EQ("??", printable("\xe2\x82"));  // Cut off.
+  EXPECT_EQ("abcd...", printable("abcdefgh", 4));
+}
+
+TEST(Summary, IsShortWhateverTheValue) {
+  EXPECT_EQ("\"x\"", summary(Json("x")));
+  EXPECT_EQ("[1, [], {}]", summary(Json::parse("[1, [], {}]")));
+  EXPECT_EQ("{...}", summary(Json::parse(R"({"a": 1})")));
+  EXPECT_LT(summary(Json(std::vector<int>(1000, 12345))).size(), 100u);
+  EXPECT_LT(summary(Json(std::string(1000, 'x'))).size(), 100u);
+}
+
+TEST(Child, EscapesAsJsonPointersDo) {
+  EXPECT_EQ("/a/b~1c~0d", child("/a", "b/c~d"));
+  EXPECT_EQ("/a/7", child("/a", 7));
+}
+
+}  // namespace
+}  // namespace smemtune

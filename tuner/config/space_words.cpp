@@ -1,0 +1,252 @@
+#include "tuner/config/space_words.h"
+
+#include "tuner/config/json_reader.h"
+#include "tuner/core/device.h"
+#include "tuner/core/error.h"
+#include "tuner/core/tokens.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <system_error>
+
+namespace smemtune {
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// A finite number that is the whole of the text.
+std::optional<double> parse_number(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  if (text.empty() || is_letter(text.front())) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+}  // namespace
+
+bool is_identifier(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxNameBytes && is_letter(text.front()) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxNameBytes && is_letter(text.front()) &&
+         text.back() != ' ' && text.find("  ") == std::string_view::npos &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return is_letter(c) || is_digit(c) || c == ':' || c == '<' || c == '>' || c == ' ';
+         });
+}
+
+bool holds_word(const Value& value) { return std::holds_alternative<std::string>(value); }
+
+std::vector<std::string> names_of(const Bindings& bindings) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : bindings) names.push_back(name);
+  return names;
+}
+
+std::string listed(std::span<const std::string> names) {
+  std::string result;
+  for (const std::string& name : names) {
+    if (result.size() > 200) return result + ", ...";
+    result += (result.empty() ? "" : ", ") + name;
+  }
+  return result;
+}
+
+std::string reserved_meaning(std::string_view name) {
+  static const std::set<std::string, std::less<>> functions = {
+      "min",  "max",    "abs",    "ceil_div", "round_up", "pow2", "is_pow2", "log2",
+      "gcd",  "select", "sizeof", "and",      "or",       "not",  "True",    "False",
+      "true", "false",  "sum",    "exp",      "log",      "sqrt"};
+  static const std::set<std::string, std::less<>> cpp_words = {
+      "alignas", "alignof",   "asm",    "auto",      "blockDim", "blockIdx", "break",    "case",
+      "catch",   "class",     "const",  "constexpr", "continue", "decltype", "default",  "delete",
+      "do",      "else",      "enum",   "explicit",  "extern",   "for",      "friend",   "goto",
+      "gridDim", "if",        "inline", "namespace", "new",      "noexcept", "nullptr",  "operator",
+      "private", "protected", "public", "register",  "return",   "signed",   "static",   "struct",
+      "switch",  "template",  "this",   "threadIdx", "throw",    "try",      "typedef",  "typename",
+      "union",   "unsigned",  "using",  "virtual",   "void",     "volatile", "warpSize", "while"};
+  static const Bindings device_limits = device_names(Device{});
+  if (functions.contains(name)) return "a word of the expression language";
+  if (device_limits.contains(name)) return "a limit of the device";
+  if (scalar_type(name)) return "a type";
+  if (cpp_words.contains(name)) return "a word of CUDA C++";
+  return {};
+}
+
+const std::vector<std::string>& type_names() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names;
+    for (const ScalarType type :
+         {ScalarType::int8, ScalarType::uint8, ScalarType::int16, ScalarType::uint16,
+          ScalarType::int32, ScalarType::uint32, ScalarType::int64, ScalarType::uint64,
+          ScalarType::float16, ScalarType::bfloat16, ScalarType::float32, ScalarType::float64}) {
+      names.emplace_back(cuda_name(type));
+    }
+    return names;
+  }();
+  return all;
+}
+
+std::string refused_option(const std::string& option) {
+  const auto refused_value = [&](std::string_view name, auto&& allowed) -> std::string {
+    const std::string_view value = std::string_view(option).substr(name.size());
+    return allowed(value) ? "" : quote(value) + " is no value of " + std::string(name);
+  };
+  const auto is_one_of = [](std::initializer_list<std::string_view> values) {
+    return [values = std::vector<std::string_view>(values)](std::string_view value) {
+      return std::find(values.begin(), values.end(), value) != values.end();
+    };
+  };
+  for (const std::string_view plain :
+       {"--use_fast_math", "-lineinfo", "--extra-device-vectorization", "--device-int128"}) {
+    if (option == plain) return {};
+  }
+  for (const std::string_view name : {"--fmad=", "--ftz=", "--prec-div=", "--prec-sqrt="}) {
+    if (option.starts_with(name)) return refused_value(name, is_one_of({"true", "false"}));
+  }
+  if (option.starts_with("--std=")) {
+    return refused_value("--std=", is_one_of({"c++14", "c++17", "c++20"}));
+  }
+  if (option.starts_with("--maxrregcount=")) {
+    return refused_value("--maxrregcount=", [](std::string_view value) {
+      int count = 0;
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
+      return error == std::errc() && end == value.data() + value.size() && count >= 16 &&
+             count <= 255;
+    });
+  }
+  if (option.starts_with("-D") && !option.starts_with("-D=")) {
+    const std::string_view macro = std::string_view(option).substr(2);
+    const std::size_t equals = macro.find('=');
+    if (!is_identifier(macro.substr(0, equals))) {
+      return quote(macro.substr(0, equals)) + " is no name of a macro";
+    }
+    const std::string_view value =
+        equals == std::string_view::npos ? std::string_view() : macro.substr(equals + 1);
+    const bool simple =
+        value.size() <= kMaxNameBytes && std::all_of(value.begin(), value.end(), [](char c) {
+          return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '+';
+        });
+    return simple ? "" : "a macro's value may have letters, digits, _ . + and - only";
+  }
+  for (const std::string_view name : {"-I", "--include-path", "--pre-include", "-include"}) {
+    if (option.starts_with(name)) {
+      return "it would read files elsewhere; folders are named by \"include\"";
+    }
+  }
+  for (const std::string_view name : {"-arch", "--gpu-architecture", "--gpu-code", "-code"}) {
+    if (option.starts_with(name)) return "the device decides the architecture";
+  }
+  return "only --use_fast_math, --fmad=, --ftz=, --prec-div=, --prec-sqrt=, --maxrregcount=, "
+         "--std=, --extra-device-vectorization, --device-int128, -lineinfo and -DNAME=VALUE may be "
+         "given";
+}
+
+Init parse_init(std::string_view text) {
+  static const std::vector<std::string> forms = {"uniform",  "normal",      "iota", "zero",
+                                                 "constant", "permutation", "file"};
+  const std::size_t open = text.find('(');
+  const std::string name(text.substr(0, open));
+  std::vector<std::string_view> words;
+  if (open != std::string_view::npos) {
+    if (text.back() != ')') throw InputError(quote(text) + " lacks a ')' at its end");
+    std::string_view rest = text.substr(open + 1, text.size() - open - 2);
+    while (true) {
+      const std::size_t comma = rest.find(',');
+      words.push_back(rest.substr(0, comma));
+      if (comma == std::string_view::npos) break;
+      rest.remove_prefix(comma + 1);
+    }
+  }
+  if (name == "file") {
+    if (words.size() != 1 || words[0].size() < 3 || words[0].front() != '"' ||
+        words[0].back() != '"') {
+      throw InputError(quote(text) + " is not of the form file(\"NAME.npy\")");
+    }
+    Init init;
+    init.kind = Init::Kind::file;
+    init.file = std::string(words[0].substr(1, words[0].size() - 2));
+    return init;
+  }
+  std::vector<double> numbers;
+  for (const std::string_view word : words) {
+    const std::optional<double> number = parse_number(word);
+    if (!number) throw InputError(quote(word) + " in " + quote(text) + " is not a number");
+    numbers.push_back(*number);
+  }
+  const auto init = [&](Init::Kind kind, std::vector<std::size_t> counts, const char* form) {
+    if (std::find(counts.begin(), counts.end(), numbers.size()) == counts.end() ||
+        (numbers.empty() && open != std::string_view::npos)) {
+      throw InputError(quote(text) + " is not of the form " + form);
+    }
+    Init result;
+    result.kind = kind;
+    if (!numbers.empty()) result.a = numbers[0];
+    if (numbers.size() > 1) result.b = numbers[1];
+    return result;
+  };
+  if (name == "uniform") {
+    Init result = init(Init::Kind::uniform, {2}, "uniform(LOW, HIGH)");
+    if (result.a > result.b) throw InputError(quote(text) + " begins above its end");
+    return result;
+  }
+  if (name == "normal") {
+    Init result = init(Init::Kind::normal, {0, 2}, "normal or normal(MEAN, DEVIATION)");
+    if (numbers.empty()) result.b = 1;
+    if (result.b < 0) throw InputError(quote(text) + " has a negative deviation");
+    return result;
+  }
+  if (name == "iota") return init(Init::Kind::iota, {0}, "iota");
+  if (name == "zero") return init(Init::Kind::zero, {0}, "zero");
+  if (name == "constant") return init(Init::Kind::constant, {1}, "constant(NUMBER)");
+  if (name == "permutation") return init(Init::Kind::permutation, {0}, "permutation");
+  throw InputError(quote(name) + " is none of " + listed(forms) + suggestion(name, forms));
+}
+
+std::pair<std::string, std::vector<std::string>> split_entry(const std::string& entry) {
+  const std::size_t open = entry.find('<');
+  std::string name = entry.substr(0, open);
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  const bool is_qualified_name = [&] {
+    std::string_view rest = name;
+    while (true) {
+      const std::size_t colons = rest.find("::");
+      if (!is_identifier(rest.substr(0, colons))) return false;
+      if (colons == std::string_view::npos) return true;
+      rest.remove_prefix(colons + 2);
+    }
+  }();
+  if (!is_qualified_name) throw InputError(quote(name) + " is no name of a function");
+  if (open == std::string::npos) return {name, {}};
+  if (entry.back() != '>') throw InputError(quote(entry) + " lacks a '>' at its end");
+
+  std::vector<std::string> arguments(1);
+  int depth = 0;
+  for (const char c : std::string_view(entry).substr(open + 1, entry.size() - open - 2)) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      arguments.emplace_back();
+    } else if (c != ' ' || !arguments.back().empty()) {
+      arguments.back() += c;
+    }
+  }
+  for (std::string& argument : arguments) {
+    while (!argument.empty() && argument.back() == ' ') argument.pop_back();
+    if (argument.empty()) throw InputError(quote(entry) + " has an empty template argument");
+  }
+  return {name, arguments};
+}
+
+}  // namespace smemtune

@@ -1,0 +1,499 @@
+#include "tuner/core/bound_kernel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+std::vector<Value> integers(const std::vector<std::int64_t>& values) {
+  return {values.begin(), values.end()};
+}
+
+ExpressionText text(const std::string& expression, const std::string& where) {
+  return {.text = expression, .where = where};
+}
+
+ArgumentTemplate buffer(const std::string& name, Role role, const std::string& shape) {
+  ArgumentTemplate argument;
+  argument.name = name;
+  argument.type = "T";
+  argument.role = role;
+  argument.where = "/arguments/" + name;
+  argument.shape = {text(shape, argument.where + "/shape/0")};
+  return argument;
+}
+
+ArgumentTemplate scalar(const std::string& name, const std::string& type,
+                        const std::string& value) {
+  ArgumentTemplate argument;
+  argument.name = name;
+  argument.type = type;
+  argument.where = "/arguments/" + name;
+  argument.value = text(value, argument.where + "/value");
+  return argument;
+}
+
+// out[i] = sum of in[i .. i + 2 * RADIUS], with a halo in shared memory.
+KernelTemplate shared_kernel() {
+  KernelTemplate kernel;
+  kernel.name = "shared";
+  kernel.where = "/kernels/1";
+  kernel.source = "stencil1d/stencil1d_shared.cu";
+  kernel.parameters = {{"THREADS", integers({64, 128, 256, 512, 1024})},
+                       {"ITEMS", integers({1, 2, 4, 8})}};
+  kernel.default_configuration = {{"THREADS", std::int64_t{256}}, {"ITEMS", std::int64_t{1}}};
+  kernel.constraints = {text("THREADS * ITEMS >= RADIUS", "/kernels/1/constraints/0"),
+                        text("THREADS <= max_threads_per_block", "/kernels/1/constraints/1")};
+  LaunchTemplate launch;
+  launch.entry = "stencil1d_shared<T, RADIUS, THREADS, ITEMS * 1, true>";
+  launch.entry_name = "stencil1d_shared";
+  for (const char* argument : {"T", "RADIUS", "THREADS", "ITEMS * 1", " true "}) {
+    launch.template_arguments.push_back(text(argument, "/kernels/1/entry"));
+  }
+  launch.block = {text("THREADS", "/kernels/1/block/0")};
+  launch.grid = {text("ceil_div(N, THREADS * ITEMS)", "/kernels/1/grid/0"),
+                 text("2", "/kernels/1/grid/1")};
+  launch.static_shared_bytes =
+      text("(THREADS * ITEMS + 2 * RADIUS) * sizeof(T)", "/kernels/1/static_shared_bytes");
+  kernel.launches = {launch};
+  kernel.arguments = {buffer("in", Role::input, "N + 2 * RADIUS"), buffer("out", Role::output, "N"),
+                      scalar("n", "int", "N")};
+  kernel.metrics = {{"bytes", text("2 * N * sizeof(T)", "/metrics/bytes")},
+                    {"flops", text("2 * RADIUS * N", "/metrics/flops")}};
+  return kernel;
+}
+
+Space stencil(KernelTemplate kernel) {
+  Space space;
+  space.file = "configs/stencil1d.json";
+  space.name = "stencil1d";
+  space.problems = {{{"N", std::int64_t{1000}}, {"RADIUS", std::int64_t{3}}, {"T", "int"}},
+                    {{"N", std::int64_t{1000}}, {"RADIUS", std::int64_t{300}}, {"T", "double"}}};
+  space.kernels = {std::move(kernel)};
+  return space;
+}
+
+Space stencil() { return stencil(shared_kernel()); }
+
+Device small_device() {
+  Device device;
+  device.max_threads_per_block = 512;
+  device.compute_major = 9;
+  return device;
+}
+
+Configuration configuration(std::int64_t threads, std::int64_t items) {
+  return {{"THREADS", threads}, {"ITEMS", items}};
+}
+
+BoundKernel bind(const Space& space, std::size_t problem = 0) {
+  return BoundKernel(space, space.kernels.front(), space.problems[problem], small_device());
+}
+
+// What instantiating the stencil says after `change`.
+std::string message_of(const std::function<void(KernelTemplate&)>& change,
+                       const Configuration& with = configuration(256, 4)) {
+  KernelTemplate kernel = shared_kernel();
+  change(kernel);
+  const Space space = stencil(kernel);
+  try {
+    bind(space).instantiate(with);
+    return "no error";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+TEST(BoundKernel, InstantiatesALaunch) {
+  const Space space = stencil();
+  const KernelInstance instance = bind(space).instantiate(configuration(256, 4));
+  EXPECT_EQ("shared", instance.kernel);
+  EXPECT_EQ("ITEMS=4,THREADS=256", key(instance.configuration));
+  EXPECT_THAT(instance.options, IsEmpty());
+  ASSERT_EQ(1u, instance.launches.size());
+  const LaunchShape& launch = instance.launches[0];
+  EXPECT_EQ("stencil1d_shared<int, 3, 256, 4, true>", launch.name_expression);
+  EXPECT_THAT(launch.block, ElementsAre(256, 1, 1));
+  EXPECT_THAT(launch.grid, ElementsAre(1, 2, 1));
+  EXPECT_EQ((256 * 4 + 2 * 3) * 4, launch.static_shared_bytes);
+  EXPECT_EQ(0, launch.dynamic_shared_bytes);
+  EXPECT_THAT(launch.arguments, ElementsAre("in", "out", "n"));
+}
+
+TEST(BoundKernel, SizesArguments) {
+  const Space space = stencil();
+  const KernelInstance instance = bind(space, 1).instantiate(configuration(256, 4));
+  ASSERT_EQ(3u, instance.arguments.size());
+  EXPECT_EQ("in", instance.arguments[0].name);
+  EXPECT_EQ(ScalarType::float64, instance.arguments[0].type);
+  EXPECT_THAT(instance.arguments[0].shape, ElementsAre(1600));
+  EXPECT_EQ(1600 * 8, instance.arguments[0].bytes());
+  EXPECT_EQ(Role::output, instance.arguments[1].role);
+  EXPECT_EQ(ScalarType::int32, instance.arguments[2].type);
+  EXPECT_FALSE(instance.arguments[2].is_buffer());
+  EXPECT_EQ(1000, instance.arguments[2].integer);
+  EXPECT_EQ(4, instance.arguments[2].bytes());
+}
+
+TEST(BoundKernel, SearchesWhatTheConstraintsOfProblemAndDeviceLeave) {
+  const Space space = stencil();
+  EXPECT_EQ(16u, bind(space).search_space().size());  // Without the 1024 threads.
+  // 64 x 1, 2, 4 and 128 x 1, 2 and 256 x 1 do not reach the radius of 300.
+  const BoundKernel wide = bind(space, 1);
+  EXPECT_EQ(10u, wide.search_space().size());
+  EXPECT_EQ(&wide.search_space(), &wide.search_space());
+  EXPECT_EQ("ITEMS=8,THREADS=64", key(wide.search_space().configuration(0)));
+}
+
+TEST(BoundKernel, ChecksConstraintsOffTheLists) {
+  const Space space = stencil();
+  const BoundKernel kernel = bind(space, 1);
+  EXPECT_TRUE(kernel.satisfies_constraints(configuration(100, 3)));
+  EXPECT_FALSE(kernel.satisfies_constraints(configuration(100, 2)));
+  EXPECT_THROW(kernel.satisfies_constraints({{"THREADS", std::int64_t{1}}}), InputError);
+}
+
+TEST(BoundKernel, CalculatesMetrics) {
+  const Space space = stencil();
+  EXPECT_THAT(bind(space, 1).metrics(configuration(64, 8)),
+              ElementsAre(Pair("bytes", 16000.0), Pair("flops", 600000.0)));
+}
+
+TEST(BoundKernel, TakesTypesFromParameters) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.parameters.push_back({"ACC", {"float", "double"}});
+  kernel.parameters.push_back({"LAYOUT", {"row", "col"}});
+  kernel.constraints.push_back(
+      text("sizeof(ACC) >= 8 or LAYOUT == row", "/kernels/1/constraints/2"));
+  kernel.arguments[1].type = "ACC";
+  for (const char* argument : {"ACC", "LAYOUT", "cute::half_t", "Plus", "col", "unsigned char"}) {
+    kernel.launches[0].template_arguments.push_back(text(argument, "/kernels/1/entry"));
+  }
+  const Space space = stencil(kernel);
+  const BoundKernel bound = bind(space);
+  Configuration chosen = configuration(256, 4);
+  chosen["ACC"] = "double";
+  chosen["LAYOUT"] = "col";
+  const KernelInstance instance = bound.instantiate(chosen);
+  EXPECT_EQ(
+      "stencil1d_shared<int, 3, 256, 4, true, double, col, cute::half_t, Plus, col, unsigned char>",
+      instance.launches[0].name_expression);
+  EXPECT_EQ(ScalarType::float64, instance.arguments[1].type);
+  EXPECT_TRUE(bound.satisfies_constraints(chosen));
+  chosen["ACC"] = "float";
+  EXPECT_FALSE(bound.satisfies_constraints(chosen));
+  chosen["LAYOUT"] = "row";
+  EXPECT_TRUE(bound.satisfies_constraints(chosen));
+  EXPECT_EQ(16u * 3u, bound.search_space().size());
+}
+
+TEST(BoundKernel, PrintsAPlainEntryAsItStands) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.launches[0].entry = "stencil1d_plain";
+  kernel.launches[0].entry_name = "stencil1d_plain";
+  kernel.launches[0].template_arguments.clear();
+  const Space space = stencil(kernel);
+  const KernelInstance instance = bind(space).instantiate(configuration(256, 4));
+  EXPECT_EQ("stencil1d_plain", instance.launches[0].name_expression);
+}
+
+TEST(BoundKernel, HandsParametersAndTheProblemOverAsMacros) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.pass = KernelTemplate::Pass::as_define;
+  kernel.options = {"--use_fast_math"};
+  const Space space = stencil(kernel);
+  EXPECT_THAT(bind(space).instantiate(configuration(256, 4)).options,
+              ElementsAre("--use_fast_math", "-DITEMS=4", "-DN=1000", "-DRADIUS=3", "-DT=int",
+                          "-DTHREADS=256"));
+}
+
+TEST(BoundKernel, KeepsOnlyTheArgumentsThatAreUsed) {
+  KernelTemplate kernel = shared_kernel();
+  ArgumentTemplate weights = buffer("weights", Role::input, "2 * RADIUS + 1");
+  weights.in_constant_memory = true;
+  kernel.arguments.insert(kernel.arguments.begin() + 1, weights);
+  weights.name = "other";
+  weights.symbol = "other<3>";
+  kernel.arguments.push_back(weights);
+  {
+    const Space space = stencil(kernel);
+    const KernelInstance instance = bind(space).instantiate(configuration(256, 4));
+    EXPECT_THAT(instance.launches[0].arguments, ElementsAre("in", "out", "n"));
+    ASSERT_EQ(5u, instance.arguments.size());
+    EXPECT_EQ("weights", instance.arguments[1].symbol);
+    EXPECT_TRUE(instance.arguments[1].in_constant_memory);
+    EXPECT_EQ("other<3>", instance.arguments[4].symbol);
+    EXPECT_EQ("", instance.arguments[0].symbol);
+  }
+  kernel.launches[0].arguments = {"out", "in"};
+  const Space space = stencil(kernel);
+  const KernelInstance instance = bind(space).instantiate(configuration(256, 4));
+  EXPECT_THAT(instance.launches[0].arguments, ElementsAre("out", "in"));
+  ASSERT_EQ(4u, instance.arguments.size());
+  EXPECT_EQ("in", instance.arguments[0].name);
+  EXPECT_EQ("weights", instance.arguments[1].name);
+  EXPECT_EQ("out", instance.arguments[2].name);
+  EXPECT_EQ("other", instance.arguments[3].name);
+}
+
+TEST(BoundKernel, ConvertsScalarsToTheirTypes) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.arguments.push_back(scalar("scale", "float", "RADIUS"));
+  kernel.arguments.push_back(scalar("low", "signed char", "-128"));
+  kernel.arguments.push_back(scalar("high", "unsigned", "4294967295"));
+  ArgumentTemplate alpha = scalar("alpha", "double", "");
+  alpha.value.reset();
+  alpha.number = 0.25;
+  kernel.arguments.push_back(alpha);
+  alpha.name = "count";
+  alpha.type = "long long";
+  alpha.number = 3;
+  kernel.arguments.push_back(alpha);
+  const Space space = stencil(kernel);
+  const KernelInstance instance = bind(space).instantiate(configuration(256, 4));
+  EXPECT_EQ(3.0, instance.arguments[3].number);
+  EXPECT_EQ(-128, instance.arguments[4].integer);
+  EXPECT_EQ(4294967295, instance.arguments[5].integer);
+  EXPECT_EQ(0.25, instance.arguments[6].number);
+  EXPECT_EQ(3, instance.arguments[7].integer);
+}
+
+TEST(BoundKernel, RefusesScalarsThatDoNotFit) {
+  const auto of_value = [](const std::string& type, const std::string& value) {
+    return message_of([&](KernelTemplate& k) { k.arguments[2] = scalar("n", type, value); });
+  };
+  const auto of_number = [](const std::string& type, double number) {
+    return message_of([&](KernelTemplate& k) {
+      k.arguments[2] = scalar("n", type, "");
+      k.arguments[2].value.reset();
+      k.arguments[2].number = number;
+    });
+  };
+  EXPECT_EQ(
+      "configs/stencil1d.json: /arguments/n/value: 'n' is 2147483648, int holds -2147483648 to "
+      "2147483647 (ITEMS=4,THREADS=256)",
+      of_value("int", "2147483647 + 1"));
+  EXPECT_EQ("no error", of_value("int", "2147483647"));
+  EXPECT_THAT(of_value("unsigned char", "-1"), HasSubstr("unsigned char holds 0 to 255"));
+  EXPECT_THAT(of_value("unsigned long long", "-1"), HasSubstr("'n' is -1"));
+  EXPECT_THAT(of_value("__half", "65505"), HasSubstr("'n' is 65505, __half holds at most 65504"));
+  EXPECT_THAT(of_number("int", 0.5), HasSubstr("'n' is 0.5, int holds integers"));
+  EXPECT_THAT(of_number("long long", 1e19), HasSubstr("'n' is 1e+19"));
+  EXPECT_THAT(of_number("float", 1e39), HasSubstr("float holds at most"));
+  EXPECT_EQ("no error", of_number("double", 1e39));
+}
+
+TEST(BoundKernel, NamesThePlaceOfWhatDoesNotCompile) {
+  EXPECT_EQ(
+      "configs/stencil1d.json: /kernels/1/constraints/0: 'THREADS * ITEM >= RADIUS' column 11: "
+      "unknown name 'ITEM'; did you mean 'ITEMS'?",
+      message_of([](KernelTemplate& k) { k.constraints[0].text = "THREADS * ITEM >= RADIUS"; }));
+  EXPECT_THAT(message_of([](KernelTemplate& k) { k.launches[0].block[0].text = "THREADS +"; }),
+              HasSubstr("/kernels/1/block/0: 'THREADS +' column 10"));
+  EXPECT_THAT(message_of([](KernelTemplate& k) { k.metrics["bytes"].text = "sizeof(U)"; }),
+              HasSubstr("/metrics/bytes: 'sizeof(U)' column 8: unknown name 'U'"));
+  EXPECT_THAT(
+      message_of([](KernelTemplate& k) { k.launches[0].template_arguments[1].text = "RADUIS"; }),
+      HasSubstr("/kernels/1/entry: 'RADUIS' column 1: unknown name 'RADUIS'; did you mean "
+                "'RADIUS'?"));
+  EXPECT_THAT(message_of([](KernelTemplate& k) { k.arguments[0].type = "flaot"; }),
+              HasSubstr("/arguments/in/type: 'flaot' is no element type"));
+  EXPECT_THAT(message_of([](KernelTemplate& k) { k.arguments[0].type = "RADIUS"; }),
+              HasSubstr("/arguments/in/type: 'RADIUS' is no element type"));
+  EXPECT_THAT(message_of([](KernelTemplate& k) { k.arguments[2].value.reset(); }),
+              HasSubstr("/arguments/n: 'n' has neither a shape nor a value"));
+  EXPECT_THAT(message_of([](KernelTemplate& k) {
+                k.launches[0].arguments = {"in", "uot"};
+              }),
+              HasSubstr("/kernels/1: launch 0 names 'uot', which is no argument"));
+  EXPECT_THAT(message_of([](KernelTemplate& k) {
+                k.arguments[0].in_constant_memory = true;
+                k.launches[0].arguments = {"in"};
+              }),
+              HasSubstr("launch 0 names 'in', which lies in constant memory"));
+  EXPECT_THAT(message_of([](KernelTemplate& k) { k.launches[0].grid.clear(); }),
+              HasSubstr("a block or grid of 0 dimensions"));
+}
+
+TEST(BoundKernel, RefusesNamesThatMeanTwoThings) {
+  EXPECT_EQ(
+      "configs/stencil1d.json: /kernels/1/parameters/N: the parameter 'N' is also a name of "
+      "the problem",
+      message_of([](KernelTemplate& k) {
+        k.parameters.push_back({"N", integers({1})});
+      }));
+  EXPECT_THAT(message_of([](KernelTemplate& k) {
+                k.parameters.push_back({"sm_count", integers({1})});
+              }),
+              HasSubstr("the parameter 'sm_count' is also a name of the device"));
+  EXPECT_THAT(message_of([](KernelTemplate& k) {
+                k.parameters.push_back({"MODE", {std::int64_t{1}, "fast"}});
+              }),
+              HasSubstr("the values of 'MODE' are partly numbers and partly words"));
+  Space space = stencil();
+  space.problems[0]["warp_size"] = std::int64_t{32};
+  EXPECT_THROW(bind(space), InputError);
+}
+
+TEST(BoundKernel, RefusesConfigurationsOfOtherParameters) {
+  const auto nothing = [](KernelTemplate&) {};
+  EXPECT_THAT(message_of(nothing, {{"THREADS", std::int64_t{1}}}),
+              HasSubstr("'THREADS=1' has no value for the parameter 'ITEMS'"));
+  Configuration other = configuration(256, 4);
+  other["ITEM"] = std::int64_t{1};
+  EXPECT_THAT(message_of(nothing, other),
+              HasSubstr("the kernel 'shared' has no parameter 'ITEM'; did you mean 'ITEMS'?"));
+  other = configuration(256, 4);
+  other["ITEMS"] = "four";
+  EXPECT_THAT(message_of(nothing, other), HasSubstr("'four' is no value of the parameter 'ITEMS'"));
+}
+
+TEST(BoundKernel, NamesThePlaceOfWhatHasNoValue) {
+  EXPECT_EQ(
+      "configs/stencil1d.json: /kernels/1/grid/0: 'N / (ITEMS - 4)' column 3: division by "
+      "zero: 1000 / 0 (ITEMS=4,THREADS=256)",
+      message_of([](KernelTemplate& k) { k.launches[0].grid[0].text = "N / (ITEMS - 4)"; }));
+  EXPECT_THAT(
+      message_of([](KernelTemplate& k) { k.launches[0].static_shared_bytes->text = "ITEMS - 5"; }),
+      HasSubstr("/kernels/1/static_shared_bytes: 'ITEMS - 5' is -1 bytes"));
+  EXPECT_THAT(message_of([](KernelTemplate& k) { k.arguments[1].shape[0].text = "ITEMS - 4"; }),
+              HasSubstr("/arguments/out/shape/0: 'out' would have 0 elements in this dimension"));
+  EXPECT_THAT(message_of([](KernelTemplate& k) { k.arguments[1].shape[0].text = "pow2(61)"; }),
+              HasSubstr("/arguments/out/shape/0: 'out' would have more than 2^63 bytes"));
+  // Zero blocks are a failed configuration, not a faulty file.
+  EXPECT_EQ("no error", message_of([](KernelTemplate& k) { k.launches[0].grid[0].text = "0"; }));
+}
+
+TEST(BoundKernel, NamesTheConstraintsThatHaveNoValue) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.constraints[0].text = "N / (ITEMS - 8) > 0";
+  const Space space = stencil(kernel);
+  const BoundKernel bound = bind(space);
+  for (const auto& act : std::vector<std::function<void()>>{
+           [&] { bound.search_space(); },
+           [&] { bound.satisfies_constraints(configuration(64, 8)); }}) {
+    try {
+      act();
+      FAIL();
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("configs/stencil1d.json: /kernels/1/constraints: 'N / "
+                                          "(ITEMS - 8) > 0' column 3: division by zero"));
+    }
+  }
+}
+
+class KernelHash : public ::testing::Test {
+ protected:
+  KernelHash() : space_(stencil()) {
+    space_.verify.reference = "shared";
+    space_.verify.definitions = {text("out[i] = 0", "/verify/definition")};
+  }
+
+  std::string hash() const {
+    return kernel_hash(space_, space_.kernels.front(), source_, reference_);
+  }
+
+  KernelTemplate& kernel() { return space_.kernels.front(); }
+
+  Space space_;
+  KernelSource source_ = {.files = {{"a.cu", "#include \"b.cuh\"\nx"}, {"b.cuh", "y"}}};
+  KernelSource reference_ = {.files = {{"r.cu", "z"}}};
+};
+
+TEST_F(KernelHash, IsStableAndHas64Digits) {
+  EXPECT_EQ(64u, hash().size());
+  EXPECT_EQ(hash(), hash());
+}
+
+TEST_F(KernelHash, DoesNotDependOnValuesConstraintsNamesAndPlaces) {
+  const std::string before = hash();
+  kernel().parameters[0].values.push_back(std::int64_t{32});
+  kernel().constraints.pop_back();
+  kernel().metrics.clear();
+  kernel().description = "faster";
+  kernel().source = "moved.cu";
+  kernel().launches[0].block[0].where = "/elsewhere";
+  space_.file = "other.json";
+  space_.problems.pop_back();
+  source_.files[0].name = "moved.cu";
+  EXPECT_EQ(before, hash());
+}
+
+TEST_F(KernelHash, DependsOnAllThatIsComputedLaunchedAndVerified) {
+  std::vector<std::string> hashes = {hash()};
+  const auto changed = [&](const char* what) {
+    const std::string now = hash();
+    for (const std::string& other : hashes) EXPECT_NE(other, now) << what;
+    hashes.push_back(now);
+  };
+  source_.files[0].text += "y";
+  changed("source");
+  source_.files[1].text = "yy";
+  changed("include");
+  source_.files[1].name = "c.cuh";
+  changed("include's name");
+  reference_.files[0].text = "zz";
+  changed("reference");
+  kernel().launches[0].entry_name = "other";
+  changed("entry");
+  kernel().launches[0].template_arguments.pop_back();
+  changed("template arguments");
+  kernel().launches[0].block[0].text = "THREADS * 1";
+  changed("block");
+  kernel().launches[0].grid.pop_back();
+  changed("grid");
+  kernel().launches[0].static_shared_bytes.reset();
+  changed("static shared bytes");
+  kernel().launches[0].dynamic_shared_bytes = text("0", "");
+  changed("dynamic shared bytes");
+  kernel().launches[0].arguments = {"out", "in", "n"};
+  changed("passed arguments");
+  kernel().launches.push_back(kernel().launches[0]);
+  changed("launches");
+  kernel().arguments[0].init = {.kind = Init::Kind::uniform, .a = -1, .b = 1, .file = {}};
+  changed("init");
+  kernel().arguments[0].init.b = 2;
+  changed("init's bound");
+  kernel().arguments[0].type = "float";
+  changed("type");
+  kernel().arguments[0].role = Role::inout;
+  changed("role");
+  kernel().arguments[0].shape[0].text = "N";
+  changed("shape");
+  kernel().arguments[0].in_constant_memory = true;
+  changed("constant memory");
+  kernel().arguments[2].number = 1;
+  changed("number");
+  kernel().options.push_back("--use_fast_math");
+  changed("options");
+  kernel().architecture_specific = true;
+  changed("architecture");
+  kernel().pass = KernelTemplate::Pass::as_define;
+  changed("pass");
+  kernel().parameters.push_back({"UNROLL", integers({1})});
+  changed("parameters");
+  kernel().tolerance.relative = 1e-6;
+  changed("relative tolerance");
+  kernel().tolerance.absolute = 1e-6;
+  changed("absolute tolerance");
+  space_.verify.also.push_back(space_.problems[1]);
+  changed("further sizes");
+  space_.verify.definitions[0].text = "out[i] = 1";
+  changed("definition");
+  kernel().default_configuration["ITEMS"] = std::int64_t{2};
+  changed("the reference's default");
+}
+
+}  // namespace
+}  // namespace smemtune

@@ -1,0 +1,178 @@
+#include "tuner/core/definition.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Arrays = std::map<std::string, HostArray>;
+
+const Bindings kConstants = {
+    {"K", std::int64_t{3}}, {"N", std::int64_t{4}}, {"RADIUS", std::int64_t{1}}, {"T", "float"}};
+const std::map<std::string, std::size_t> kArrays = {
+    {"A", 2}, {"B", 2}, {"C", 2}, {"in", 1}, {"out", 1}};
+const std::vector<std::string> kScalars = {"alpha"};
+
+Definition compile(std::string_view text) {
+  return Definition::compile(text, kConstants, kArrays, kScalars);
+}
+
+HostArray evaluate(std::string_view text, const Arrays& arrays) {
+  return compile(text).evaluate(arrays, {{"alpha", 0.5}});
+}
+
+HostArray vector_of(std::vector<double> elements) {
+  return {.shape = {std::ssize(elements)}, .elements = std::move(elements)};
+}
+
+// out[i] for a text over in = {1, -2, 4, 8} and an output of four elements.
+std::vector<double> out(const std::string& value) {
+  const Arrays arrays = {{"in", vector_of({1, -2, 4, 8})}, {"out", {.shape = {4}, .elements = {}}}};
+  return evaluate("out[i] = " + value, arrays).elements;
+}
+
+std::string message_of(std::string_view text, const Arrays& arrays) {
+  try {
+    evaluate(text, arrays);
+    return "no error";
+  } catch (const ExpressionError& error) {
+    return error.what();
+  }
+}
+
+std::string message_of(std::string_view text) {
+  return message_of(text, {{"in", vector_of({1, -2, 4, 8})},
+                           {"out", {.shape = {4}, .elements = {}}},
+                           {"A", {.shape = {2, 2}, .elements = {1, 2, 3, 4}}},
+                           {"C", {.shape = {2, 2}, .elements = {}}}});
+}
+
+TEST(Definition, MultipliesMatrices) {
+  const HostArray a = {.shape = {2, 3}, .elements = {1, 2, 3, 4, 5, 6}};
+  const HostArray b = {.shape = {3, 2}, .elements = {7, 8, 9, 10, 11, 12}};
+  const HostArray c = evaluate("C[m, n] = sum(k < K, A[m, k] * B[k, n])",
+                               {{"A", a}, {"B", b}, {"C", {.shape = {2, 2}, .elements = {}}}});
+  EXPECT_THAT(c.shape, ElementsAre(2, 2));
+  EXPECT_THAT(c.elements, ElementsAre(58, 64, 139, 154));
+}
+
+TEST(Definition, SumsAStencil) {
+  const Arrays arrays = {{"in", vector_of({1, 2, 4, 8, 16, 32})},
+                         {"out", {.shape = {4}, .elements = {}}}};
+  EXPECT_THAT(evaluate("out[i] = sum(r < 2 * RADIUS + 1, in[i + r])", arrays).elements,
+              ElementsAre(7, 14, 28, 56));
+}
+
+TEST(Definition, ReadsAnArrayThatItWritesAsItWasBefore) {
+  const Arrays arrays = {{"in", vector_of({1, 2, 3})}};
+  EXPECT_THAT(evaluate("in[i] = in[i] + 1", arrays).elements, ElementsAre(2, 3, 4));
+  EXPECT_THAT(evaluate("in[i] = in[2 - i]", arrays).elements, ElementsAre(3, 2, 1));
+  EXPECT_THAT(evaluate("in[i] = i == 0 ? in[0] : in[i - 1]", arrays).elements,
+              ElementsAre(1, 1, 2));
+}
+
+TEST(Definition, KnowsItsOperatorsAndFunctions) {
+  EXPECT_THAT(out("in[i] * 2 + alpha - 1"), ElementsAre(1.5, -4.5, 7.5, 15.5));
+  EXPECT_THAT(out("-in[i] / 4"), ElementsAre(-0.25, 0.5, -1, -2));
+  EXPECT_THAT(out("in[i] > 1"), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(out("in[i] >= 1 && !(in[i] == 4)"), ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(out("in[i] < 0 or in[i] != 8"), ElementsAre(1, 1, 1, 0));
+  EXPECT_THAT(out("in[i] <= 1 ? 10 : 20"), ElementsAre(10, 10, 20, 20));
+  EXPECT_THAT(out("abs(in[i])"), ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(out("min(in[i], 2)"), ElementsAre(1, -2, 2, 2));
+  EXPECT_THAT(out("max(in[i], i < 2)"), ElementsAre(1, 1, 4, 8));
+  EXPECT_THAT(out("sqrt(in[i] * in[i])"), ElementsAre(1, 2, 4, 8));
+  EXPECT_DOUBLE_EQ(std::exp(4.0), out("exp(in[i])")[2]);
+  EXPECT_DOUBLE_EQ(std::log(8.0), out("log(in[i])")[3]);
+  EXPECT_THAT(out("max(k < N, in[k])"), ElementsAre(8, 8, 8, 8));
+  EXPECT_THAT(out("min(k < N, in[k])"), ElementsAre(-2, -2, -2, -2));
+  EXPECT_THAT(out("1e1 + .5"), ElementsAre(10.5, 10.5, 10.5, 10.5));
+  EXPECT_THAT(out("N * i"), ElementsAre(0, 4, 8, 12));
+}
+
+TEST(Definition, SumsOverBoundsThatDependOnIndices) {
+  EXPECT_THAT(out("sum(k < i + 1, in[k])"), ElementsAre(1, -1, 3, 11));
+  EXPECT_THAT(out("sum(k < i, in[k])"), ElementsAre(0, 1, -1, 3));
+  EXPECT_THAT(out("sum(j < 2, sum(k < i, in[k] + j))"), ElementsAre(0, 3, 0, 9));
+  EXPECT_THAT(out("sum(k < 2, 1) + sum(k < 3, k)"), ElementsAre(5, 5, 5, 5));
+  EXPECT_THAT(out("sum(k < N, in[k] == 4)"), ElementsAre(1, 1, 1, 1));
+}
+
+TEST(Definition, CarriesNanThroughLargestAndSmallest) {
+  EXPECT_TRUE(std::isnan(out("max(k < N, sqrt(in[k]))")[0]));
+  EXPECT_TRUE(std::isnan(out("min(k < N, sqrt(in[k]))")[0]));
+}
+
+TEST(Definition, NamesWhatItGives) { EXPECT_EQ("C", compile("C[i, j] = 0").output()); }
+
+TEST(Definition, SaysWhatLiesOutside) {
+  EXPECT_EQ("'out[i] = in[i + 1]' column 10: in[4] lies outside, the shape is [4]",
+            message_of("out[i] = in[i + 1]"));
+  EXPECT_THAT(message_of("out[i] = in[i - 1]"), HasSubstr("in[-1] lies outside"));
+  EXPECT_THAT(message_of("C[i, j] = A[j, i + 1]"),
+              HasSubstr("A[0, 2] lies outside, the shape is [2, 2]"));
+}
+
+TEST(Definition, RefusesWhatItCannotRead) {
+  EXPECT_EQ("'out[i] = inn[i]' column 10: unknown array 'inn'; did you mean 'in'?",
+            message_of("out[i] = inn[i]"));
+  EXPECT_EQ("'out[i] = alpho' column 10: unknown name 'alpho'; did you mean 'alpha'?",
+            message_of("out[i] = alpho"));
+  EXPECT_EQ("'out[i] = in[j]' column 13: unknown name 'j'", message_of("out[i] = in[j]"));
+  EXPECT_THAT(message_of("out[i] = cos(1)"), HasSubstr("column 10: unknown function 'cos'"));
+  EXPECT_THAT(message_of("out[i, j] = 1"), HasSubstr("'out' has 1 dimensions, not 2"));
+  EXPECT_THAT(message_of("out[i] = A[i]"), HasSubstr("column 10: 'A' has 2 dimensions, not 1"));
+  EXPECT_THAT(message_of("out[i] = in"), HasSubstr("'in' is an array and needs its indices"));
+  EXPECT_THAT(message_of("out[i] = T"), HasSubstr("'T' stands for a word"));
+  EXPECT_THAT(message_of("out[N] = 1"), HasSubstr("column 5: 'N' would mean two things"));
+  EXPECT_THAT(message_of("out[i] = sum(i < 2, 1)"), HasSubstr("'i' would mean two things"));
+  EXPECT_THAT(message_of("out[i] = sum(k < k, 1)"), HasSubstr("column 18: unknown name 'k'"));
+  EXPECT_THAT(message_of("out[i] = sum(k < 2, 1) + k"), HasSubstr("unknown name 'k'"));
+  EXPECT_THAT(message_of("out[i] = sum(1)"), HasSubstr("sum takes an index: sum(i < n, x)"));
+  EXPECT_THAT(message_of("out[i] = max(1)"), HasSubstr("max takes 2 operands, not 1"));
+  EXPECT_THAT(message_of("out[i] = in[0.5]"), HasSubstr("'0.5' is no integer"));
+  EXPECT_THAT(message_of("out[i] = 1 < 2 < 3"), HasSubstr("comparisons in a row"));
+  EXPECT_THAT(message_of("out[i] = 1 2"), HasSubstr("expected an operator before '2'"));
+  EXPECT_THAT(message_of("out[i] ="), HasSubstr("expected a number or a name at the end"));
+  EXPECT_THAT(message_of("out = 1"), HasSubstr("column 5: expected '[' before '='"));
+  EXPECT_THAT(message_of("1"), HasSubstr("expected the name of the output array"));
+  EXPECT_THAT(message_of("out[i] = " + std::string(65, '(') + "1" + std::string(65, ')')),
+              HasSubstr("nested more than 64 levels deep"));
+}
+
+TEST(Definition, RefusesContentsThatDoNotFit) {
+  EXPECT_THAT(message_of("out[i] = in[i]", {{"out", {.shape = {4}, .elements = {}}}}),
+              HasSubstr("the array 'in' is not given"));
+  EXPECT_THAT(message_of("out[i] = 1", {}), HasSubstr("the array 'out' is not given"));
+  EXPECT_THAT(message_of("out[i] = 1", {{"out", {.shape = {2, 2}, .elements = {}}}}),
+              HasSubstr("'out' has 1 dimensions, its contents 2"));
+  EXPECT_THAT(message_of("in[i] = in[i]", {{"in", {.shape = {4}, .elements = {1, 2}}}}),
+              HasSubstr("'in' holds 2 elements, its shape [4] has 4"));
+  EXPECT_THAT(message_of("out[i] = max(k < i, 1)"),
+              HasSubstr("no largest or smallest of nothing: the bound is 0"));
+  const Definition scaled = compile("out[i] = alpha");
+  EXPECT_THROW(scaled.evaluate({{"out", {.shape = {4}, .elements = {}}}}, {}), ExpressionError);
+}
+
+TEST(Definition, StopsWhenItTakesTooLong) {
+  const Definition sum = compile("out[i] = sum(k < 100, 2 * k)");
+  const Arrays arrays = {{"out", {.shape = {10}, .elements = {}}}};
+  // 10 elements of 100 turns of one multiplication.
+  EXPECT_NO_THROW(sum.evaluate(arrays, {}, 10 + 10 * 100 * 2));
+  EXPECT_THROW(sum.evaluate(arrays, {}, 10 + 10 * 100 * 2 - 1), ExpressionError);
+  const Arrays huge = {{"out", {.shape = {std::int64_t{1} << 50}, .elements = {}}}};
+  EXPECT_THROW(compile("out[i] = 1").evaluate(huge, {}), ExpressionError);
+}
+
+}  // namespace
+}  // namespace smemtune

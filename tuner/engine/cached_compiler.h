@@ -1,0 +1,38 @@
+#pragma once
+
+#include "tuner/backend/compiler.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace smemtune {
+
+/// Keeps what another compiler made in files named by what was asked: the sources with everything they
+/// include, name expressions, options and architecture, and the compiler with its own hash. Several
+/// processes may share the folder. A file that is damaged is compiled again; an error of reading or
+/// writing costs the cache, never the result.
+class CachedCompiler final : public Compiler {
+ public:
+  /// `max_bytes`: the oldest files go when the folder holds more.
+  CachedCompiler(std::unique_ptr<Compiler> compiler, std::filesystem::path folder,
+                 std::uint64_t max_bytes = std::uint64_t{1} << 30);
+
+  std::string version() const override { return compiler_->version(); }
+  std::string sha256() const override { return compiler_->sha256(); }
+  Outcome<CompiledKernel> compile(const CompileRequest& request) override;
+
+ private:
+  void trim() const;
+
+  std::unique_ptr<Compiler> compiler_;
+  std::filesystem::path folder_;
+  std::uint64_t max_bytes_;
+  std::uint64_t written_since_trim_;
+};
+
+/// `$SMEMTUNE_CACHE`, else `${XDG_CACHE_HOME:-~/.cache}/smemtune`; empty when SMEMTUNE_CACHE is `off`.
+std::filesystem::path default_cache_folder();
+
+}  // namespace smemtune

@@ -1,0 +1,148 @@
+#include "tuner/engine/cached_compiler.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+
+namespace smemtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Makes a module of the request's first name expression and counts how often it was asked.
+class CountingCompiler final : public Compiler {
+ public:
+  CountingCompiler(std::string compiler_version, int& calls)
+      : version_(std::move(compiler_version)), calls_(calls) {}
+  std::string version() const override { return version_; }
+  std::string sha256() const override { return "0"; }
+  Outcome<CompiledKernel> compile(const CompileRequest& request) override {
+    ++calls_;
+    const std::string& entry = request.name_expressions.front();
+    if (entry == "broken") return Failure{Status::compile, "error", "no"};
+    CompiledKernel kernel;
+    kernel.entries = {{.name_expression = entry, .lowered_name = "_Z" + entry, .resources = {}}};
+    kernel.image.assign(1000, static_cast<std::uint8_t>(entry.size()));
+    kernel.log = "fine";
+    return kernel;
+  }
+
+ private:
+  std::string version_;
+  int& calls_;
+};
+
+class CachedCompilerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "smemtune-cache-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  CachedCompiler compiler(const std::string& version = "1", std::uint64_t max_bytes = 1u << 30) {
+    return {std::make_unique<CountingCompiler>(version, calls_), folder_, max_bytes};
+  }
+
+  static CompileRequest request(const std::string& entry, const std::string& text = "void f();") {
+    CompileRequest asked;
+    asked.architecture = "sm_90";
+    asked.source.files = {{"f.cu", text}};
+    asked.name_expressions = {entry};
+    return asked;
+  }
+
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+  int calls_ = 0;
+};
+
+TEST_F(CachedCompilerTest, CompilesOnceAcrossProcessesAndGivesTheSame) {
+  const auto first = compiler().compile(request("f<1>"));
+  const auto second = compiler().compile(request("f<1>"));
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(*first, *second);
+  EXPECT_EQ(calls_, 1);
+}
+
+TEST_F(CachedCompilerTest, AsksAgainWhenAnythingOfTheRequestOrTheCompilerDiffers) {
+  compiler().compile(request("f<1>"));
+  compiler().compile(request("f<2>"));
+  compiler().compile(request("f<1>", "void f() {}"));
+  CompileRequest other = request("f<1>");
+  other.options = {"-DA=1"};
+  compiler().compile(other);
+  other.options.clear();
+  other.architecture = "sm_80";
+  compiler().compile(other);
+  compiler("2").compile(request("f<1>"));
+  EXPECT_EQ(calls_, 6);
+}
+
+TEST_F(CachedCompilerTest, CompilesADamagedFileAgainAndMendsIt) {
+  const auto good = compiler().compile(request("f<1>"));
+  const fs::path file = fs::directory_iterator(folder_)->path();
+  const auto size = fs::file_size(file);
+  for (const std::uintmax_t damage : {std::uintmax_t{0}, std::uintmax_t{3}, size / 2, size - 1}) {
+    fs::resize_file(file, damage);
+    calls_ = 0;
+    const auto again = compiler().compile(request("f<1>"));
+    EXPECT_EQ(calls_, 1);
+    EXPECT_EQ(*again, *good);
+    EXPECT_EQ(fs::file_size(file), size);
+  }
+  {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(static_cast<std::streamoff>(size / 2));
+    stream.put('\x7f');
+  }
+  calls_ = 0;
+  compiler().compile(request("f<1>"));
+  EXPECT_EQ(calls_, 1);
+}
+
+TEST_F(CachedCompilerTest, KeepsNoFailures) {
+  EXPECT_FALSE(compiler().compile(request("broken")));
+  EXPECT_FALSE(compiler().compile(request("broken")));
+  EXPECT_EQ(calls_, 2);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(CachedCompilerTest, StaysBelowItsSizeByDroppingTheOldest) {
+  CachedCompiler small = compiler("1", 5000);
+  for (int i = 0; i < 20; ++i) small.compile(request("f<" + std::to_string(i) + ">"));
+  std::uintmax_t total = 0;
+  for (const auto& entry : fs::directory_iterator(folder_)) total += entry.file_size();
+  EXPECT_LE(total, 5000u);
+  EXPECT_GE(files(), 2u);
+}
+
+TEST_F(CachedCompilerTest, WorksWithoutAFolderThatCanBeWritten) {
+  const fs::path file = folder_ / "a-file";
+  std::ofstream(file) << "in the way";
+  CachedCompiler cached(std::make_unique<CountingCompiler>("1", calls_), file);
+  EXPECT_TRUE(cached.compile(request("f<1>")));
+  EXPECT_TRUE(cached.compile(request("f<1>")));
+  EXPECT_EQ(calls_, 2);
+}
+
+TEST(DefaultCacheFolder, IsOffWhenToldSo) {
+  setenv("SMEMTUNE_CACHE", "off", 1);
+  EXPECT_EQ(default_cache_folder(), "");
+  setenv("SMEMTUNE_CACHE", "elsewhere", 1);
+  EXPECT_EQ(default_cache_folder(), "elsewhere");
+  unsetenv("SMEMTUNE_CACHE");
+}
+
+}  // namespace
+}  // namespace smemtune

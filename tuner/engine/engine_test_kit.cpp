@@ -1,0 +1,204 @@
+#include "tuner/engine/engine_test_kit.h"
+
+#include "tuner/engine/worker_pool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+#include <unistd.h>
+
+namespace smemtune::test {
+
+namespace {
+
+ExpressionText text(const std::string& expression) { return {expression, "/test"}; }
+
+ArgumentTemplate buffer(const std::string& name, Role role) {
+  ArgumentTemplate argument;
+  argument.name = name;
+  argument.type = "float";
+  argument.role = role;
+  argument.shape = {text("N")};
+  if (role == Role::input)
+    argument.init = {.kind = Init::Kind::uniform, .a = -1, .b = 1, .file = {}};
+  return argument;
+}
+
+ArgumentTemplate scalar(const std::string& name, const std::string& value) {
+  ArgumentTemplate argument;
+  argument.name = name;
+  argument.type = "int";
+  argument.value = text(value);
+  return argument;
+}
+
+Parameter parameter(const std::string& name, const std::vector<std::int64_t>& values) {
+  Parameter made = {.name = name, .values = {}};
+  for (const std::int64_t value : values) made.values.emplace_back(value);
+  return made;
+}
+
+KernelTemplate make_kernel(const std::string& name, std::vector<Parameter> parameters) {
+  KernelTemplate kernel;
+  kernel.name = name;
+  kernel.source = name + ".cu";
+  kernel.parameters = std::move(parameters);
+  LaunchTemplate launch;
+  launch.entry_name = name;
+  launch.entry = name + "<";
+  for (const Parameter& tunable : kernel.parameters) {
+    kernel.default_configuration[tunable.name] = tunable.values.front();
+    launch.template_arguments.push_back(text(tunable.name));
+    launch.entry += tunable.name + ",";
+  }
+  launch.entry.back() = '>';
+  launch.block = {text("64")};
+  launch.grid = {text("ceil_div(N, 64)")};
+  kernel.launches = {launch};
+  kernel.arguments = {buffer("in", Role::input), buffer("out", Role::output), scalar("n", "N")};
+  kernel.metrics = {{"bytes", text("8 * N")}};
+  kernel.where = "/kernels/" + name;
+  return kernel;
+}
+
+}  // namespace
+
+std::string executable() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+WorkerCommand fake_workers(int compile_workers) {
+  return {.compile = {executable(), kCompileWord},
+          .device = {executable(), kDeviceWord},
+          .compile_workers = compile_workers};
+}
+
+FakeSpace::FakeSpace() {
+  space.file = "fake.json";
+  space.name = "fake";
+  space.problems = {{{"N", std::int64_t{1000}}}};
+  space.verify.reference = "naive";
+  space.kernels = {
+      make_kernel("naive", {parameter("BLOCK", {64})}),
+      make_kernel("tiled", {parameter("TILE", {1, 2, 4, 8, 16}), parameter("ITEMS", {1, 2, 4})})};
+  sources["naive"].files = {{"naive.cu", "kernel naive(BLOCK)\ntime_ns 9000\n"}};
+  sources["tiled"].files = {
+      {"tiled.cu",
+       "kernel tiled(TILE, ITEMS)\ntime_ns 2000 + 100 * abs(TILE - 8) + 50 * abs(ITEMS - 2)\n"}};
+  for (const char* name : {"naive", "tiled"}) add(name, "computes out[i] = in[i] + 1");
+}
+
+void FakeSpace::add(const std::string& kernel, const std::string& line) {
+  sources.at(kernel).files.front().text += line + "\n";
+}
+
+KernelTemplate& FakeSpace::kernel(const std::string& name) {
+  return *std::ranges::find(space.kernels, name, &KernelTemplate::name);
+}
+
+void MemoryLog::begin_attempt(const std::string& kernel_hash, const std::string& kernel,
+                              const Problem&, const Configuration& configuration) {
+  if (kernel_hash.size() != 64) throw std::logic_error("no kernel hash");
+  attempts.push_back({kernel, configuration});
+  open.push_back(attempts.back());
+}
+
+void MemoryLog::record(const std::string& kernel_hash, const Result& result) {
+  if (kernel_hash.size() != 64) throw std::logic_error("no kernel hash");
+  records.push_back(result);
+  std::erase(open, Attempt{result.kernel, result.configuration});
+}
+
+std::optional<Result> MemoryLog::find(const std::string&, const std::string& kernel,
+                                      const Problem& problem, const Configuration& configuration) {
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
+    if (record->kernel == kernel && record->problem == problem &&
+        record->configuration == configuration) {
+      return *record;
+    }
+  }
+  return std::nullopt;
+}
+
+const Result* MemoryLog::last(const std::string& kernel, const std::string& configuration) const {
+  const Configuration wanted = parse_key(configuration);
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
+    if (record->kernel == kernel && record->configuration == wanted) return &*record;
+  }
+  return nullptr;
+}
+
+FakeRun::FakeRun(const FakeSpace& fake_space) : fake(fake_space) {
+  request.space = &fake.space;
+  for (const KernelTemplate& kernel : fake.space.kernels) request.kernels.push_back(&kernel);
+  request.sources = fake.sources;
+  request.problems = fake.space.problems;
+  request.workers = fake_workers();
+  observer.note = [this](const std::string& note) { notes.push_back(note); };
+}
+
+TuningSummary FakeRun::run() {
+  if (!pool) pool = start_workers(request.workers);
+  return tune(request, *pool, *log, observer, stop);
+}
+
+TuningSummary FakeRun::run_dry() {
+  request.workers.device.clear();
+  if (!pool) pool = start_workers(request.workers);
+  Device device;
+  device.name = "elsewhere";
+  device.architecture = "sm_90";
+  device.compute_major = 9;
+  device.max_threads_per_block = 1024;
+  device.max_threads_per_sm = 2048;
+  device.max_blocks_per_sm = 32;
+  device.registers_per_block = device.registers_per_sm = 65536;
+  device.shared_bytes_per_block = 49152;
+  device.max_shared_bytes_per_block = 232448;
+  device.shared_bytes_per_sm = 233472;
+  return dry_run(request, device, *pool, observer, stop);
+}
+
+const Result& result_of(const ProblemSummary& summary, const std::string& kernel,
+                        const std::string& configuration) {
+  const Configuration wanted = parse_key(configuration);
+  for (const Result& result : summary.results) {
+    if (result.kernel == kernel && result.configuration == wanted) return result;
+  }
+  throw std::out_of_range("no result for " + kernel + " " + configuration);
+}
+
+FakeFolder::FakeFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-fake-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder " + pattern);
+  path_ = pattern;
+  setenv("SMEMTUNE_FAKE_FOLDER", pattern.c_str(), 1);
+}
+
+FakeFolder::~FakeFolder() {
+  unsetenv("SMEMTUNE_FAKE_FOLDER");
+  std::error_code ignored;  // Left behind in the folder for temporary files at worst.
+  std::filesystem::remove_all(path_, ignored);
+}
+
+bool is_alive(int process_id) {
+  std::ifstream stat("/proc/" + std::to_string(process_id) + "/stat");
+  std::string line;
+  if (!std::getline(stat, line)) return false;
+  // The state follows the name, which is in parentheses and may hold anything.
+  const auto end = line.rfind(") ");
+  return end != std::string::npos && line[end + 2] != 'Z' && line[end + 2] != 'X';
+}
+
+bool eventually(const std::function<bool()>& holds, double patience_s) {
+  const auto give_up_at =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > give_up_at) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+}  // namespace smemtune::test

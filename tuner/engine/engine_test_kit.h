@@ -1,0 +1,106 @@
+#pragma once
+
+#include "tuner/core/space.h"
+#include "tuner/engine/result_log.h"
+#include "tuner/engine/tuning_loop.h"
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune::test {
+
+/// What the test executable is called with to be a worker: itself, and one of these.
+constexpr const char* kCompileWord = "__compile";
+constexpr const char* kDeviceWord = "__device";
+/// Or, with the name of a folder, a parent that tunes something that hangs.
+constexpr const char* kParentWord = "__parent";
+
+/// This executable's path.
+std::string executable();
+
+WorkerCommand fake_workers(int compile_workers = 2);
+
+/// A space with two kernels that follow scripts (backend/fake/script.h) over arrays `in` and `out`
+/// of N floats and the scalar `n`:
+/// `naive`, the reference: naive<BLOCK>, BLOCK 64
+/// `tiled`: tiled<TILE, ITEMS>, TILE 1, 2, 4, 8, 16 and ITEMS 1, 2, 4; the fastest is 8, 2.
+struct FakeSpace {
+  FakeSpace();
+  Space space;
+  std::map<std::string, KernelSource> sources;
+
+  /// Adds a line to a kernel's script.
+  void add(const std::string& kernel, const std::string& line);
+  KernelTemplate& kernel(const std::string& name);
+};
+
+/// A log that remembers.
+class MemoryLog final : public ResultLog {
+ public:
+  struct Attempt {
+    std::string kernel;
+    Configuration configuration;
+    bool operator==(const Attempt&) const = default;
+  };
+
+  void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
+                     const Problem& problem, const Configuration& configuration) override;
+  void record(const std::string& kernel_hash, const Result& result) override;
+  std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
+                             const Problem& problem, const Configuration& configuration) override;
+
+  /// The last record of a configuration, `TILE=8,ITEMS=2` in any order.
+  const Result* last(const std::string& kernel, const std::string& configuration) const;
+
+  std::vector<Attempt> attempts;  ///< All that were begun...
+  std::vector<Attempt> open;      ///< ... and those without a record.
+  std::vector<Result> records;    ///< In the order recorded.
+};
+
+/// One run over a space. The members are what a test may want to change before run().
+struct FakeRun {
+  explicit FakeRun(const FakeSpace& fake);
+
+  /// Starts workers and tunes.
+  TuningSummary run();
+  TuningSummary run_dry();
+
+  const FakeSpace& fake;
+  TuningRequest request;
+  MemoryLog own_log;
+  MemoryLog* log = &own_log;
+  Observer observer;
+  std::atomic<bool> stop = false;
+  std::vector<std::string> notes;
+  std::shared_ptr<WorkerPool> pool;  ///< Started by run() where there is none.
+};
+
+/// The result of a configuration, `TILE=8,ITEMS=2` in any order.
+const Result& result_of(const ProblemSummary& summary, const std::string& kernel,
+                        const std::string& configuration);
+
+/// A folder that exists as long as this, named by SMEMTUNE_FAKE_FOLDER.
+class FakeFolder {
+ public:
+  FakeFolder();
+  FakeFolder(const FakeFolder&) = delete;
+  FakeFolder& operator=(const FakeFolder&) = delete;
+  ~FakeFolder();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Whether a process is there and no zombie.
+bool is_alive(int process_id);
+
+/// Looks every 10 ms until `holds`, at most so long.
+bool eventually(const std::function<bool()>& holds, double patience_s = 5);
+
+}  // namespace smemtune::test

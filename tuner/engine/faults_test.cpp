@@ -1,0 +1,430 @@
+// Everything that can go wrong with one configuration, and that the run goes on.
+
+#include "tuner/core/error.h"
+#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace smemtune::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Long for a machine that does something else at the same time, short for a test.
+constexpr double kDeadline_s = 0.6;
+
+/// What would be the best configuration has a fault.
+constexpr const char* kWouldBeBest = "TILE=8,ITEMS=2";
+constexpr const char* kWhenWouldBeBest = " when TILE == 8 && ITEMS == 2";
+
+struct Fault {
+  std::string script;
+  Status status = Status::correct;
+  std::string reason;
+};
+
+void PrintTo(const Fault& fault, std::ostream* stream) { *stream << fault.script; }
+
+class EachFault : public testing::TestWithParam<Fault> {};
+
+TEST_P(EachFault, IsRecordedAndTheRunGoesOn) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  fake.add("tiled", "fault " + GetParam().script + kWhenWouldBeBest);
+  FakeRun run(fake);
+  run.request.options.min_deadline_s = run.request.options.max_deadline_s = kDeadline_s;
+  run.request.workers.compile_timeout_s = kDeadline_s;
+  const TuningSummary summary = run.run();
+  const ProblemSummary& problem = summary.problems.front();
+  ASSERT_THAT(problem.results, SizeIs(16));
+  const Result& faulty = result_of(problem, "tiled", kWouldBeBest);
+  EXPECT_EQ(to_text(faulty.status), to_text(GetParam().status)) << faulty.detail;
+  EXPECT_EQ(faulty.reason, GetParam().reason) << faulty.detail;
+  EXPECT_EQ(run.log->last("tiled", kWouldBeBest)->status, GetParam().status);
+  EXPECT_THAT(run.log->open, IsEmpty());
+  for (const Result& result : problem.results) {
+    if (&result == &faulty) continue;
+    EXPECT_TRUE(result.timed()) << key(result.configuration);
+  }
+  const bool is_best = problem.best->configuration == faulty.configuration;
+  EXPECT_EQ(is_best, GetParam().status == Status::correct);
+  EXPECT_EQ(is_best, faulty.detail.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    WhileCompiling, EachFault,
+    testing::Values(Fault{"error in compile", Status::compile, "error"},
+                    Fault{"crash in compile", Status::compile, "crash"},
+                    Fault{"exit in compile", Status::compile, "crash"},
+                    Fault{"killed in compile", Status::compile, "crash"},
+                    Fault{"killed_once in compile", Status::correct, ""},
+                    Fault{"hang in compile", Status::compile, "compile_timeout"},
+                    Fault{"memory in compile", Status::compile, "out_of_memory"},
+                    Fault{"garbage in compile", Status::compile, "crash"},
+                    Fault{"flood in compile", Status::correct, ""}));
+
+INSTANTIATE_TEST_SUITE_P(WhileLoading, EachFault,
+                         testing::Values(Fault{"error in load", Status::runtime, "launch"},
+                                         Fault{"crash in load", Status::runtime, "crash"},
+                                         Fault{"killed in load", Status::runtime, "crash"},
+                                         Fault{"killed_once in load", Status::correct, ""},
+                                         Fault{"hang in load", Status::timeout, "hang"},
+                                         Fault{"context_lost in load", Status::runtime,
+                                               "illegal_address"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    WhileVerifying, EachFault,
+    testing::Values(Fault{"mismatch in run", Status::correctness, "mismatch"},
+                    Fault{"nan in run", Status::correctness, "nan"},
+                    Fault{"unwritten in run", Status::correctness, "unwritten"},
+                    Fault{"overrun in run", Status::correctness, "overrun"},
+                    Fault{"input_modified in run", Status::correctness, "input_modified"},
+                    Fault{"error in run", Status::runtime, "launch"},
+                    Fault{"context_lost in run", Status::runtime, "illegal_address"},
+                    Fault{"crash in run", Status::runtime, "crash"},
+                    Fault{"exit in run", Status::runtime, "crash"},
+                    Fault{"memory in run", Status::runtime, "crash"},
+                    Fault{"broken in run", Status::runtime, "crash"},
+                    Fault{"garbage in run", Status::runtime, "crash"},
+                    Fault{"killed in run", Status::runtime, "crash"},
+                    Fault{"killed_once in run", Status::correct, ""},
+                    Fault{"hang in run", Status::timeout, "hang"},
+                    Fault{"flood in run", Status::correct, ""}));
+
+INSTANTIATE_TEST_SUITE_P(WhileSampling, EachFault,
+                         testing::Values(Fault{"error in time", Status::runtime, "launch"},
+                                         Fault{"context_lost in time", Status::runtime,
+                                               "illegal_address"},
+                                         Fault{"crash in time", Status::runtime, "crash"},
+                                         Fault{"garbage in time", Status::runtime, "crash"},
+                                         Fault{"killed_once in time", Status::correct, ""},
+                                         Fault{"hang in time", Status::timeout, "hang"}));
+
+// TIMES > 0: after the screen, so while racing.
+class EachFaultInTheRace : public testing::TestWithParam<Fault> {};
+
+TEST_P(EachFaultInTheRace, PutsTheVariantOutAndTheRaceGoesOn) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  fake.add("tiled", "fault " + GetParam().script + kWhenWouldBeBest + " && TIMES > 0");
+  FakeRun run(fake);
+  run.request.options.min_deadline_s = run.request.options.max_deadline_s = kDeadline_s;
+  const TuningSummary summary = run.run();
+  const ProblemSummary& problem = summary.problems.front();
+  const Result& faulty = result_of(problem, "tiled", kWouldBeBest);
+  EXPECT_EQ(to_text(faulty.status), to_text(GetParam().status)) << faulty.detail;
+  EXPECT_EQ(faulty.reason, GetParam().reason) << faulty.detail;
+  EXPECT_EQ(run.log->last("tiled", kWouldBeBest)->status, GetParam().status);
+  ASSERT_TRUE(problem.best);
+  EXPECT_EQ(problem.best->stage, Stage::final);
+  const bool is_best = problem.best->configuration == faulty.configuration;
+  EXPECT_EQ(is_best, GetParam().status == Status::correct);
+}
+
+INSTANTIATE_TEST_SUITE_P(Race, EachFaultInTheRace,
+                         testing::Values(Fault{"error in time", Status::runtime, "launch"},
+                                         Fault{"context_lost in time", Status::runtime,
+                                               "illegal_address"},
+                                         Fault{"killed_once in time", Status::correct, ""}));
+
+TEST(Faults, ACrashInTheRaceIsThatOfTheVariantWhoseTurnItWas) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  fake.add("tiled", std::string("fault crash_once in time") + kWhenWouldBeBest + " && TIMES > 0");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const Result& faulty = result_of(summary.problems.front(), "tiled", kWouldBeBest);
+  EXPECT_EQ(faulty.reason, "crash");
+  for (const Result& result : summary.problems.front().results) {
+    if (&result == &faulty) continue;
+    EXPECT_EQ(result.status, Status::correct);
+  }
+}
+
+TEST(Faults, AFinalistThatIsWrongAfterItsTimingIsNeverTheBest) {
+  FakeSpace fake;
+  fake.add("tiled", std::string("fault mismatch in run") + kWhenWouldBeBest + " && TIMES > 3");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const ProblemSummary& problem = summary.problems.front();
+  EXPECT_EQ(result_of(problem, "tiled", kWouldBeBest).status, Status::correctness);
+  EXPECT_EQ(run.log->last("tiled", kWouldBeBest)->status, Status::correctness);
+  ASSERT_TRUE(problem.best);
+  EXPECT_NE(key(problem.best->configuration), "ITEMS=2,TILE=8");
+  EXPECT_EQ(problem.best->stage, Stage::final);
+}
+
+TEST(Faults, ASecondSeedFindsWhatIsRightByLuck) {
+  FakeSpace fake;
+  fake.add("tiled", "fault mismatch in run when TILE == 8 && SEED == 2");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const Result& wrong = result_of(summary.problems.front(), "tiled", kWouldBeBest);
+  EXPECT_EQ(wrong.status, Status::correctness);
+  EXPECT_THAT(wrong.detail, HasSubstr("second seed"));
+}
+
+TEST(Faults, AFurtherSizeFindsWhatIsWrongOnlyThere) {
+  FakeSpace fake;
+  fake.space.verify.also = {parse_key("N=999")};
+  fake.add("tiled", "fault mismatch in run when TILE == 8 && n % 2 == 1");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const Result& wrong = result_of(summary.problems.front(), "tiled", kWouldBeBest);
+  EXPECT_EQ(wrong.status, Status::correctness);
+  EXPECT_THAT(wrong.detail, HasSubstr("N=999"));
+  EXPECT_EQ(result_of(summary.problems.front(), "tiled", "TILE=4,ITEMS=2").status, Status::correct);
+}
+
+TEST(Faults, AFurtherSizeThatAConfigurationDoesNotAllowIsLeftOut) {
+  FakeSpace fake;
+  fake.space.verify.also = {parse_key("N=999")};
+  fake.kernel("tiled").constraints = {{"N % TILE == 0", "/test"}};
+  fake.add("tiled", "fault mismatch in run when n % TILE != 0");
+  FakeRun run(fake);
+  EXPECT_FALSE(run.run().first_failure);
+}
+
+TEST(Faults, TheFirstFailureIsToldWhenNothingWorks) {
+  FakeSpace fake;
+  fake.add("tiled", "fault error in compile");
+  FakeRun run(fake);
+  run.request.kernels = {&fake.space.kernels[1]};
+  const TuningSummary summary = run.run();
+  EXPECT_FALSE(summary.problems.front().best);
+  ASSERT_TRUE(summary.first_failure);
+  EXPECT_EQ(summary.first_failure->status, Status::compile);
+  EXPECT_THAT(summary.first_failure->detail, HasSubstr("the script asks for one"));
+}
+
+TEST(Faults, WhatACrashingCompilerPrintedIsKeptUpToALimit) {
+  FakeSpace fake;
+  fake.add("tiled", std::string("fault flood in compile") + kWhenWouldBeBest);
+  fake.add("tiled", std::string("fault crash in load") + kWhenWouldBeBest);
+  fake.add("tiled", std::string("fault flood in run when TILE == 4"));
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  EXPECT_LT(result_of(summary.problems.front(), "tiled", kWouldBeBest).detail.size(), 65536u);
+}
+
+/// The message of the error that a run ends with.
+template <typename ExpectedError>
+std::string error_of(FakeRun& run) {
+  try {
+    run.run();
+  } catch (const ExpectedError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Reference, ThatDoesNotCompileIsAnErrorOfTheInput) {
+  FakeSpace fake;
+  fake.add("naive", "fault error in compile");
+  FakeRun run(fake);
+  EXPECT_THAT(error_of<InputError>(run), HasSubstr("naive (BLOCK=64) on N=1000"));
+}
+
+TEST(Reference, ThatCannotBeLaunchedIsAnErrorOfTheInput) {
+  FakeSpace fake;
+  fake.kernel("naive").launches.front().block = {{"4096", "/test"}};
+  FakeRun run(fake);
+  EXPECT_THAT(error_of<InputError>(run), HasSubstr("4096"));
+}
+
+TEST(Reference, WhoseRunsDoNotAgreeIsAnErrorOfTheInput) {
+  FakeSpace fake;
+  fake.add("naive", "fault mismatch in run when RUNS % 2 == 1");
+  FakeRun run(fake);
+  EXPECT_THAT(error_of<InputError>(run), HasSubstr("do not agree"));
+}
+
+TEST(Reference, ThatCrashesIsAnErrorOfTheInput) {
+  FakeSpace fake;
+  fake.add("naive", "fault crash in run");
+  FakeRun run(fake);
+  EXPECT_THAT(error_of<InputError>(run), HasSubstr("signal 6"));
+}
+
+TEST(Reference, ThatIsNotWhatTheDefinitionSaysIsAnErrorOfTheInput) {
+  FakeSpace fake;
+  fake.space.verify.definitions = {{"out[i] = in[i] + 2", "/verify/definition"}};
+  FakeRun run(fake);
+  const std::string message = error_of<InputError>(run);
+  EXPECT_THAT(message, HasSubstr("out[i] = in[i] + 2"));
+  EXPECT_THAT(message, HasSubstr("definition"));
+}
+
+TEST(Reference, ThatIsWhatTheDefinitionSaysIsTrusted) {
+  FakeSpace fake;
+  fake.space.verify.definitions = {{"out[i] = 1 + in[i]", "/verify/definition"}};
+  FakeRun run(fake);
+  EXPECT_TRUE(run.run().problems.front().best);
+  EXPECT_THAT(run.notes, IsEmpty());
+}
+
+TEST(Reference, IsHeldAgainstTheDefinitionAtTheSmallestSize) {
+  FakeSpace fake;
+  fake.space.problems = {parse_key("N=300000000")};
+  fake.space.verify.also = {parse_key("N=100")};
+  fake.space.verify.definitions = {{"out[i] = in[i] + 2", "/verify/definition"}};
+  FakeRun run(fake);
+  EXPECT_THAT(error_of<InputError>(run), HasSubstr("N=100"));
+}
+
+TEST(Reference, ADefinitionThatReadsOutsideAnArrayIsAnErrorOfTheInput) {
+  FakeSpace fake;
+  fake.space.verify.definitions = {{"out[i] = in[i + 1]", "/verify/definition"}};
+  FakeRun run(fake);
+  EXPECT_THAT(error_of<InputError>(run), HasSubstr("in[i + 1]"));
+}
+
+TEST(Reference, FurtherSizesThatItDoesNotAllowAreLeftOutWithANote) {
+  FakeSpace fake;
+  fake.space.verify.also = {parse_key("N=999")};
+  fake.kernel("naive").constraints = {{"N % 2 == 0", "/test"}};
+  FakeRun run(fake);
+  EXPECT_TRUE(run.run().problems.front().best);
+  EXPECT_THAT(run.notes, Contains(HasSubstr("not verified on N=999")));
+}
+
+TEST(Device, ThatIsUnhealthyAfterARestartEndsTheRunAfterRecording) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  fake.add("tiled", std::string("fault crash_once in run") + kWhenWouldBeBest);
+  fake.add("naive", "fault error in run when HAPPENED");
+  FakeRun run(fake);
+  EXPECT_THAT(error_of<UnavailableError>(run), HasSubstr("twice in a row"));
+  ASSERT_NE(run.log->last("tiled", kWouldBeBest), nullptr);
+  EXPECT_EQ(run.log->last("tiled", kWouldBeBest)->reason, "crash");
+}
+
+TEST(Device, ThatTheProblemDoesNotFitIsAnErrorOfTheInput) {
+  FakeSpace fake;
+  fake.space.problems = {parse_key("N=2000000000")};
+  fake.kernel("tiled").launches.front().grid =
+      fake.kernel("naive").launches.front().grid = {{"1", "/test"}};
+  FakeRun run(fake);
+  EXPECT_THAT(error_of<InputError>(run), HasSubstr("device_memory"));
+}
+
+TEST(Workers, KilledFromOutsideAreReplacedAndNothingIsLost) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.request.options.window = 2;
+  std::size_t seen = 0;
+  run.observer.result = [&](const Result&, bool) {
+    ++seen;
+    if (seen != 3 && seen != 7) return;
+    for (const int id : run.pool->process_ids()) kill(id, SIGKILL);
+  };
+  run.pool = start_workers(run.request.workers);
+  const TuningSummary summary = run.run();
+  EXPECT_EQ(summary.evaluated, 16u);
+  EXPECT_FALSE(summary.first_failure);
+  EXPECT_GE(summary.worker_deaths, 2u);
+  EXPECT_EQ(key(summary.problems.front().best->configuration), "ITEMS=2,TILE=8");
+}
+
+TEST(Workers, OfAParentThatIsKilledEndWithIt) {
+  const FakeFolder folder;
+  const std::string self = executable();
+  std::string word = kParentWord;
+  std::string path = folder.path().string();
+  std::string program = self;
+  std::vector<char*> argv = {program.data(), word.data(), path.data(), nullptr};
+  pid_t parent = 0;
+  ASSERT_EQ(posix_spawn(&parent, self.c_str(), nullptr, nullptr, argv.data(), environ), 0);
+  const std::string ids_file = path + "/ids";
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(ids_file); }, 20));
+  std::vector<int> ids;
+  std::ifstream file(ids_file);
+  for (int id = 0; file >> id;) ids.push_back(id);
+  ASSERT_THAT(ids, SizeIs(3));  // One device worker, two compile workers.
+  for (const int id : ids) ASSERT_TRUE(is_alive(id));
+
+  ASSERT_EQ(kill(parent, SIGKILL), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(parent, &status, 0), parent);
+  for (const int id : ids) {
+    EXPECT_TRUE(eventually([&] { return !is_alive(id); }, 2)) << id;
+  }
+}
+
+TEST(Workers, EndWithTheirPool) {
+  auto pool = start_workers(fake_workers(3));
+  const std::vector<int> ids = pool->process_ids();
+  EXPECT_THAT(ids, SizeIs(4));
+  pool.reset();
+  for (const int id : ids) EXPECT_FALSE(is_alive(id));
+}
+
+TEST(Workers, GreetWithDeviceAndCompiler) {
+  const auto pool = start_workers(fake_workers(1));
+  EXPECT_EQ(greeting(*pool).device.name, "Fake 90");
+  EXPECT_EQ(greeting(*pool).compiler, "fake 1");
+  EXPECT_EQ(greeting(*pool).compiler_sha256.size(), 64u);
+}
+
+TEST(Workers, ThatCannotBeStartedAreUnavailable) {
+  WorkerCommand command = fake_workers(1);
+  command.device.front() = "/nowhere/at/all";
+  try {
+    start_workers(command);
+    FAIL();
+  } catch (const UnavailableError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/nowhere/at/all: No such file or directory"));
+  }
+}
+
+TEST(Workers, ThatEndAtTheirStartAreUnavailable) {
+  WorkerCommand command = fake_workers(1);
+  command.device = {"/bin/sh", "-c", "echo no driver here >&2; exit 9"};
+  try {
+    start_workers(command);
+    FAIL();
+  } catch (const UnavailableError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("status 9"));
+    EXPECT_THAT(error.what(), HasSubstr("no driver here"));
+  }
+}
+
+TEST(Workers, ThatDoNotGreetInTimeAreUnavailable) {
+  WorkerCommand command = fake_workers(1);
+  command.device = {"/bin/sh", "-c", "exec sleep 60"};
+  command.hello_timeout_s = 0.2;
+  EXPECT_THROW(start_workers(command), UnavailableError);
+}
+
+TEST(Workers, ThatSayWhatIsMissingAreQuoted) {
+  WorkerCommand command = fake_workers(1);
+  command.device.push_back("broken");
+  try {
+    start_workers(command);
+    FAIL();
+  } catch (const UnavailableError& error) {
+    EXPECT_STREQ(error.what(), "the fake driver is missing");
+  }
+}
+
+TEST(Workers, WithABrokenCompilerEndTheRunWithOneMessage) {
+  FakeSpace fake;
+  fake.add("tiled", "fault broken in compile");
+  FakeRun run(fake);
+  EXPECT_EQ(error_of<UnavailableError>(run), "the fake device fell off the bus");
+}
+
+}  // namespace
+}  // namespace smemtune::test

@@ -1,0 +1,322 @@
+#include "tuner/engine/race.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 != 0) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2;
+}
+
+/// Averages of all pairs of values, each with itself too: Walsh's averages. Their median estimates
+/// the center (Hodges and Lehmann) with nearly the precision of the mean, and outliers do not move
+/// it; their order statistics bound it.
+std::vector<double> pair_averages(const std::vector<double>& values) {
+  std::vector<double> averages;
+  averages.reserve(values.size() * (values.size() + 1) / 2);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t k = 0; k <= i; ++k) averages.push_back((values[i] + values[k]) / 2);
+  }
+  return averages;
+}
+
+/// How many of the least of n values' pair averages lie below a bound of the center that is wrong
+/// with a probability of `tail` at most; nullopt when n values are too few for any bound. From the
+/// distribution of Wilcoxon's signed rank statistic.
+std::optional<std::size_t> averages_beyond(std::size_t n, double tail) {
+  // probability[s]: that the ranks 1..n of the values below the center sum to s.
+  std::vector<double> probability(n * (n + 1) / 2 + 1);
+  probability[0] = 1;
+  for (std::size_t rank = 1; rank <= n; ++rank) {
+    for (std::size_t sum = rank * (rank + 1) / 2; sum > 0; --sum) {
+      const double without = probability[sum];
+      probability[sum] = (without + (sum >= rank ? probability[sum - rank] : 0)) / 2;
+    }
+    probability[0] /= 2;
+  }
+  std::optional<std::size_t> beyond;
+  double cumulative = 0;
+  for (std::size_t sum = 0; sum < probability.size(); ++sum) {
+    cumulative += probability[sum];
+    if (cumulative > tail) break;
+    beyond = sum;
+  }
+  return beyond;
+}
+
+/// Center of differences, and its bounds.
+struct Estimate {
+  double center = 0;
+  double low = -kInfinity;
+  double high = kInfinity;
+};
+
+/// `beyond`: from averages_beyond(), for as many differences.
+Estimate estimate(const std::vector<double>& differences, std::optional<std::size_t> beyond) {
+  std::vector<double> averages = pair_averages(differences);
+  Estimate result;
+  if (beyond) {
+    const auto low = averages.begin() + static_cast<std::ptrdiff_t>(*beyond);
+    std::nth_element(averages.begin(), low, averages.end());
+    result.low = *low;
+    const auto high = averages.end() - 1 - static_cast<std::ptrdiff_t>(*beyond);
+    std::nth_element(averages.begin(), high, averages.end());
+    result.high = *high;
+  }
+  result.center = median(std::move(averages));
+  return result;
+}
+
+/// Whether the center lies above `bound`: at most `beyond` pair averages do not. The same verdict
+/// as of the lower bound from estimate(), without forming the averages.
+bool is_above(std::vector<double> differences, double bound, std::optional<std::size_t> beyond) {
+  if (!beyond) return false;
+  std::sort(differences.begin(), differences.end());
+  std::size_t count = 0;
+  std::size_t end = differences.size();  // differences[i] + differences[end - 1] <= 2 * bound.
+  for (std::size_t i = 0; i < end; ++i) {
+    while (end > i && differences[i] + differences[end - 1] > 2 * bound) --end;
+    count += end - i;
+  }
+  return count <= *beyond;
+}
+
+double center(const std::vector<double>& values) { return median(pair_averages(values)); }
+
+/// By round, how much longer one took than the other, as a logarithm.
+std::vector<double> log_ratios(std::span<const double> times, std::span<const double> others) {
+  std::vector<double> ratios(std::min(times.size(), others.size()));
+  for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i] = std::log(times[i] / others[i]);
+  return ratios;
+}
+
+double to_percent(double log_ratio) { return std::expm1(log_ratio) * 100; }
+
+double from_percent(double percent) { return std::log1p(percent / 100); }
+
+bool is_time(double time_ms) { return std::isfinite(time_ms) && time_ms > 0; }
+
+}  // namespace
+
+Race::Race(std::vector<double> screen_ms, std::vector<std::size_t> always,
+           const RaceOptions& options, std::uint64_t seed)
+    : variants_(screen_ms.size()), options_(options), random_(seed) {
+  std::vector<std::size_t> by_screen;
+  for (std::size_t i = 0; i < screen_ms.size(); ++i) {
+    variants_[i].screen_ms = screen_ms[i];
+    if (is_time(screen_ms[i])) by_screen.push_back(i);
+  }
+  std::sort(by_screen.begin(), by_screen.end(), [&screen_ms](std::size_t a, std::size_t b) {
+    return std::pair(screen_ms[a], a) < std::pair(screen_ms[b], b);
+  });
+  if (by_screen.empty()) return;
+
+  // The screen's best may be a lucky one, so it alone sends nobody away: some stay by rank, unless
+  // they are hopeless against what several reached.
+  const double near_ms = screen_ms[by_screen[0]] * (1 + options_.keep_within_percent / 100);
+  const std::size_t some = std::min(std::max<std::size_t>(options_.finalists, 1), by_screen.size());
+  const double hopeless_ms = screen_ms[by_screen[(some - 1) / 2]] * options_.hopeless_times;
+  for (const std::size_t i : by_screen) {
+    if (contenders_.size() >= options_.keep_at_most) break;
+    const bool near = screen_ms[i] <= near_ms;
+    const bool ranked = screen_ms[i] <= hopeless_ms && contenders_.size() < options_.keep_at_least;
+    if (near || ranked) contenders_.push_back(i);
+  }
+  for (const std::size_t i : by_screen) {
+    if (std::find(always.begin(), always.end(), i) != always.end()) always_.push_back(i);
+  }
+  if (contenders_.size() <= options_.finalists || options_.max_rounds == 0) start_finals();
+}
+
+std::vector<std::size_t> Race::next_round() {
+  round_.clear();
+  if (in_finals_ && final_rounds_ >= 2 * options_.final_rounds) return {};
+  round_ = contenders_;
+  if (in_finals_ && twin_of_) round_.push_back(*twin_of_);
+  for (std::size_t i = round_.size(); i > 1; --i) std::swap(round_[i - 1], round_[random_() % i]);
+  return round_;
+}
+
+void Race::add_round(std::span<const double> times_ms) {
+  std::optional<double> first_ms;  // Of the one that comes twice.
+  for (std::size_t i = 0; i < round_.size(); ++i) {
+    Variant& variant = variants_[round_[i]];
+    const double time_ms = times_ms[i];
+    if (!is_time(time_ms)) {
+      variant.failed = true;
+    } else if (in_finals_ && twin_of_ == round_[i] && first_ms) {
+      twin_differences_.push_back(std::log(time_ms / *first_ms));
+    } else {
+      if (twin_of_ == round_[i]) first_ms = time_ms;
+      (in_finals_ ? variant.final_ms : variant.race_ms).push_back(time_ms);
+    }
+  }
+  std::erase_if(contenders_, [this](std::size_t i) { return variants_[i].failed; });
+  if (twin_of_ && variants_[*twin_of_].failed) twin_of_.reset();
+  round_.clear();
+
+  if (in_finals_) {
+    ++final_rounds_;
+    return;
+  }
+  ++race_rounds_;
+  const bool is_decision =
+      race_rounds_ >= options_.first_rounds &&
+      (race_rounds_ - options_.first_rounds) % std::max<std::size_t>(options_.check_every, 1) == 0;
+  const bool all_tied = is_decision && drop_slower();
+  if (all_tied || contenders_.size() <= options_.finalists || race_rounds_ >= options_.max_rounds) {
+    start_finals();
+  }
+}
+
+bool Race::drop_slower() {
+  if (contenders_.size() < 2) return true;
+  sort_by_center(contenders_, &Variant::race_ms);
+  const std::vector<double>& best_ms = variants_[contenders_[0]].race_ms;
+  const double tail = (1 - options_.drop_confidence) / static_cast<double>(contenders_.size() - 1);
+  const auto beyond = averages_beyond(race_rounds_, tail);
+  const double tie = from_percent(options_.tie_percent);
+  bool all_tied = true;
+  std::vector<std::size_t> kept = {contenders_[0]};
+  for (std::size_t i = 1; i < contenders_.size(); ++i) {
+    std::vector<double> slower = log_ratios(variants_[contenders_[i]].race_ms, best_ms);
+    if (is_above(slower, 0, beyond)) continue;
+    kept.push_back(contenders_[i]);
+    for (double& ratio : slower) ratio = -ratio;
+    all_tied = all_tied && is_above(std::move(slower), -tie, beyond);
+  }
+  contenders_ = std::move(kept);
+  return all_tied;
+}
+
+void Race::sort_by_center(std::vector<std::size_t>& variants,
+                          std::vector<double> Variant::*times) const {
+  if (variants.empty()) return;
+  // Each round's own level is taken out first: what drifts from round to round hits all alike.
+  const std::size_t rounds = (variants_[variants[0]].*times).size();
+  std::vector<double> level(rounds);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    std::vector<double> logs;
+    for (const std::size_t i : variants) logs.push_back(std::log((variants_[i].*times)[round]));
+    level[round] = median(std::move(logs));
+  }
+  std::vector<std::pair<double, std::size_t>> centers;  // And the place so far, for ties.
+  for (std::size_t place = 0; place < variants.size(); ++place) {
+    std::vector<double> residuals(rounds);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      residuals[round] = std::log((variants_[variants[place]].*times)[round]) - level[round];
+    }
+    centers.emplace_back(rounds == 0 ? 0 : center(residuals), place);
+  }
+  std::sort(centers.begin(), centers.end());
+  std::vector<std::size_t> sorted;
+  for (const auto& [ignored, place] : centers) sorted.push_back(variants[place]);
+  variants = std::move(sorted);
+}
+
+void Race::start_finals() {
+  in_finals_ = true;
+  sort_by_center(contenders_, &Variant::race_ms);
+  if (contenders_.size() > options_.finalists) contenders_.resize(options_.finalists);
+  if (!contenders_.empty()) twin_of_ = contenders_[0];
+  for (const std::size_t i : always_) {
+    const bool is_in = std::find(contenders_.begin(), contenders_.end(), i) != contenders_.end();
+    if (!is_in && !variants_[i].failed) contenders_.push_back(i);
+  }
+}
+
+bool Race::in_finals() const { return in_finals_; }
+
+std::size_t Race::rounds() const { return race_rounds_ + final_rounds_; }
+
+std::size_t Race::contenders() const { return contenders_.size(); }
+
+std::size_t Race::rounds_left() const {
+  if (contenders_.empty()) return 0;
+  const std::size_t finals = 2 * options_.final_rounds - final_rounds_;
+  return in_finals_ ? finals : options_.max_rounds - race_rounds_ + finals;
+}
+
+std::vector<Race::Standing> Race::standings() const {
+  const bool has_finals = final_rounds_ > 0;
+  const auto times = has_finals ? &Variant::final_ms : &Variant::race_ms;
+  std::vector<std::size_t> ranked = contenders_;
+  // After the race and before the first final, contenders_ is in order, and `always_` has no times.
+  if (has_finals || !in_finals_) sort_by_center(ranked, times);
+  if (ranked.empty()) return {};
+  const Variant& winner = variants_[ranked[0]];
+
+  std::vector<Standing> tied;
+  std::vector<Standing> slower;
+  for (const std::size_t i : ranked) {
+    Standing standing = compare(i, winner, times, ranked.size());
+    standing.final = has_finals;
+    (standing.tied ? tied : slower).push_back(std::move(standing));
+  }
+  for (std::size_t i = 0; i < variants_.size(); ++i) {
+    if (variants_[i].failed || variants_[i].race_ms.empty()) continue;
+    if (std::find(ranked.begin(), ranked.end(), i) != ranked.end()) continue;
+    Standing standing = compare(i, winner, &Variant::race_ms, ranked.size());
+    standing.tied = false;
+    slower.push_back(std::move(standing));
+  }
+  const auto median_of = [](const Standing& standing) {
+    return standing.samples_ms.empty() ? kInfinity : median(standing.samples_ms);
+  };
+  std::stable_sort(tied.begin() + 1, tied.end(), [&](const Standing& a, const Standing& b) {
+    return median_of(a) < median_of(b);
+  });
+  std::stable_sort(slower.begin(), slower.end(), [](const Standing& a, const Standing& b) {
+    return a.slower_percent < b.slower_percent;
+  });
+  tied.insert(tied.end(), std::make_move_iterator(slower.begin()),
+              std::make_move_iterator(slower.end()));
+  return tied;
+}
+
+Race::Standing Race::compare(std::size_t i, const Variant& winner,
+                             std::vector<double> Variant::*times, std::size_t ranked) const {
+  const Variant& variant = variants_[i];
+  Standing standing{.variant = i, .samples_ms = variant.*times};
+  const std::vector<double> ratios = log_ratios(variant.*times, winner.*times);
+  if (&variant == &winner || ratios.empty()) {
+    standing.tied = true;
+    standing.slower_percent = (variant.screen_ms / winner.screen_ms - 1) * 100;
+    return standing;
+  }
+  constexpr double kTail = 0.025;
+  const Estimate shown = estimate(ratios, averages_beyond(ratios.size(), kTail));
+  standing.slower_percent = to_percent(shown.center);
+  standing.slower_low_percent = to_percent(shown.low);
+  standing.slower_high_percent = to_percent(shown.high);
+
+  // The winner was picked for being fastest, so the verdict allows for every ordered pair.
+  const double pairs = static_cast<double>(ranked) * static_cast<double>(ranked - 1);
+  const auto beyond = averages_beyond(ratios.size(), (1 - options_.drop_confidence) / pairs);
+  const double tie_percent = std::max(options_.tie_percent, noise_percent().value_or(0));
+  standing.tied = !is_above(ratios, 0, beyond) || standing.slower_percent < tie_percent;
+  if (times == &Variant::final_ms && ratios.size() > options_.final_rounds) {
+    const auto second_block = ratios.begin() + static_cast<std::ptrdiff_t>(options_.final_rounds);
+    standing.tied = standing.tied || center({ratios.begin(), second_block}) <= 0 ||
+                    center({second_block, ratios.end()}) <= 0;
+  }
+  return standing;
+}
+
+std::optional<double> Race::noise_percent() const {
+  if (twin_differences_.empty()) return std::nullopt;
+  return to_percent(std::abs(center(twin_differences_)));
+}
+
+}  // namespace smemtune

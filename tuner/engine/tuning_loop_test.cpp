@@ -1,0 +1,406 @@
+#include "tuner/engine/tuning_loop.h"
+
+#include "tuner/core/error.h"
+#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace smemtune::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::size_t kConfigurations = 16;  // 1 of naive, 15 of tiled.
+
+std::string best_key(const ProblemSummary& summary) {
+  return summary.best ? summary.best->kernel + " " + key(summary.best->configuration) : "none";
+}
+
+TEST(TuningLoop, FindsTheFastestConfiguration) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  ASSERT_THAT(summary.problems, SizeIs(1));
+  const ProblemSummary& problem = summary.problems.front();
+  EXPECT_EQ(best_key(problem), "tiled ITEMS=2,TILE=8");
+  EXPECT_EQ(problem.best->stage, Stage::final);
+  EXPECT_NEAR(problem.best->measurement.median_ms, 0.002, 1e-9);
+  EXPECT_THAT(problem.results, SizeIs(kConfigurations));
+  EXPECT_EQ(problem.valid, kConfigurations);
+  EXPECT_EQ(problem.cartesian, kConfigurations);
+  EXPECT_EQ(problem.evaluated, kConfigurations);
+  EXPECT_EQ(problem.known, 0u);
+  EXPECT_EQ(summary.worker_deaths, 0u);
+  EXPECT_FALSE(summary.first_failure);
+  EXPECT_FALSE(summary.interrupted);
+  EXPECT_FALSE(summary.out_of_budget);
+  for (const Result& result : problem.results) EXPECT_TRUE(result.timed());
+}
+
+TEST(TuningLoop, FillsInWhatIsKnownOfAResult) {
+  FakeSpace fake;
+  fake.add("tiled", "registers 40 + ITEMS");
+  fake.add("tiled", "static_shared 4 * TILE");
+  fake.kernel("tiled").launches.front().static_shared_bytes = ExpressionText{"4 * TILE", "/test"};
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const Result& result = result_of(summary.problems.front(), "tiled", "TILE=16,ITEMS=4");
+  ASSERT_THAT(result.launches, SizeIs(1));
+  EXPECT_EQ(result.launches[0].resources.registers_per_thread, 44);
+  EXPECT_EQ(result.launches[0].resources.static_shared_bytes, 64);
+  EXPECT_EQ(result.launches[0].shape.name_expression, "tiled<16, 4>");
+  EXPECT_GT(result.launches[0].occupancy.blocks_per_sm, 0);
+  EXPECT_EQ(result.metrics.at("bytes"), 8000);
+  EXPECT_EQ(result.cubin_sha256.size(), 64u);
+  EXPECT_GT(result.compile_ms, 0);
+  EXPECT_EQ(result.detail, "");
+  EXPECT_FALSE(result.is_default);
+  EXPECT_TRUE(result_of(summary.problems.front(), "tiled", "TILE=1,ITEMS=1").is_default);
+  EXPECT_TRUE(result_of(summary.problems.front(), "naive", "BLOCK=64").is_reference);
+}
+
+TEST(TuningLoop, RecordsEveryResultAndClosesEveryAttempt) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.run();
+  EXPECT_THAT(run.log->attempts, SizeIs(kConfigurations));
+  EXPECT_THAT(run.log->open, IsEmpty());
+  EXPECT_EQ(run.log->last("tiled", "TILE=8,ITEMS=2")->stage, Stage::final);
+}
+
+TEST(TuningLoop, BeginsTheAttemptBeforeTheDeviceIsTouched) {
+  FakeSpace fake;
+  fake.add("tiled", "fault hang in run when TILE == 8");
+  FakeRun run(fake);
+  run.request.options.max_deadline_s = run.request.options.min_deadline_s = 0.3;
+  std::set<std::string> begun_before;
+  run.observer.result = [&](const Result& result, bool) {
+    const MemoryLog::Attempt attempt = {result.kernel, result.configuration};
+    if (result.status == Status::timeout) {
+      EXPECT_THAT(run.log->attempts, Contains(attempt));
+      begun_before.insert(key(result.configuration));
+    }
+  };
+  run.run();
+  EXPECT_THAT(begun_before, SizeIs(3));
+}
+
+TEST(TuningLoop, GivesTheSameResultsWhateverTheNumberOfCompileWorkers) {
+  FakeSpace fake;
+  fake.add("tiled", "noise_percent 2");
+  fake.add("tiled", "drift_percent 5");
+  std::vector<TuningSummary> summaries;
+  for (const int workers : {1, 4}) {
+    FakeRun run(fake);
+    run.request.workers.compile_workers = workers;
+    run.request.options.window = 5;
+    run.request.options.seed = 7;
+    summaries.push_back(run.run());
+  }
+  const ProblemSummary& one = summaries[0].problems.front();
+  const ProblemSummary& four = summaries[1].problems.front();
+  ASSERT_EQ(one.results.size(), four.results.size());
+  for (std::size_t i = 0; i < one.results.size(); ++i) {
+    EXPECT_EQ(key(one.results[i].configuration), key(four.results[i].configuration));
+    EXPECT_EQ(one.results[i].measurement, four.results[i].measurement);
+    EXPECT_EQ(one.results[i].stage, four.results[i].stage);
+  }
+  EXPECT_EQ(best_key(one), best_key(four));
+}
+
+TEST(TuningLoop, FindsTheBestWhileTheDeviceDriftsAndIsNoisy) {
+  FakeSpace fake;
+  fake.add("tiled", "noise_percent 3");
+  fake.add("tiled", "drift_percent 8");
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    FakeRun run(fake);
+    run.request.options.seed = seed;
+    EXPECT_EQ(best_key(run.run().problems.front()), "tiled ITEMS=2,TILE=8");
+  }
+}
+
+TEST(TuningLoop, PrefersLessSharedMemoryAmongTies) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ntime_ns 2000\nstatic_shared 64 * TILE + ITEMS\n";
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  EXPECT_EQ(best_key(summary.problems.front()), "tiled ITEMS=1,TILE=1");
+  EXPECT_FALSE(summary.problems.front().ties.empty());
+}
+
+TEST(TuningLoop, SecondRunEvaluatesNothing) {
+  const FakeSpace fake;
+  FakeRun first(fake);
+  const TuningSummary before = first.run();
+  FakeRun second(fake);
+  second.log = first.log;
+  const std::size_t attempts = first.log->attempts.size();
+  const std::size_t records = first.log->records.size();
+  std::size_t known = 0;
+  second.observer.result = [&](const Result&, bool is_known) { known += is_known ? 1 : 0; };
+  const TuningSummary after = second.run();
+  EXPECT_EQ(first.log->attempts.size(), attempts);
+  EXPECT_EQ(first.log->records.size(), records);
+  EXPECT_EQ(known, kConfigurations);
+  EXPECT_EQ(after.evaluated, 0u);
+  EXPECT_EQ(after.problems.front().known, kConfigurations);
+  EXPECT_EQ(best_key(after.problems.front()), best_key(before.problems.front()));
+}
+
+TEST(TuningLoop, MeasuresEverythingAgainWhenNotResuming) {
+  const FakeSpace fake;
+  FakeRun first(fake);
+  first.run();
+  FakeRun second(fake);
+  second.log = first.log;
+  second.request.options.resume = false;
+  EXPECT_EQ(second.run().evaluated, kConfigurations);
+}
+
+TEST(TuningLoop, ResumesWhereABudgetEnded) {
+  const FakeSpace fake;
+  FakeRun first(fake);
+  first.request.options.budget.max_evaluations = 6;
+  const TuningSummary part = first.run();
+  EXPECT_EQ(part.evaluated, 6u);
+  EXPECT_TRUE(part.out_of_budget);
+  EXPECT_EQ(part.problems.front().best->stage, Stage::final);
+
+  FakeRun second(fake);
+  second.log = first.log;
+  const TuningSummary rest = second.run();
+  EXPECT_EQ(rest.evaluated, kConfigurations - 6);
+  EXPECT_FALSE(rest.out_of_budget);
+  EXPECT_EQ(best_key(rest.problems.front()), "tiled ITEMS=2,TILE=8");
+  EXPECT_THAT(first.log->attempts, SizeIs(kConfigurations));
+}
+
+TEST(TuningLoop, ABudgetThatIsJustEnoughIsNotExceeded) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.request.options.budget.max_evaluations = kConfigurations;
+  EXPECT_FALSE(run.run().out_of_budget);
+}
+
+TEST(TuningLoop, EndsWhenItsTimeIsUp) {
+  FakeSpace fake;
+  fake.add("tiled", "fault hang in run");
+  FakeRun run(fake);
+  run.request.options.max_deadline_s = run.request.options.min_deadline_s = 0.2;
+  run.request.options.budget.max_seconds = 0.4;
+  const TuningSummary summary = run.run();
+  EXPECT_TRUE(summary.out_of_budget);
+  EXPECT_LT(summary.problems.front().results.size(), kConfigurations);
+  EXPECT_THAT(run.log->open, IsEmpty());
+}
+
+TEST(TuningLoop, StopsWithTheBestSoFarWhenAsked) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.observer.result = [&](const Result& result, bool) {
+    if (result.timed()) run.stop = true;
+  };
+  const TuningSummary summary = run.run();
+  EXPECT_TRUE(summary.interrupted);
+  ASSERT_TRUE(summary.problems.front().best);
+  EXPECT_EQ(summary.problems.front().best->stage, Stage::screen);
+  EXPECT_LT(summary.problems.front().results.size(), kConfigurations);
+  EXPECT_THAT(run.log->open, IsEmpty());
+}
+
+TEST(TuningLoop, FinishesWhatHangsWithinItsDeadlineWhenAskedToStop) {
+  FakeSpace fake;
+  fake.add("tiled", "fault hang in run");
+  FakeRun run(fake);
+  run.request.options.max_deadline_s = run.request.options.min_deadline_s = 0.3;
+  run.observer.progress = [&](const Progress& progress) {
+    if (progress.phase == "search" && !run.log->open.empty()) run.stop = true;
+  };
+  const TuningSummary summary = run.run();
+  EXPECT_TRUE(summary.interrupted);
+  EXPECT_THAT(run.log->open, IsEmpty());
+}
+
+TEST(TuningLoop, RejectsBeforeCompilingWhatTheDeviceCannotHold) {
+  FakeSpace fake;
+  fake.kernel("tiled").launches.front().block = {{"64 * TILE + 1", "/test"}};
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const Result& result = result_of(summary.problems.front(), "tiled", "TILE=16,ITEMS=2");
+  EXPECT_EQ(result.status, Status::constraints);
+  EXPECT_EQ(result.reason, "threads");
+  EXPECT_THAT(result.launches, IsEmpty());
+  EXPECT_NE(run.log->last("tiled", "TILE=16,ITEMS=2"), nullptr);
+  EXPECT_EQ(summary.evaluated, kConfigurations - 3);  // TILE 16 with three values of ITEMS.
+}
+
+TEST(TuningLoop, RejectsAfterCompilingWhatTheDeviceCannotHold) {
+  FakeSpace fake;
+  fake.add("tiled", "registers select(TILE == 16, 255, 32)");
+  fake.kernel("tiled").launches.front().block = {{"512", "/test"}};
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const Result& result = result_of(summary.problems.front(), "tiled", "TILE=16,ITEMS=2");
+  EXPECT_EQ(result.status, Status::constraints);
+  EXPECT_EQ(result.reason, "registers");
+  ASSERT_THAT(result.launches, SizeIs(1));
+  EXPECT_EQ(result.launches[0].resources.registers_per_thread, 255);
+  EXPECT_EQ(summary.first_failure->reason, "registers");
+}
+
+TEST(TuningLoop, AConfigurationWithoutALaunchShapeIsAFailure) {
+  FakeSpace fake;
+  fake.kernel("tiled").launches.front().grid = {{"N / (TILE - 4)", "/test"}};
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  EXPECT_EQ(result_of(summary.problems.front(), "tiled", "TILE=4,ITEMS=2").reason, "expression");
+  EXPECT_EQ(best_key(summary.problems.front()), "tiled ITEMS=2,TILE=8");
+}
+
+TEST(TuningLoop, SaysWhenADefaultIsNotValid) {
+  FakeSpace fake;
+  fake.kernel("tiled").constraints = {{"TILE > 1", "/test"}};
+  FakeRun run(fake);
+  run.run();
+  EXPECT_THAT(run.notes, Contains(HasSubstr("ITEMS=1,TILE=1")));
+}
+
+TEST(TuningLoop, CutsWhatIsFarSlowerThanTheBestButNeverADefault) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ntime_ns select(TILE <= 2, 1000000, 2000)\n";
+  fake.kernel("tiled").default_configuration = parse_key("TILE=1,ITEMS=1");
+  FakeRun run(fake);
+  run.request.options.screen_samples = 5;
+  const TuningSummary summary = run.run();
+  const ProblemSummary& problem = summary.problems.front();
+  EXPECT_THAT(result_of(problem, "tiled", "TILE=1,ITEMS=1").measurement.samples_ms, SizeIs(5));
+  std::size_t cut = 0;
+  for (const Result& result : problem.results) {
+    if (result.detail.empty()) continue;
+    EXPECT_THAT(result.detail, HasSubstr("20 times"));
+    EXPECT_THAT(result.measurement.samples_ms, SizeIs(1));
+    ++cut;
+  }
+  EXPECT_GE(cut, 3u);  // The first ones may come before there is a best.
+}
+
+TEST(TuningLoop, SaysWhereTheDriverDiffersFromTheCompiler) {
+  FakeSpace fake;
+  fake.add("tiled", "driver_registers select(TILE == 8, 40, 32)");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  EXPECT_THAT(result_of(summary.problems.front(), "tiled", "TILE=8,ITEMS=4").detail,
+              HasSubstr("registers: 32 by the compiler, 40 by the driver"));
+  EXPECT_EQ(result_of(summary.problems.front(), "tiled", "TILE=4,ITEMS=4").detail, "");
+}
+
+TEST(TuningLoop, UnloadsWhatItHasMeasured) {
+  FakeSpace fake;
+  for (Parameter& tunable : fake.kernel("tiled").parameters) {
+    tunable.values.clear();
+    for (std::int64_t value = 1; value <= 14; ++value) tunable.values.emplace_back(value);
+  }
+  FakeRun run(fake);
+  run.request.options.finalists = 4;
+  const TuningSummary summary = run.run();
+  EXPECT_EQ(summary.evaluated, 14u * 14u + 1u);  // More than FakeLauncher::kMaxLoaded.
+  EXPECT_FALSE(summary.first_failure);
+}
+
+TEST(TuningLoop, TunesEveryProblemAndCompilesWhatIsEqualOnce) {
+  FakeSpace fake;
+  fake.space.problems = {{{"N", std::int64_t{1000}}}, {{"N", std::int64_t{2000}}}};
+  FakeRun run(fake);
+  std::uint64_t compiled = 0;
+  run.observer.progress = [&](const Progress& progress) {
+    compiled = progress.compiled;
+    EXPECT_EQ(progress.problem_count, 2u);
+  };
+  const TuningSummary summary = run.run();
+  ASSERT_THAT(summary.problems, SizeIs(2));
+  EXPECT_EQ(summary.problems[1].problem, parse_key("N=2000"));
+  EXPECT_EQ(best_key(summary.problems[1]), "tiled ITEMS=2,TILE=8");
+  EXPECT_EQ(summary.evaluated, 2 * kConfigurations);
+  EXPECT_EQ(compiled, kConfigurations);
+}
+
+TEST(TuningLoop, SharesABudgetBetweenProblems) {
+  FakeSpace fake;
+  fake.space.problems = {{{"N", std::int64_t{1000}}}, {{"N", std::int64_t{2000}}}};
+  FakeRun run(fake);
+  run.request.options.budget.max_evaluations = 8;
+  const TuningSummary summary = run.run();
+  ASSERT_THAT(summary.problems, SizeIs(2));
+  EXPECT_EQ(summary.problems[0].evaluated, 4u);
+  EXPECT_EQ(summary.problems[1].evaluated, 4u);
+}
+
+TEST(TuningLoop, CompilesMacrosForEachProblemOfASet) {
+  FakeSpace fake;
+  KernelTemplate& tiled = fake.kernel("tiled");
+  tiled.pass = KernelTemplate::Pass::as_define;
+  tiled.launches.front().template_arguments.clear();
+  tiled.launches.front().entry = "tiled";
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled()\ntime_ns 2000 + 100 * abs(TILE - 8) + 50 * abs(ITEMS - 2)\n"
+      // The macro N is the size of the problem that is run.
+      "fault mismatch in run when n != N\n";
+  fake.space.verify.also = {parse_key("N=999"), parse_key("N=17")};
+  FakeRun run(fake);
+  std::uint64_t compiled = 0;
+  run.observer.progress = [&](const Progress& progress) { compiled = progress.compiled; };
+  const TuningSummary summary = run.run();
+  EXPECT_FALSE(summary.first_failure);
+  EXPECT_EQ(best_key(summary.problems.front()), "tiled ITEMS=2,TILE=8");
+  EXPECT_EQ(compiled, 15u * 3u + 1u);
+}
+
+TEST(TuningLoop, ShowsHowFarItIs) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  std::vector<std::string> phases;
+  Progress last;
+  run.observer.progress = [&](const Progress& progress) {
+    if (phases.empty() || phases.back() != progress.phase) phases.push_back(progress.phase);
+    EXPECT_GE(progress.done, last.done);
+    last = progress;
+  };
+  run.run();
+  EXPECT_EQ(phases.front(), "prepare");
+  EXPECT_THAT(phases, Contains("search"));
+  EXPECT_EQ(phases.back(), "finals");
+  EXPECT_EQ(last.done, kConfigurations);
+  EXPECT_EQ(last.valid, kConfigurations);
+  EXPECT_EQ(last.failed, 0u);
+  EXPECT_EQ(last.best->kernel, "tiled");
+}
+
+TEST(DryRun, CompilesAndJudgesWithoutADevice) {
+  FakeSpace fake;
+  fake.add("tiled", "fault error in compile when TILE == 2");
+  fake.add("tiled", "static_shared select(TILE == 4, 300000, 0)");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run_dry();
+  const ProblemSummary& problem = summary.problems.front();
+  EXPECT_THAT(problem.results, SizeIs(kConfigurations));
+  EXPECT_EQ(result_of(problem, "tiled", "TILE=8,ITEMS=1").status, Status::correct);
+  EXPECT_EQ(result_of(problem, "tiled", "TILE=8,ITEMS=1").stage, Stage::none);
+  EXPECT_EQ(result_of(problem, "tiled", "TILE=2,ITEMS=1").status, Status::compile);
+  EXPECT_EQ(result_of(problem, "tiled", "TILE=4,ITEMS=1").reason, "shared_bytes");
+  EXPECT_FALSE(problem.best);
+  EXPECT_THAT(run.log->records, IsEmpty());
+  EXPECT_EQ(key(problem.results[0].configuration), "BLOCK=64");
+  EXPECT_EQ(key(problem.results[1].configuration), "ITEMS=1,TILE=1");
+}
+
+}  // namespace
+}  // namespace smemtune::test

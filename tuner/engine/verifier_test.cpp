@@ -1,0 +1,148 @@
+#include "tuner/engine/verifier.h"
+
+#include "tuner/backend/fake/fake_compiler.h"
+#include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/core/expression.h"
+#include "tuner/engine/sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smemtune {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+/// A scripted kernel loaded on a fake device with workloads 0 (seed 1) and 1 (seed 2).
+class OnFakeDevice : public testing::Test {
+ protected:
+  static Argument argument(const std::string& name, std::vector<std::int64_t> shape, Role role) {
+    Argument argument;
+    argument.name = name;
+    argument.shape = std::move(shape);
+    argument.role = role;
+    argument.init = {.kind = Init::Kind::iota, .a = 0, .b = 0, .file = {}};
+    return argument;
+  }
+
+  NumberedWorkload workload(WorkloadId id) const {
+    return {.id = id,
+            .label = "workload " + std::to_string(id),
+            .problem = {{"N", std::int64_t{4}}},
+            .workload = {.arguments = arguments_, .seed = static_cast<std::uint64_t>(id) + 1}};
+  }
+
+  KernelHandle load(const std::string& script) {
+    fake::FakeCompiler compiler;
+    const std::string text = "kernel k()\n" + script;
+    const auto module = compiler.compile({.architecture = "sm_90",
+                                          .source = {.files = {{"k.cu", text}}},
+                                          .name_expressions = {"k"},
+                                          .symbol_expressions = {},
+                                          .options = {}});
+    LaunchShape launch;
+    launch.name_expression = "k";
+    launch.block = {32, 1, 1};
+    launch.arguments = {"in", "out"};
+    for (const WorkloadId id : {0, 1}) launcher_.prepare(id, workload(id).workload);
+    return launcher_.load(-1, *module, {launch}, arguments_)->handle;
+  }
+
+  std::vector<Check> checks(KernelHandle handle) const {
+    std::vector<Check> checks;
+    for (const WorkloadId id : {0, 1}) {
+      checks.push_back(
+          {.handle = handle, .workload = id, .tolerance = {}, .label = workload(id).label});
+    }
+    return checks;
+  }
+
+  fake::FakeLauncher launcher_;
+  std::vector<Argument> arguments_ = {argument("in", {4}, Role::input),
+                                      argument("out", {4}, Role::output)};
+};
+
+using Verifier = OnFakeDevice;
+using Sampler = OnFakeDevice;
+
+TEST_F(Verifier, AcceptsWhatIsRightEverywhere) {
+  EXPECT_TRUE(verify(launcher_, checks(load("time_ns 1000"))));
+}
+
+TEST_F(Verifier, NamesElementValueAndWorkloadOfAMismatch) {
+  const auto verdict = verify(launcher_, checks(load("fault mismatch in run when SEED == 2")));
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.failure().status, Status::correctness);
+  EXPECT_EQ(verdict.failure().reason, "mismatch");
+  EXPECT_EQ(verdict.failure().detail, "out[3] is 1.5, expected 1 (1 such elements) on workload 1");
+}
+
+TEST_F(Verifier, PassesOnWhatTheLauncherSays) {
+  const auto verdict = verify(launcher_, checks(load("fault context_lost in run")));
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.failure().reason, "illegal_address");
+  EXPECT_TRUE(verdict.failure().context_lost);
+}
+
+TEST_F(Verifier, TakesAReferenceOnlyWhenItRepeatsItself) {
+  EXPECT_FALSE(establish_reference(launcher_, checks(load("time_ns 1000"))[0]));
+  const auto failure =
+      establish_reference(launcher_, checks(load("fault mismatch in run when RUNS % 2 == 1"))[1]);
+  ASSERT_TRUE(failure);
+  EXPECT_THAT(failure->detail, HasSubstr("do not agree"));
+}
+
+TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {
+  const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
+  const auto held = [&](const std::string& definition) {
+    return check_definitions(launcher_, check, workload(0), {{definition, "/verify"}});
+  };
+  EXPECT_FALSE(held("out[i] = in[i] + in[i]"));
+  EXPECT_FALSE(held("out[i] = in[i] * (N - 2)"));
+  const auto failure = held("out[i] = in[i] * 3");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->reason, "definition");
+  EXPECT_THAT(failure->detail, HasSubstr("out[1] is 2, but `out[i] = in[i] * 3` gives 3"));
+  EXPECT_THROW(held("out[i] = in[i + 1]"), ExpressionError);
+  EXPECT_THROW(held("out[i] = nothing[i]"), ExpressionError);
+}
+
+TEST_F(Sampler, StopsAtASampleThatIsTooSlow) {
+  const KernelHandle handle = load("time_ns 2000000");
+  EXPECT_THAT(screen(launcher_, handle, 0, 5, 0)->samples_ms, SizeIs(5));
+  EXPECT_THAT(screen(launcher_, handle, 0, 5, 1.9)->samples_ms, SizeIs(1));
+  EXPECT_THAT(screen(launcher_, handle, 0, 5, 2.1)->samples_ms, SizeIs(5));
+}
+
+TEST_F(Sampler, ATimeThatIsNoneIsAFailure) {
+  const auto report = screen(launcher_, load("time_ns 0"), 0, 3, 0);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.failure().reason, "no_time");
+}
+
+TEST_F(Sampler, MeasuresEveryoneOfARoundInOrder) {
+  const KernelHandle slow = load("time_ns 3000");
+  const KernelHandle fails = load("fault error in time");
+  const KernelHandle fast = load("time_ns 1000");
+  std::vector<int> announced;
+  const auto outcomes = sample_round(launcher_, 0, {{slow, 1}, {fails, 1}, {fast, 4}, {slow, 1}},
+                                     [&](int number) { announced.push_back(number); });
+  ASSERT_THAT(outcomes, SizeIs(4));
+  EXPECT_DOUBLE_EQ(*outcomes[0], 0.003);
+  EXPECT_EQ(outcomes[1].failure().reason, "launch");
+  EXPECT_DOUBLE_EQ(*outcomes[2], 0.001);
+  EXPECT_DOUBLE_EQ(*outcomes[3], 0.003);
+  EXPECT_EQ(announced, std::vector<int>({0, 1, 2, 3}));
+}
+
+TEST_F(Sampler, EndsARoundWithTheContext) {
+  const KernelHandle fine = load("time_ns 1000");
+  const KernelHandle loses = load("fault context_lost in time");
+  const auto outcomes = sample_round(launcher_, 0, {{fine, 1}, {loses, 1}, {fine, 1}}, [](int) {});
+  ASSERT_THAT(outcomes, SizeIs(2));
+  EXPECT_TRUE(outcomes[1].failure().context_lost);
+}
+
+}  // namespace
+}  // namespace smemtune

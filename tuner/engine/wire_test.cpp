@@ -1,0 +1,303 @@
+#include "tuner/engine/wire.h"
+
+#include "tuner/core/hash.h"
+#include "tuner/engine/messages.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+namespace smemtune {
+namespace {
+
+Resources some_resources() {
+  Resources resources;
+  resources.registers_per_thread = 40;
+  resources.static_shared_bytes = 1024;
+  resources.spill_load_bytes = 8;
+  return resources;
+}
+
+CompiledKernel some_module() {
+  return {.entries = {{"k<1>", "_Zk1", some_resources()}},
+          .symbols = {{"coefficients", "coefficients"}},
+          .image = {1, 2, 3, 0, 255},
+          .log = "ptxas info",
+          .compile_ms = 12.5};
+}
+
+std::vector<Argument> some_arguments() {
+  Argument buffer;
+  buffer.name = "in";
+  buffer.type = ScalarType::float64;
+  buffer.role = Role::inout;
+  buffer.shape = {3, 4};
+  buffer.init = {.kind = Init::Kind::file, .a = 1, .b = -2.5, .file = "data/x.npy"};
+  Argument scalar;
+  scalar.name = "n";
+  scalar.type = ScalarType::int64;
+  scalar.integer = std::numeric_limits<std::int64_t>::min();
+  scalar.number = std::numeric_limits<double>::infinity();
+  return {buffer, scalar};
+}
+
+Job some_job() {
+  LaunchShape launch;
+  launch.name_expression = "k<1>";
+  launch.grid = {7, 8, 9};
+  launch.dynamic_shared_bytes = 99;
+  launch.static_shared_bytes = 1024;
+  launch.arguments = {"in", "n"};
+  return {.modules = {some_module()},
+          .parts = {{.module = 0,
+                     .launches = {launch},
+                     .arguments = some_arguments(),
+                     .tolerance = {.absolute = 1e-6, .relative = std::nullopt},
+                     .workloads = {0, 1}}}};
+}
+
+CompileRequest some_compile_request() {
+  return {.architecture = "sm_90",
+          .source = {.files = {{"k.cu", "template <int N> __global__ void k();"}, {"k.cuh", ""}}},
+          .name_expressions = {"k<1>"},
+          .symbol_expressions = {"coefficients"},
+          .options = {"--use_fast_math"}};
+}
+
+PrepareRequest some_prepare_request() {
+  const Problem problem = {{"N", std::int64_t{5}}, {"T", std::string("float")}};
+  return {.workloads = {{.id = 2,
+                         .label = "N=5",
+                         .problem = problem,
+                         .workload = {.arguments = some_arguments(), .seed = UINT64_MAX}}},
+          .reference = some_job(),
+          .definitions = {{"out[i] = in[i]", "/verify"}}};
+}
+
+EvaluateReply some_evaluate_reply() {
+  EvaluateReply reply;
+  reply.failure = Failure{.status = Status::timeout, .reason = "hang", .detail = "too long"};
+  reply.loaded = {.handle = 3, .launches = {{.resources = some_resources(), .blocks_per_sm = -1}}};
+  reply.max_relative_error = 1e-7;
+  reply.time = {.samples_ms = {1, 2, 3}, .launches_per_sample = 4, .discarded = 1};
+  return reply;
+}
+
+/// A message of each type, and what reads its payload.
+struct Example {
+  const char* name = "";
+  Frame frame;
+  std::function<void(const std::vector<std::uint8_t>&)> read;
+};
+
+template <typename Message>
+Example example(const char* name, MessageType type, const Message& message) {
+  return {.name = name,
+          .frame = {.type = type, .sequence = 42, .payload = pack(message)},
+          .read = [](const std::vector<std::uint8_t>& bytes) { unpack<Message>(bytes); }};
+}
+
+std::vector<Example> examples() {
+  Device device;
+  device.name = "NVIDIA H200";
+  device.kind = DeviceKind::cpu;
+  const Failure lost = {
+      .status = Status::runtime, .reason = "a", .detail = "b", .context_lost = true};
+  return {
+      example("compiler hello", MessageType::hello, CompilerHello{"NVRTC 13.0", "abc"}),
+      example("device hello", MessageType::hello, DeviceHello{device}),
+      example("broken", MessageType::broken, Broken{"no driver", true}),
+      example("phase", MessageType::phase, Phase{"verify", 3}),
+      example("compile", MessageType::compile, some_compile_request()),
+      example("compiled", MessageType::compiled, CompileReply{some_module()}),
+      example("not compiled", MessageType::compiled, CompileReply{lost}),
+      example("prepare", MessageType::prepare, some_prepare_request()),
+      example("prepared", MessageType::prepared, PrepareReply{lost, {"a note"}}),
+      example("evaluate", MessageType::evaluate, EvaluateRequest{some_job(), false, 3, 1.5, 7}),
+      example("evaluated", MessageType::evaluated, some_evaluate_reply()),
+      example("round", MessageType::sample_round, SampleRoundRequest{{{1, 2}, {3, 4}}}),
+      example("sampled", MessageType::sampled, SampleRoundReply{{{1.5, std::nullopt}, {0, lost}}}),
+  };
+}
+
+std::optional<Frame> decode(std::span<const std::uint8_t> bytes) {
+  FrameDecoder decoder;
+  decoder.append(bytes);
+  return decoder.next();
+}
+
+TEST(Wire, GivesBackWhatWasSent) {
+  EXPECT_EQ(unpack<CompileRequest>(pack(some_compile_request())), some_compile_request());
+  EXPECT_EQ(unpack<PrepareRequest>(pack(some_prepare_request())), some_prepare_request());
+  EXPECT_EQ(unpack<EvaluateReply>(pack(some_evaluate_reply())), some_evaluate_reply());
+  EXPECT_EQ(*unpack<CompileReply>(pack(CompileReply{some_module()})).outcome, some_module());
+  for (const Example& example : examples()) {
+    EXPECT_EQ(decode(encode(example.frame)), example.frame) << example.name;
+  }
+}
+
+TEST(Wire, PutsFramesTogetherFromSingleBytes) {
+  std::vector<std::uint8_t> bytes;
+  for (const Example& example : examples()) {
+    const std::vector<std::uint8_t> frame = encode(example.frame);
+    bytes.insert(bytes.end(), frame.begin(), frame.end());
+  }
+  FrameDecoder decoder;
+  std::vector<Frame> frames;
+  for (const std::uint8_t byte : bytes) {
+    decoder.append(std::span(&byte, 1));
+    while (auto frame = decoder.next()) frames.push_back(std::move(*frame));
+  }
+  EXPECT_FALSE(decoder.inside_frame());
+  ASSERT_EQ(frames.size(), examples().size());
+  for (std::size_t i = 0; i < frames.size(); ++i) EXPECT_EQ(frames[i], examples()[i].frame);
+}
+
+TEST(Wire, AFrameThatEndsTooEarlyIsNoFrame) {
+  for (const Example& example : examples()) {
+    const std::vector<std::uint8_t> bytes = encode(example.frame);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_EQ(decode(std::span(bytes).first(size)), std::nullopt) << example.name << " " << size;
+    }
+  }
+}
+
+TEST(Wire, NoBitOfAFrameCanChangeUnnoticed) {
+  for (const Example& example : examples()) {
+    const std::vector<std::uint8_t> bytes = encode(example.frame);
+    for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+      std::vector<std::uint8_t> changed = bytes;
+      changed[bit / 8] = static_cast<std::uint8_t>(changed[bit / 8] ^ (1u << (bit % 8)));
+      try {
+        // A frame that became longer is still waited for.
+        EXPECT_EQ(decode(changed), std::nullopt) << example.name << " bit " << bit;
+      } catch (const WireError&) {
+        continue;
+      }
+    }
+  }
+}
+
+TEST(Wire, APayloadThatEndsTooEarlyIsAnError) {
+  for (const Example& example : examples()) {
+    const std::vector<std::uint8_t>& payload = example.frame.payload;
+    for (std::size_t size = 0; size < payload.size(); ++size) {
+      EXPECT_THROW(example.read({payload.begin(), payload.begin() + static_cast<long>(size)}),
+                   WireError)
+          << example.name << " " << size;
+    }
+  }
+}
+
+TEST(Wire, APayloadWithMoreThanTheMessageIsAnError) {
+  for (const Example& example : examples()) {
+    std::vector<std::uint8_t> payload = example.frame.payload;
+    payload.push_back(0);
+    EXPECT_THROW(example.read(payload), WireError) << example.name;
+  }
+}
+
+// What comes with a right checksum may still be wrong: it is read or refused, and the sanitizers
+// see that nothing else happens.
+TEST(Wire, ChangedPayloadsAreReadOrRefused) {
+  std::mt19937_64 random(1);
+  std::size_t refused = 0;
+  for (const Example& example : examples()) {
+    for (int i = 0; i < 3000; ++i) {
+      std::vector<std::uint8_t> payload = example.frame.payload;
+      const std::size_t changes = 1 + random() % 4;
+      for (std::size_t change = 0; change < changes; ++change) {
+        payload[random() % payload.size()] = static_cast<std::uint8_t>(random());
+      }
+      try {
+        example.read(payload);
+      } catch (const WireError&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 1000u);
+}
+
+TEST(Wire, ASizeIsNotBelievedBeforeItsElementsAreThere) {
+  Writer writer;
+  writer(std::uint64_t{1} << 40);
+  EXPECT_THROW(unpack<SampleRoundRequest>(writer.take()), WireError);
+}
+
+TEST(Wire, EnumeratorsAndFlagsOutOfRangeAreErrors) {
+  Writer writer;
+  writer(std::uint32_t{6}, std::string(), std::string(), false);  // A status beyond the last.
+  EXPECT_THROW(unpack<Failure>(writer.take()), WireError);
+  Writer flag;
+  flag(Status::runtime, std::string(), std::string(), std::uint8_t{2});
+  EXPECT_THROW(unpack<Failure>(flag.take()), WireError);
+}
+
+TEST(Wire, RefusesALengthBeyondTheLimitBeforeThePayloadComes) {
+  Frame frame = {.type = MessageType::phase, .sequence = 1, .payload = {}};
+  std::vector<std::uint8_t> bytes = encode(frame);
+  const std::uint32_t length = 16 * 1024 * 1024 + 1;
+  std::memcpy(bytes.data() + 8, &length, sizeof length);
+  EXPECT_THROW(decode(bytes), WireError);
+  frame.payload.resize(length);
+  EXPECT_THROW(encode(frame), WireError);
+  frame.type = MessageType::compiled;
+  EXPECT_NO_THROW(encode(frame));
+}
+
+TEST(Messages, WithImpossibleNumbersAreRefused) {
+  EvaluateRequest request = {.job = some_job(), .verify = true, .screen_samples = 3};
+  EvaluateReply good = some_evaluate_reply();
+  good.failure.reset();
+  EXPECT_NO_THROW(check(good, request));
+  EvaluateReply reply = good;
+  reply.time.samples_ms = {1, std::nan(""), 1};
+  EXPECT_THROW(check(reply, request), WireError);
+  reply.time.samples_ms = {1, 0, 1};
+  EXPECT_THROW(check(reply, request), WireError);
+  reply.time.samples_ms = {};
+  EXPECT_THROW(check(reply, request), WireError);
+  reply.time.samples_ms = {1, 1, 1, 1};
+  EXPECT_THROW(check(reply, request), WireError);
+  reply = good;
+  reply.max_absolute_error = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(check(reply, request), WireError);
+  reply = good;
+  reply.loaded.launches.clear();
+  EXPECT_THROW(check(reply, request), WireError);
+}
+
+TEST(Messages, ARoundMayOnlyBeCutShortByALostContext) {
+  const SampleRoundRequest request = {{{1, 1}, {2, 1}}};
+  const Failure failure = {.status = Status::runtime, .reason = "a", .detail = ""};
+  Failure lost = failure;
+  lost.context_lost = true;
+  EXPECT_NO_THROW(check(SampleRoundReply{{{1, std::nullopt}, {0, failure}}}, request));
+  EXPECT_NO_THROW(check(SampleRoundReply{{{0, lost}}}, request));
+  EXPECT_THROW(check(SampleRoundReply{{{0, failure}}}, request), WireError);
+  EXPECT_THROW(check(SampleRoundReply{{{1, std::nullopt}}}, request), WireError);
+  EXPECT_THROW(check(SampleRoundReply{{{1, std::nullopt}, {-1, std::nullopt}}}, request),
+               WireError);
+  EXPECT_THROW(check(SampleRoundReply{{}}, request), WireError);
+}
+
+TEST(Messages, AModuleMustHaveTheEntriesThatWereAskedFor) {
+  const CompileRequest request = some_compile_request();
+  EXPECT_NO_THROW(check(some_module(), request));
+  CompiledKernel other = some_module();
+  other.entries[0].name_expression = "k<2>";
+  EXPECT_THROW(check(other, request), WireError);
+  other = some_module();
+  other.symbols.clear();
+  EXPECT_THROW(check(other, request), WireError);
+  other = some_module();
+  other.entries[0].resources.registers_per_thread = -1;
+  EXPECT_THROW(check(other, request), WireError);
+}
+
+}  // namespace
+}  // namespace smemtune
