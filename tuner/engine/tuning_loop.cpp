@@ -182,7 +182,7 @@ bool device_has_preparation(Tuning& tuning, ProblemState& state) {
     Outcome<Module> module = tuning.queue.take(number);
     if (!module) {
       throw ReferenceError(name + ", which the others are compared with, does not compile: " +
-                       module.failure().detail);
+                           module.failure().detail);
     }
     modules.push_back(*module);
   }
