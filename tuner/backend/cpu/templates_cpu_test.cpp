@@ -22,7 +22,7 @@ namespace {
 const std::filesystem::path kRoot = SMEMTUNE_SOURCE_DIR;
 
 // Of each kernel and problem, as far apart as possible; of large problems only one.
-constexpr std::size_t kConfigurations = 6;
+constexpr std::size_t kConfigurations = 4;
 constexpr double kLargeFlops = 4e6;
 
 using Arrays = std::map<std::string, std::vector<double>>;
