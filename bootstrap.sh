@@ -106,6 +106,7 @@ if ! cmake --preset release "${cuda_option[@]}" >"$configure_log" 2>&1; then
   fi
 fi
 if [ -z "$root" ]; then
+  [ "${SMEMTUNE_REQUIRE_CUDA:-}" = 1 ] && fail "SMEMTUNE_REQUIRE_CUDA is set, and no CUDA toolkit 11.8 or newer is here"
   say "no CUDA toolkit: built without the CUDA back end; tuning runs on the CPU device"
   say "skipped tests: the NVRTC compiler's, the kernel templates' for sm_80 to sm_120, occupancy against cuda_occupancy.h"
   say "(--with-cuda installs the distribution's toolkit)"

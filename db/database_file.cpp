@@ -20,7 +20,7 @@ namespace {
 /// second. Damage in them is found when it is met.
 constexpr std::int64_t kMaxCheckedBytes = 64 << 20;
 
-const char* const kAllowNetwork = "SMEMTUNE_ALLOW_NETWORK_FS";
+constexpr const char* kAllowNetwork = "SMEMTUNE_ALLOW_NETWORK_FS";
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
   throw StoreError(file.string() + ": " + why);

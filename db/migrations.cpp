@@ -16,7 +16,7 @@ std::filesystem::path create_backup_file(const std::filesystem::path& file, std:
     std::string name = file.string();
     name.append(".v").append(std::to_string(version));
     if (number > 1) name.append(".").append(std::to_string(number));
-    const std::filesystem::path backup = name.append(".bak");
+    std::filesystem::path backup = name.append(".bak");
     const int descriptor =
         open(backup.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0600);
     if (descriptor >= 0) {
@@ -46,7 +46,7 @@ void back_up(const Connection& connection, std::int64_t version) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const Migration list[] = {{.version = 1, .sql = kSchema}};
+  static const Migration list[] = {{.version = 1, .sql = schema_sql()}};
   return list;
 }
 

@@ -11,7 +11,7 @@ namespace smemtune::db {
 inline constexpr std::int32_t kApplicationId = 0x534D5455;
 
 /// schema.sql, as it was compiled in.
-extern const char* const kSchema;
+const char* schema_sql();
 
 /// Takes a database from the version before to this one. Never change one that was released.
 struct Migration {

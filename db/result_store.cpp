@@ -155,6 +155,7 @@ std::vector<KernelBest> one_kernel_each(std::vector<KernelBest> rows) {
       members.erase(std::remove_if(members.begin(), members.end(), stale), members.end());
     }
     std::vector<Candidate> candidates;
+    candidates.reserve(members.size());
     for (const std::size_t i : members) candidates.push_back(rows[i].candidate);
     if (const auto best = fastest(candidates)) chosen[group] = members[*best];
   }
@@ -214,6 +215,7 @@ std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel)
   if (!per_kernel) rows = one_kernel_each(std::move(rows));
 
   std::vector<StoredResult> results;
+  results.reserve(rows.size());
   for (KernelBest& row : rows) results.push_back(std::move(row.stored));
   return results;
 }

@@ -67,6 +67,8 @@ class ResultStore {
   explicit ResultStore(const std::filesystem::path& file, Mode mode = Mode::read_write_create,
                        int busy_timeout_ms = 30000);
   ~ResultStore();
+  ResultStore(const ResultStore&) = delete;
+  ResultStore& operator=(const ResultStore&) = delete;
   ResultStore(ResultStore&&) noexcept;
   ResultStore& operator=(ResultStore&&) noexcept;
 

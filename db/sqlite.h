@@ -58,11 +58,11 @@ class Statement {
   void run();
   void reset();
 
-  bool is_null(std::string_view column) const;
-  std::int64_t integer(std::string_view column) const;
-  double real(std::string_view column) const;
-  std::string text(std::string_view column) const;
-  std::vector<std::uint8_t> blob(std::string_view column) const;
+  bool is_null(std::string_view name) const;
+  std::int64_t integer(std::string_view name) const;
+  double real(std::string_view name) const;
+  std::string text(std::string_view name) const;
+  std::vector<std::uint8_t> blob(std::string_view name) const;
 
   /// Instructions of SQLite's virtual machine since the last call: work, without a clock.
   std::int64_t take_vm_steps();

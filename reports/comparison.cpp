@@ -231,6 +231,7 @@ std::string space_text(const std::string& space, const std::vector<Row>& rows,
     first = false;
     for (std::size_t line = 0; line < height; ++line) {
       std::vector<std::string> words;
+      words.reserve(cells.size());
       for (const auto& lines : cells) words.push_back(line < lines.size() ? lines[line] : "");
       table.add_row(words);
     }

@@ -76,7 +76,7 @@ std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
 }
 
 std::unique_ptr<Compiler> make_compiler(const std::string& backend) {
-  if (backend == kCpu) return cached(std::make_unique<cpu::HostCompiler>(std::filesystem::path()));
+  if (backend == kCpu) return cached(std::make_unique<cpu::HostCompiler>());
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) return cached(std::make_unique<cuda::NvrtcCompiler>());
 #endif

@@ -39,50 +39,50 @@ void write(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }
 
-class CommandLine : public testing::Test{
-  protected : void SetUp()
-      override{std::string pattern =
-                   (std::filesystem::temp_directory_path() / "smemtune-cli-XXXXXX").string();
-ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-folder_ = pattern;
-}
-void TearDown() override { std::filesystem::remove_all(folder_); }
+class CommandLine : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-cli-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
-/// Starts the program with the database in the test's own folder.
-pid_t start(const std::vector<std::string>& arguments) {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  setenv("SMEMTUNE_DB", database().c_str(), 1);
-  setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
-  if (freopen((folder_ / "out").c_str(), "w", stdout) == nullptr) _exit(126);
-  if (freopen((folder_ / "err").c_str(), "w", stderr) == nullptr) _exit(126);
-  std::vector<std::string> words = {SMEMTUNE_EXECUTABLE};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  execv(argv[0], argv.data());
-  _exit(127);
-}
+  /// Starts the program with the database in the test's own folder.
+  pid_t start(const std::vector<std::string>& arguments) {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    setenv("SMEMTUNE_DB", database().c_str(), 1);
+    setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+    if (freopen((folder_ / "out").c_str(), "w", stdout) == nullptr) _exit(126);
+    if (freopen((folder_ / "err").c_str(), "w", stderr) == nullptr) _exit(126);
+    std::vector<std::string> words = {SMEMTUNE_EXECUTABLE};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
 
-Ended finish(pid_t child) {
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-  return {WEXITSTATUS(status), read(folder_ / "out"), read(folder_ / "err")};
-}
+  Ended finish(pid_t child) {
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    return {WEXITSTATUS(status), read(folder_ / "out"), read(folder_ / "err")};
+  }
 
-Ended run(const std::vector<std::string>& arguments) { return finish(start(arguments)); }
+  Ended run(const std::vector<std::string>& arguments) { return finish(start(arguments)); }
 
-std::filesystem::path database() const { return folder_ / "results.sqlite"; }
+  std::filesystem::path database() const { return folder_ / "results.sqlite"; }
 
-static std::string config(const std::string& name) {
-  return std::string(SMEMTUNE_SOURCE_DIR) + "/configs/" + name;
-}
+  static std::string config(const std::string& name) {
+    return std::string(SMEMTUNE_SOURCE_DIR) + "/configs/" + name;
+  }
 
-/// A space of one kernel written here, with its source beside it.
-std::string space(const std::string& source) {
-  write(folder_ / "mine.cu", source);
+  /// A space of one kernel written here, with its source beside it.
+  std::string space(const std::string& source) {
+    write(folder_ / "mine.cu", source);
     write(folder_ / "mine.json", R"json({
       "name": "mine", "description": "doubles each element",
       "problems": [{ "N": 1000 }],
@@ -98,11 +98,10 @@ std::string space(const std::string& source) {
         "block": ["THREADS"], "grid": ["ceil_div(N, THREADS)"] }]
 })json");
     return (folder_ / "mine.json").string();
-}
+  }
 
-std::filesystem::path folder_;
-}
-;
+  std::filesystem::path folder_;
+};
 
 constexpr const char* kTwice = R"(
 template <int THREADS>
@@ -240,7 +239,7 @@ TEST_F(CommandLine, SaysWithStatusThreeThatNothingWorkedAndShowsTheFirstLog) {
 TEST_F(CommandLine, StopsCleanlyWhenInterruptedAndGoesOnLater) {
   const std::vector<std::string> words = {
       "--space",   config("gemm.json"),        "--device", "cpu", "--jobs", "1", "--json",
-      "--problem", "K=512,M=512,N=512,T=float"};
+      "--problem", "K=160,M=160,N=160,T=float"};
   const pid_t child = start(words);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (run({"list", "--results"}).out.find("correct") == std::string::npos &&

@@ -3,6 +3,7 @@
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/command_tune.h"
 #include "tuner/core/error.h"
+#include "tuner/engine/tuning_loop.h"
 
 #include <CLI/CLI.hpp>
 
@@ -105,6 +106,8 @@ int guarded_main(int argc, char** argv) {
     }
     catch_signals();
     return run_command_line(argc, argv);
+  } catch (const ReferenceError& error) {
+    return report(3, error.what());
   } catch (const InputError& error) {
     return report(2, error.what());
   } catch (const StoreError& error) {

@@ -220,7 +220,7 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
   const std::string message = "no device " + quote(name) + " is known";
   const auto nearest = std::find(known.begin(), known.end(), nearest_name(joined(asked), known));
   if (nearest == known.end()) throw InputError(message + "; known are " + list);
-  throw InputError(message + ", did you mean " +
+  throw InputError(message + "; did you mean " +
                    quote(shown[static_cast<std::size_t>(nearest - known.begin())]) + "?");
 }
 

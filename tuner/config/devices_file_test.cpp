@@ -109,8 +109,8 @@ std::string message(const std::vector<Device>& devices, const std::string& name)
 
 TEST(FindDevice, NamesTheNearestWhereNoneIsMeant) {
   const std::vector<Device> devices = shipped();
-  EXPECT_EQ("no device 'sm_91' is known, did you mean 'sm_90'?", message(devices, "sm_91"));
-  EXPECT_EQ("no device 'rtx 5080' is known, did you mean 'NVIDIA GeForce RTX 5090'?",
+  EXPECT_EQ("no device 'sm_91' is known; did you mean 'sm_90'?", message(devices, "sm_91"));
+  EXPECT_EQ("no device 'rtx 5080' is known; did you mean 'NVIDIA GeForce RTX 5090'?",
             message(devices, "rtx 5080"));
   EXPECT_THAT(message(devices, "radeon"), testing::HasSubstr("known are NVIDIA H200, "));
   EXPECT_THAT(message(devices, "rtx"), testing::HasSubstr("no device 'rtx' is known"));
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::tuple("[]", "is not an object with a list of \"devices\""),
         std::tuple(R"({"devices": [1]})", "/devices/0: 1 is not an object"),
         std::tuple(R"({"devices": [{"nam": "X"}]})",
-                   "/devices/0/nam: unknown key, did you mean 'name'?"),
+                   "/devices/0/nam: unknown key; did you mean 'name'?"),
         std::tuple(device(""), "/devices/0: lacks \"max_shared_bytes_per_block\""),
         std::tuple(device(R"(, "max_shared_bytes_per_block": 2.5)"),
                    "/devices/0/max_shared_bytes_per_block: 2.5 is not an integer"),

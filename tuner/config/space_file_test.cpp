@@ -347,19 +347,19 @@ INSTANTIATE_TEST_SUITE_P(
     Keys, FaultySpace,
     testing::Values(
         Fault{"Misspelt", "\"problems\"", "\"problem\"",
-              ": /problem: unknown key, did you mean 'problems'?"},
+              ": /problem: unknown key; did you mean 'problems'?"},
         Fault{"Unknown", "\"description\"", "\"colour\"",
               ": /colour: unknown key; known are $schema, name, description, problems, "
               "cpu_problems, arguments, metrics, verify, kernels"},
         Fault{"OfAnArgument", "\"shape\": [\"N\"], \"role\": \"output\"",
               "\"shapes\": [\"N\"], \"role\": \"output\"",
-              ": /arguments/1/shapes: unknown key, did you mean 'shape'?"},
+              ": /arguments/1/shapes: unknown key; did you mean 'shape'?"},
         Fault{"OfVerify", "\"absolute\"", "\"absolut\"",
-              ": /verify/absolut: unknown key, did you mean 'absolute'?"},
+              ": /verify/absolut: unknown key; did you mean 'absolute'?"},
         Fault{"OfAKernel", "\"constraints\"", "\"constraint\"",
-              ": /kernels/1/constraint: unknown key, did you mean 'constraints'?"},
+              ": /kernels/1/constraint: unknown key; did you mean 'constraints'?"},
         Fault{"OfALaunch", "\"dynamic_shared_bytes\"", "\"dynamic_shared_byte\"",
-              ": /kernels/2/launches/1/dynamic_shared_byte: unknown key, did you mean "
+              ": /kernels/2/launches/1/dynamic_shared_byte: unknown key; did you mean "
               "'dynamic_shared_bytes'?"},
         Fault{"OfAKernelsVerify", "\"relative\": 1e-5", "\"reference\": \"plain\"",
               ": /kernels/1/verify/reference: unknown key; known are absolute, relative"},
@@ -403,7 +403,7 @@ INSTANTIATE_TEST_SUITE_P(
               ": /problems/1/T: 'flaot' is not a type of elements"},
         Fault{"NoElementTypeInAlso", "\"also\": [{ \"N\": 1, \"T\": \"int\" }]",
               "\"also\": [{ \"N\": 1, \"T\": \"floats\" }]",
-              ": /verify/also/0/T: 'floats' is not a type of elements, did you mean 'float'?"},
+              ": /verify/also/0/T: 'floats' is not a type of elements; did you mean 'float'?"},
         Fault{"NoName", "\"N\": 1024", "\"2N\": 1024", ": /problems/0/2N: '2N' is not a name"}),
     fault_name);
 
@@ -450,13 +450,13 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"NoRole", ", \"role\": \"output\"", "",
               ": /arguments/1: lacks \"role\", one of input, output, inout, scratch"},
         Fault{"OtherRole", "\"role\": \"output\"", "\"role\": \"outputs\"",
-              ": /arguments/1/role: 'outputs' is none of input, output, inout, scratch, did you "
+              ": /arguments/1/role: 'outputs' is none of input, output, inout, scratch; did you "
               "mean 'output'?"},
         Fault{"NoInit", ", \"init\": \"uniform(-1, 1)\"", "",
               ": /arguments/0: lacks \"init\", how its elements begin, such as uniform(-1, 1)"},
         Fault{"OtherInit", "uniform(-1, 1)", "unifrom(-1, 1)",
               ": /arguments/0/init: 'unifrom' is none of uniform, normal, iota, zero, constant, "
-              "permutation, file, did you mean 'uniform'?"},
+              "permutation, file; did you mean 'uniform'?"},
         Fault{"InitWithoutEnd", "uniform(-1, 1)", "uniform(-1)",
               ": /arguments/0/init: 'uniform(-1)' is not of the form uniform(LOW, HIGH)"},
         Fault{"InitReversed", "uniform(-1, 1)", "uniform(1, -1)",
@@ -494,7 +494,7 @@ INSTANTIATE_TEST_SUITE_P(
               ": /arguments/2/role: a scalar can only be an input"},
         Fault{"UnknownByName", "\"arguments\": [\"in\", \"out\", \"n\",\n",
               "\"arguments\": [\"in\", \"outs\", \"n\",\n",
-              ": /kernels/2/arguments/1: the space has no argument 'outs', did you mean 'out'?"},
+              ": /kernels/2/arguments/1: the space has no argument 'outs'; did you mean 'out'?"},
         Fault{"ShapeOfAParameter", "\"role\": \"scratch\"", "\"role\": \"output\"",
               ": /kernels/2/arguments/3/shape/0: the parameter 'BLOCK' would change the problem; "
               "only a scratch buffer may depend on one"},
@@ -515,7 +515,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"NoReference", "\"reference\": \"plain\",", "",
               ": lacks /verify/reference, the kernel that gives the answer"},
         Fault{"OtherReference", "\"reference\": \"plain\"", "\"reference\": \"plan\"",
-              ": /verify/reference: there is no kernel 'plan', did you mean 'plain'?"},
+              ": /verify/reference: there is no kernel 'plan'; did you mean 'plain'?"},
         Fault{"Negative", "1e-6", "-1e-6",
               ": /verify/absolute: -1e-06 is not a number of 0 or "
               "more"},
@@ -546,7 +546,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"EntryNoName", "plain<T>", "plain kernel<T>",
               ": /kernels/0/entry: 'plain kernel' is no name of a function"},
         Fault{"OtherEntry", "tiled<T, TILE, WIDE>", "tiledd<T, TILE, WIDE>",
-              ": /kernels/1/entry: folder/tiled.cu has no __global__ function 'tiledd', did you "
+              ": /kernels/1/entry: folder/tiled.cu has no __global__ function 'tiledd'; did you "
               "mean 'tiled'?"},
         Fault{"OtherEntryOfALaunch", "\"entry\": \"macro_end\"", "\"entry\": \"end\"",
               ": /kernels/2/launches/1/entry: macro.cu has no __global__ function 'end'; it has "
@@ -559,7 +559,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"NoBoolean", "\"pass\": \"define\"", "\"architecture_specific\": 1",
               ": /kernels/2/architecture_specific: 1 is neither true nor false"},
         Fault{"UnknownArgument", "[\"in\", \"partial\", \"n\"]", "[\"in\", \"partials\", \"n\"]",
-              ": /kernels/2/launches/0/arguments/1: there is no argument 'partials' to pass, did "
+              ": /kernels/2/launches/0/arguments/1: there is no argument 'partials' to pass; did "
               "you mean 'partial'?"},
         Fault{"EmptyParameter", "\"THREADS\": [64, 128]", "\"THREADS\": []",
               ": /kernels/0/parameters/THREADS: [] is not a list of values"},
@@ -574,7 +574,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"DefaultNotListed", "\"default\": { \"TILE\": 16 }", "\"default\": { \"TILE\": 64 }",
               ": /kernels/1/default/TILE: '64' is none of the parameter's values 8, 16, 32"},
         Fault{"DefaultUnknown", "\"default\": { \"TILE\": 16 }", "\"default\": { \"TILES\": 16 }",
-              ": /kernels/1/default/TILES: there is no parameter 'TILES', did you mean 'TILE'?"},
+              ": /kernels/1/default/TILES: there is no parameter 'TILES'; did you mean 'TILE'?"},
         Fault{"WithoutEffect", "\"THREADS\": [64, 128]", "\"THREADS\": [64], \"UNROLL\": [1, 2]",
               ": /kernels/0/parameters/UNROLL: has no effect: neither the entry's template "
               "arguments nor the launch use 'UNROLL'"},

@@ -47,6 +47,14 @@ bool is_word(std::string_view text) {
          });
 }
 
+bool holds_word(const Value& value) { return std::holds_alternative<std::string>(value); }
+
+std::vector<std::string> names_of(const Bindings& bindings) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : bindings) names.push_back(name);
+  return names;
+}
+
 std::string listed(std::span<const std::string> names) {
   std::string result;
   for (const std::string& name : names) {

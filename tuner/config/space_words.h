@@ -23,6 +23,10 @@ bool is_identifier(std::string_view text);
 /// and nothing that could end the template argument or the macro it is put into.
 bool is_word(std::string_view text);
 
+bool holds_word(const Value& value);
+
+std::vector<std::string> names_of(const Bindings& bindings);
+
 /// `a, b, c`, shortened.
 std::string listed(std::span<const std::string> names);
 

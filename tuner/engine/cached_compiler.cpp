@@ -4,8 +4,6 @@
 #include "tuner/engine/messages.h"
 #include "tuner/engine/wire.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +11,7 @@
 #include <iterator>
 #include <optional>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 

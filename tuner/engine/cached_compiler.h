@@ -9,10 +9,10 @@
 
 namespace smemtune {
 
-/// Keeps what another compiler made in files named by what was asked: the sources with everything they
-/// include, name expressions, options and architecture, and the compiler with its own hash. Several
-/// processes may share the folder. A file that is damaged is compiled again; an error of reading or
-/// writing costs the cache, never the result.
+/// Keeps what another compiler made in files named by what was asked: the sources with everything
+/// they include, name expressions, options and architecture, and the compiler with its own hash.
+/// Several processes may share the folder. A file that is damaged is compiled again; an error of
+/// reading or writing costs the cache, never the result.
 class CachedCompiler final : public Compiler {
  public:
   /// `max_bytes`: the oldest files go when the folder holds more.
@@ -32,7 +32,8 @@ class CachedCompiler final : public Compiler {
   std::uint64_t written_since_trim_;
 };
 
-/// `$SMEMTUNE_CACHE`, else `${XDG_CACHE_HOME:-~/.cache}/smemtune`; empty when SMEMTUNE_CACHE is `off`.
+/// `$SMEMTUNE_CACHE`, else `${XDG_CACHE_HOME:-~/.cache}/smemtune`; empty when SMEMTUNE_CACHE is
+/// `off`.
 std::filesystem::path default_cache_folder();
 
 }  // namespace smemtune

@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <unistd.h>
 
 namespace smemtune {
 namespace {

@@ -131,7 +131,7 @@ void DeviceSession::preparation_failed(const std::string& what, bool from_outsid
     throw UnavailableError("the device is unhealthy: " + reference_ +
                            ", which was right before, failed twice in a row: " + what);
   }
-  throw InputError(reference_ + ", which the others are compared with, failed: " + what);
+  throw ReferenceError(reference_ + ", which the others are compared with, failed: " + what);
 }
 
 std::optional<DeviceAnswer> DeviceSession::take_answer() {

@@ -233,7 +233,7 @@ class Finals {
       return;
     }
     for (const CompileRequest& request : variant->requests) {
-      contender.numbers.push_back(tuning_.queue.add(request));
+      contender.numbers.push_back(tuning_.queue.add_first(request));
     }
     contender.variant = std::move(*variant);
   }

@@ -126,7 +126,7 @@ Race::Race(std::vector<double> screen_ms, std::vector<std::size_t> always,
   // they are hopeless against what several reached.
   const double near_ms = screen_ms[by_screen[0]] * (1 + options_.keep_within_percent / 100);
   const std::size_t some = std::min(std::max<std::size_t>(options_.finalists, 1), by_screen.size());
-  const double hopeless_ms = screen_ms[by_screen[some - 1]] * options_.hopeless_times;
+  const double hopeless_ms = screen_ms[by_screen[(some - 1) / 2]] * options_.hopeless_times;
   for (const std::size_t i : by_screen) {
     if (contenders_.size() >= options_.keep_at_most) break;
     const bool near = screen_ms[i] <= near_ms;

@@ -15,7 +15,7 @@ struct RaceOptions {
   double keep_within_percent = 12;  ///< Of the best screen median...
   std::size_t keep_at_least = 48;   ///< ... and so many by rank at least...
   std::size_t keep_at_most = 128;   ///< ... and at most.
-  /// Nobody is raced whose screen median is so many times that of the finalists' last by rank.
+  /// Nobody is raced whose screen median is so many times that of the middle finalist by rank.
   double hopeless_times = 2;
   std::size_t first_rounds = 8;  ///< Before anyone may be dropped.
   std::size_t check_every = 4;   ///< Rounds between decisions.

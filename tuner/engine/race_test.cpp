@@ -377,5 +377,18 @@ TEST(Race, KeepsAVariantTiedWhoseBlocksDisagree) {
   EXPECT_TRUE(standings.at(1).tied);
 }
 
+TEST(Race, LeavesHopelessVariantsOutOfASmallField) {
+  Race race({2.5, 568, 2.6, 570, 2.7, 569}, {}, {.max_rounds = 8, .final_rounds = 4}, 1);
+  for (auto round = race.next_round(); !round.empty(); round = race.next_round()) {
+    std::vector<double> times;
+    for (const std::size_t variant : round) {
+      EXPECT_EQ(variant % 2, 0u) << "variant " << variant << " is 200 times slower";
+      times.push_back(2.5 + 0.1 * static_cast<double>(variant));
+    }
+    race.add_round(times);
+  }
+  EXPECT_EQ(race.standings().front().variant, 0u);
+}
+
 }  // namespace
 }  // namespace smemtune

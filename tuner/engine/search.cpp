@@ -129,7 +129,7 @@ class Search {
       return;
     }
     ++begun_;
-    slot.result.metrics = kernel.bound.front().metrics(configuration);
+    slot.result.metrics = std::move(variant->metrics);
     for (const CompileRequest& request : variant->requests) {
       slot.numbers.push_back(tuning_.queue.add(request));
     }
@@ -202,12 +202,12 @@ class Search {
     } else if (state_.device) {
       return;
     }
-    count(slot);
+    count();
     complete(slot);
   }
 
   /// A configuration that was compiled or measured has its result.
-  void count(const Slot&) {
+  void count() {
     ++state_.summary.evaluated;
     ++tuning_.summary.evaluated;
     meter_.count(tuning_.elapsed_s());
@@ -270,7 +270,7 @@ class Search {
     on_device_.reset();
     read_answer(*answer, slot->result);
     slot->done = true;
-    count(*slot);
+    count();
     // The device need not wait until this result is on disk.
     if (!ended()) feed_device();
     complete(*slot);

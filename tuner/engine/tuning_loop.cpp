@@ -168,7 +168,7 @@ bool device_has_preparation(Tuning& tuning, ProblemState& state) {
   if (!state.reference_variant) {
     Outcome<Variant> variant = plan(state.reference, state.set,
                                     state.reference.kernel().default_configuration, tuning.device);
-    if (!variant) throw InputError(name + " cannot be launched: " + variant.failure().detail);
+    if (!variant) throw ReferenceError(name + " cannot be launched: " + variant.failure().detail);
     for (const CompileRequest& request : variant->requests) {
       state.reference_numbers.push_back(tuning.queue.add_first(request));
     }
@@ -181,8 +181,8 @@ bool device_has_preparation(Tuning& tuning, ProblemState& state) {
   for (const std::uint64_t number : state.reference_numbers) {
     Outcome<Module> module = tuning.queue.take(number);
     if (!module) {
-      throw InputError(name + ", which the others are compared with, does not compile: " +
-                       module.failure().detail);
+      throw ReferenceError(name + ", which the others are compared with, does not compile: " +
+                           module.failure().detail);
     }
     modules.push_back(*module);
   }

@@ -4,6 +4,7 @@
 #include "tuner/backend/launcher.h"
 #include "tuner/core/bound_kernel.h"
 #include "tuner/core/device.h"
+#include "tuner/core/error.h"
 #include "tuner/core/result.h"
 #include "tuner/core/space.h"
 #include "tuner/engine/result_log.h"
@@ -122,6 +123,13 @@ struct DeviceGreeting {
   Device device;
   std::string compiler;  ///< Version, from a compile worker.
   std::string compiler_sha256;
+};
+
+/// The reference kernel does not compile, launch or compute what it should, so that nothing can be
+/// compared with it. The message has its log. Exit status 3.
+class ReferenceError : public InputError {
+ public:
+  using InputError::InputError;
 };
 
 class WorkerPool;

@@ -265,6 +265,15 @@ TEST(TuningLoop, AConfigurationWithoutALaunchShapeIsAFailure) {
   EXPECT_EQ(best_key(summary.problems.front()), "tiled ITEMS=2,TILE=8");
 }
 
+TEST(TuningLoop, AConfigurationWithoutAMetricIsAFailure) {
+  FakeSpace fake;
+  fake.kernel("tiled").metrics = {{"bytes", {"8 * N / (TILE - 4)", "/test"}}};
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  EXPECT_EQ(result_of(summary.problems.front(), "tiled", "TILE=4,ITEMS=2").reason, "expression");
+  EXPECT_EQ(best_key(summary.problems.front()), "tiled ITEMS=2,TILE=8");
+}
+
 TEST(TuningLoop, SaysWhenADefaultIsNotValid) {
   FakeSpace fake;
   fake.kernel("tiled").constraints = {{"TILE > 1", "/test"}};

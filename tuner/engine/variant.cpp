@@ -13,6 +13,10 @@ namespace {
 // The tuned problem's two workloads come first.
 constexpr WorkloadId kFirstFurtherWorkload = 2;
 
+Failure no_value(const InputError& error) {
+  return {.status = Status::constraints, .reason = "expression", .detail = error.what()};
+}
+
 /// A configuration whose expressions have no value, or that exceeds a limit, is a failure.
 Outcome<KernelInstance> instantiate(const BoundKernel& bound, const Configuration& configuration,
                                     const Device& device) {
@@ -21,7 +25,7 @@ Outcome<KernelInstance> instantiate(const BoundKernel& bound, const Configuratio
     if (auto failure = exceeds_limits(instance, device)) return *failure;
     return instance;
   } catch (const InputError& error) {
-    return Failure{.status = Status::constraints, .reason = "expression", .detail = error.what()};
+    return no_value(error);
   }
 }
 
@@ -141,6 +145,11 @@ Outcome<Variant> plan(const SetKernel& kernel, const ProblemSet& set,
          .tolerance = instance->tolerance,
          .workloads = set.workloads(i)});
     variant.instances.push_back(std::move(*instance));
+  }
+  try {
+    variant.metrics = kernel.bound.front().metrics(configuration);
+  } catch (const InputError& error) {
+    return no_value(error);
   }
   return variant;
 }

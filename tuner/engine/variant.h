@@ -38,6 +38,7 @@ struct Variant {
   std::vector<KernelInstance> instances;  ///< The first is the tuned problem's.
   std::vector<CompileRequest> requests;   ///< One, unless options depend on the problem.
   std::vector<Part> parts;                ///< `module` counts requests.
+  std::map<std::string, double> metrics;  ///< Of the tuned problem.
 };
 
 /// Why a configuration is none on that problem, or exceeds a limit there; nullopt when it can run.

@@ -147,8 +147,7 @@ CompareRule compare_rule(Tolerance tolerance, ScalarType type, bool poisoned) {
 
 std::vector<std::uint8_t> download(CUdeviceptr from, std::int64_t bytes, CUstream stream) {
   std::vector<std::uint8_t> host(static_cast<std::size_t>(bytes));
-  check(cudaMemcpyAsync(host.data(), reinterpret_cast<const void*>(from), host.size(),
-                        cudaMemcpyDeviceToHost, stream),
+  check(cudaMemcpyAsync(host.data(), as_pointer(from), host.size(), cudaMemcpyDeviceToHost, stream),
         "cudaMemcpyAsync");
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   return host;
@@ -435,8 +434,8 @@ Outcome<CudaLauncher::Bound> CudaLauncher::bind(Kernel& kernel, Prepared& prepar
                                 cuda::describe(theirs));
       }
       const std::vector<std::uint8_t>& contents = found->second.contents;
-      check(cudaMemcpyAsync(reinterpret_cast<void*>(constant.address), contents.data(),
-                            contents.size(), cudaMemcpyHostToDevice, stream_.get()),
+      check(cudaMemcpyAsync(as_pointer(constant.address), contents.data(), contents.size(),
+                            cudaMemcpyHostToDevice, stream_.get()),
             "cudaMemcpyAsync");
     }
     kernel.constants_of = prepared.generation;
@@ -513,9 +512,9 @@ Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& requ
     for (const Bound::Scratch& scratch : bound->scratch) {
       const GuardedMemory& memory = scratch.copies->front();
       const std::int64_t bytes = scratch.argument.bytes();
-      check(cudaMemsetAsync(reinterpret_cast<void*>(memory.data()), 0xFF,
-                            static_cast<std::size_t>(bytes), stream),
-            "cudaMemsetAsync");
+      check(
+          cudaMemsetAsync(as_pointer(memory.data()), 0xFF, static_cast<std::size_t>(bytes), stream),
+          "cudaMemsetAsync");
       device_kernels_->fill_guards(stream, memory.data(), bytes, memory.bytes_after(bytes),
                                    scratch.salt);
     }
@@ -584,7 +583,7 @@ std::optional<Mismatch> CudaLauncher::findings(const Bound& bound, const Prepare
                         cudaMemcpyHostToDevice, stream),
         "cudaMemcpyAsync");
 
-  auto comparison = reinterpret_cast<CUdeviceptr>(on_device);
+  auto comparison = as_address(on_device);
   for (const DeviceBuffer* buffer : results) {
     const Argument& argument = buffer->argument();
     // A reference is compared with itself: that finds what is not finite, and what it did not
@@ -595,7 +594,7 @@ std::optional<Mismatch> CudaLauncher::findings(const Bound& bound, const Prepare
         compare_rule(request.tolerance, argument.type, !buffer->has_contents()), comparison);
     comparison += sizeof(Comparison);
   }
-  auto difference = reinterpret_cast<CUdeviceptr>(on_device + comparison_bytes);
+  auto difference = as_address(on_device + comparison_bytes);
   for (const auto& [name, buffer] : prepared.buffers) {
     device_kernels_->check_guards(stream, buffer.data(), buffer.argument().bytes(),
                                   buffer.bytes_after(), buffer.salt(), difference);
@@ -697,7 +696,7 @@ Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& r
       int late = 0;
       int in_a_row = 0;
       while (true) {
-        const auto interval = sample(*bound, request, sampling);
+        auto interval = sample(*bound, request, sampling);
         if (!interval) return interval;
         if (interval->late) {
           if (++late < kMaxLateSamples) continue;
@@ -820,7 +819,7 @@ Outcome<Interval> CudaLauncher::sample(const Bound& bound, const TimeRequest& re
     }
   }
   if (request.cold) stopwatch_->flush_l2();
-  const auto interval = stopwatch_->time([&]() -> std::optional<Failure> {
+  auto interval = stopwatch_->time([&]() -> std::optional<Failure> {
     for (int i = 0; i < sampling.launches; ++i) {
       const std::size_t copy = static_cast<std::size_t>(i) % sampling.copies;
       if (auto failure = enqueue(bound, copy)) return failure;

@@ -32,7 +32,7 @@ GuardedMemory::GuardedMemory(std::int64_t bytes)
     : capacity_(bytes), memory_(allocate(static_cast<std::size_t>(total_bytes(bytes)))) {}
 
 CUdeviceptr GuardedMemory::data() const {
-  return reinterpret_cast<CUdeviceptr>(memory_.get()) + static_cast<CUdeviceptr>(kGuardBytes);
+  return as_address(memory_.get()) + static_cast<CUdeviceptr>(kGuardBytes);
 }
 
 std::int64_t GuardedMemory::bytes_after(std::int64_t bytes) const {
@@ -65,7 +65,7 @@ bool DeviceBuffer::is_result() const {
 }
 
 void DeviceBuffer::restore(std::size_t copy, CUstream stream) const {
-  void* const to = reinterpret_cast<void*>(data(copy));
+  void* const to = as_pointer(data(copy));
   if (has_contents()) {
     copy_on_device(to, pristine_.get(), argument_.bytes(), stream);
   } else {
@@ -75,8 +75,7 @@ void DeviceBuffer::restore(std::size_t copy, CUstream stream) const {
 }
 
 void DeviceBuffer::keep_as_expected(CUstream stream) const {
-  copy_on_device(expected_.get(), reinterpret_cast<const void*>(data(0)), argument_.bytes(),
-                 stream);
+  copy_on_device(expected_.get(), as_pointer(data(0)), argument_.bytes(), stream);
 }
 
 void DeviceBuffer::provide_copies(std::size_t count, CUstream stream) {

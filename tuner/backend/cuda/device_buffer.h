@@ -46,8 +46,8 @@ class DeviceBuffer {
   std::int64_t bytes_after() const { return copies_.front().bytes_after(argument_.bytes()); }
 
   CUdeviceptr data(std::size_t copy = 0) const { return copies_[copy].data(); }
-  CUdeviceptr pristine() const { return reinterpret_cast<CUdeviceptr>(pristine_.get()); }
-  CUdeviceptr expected() const { return reinterpret_cast<CUdeviceptr>(expected_.get()); }
+  CUdeviceptr pristine() const { return as_address(pristine_.get()); }
+  CUdeviceptr expected() const { return as_address(expected_.get()); }
   std::size_t copies() const { return copies_.size(); }
 
   /// Puts the initial contents, or poison, into a copy.

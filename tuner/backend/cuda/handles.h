@@ -52,4 +52,12 @@ Module make_module(const Driver& driver, std::span<const std::uint8_t> image);
 /// the memory would only just do: the driver needs some for itself.
 DeviceMemory allocate(std::size_t bytes);
 
+/// The runtime knows addresses on the device as pointers, the driver as numbers.
+inline void* as_pointer(CUdeviceptr address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+inline CUdeviceptr as_address(const void* pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
 }  // namespace smemtune::cuda

@@ -39,6 +39,7 @@ void check(const Nvrtc& nvrtc, nvrtcResult code, const char* call) {
 
 std::vector<const char*> c_strings(const std::vector<std::string>& strings) {
   std::vector<const char*> pointers;
+  pointers.reserve(strings.size());
   for (const std::string& string : strings) pointers.push_back(string.c_str());
   return pointers;
 }

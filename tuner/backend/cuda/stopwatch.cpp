@@ -37,7 +37,7 @@ Mapped& mapped(const PinnedMemory& memory) { return *static_cast<Mapped*>(memory
 CUdeviceptr device_address(void* mapped_memory) {
   void* address = nullptr;
   check(cudaHostGetDevicePointer(&address, mapped_memory, 0), "cudaHostGetDevicePointer");
-  return reinterpret_cast<CUdeviceptr>(address);
+  return as_address(address);
 }
 
 // Lets the stream go on, also when queueing threw.
@@ -96,7 +96,7 @@ Outcome<Interval> Stopwatch::time(const std::function<std::optional<Failure>()>&
   Mapped& shared = mapped(mapped_);
   const CUdeviceptr flag = device_address(&shared.flag);
   const CUdeviceptr timed_out = device_address(&shared.timed_out);
-  const auto stamps = reinterpret_cast<CUdeviceptr>(stamps_.get());
+  const auto stamps = as_address(stamps_.get());
   ++ticket_;
   std::optional<Failure> failure;
   {
@@ -119,7 +119,7 @@ Outcome<Interval> Stopwatch::time(const std::function<std::optional<Failure>()>&
 Interval Stopwatch::interval() const {
   float elapsed_ms = 0;
   check(cudaEventElapsedTime(&elapsed_ms, start_.get(), stop_.get()), "cudaEventElapsedTime");
-  std::vector<ClockStamp> stamps(2 * kStampSlots);
+  std::vector<ClockStamp> stamps(std::size_t{2} * kStampSlots);
   check(cudaMemcpyAsync(stamps.data(), stamps_.get(), 2 * kStampBytes, cudaMemcpyDeviceToHost,
                         stream_),
         "cudaMemcpyAsync");
@@ -131,7 +131,7 @@ Interval Stopwatch::interval() const {
 
 double Stopwatch::warm_up() {
   const auto end = std::chrono::steady_clock::now() + kWarmUpLimit;
-  const auto sink = reinterpret_cast<CUdeviceptr>(flush_.get());
+  const auto sink = as_address(flush_.get());
   std::vector<double> clocks;
   while (true) {
     const auto window = time([&]() -> std::optional<Failure> {

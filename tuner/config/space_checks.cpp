@@ -1,0 +1,335 @@
+#include "tuner/config/space_reader.h"
+#include "tuner/config/space_words.h"
+#include "tuner/core/bound_kernel.h"
+#include "tuner/core/definition.h"
+#include "tuner/core/device.h"
+#include "tuner/core/error.h"
+#include "tuner/core/tokens.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+// What SpaceReader checks when every value has been read: names, types, sources and expressions.
+
+namespace smemtune {
+namespace {
+
+std::string last_component(const std::string& name) {
+  const std::size_t colons = name.rfind("::");
+  return colons == std::string::npos ? name : name.substr(colons + 2);
+}
+
+/// The GPU for which expressions are tried out: the limits of an H200.
+Device nominal_device() {
+  Device device;
+  device.name = "NVIDIA H200";
+  device.architecture = "sm_90";
+  device.compute_major = 9;
+  device.sm_count = 132;
+  device.max_threads_per_block = 1024;
+  device.max_threads_per_sm = 2048;
+  device.max_blocks_per_sm = 32;
+  device.registers_per_block = 65536;
+  device.registers_per_sm = 65536;
+  device.shared_bytes_per_block = 49152;
+  device.max_shared_bytes_per_block = 232448;
+  device.shared_bytes_per_sm = 233472;
+  device.reserved_shared_bytes_per_block = 1024;
+  device.l2_bytes = 62914560;
+  device.memory_bytes = 150'000'000'000;
+  return device;
+}
+
+}  // namespace
+
+void SpaceReader::check_names() {
+  std::map<std::string, std::string> meanings;
+  if (!space_.problems.empty()) {
+    for (const std::string& name : names_of(space_.problems.front())) {
+      check_name(name, child("/problems/0", name), "a name of the problems", meanings);
+    }
+  }
+  const std::map<std::string, std::string> of_problems = meanings;
+  for (const ArgumentTemplate& argument : arguments_) {
+    check_name(argument.name, child(argument.where, "name"), "an argument", meanings);
+  }
+  std::vector<std::string> kernels;
+  for (const KernelTemplate& kernel : space_.kernels) {
+    if (std::find(kernels.begin(), kernels.end(), kernel.name) != kernels.end()) {
+      fault(child(kernel.where, "name"), "there are two kernels " + quote(kernel.name));
+    }
+    kernels.push_back(kernel.name);
+    std::map<std::string, std::string> of_kernel = of_problems;
+    for (const ArgumentTemplate& argument : kernel.arguments) {
+      const bool is_own = argument.where.starts_with(kernel.where + "/");
+      if (is_own) {
+        check_name(argument.name, child(argument.where, "name"), "an argument", of_kernel);
+      } else {
+        of_kernel.emplace(argument.name, "an argument");
+      }
+    }
+    const std::string where = child(kernel.where, "parameters");
+    for (const Parameter& parameter : kernel.parameters) {
+      check_name(parameter.name, child(where, parameter.name), "a parameter", of_kernel);
+    }
+    for (const Parameter& parameter : kernel.parameters) {
+      for (std::size_t i = 0; i < parameter.values.size(); ++i) {
+        const auto known = of_kernel.find(to_text(parameter.values[i]));
+        if (known == of_kernel.end()) continue;
+        fault(child(child(where, parameter.name), i),
+              quote(known->first) + " cannot be a value, because it is " + known->second);
+      }
+    }
+  }
+  if (space_.verify.reference.empty()) {
+    if (kernels.size() > 1) fault("", "lacks /verify/reference, the kernel that gives the answer");
+    if (kernels.size() == 1) space_.verify.reference = kernels.front();
+  } else if (std::find(kernels.begin(), kernels.end(), space_.verify.reference) == kernels.end()) {
+    fault("/verify/reference", "there is no kernel " + quote(space_.verify.reference) +
+                                   suggestion(space_.verify.reference, kernels));
+  }
+}
+
+void SpaceReader::check_name(const std::string& name, const std::string& pointer,
+                             const std::string& meaning,
+                             std::map<std::string, std::string>& meanings) {
+  if (name.empty()) return;  // Said already.
+  const std::string reserved = reserved_meaning(name);
+  const auto [known, is_new] = meanings.emplace(name, meaning);
+  if (!reserved.empty()) {
+    fault(pointer, quote(name) + " cannot be " + meaning + ", because it is " + reserved);
+  } else if (!is_new && known->second != meaning) {
+    fault(pointer, quote(name) + " cannot be " + meaning + ", because it is " + known->second);
+  }
+}
+
+/// What types and shapes refer to.
+void SpaceReader::check_arguments(const KernelTemplate& kernel) {
+  for (const ArgumentTemplate& argument : kernel.arguments) {
+    const bool may_vary = argument.role == Role::scratch || !argument.is_buffer();
+    const auto parameter =
+        std::find_if(kernel.parameters.begin(), kernel.parameters.end(),
+                     [&](const Parameter& p) { return p.name == argument.type; });
+    const auto check_type = [&](const Value& value, const std::string& where) {
+      if (holds_word(value) && scalar_type(std::get<std::string>(value))) return;
+      fault(where, quote(to_text(value)) + " is not a type of elements" +
+                       suggestion(to_text(value), type_names()));
+    };
+    if (parameter != kernel.parameters.end()) {
+      const std::string where = child(child(kernel.where, "parameters"), parameter->name);
+      for (std::size_t i = 0; i < parameter->values.size(); ++i) {
+        check_type(parameter->values[i], child(where, i));
+      }
+      if (!may_vary) {
+        fault(child(argument.where, "type"),
+              "the parameter " + quote(argument.type) +
+                  " would change the problem; only a scratch buffer or a scalar may depend on one");
+      }
+    } else if (space_.problems.front().contains(argument.type)) {
+      const auto check_types = [&](const std::vector<Problem>& problems, const std::string& list) {
+        for (std::size_t i = 0; i < problems.size(); ++i) {
+          check_type(problems[i].at(argument.type), child(child(list, i), argument.type));
+        }
+      };
+      check_types(space_.problems, "/problems");
+      check_types(space_.cpu_problems, "/cpu_problems");
+      check_types(space_.verify.also, "/verify/also");
+    } else if (!scalar_type(argument.type)) {
+      std::vector<std::string> known = type_names();
+      for (const std::string& name : names_of(space_.problems.front())) known.push_back(name);
+      fault(child(argument.where, "type"),
+            quote(argument.type) +
+                " is neither a type of elements nor a name of the problems that stands for one" +
+                suggestion(argument.type, known));
+    }
+    if (may_vary) continue;
+    for (const ExpressionText& extent : argument.shape) {
+      for (const std::string_view name : identifiers(extent.text)) {
+        if (!kernel.default_configuration.contains(name)) continue;
+        fault(extent.where,
+              "the parameter " + quote(name) +
+                  " would change the problem; only a scratch buffer may depend on one");
+      }
+    }
+  }
+}
+
+/// All kernels of a problem run on the same buffers, so a name must mean the same to all.
+void SpaceReader::check_buffers_agree() {
+  std::map<std::string, const ArgumentTemplate*> known;
+  for (const KernelTemplate& kernel : space_.kernels) {
+    for (const ArgumentTemplate& argument : kernel.arguments) {
+      const auto [entry, is_new] = known.emplace(argument.name, &argument);
+      const ArgumentTemplate& first = *entry->second;
+      if (is_new || (argument.role == Role::scratch && first.role == Role::scratch)) continue;
+      const auto same_texts = [](const auto& a, const auto& b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                          [](const auto& x, const auto& y) { return x.text == y.text; });
+      };
+      std::string difference;
+      if (argument.is_buffer() != first.is_buffer()) {
+        difference = "a buffer in one and a scalar in the other";
+      } else if (argument.is_buffer() && argument.role != first.role) {
+        difference = "of another role";
+      } else if (argument.is_buffer() && argument.type != first.type) {
+        difference = "of another type";
+      } else if (argument.is_buffer() && !same_texts(argument.shape, first.shape)) {
+        difference = "of another shape";
+      } else if (argument.is_buffer() && argument.init != first.init) {
+        difference = "begun in another way";
+      }
+      if (difference.empty()) continue;
+      fault(argument.where, "all kernels work on the same " + quote(argument.name) + "; in " +
+                                first.where + " it is " + difference);
+    }
+  }
+}
+
+void SpaceReader::check_source(const KernelTemplate& kernel, LoadedSpace& loaded) {
+  const std::string where = child(kernel.where, "source");
+  std::vector<SourceFile> files;
+  try {
+    files = read_sources(kernel, roots_);
+  } catch (const InputError& error) {
+    fault(where, error.what());
+    return;
+  }
+  KernelSource& source = loaded.sources[kernel.name];
+  for (const SourceFile& file : files) {
+    source.files.push_back({.name = file.name, .text = file.text});
+  }
+
+  const std::vector<std::string> entries = kernel_names(files);
+  for (std::size_t i = 0; i < kernel.launches.size(); ++i) {
+    const std::string name = last_component(kernel.launches[i].entry_name);
+    if (std::find(entries.begin(), entries.end(), name) != entries.end()) continue;
+    const std::string nearest = suggestion(name, entries);
+    // A single launch stands in the kernel itself.
+    const std::string pointer = kernel.launches[i].block.front().where;
+    fault(pointer.substr(0, pointer.rfind("/block")) + "/entry",
+          kernel.source.generic_string() + " has no __global__ function " + quote(name) +
+              (!nearest.empty()  ? nearest
+               : entries.empty() ? "; it has none"
+                                 : "; it has " + listed(entries)));
+  }
+  check_effects(kernel, files);
+}
+
+/// A parameter that reaches neither the compiler nor the launch would be searched for nothing.
+void SpaceReader::check_effects(const KernelTemplate& kernel, std::span<const SourceFile> files) {
+  std::set<std::string_view> used;
+  const auto use = [&](const ExpressionText& expression) {
+    for (const std::string_view name : identifiers(expression.text)) used.insert(name);
+  };
+  for (const LaunchTemplate& launch : kernel.launches) {
+    for (const ExpressionText& argument : launch.template_arguments) use(argument);
+    for (const ExpressionText& extent : launch.block) use(extent);
+    for (const ExpressionText& extent : launch.grid) use(extent);
+    if (launch.dynamic_shared_bytes) use(*launch.dynamic_shared_bytes);
+  }
+  for (const ArgumentTemplate& argument : kernel.arguments) {
+    used.insert(argument.type);
+    for (const ExpressionText& extent : argument.shape) use(extent);
+    if (argument.value) use(*argument.value);
+  }
+  const bool as_macros = kernel.pass == KernelTemplate::Pass::as_define;
+  if (as_macros) {
+    for (const std::string& name : names_of(space_.problems.front())) {
+      if (const auto line = redefinition(files, name)) {
+        fault(child(kernel.where, "source"),
+              *line +
+                  " takes away the problem's value, which is handed over; put it under #ifndef " +
+                  name);
+      }
+    }
+  }
+  for (const Parameter& parameter : kernel.parameters) {
+    const std::string where = child(child(kernel.where, "parameters"), parameter.name);
+    if (as_macros) {
+      if (const auto line = redefinition(files, parameter.name)) {
+        fault(where, *line + " takes away the value that is handed over; put it under #ifndef " +
+                         parameter.name);
+        continue;
+      }
+      if (uses_macro(files, parameter.name)) continue;
+    }
+    if (used.contains(parameter.name)) continue;
+    fault(where, "has no effect: neither " +
+                     std::string(as_macros ? "the source" : "the entry's template arguments") +
+                     " nor the launch use " + quote(parameter.name));
+  }
+}
+
+std::vector<Problem> SpaceReader::every_problem() const {
+  std::vector<Problem> problems = space_.problems;
+  problems.insert(problems.end(), space_.cpu_problems.begin(), space_.cpu_problems.end());
+  problems.insert(problems.end(), space_.verify.also.begin(), space_.verify.also.end());
+  return problems;
+}
+
+/// Compiles every expression for every problem and evaluates it for the default configuration.
+void SpaceReader::check_values(const KernelTemplate& kernel) {
+  const Device device = nominal_device();
+  const bool is_reference = kernel.name == space_.verify.reference;
+  bool is_valid_somewhere = false;
+  for (const Problem& problem : every_problem()) {
+    try {
+      const BoundKernel bound(space_, kernel, problem, device);
+      if (!bound.satisfies_constraints(kernel.default_configuration)) {
+        if (is_reference) {
+          fault(kernel.where, "the reference's default " +
+                                  quote(key(kernel.default_configuration)) +
+                                  " does not satisfy the constraints for the problem " +
+                                  quote(key(problem)) + ", so there is no answer to compare with");
+        }
+        continue;
+      }
+      is_valid_somewhere = true;
+      bound.instantiate(kernel.default_configuration);
+      bound.metrics(kernel.default_configuration);
+    } catch (const InputError& error) {
+      add_line(error.what());
+      return;
+    }
+  }
+  if (!is_valid_somewhere && !is_reference) {
+    fault(kernel.where, "the default " + quote(key(kernel.default_configuration)) +
+                            " satisfies the constraints for no problem");
+  }
+}
+
+void SpaceReader::check_definitions() {
+  const KernelTemplate* const reference = space_.kernel(space_.verify.reference);
+  std::map<std::string, std::size_t> arrays;
+  std::vector<std::string> scalars;
+  std::vector<std::string> outputs;
+  for (const ArgumentTemplate& argument : reference->arguments) {
+    if (!argument.is_buffer()) {
+      scalars.push_back(argument.name);
+    } else if (argument.role != Role::scratch) {
+      arrays.emplace(argument.name, argument.shape.size());
+      if (argument.role != Role::input) outputs.push_back(argument.name);
+    }
+  }
+  std::set<std::string> defined;
+  for (const ExpressionText& definition : space_.verify.definitions) {
+    try {
+      std::string output;
+      for (const Problem& problem : every_problem()) {
+        output = Definition::compile(definition.text, problem, arrays, scalars).output();
+      }
+      if (std::find(outputs.begin(), outputs.end(), output) == outputs.end()) {
+        fault(definition.where, quote(output) + " is not an output of the reference kernel" +
+                                    suggestion(output, outputs));
+      } else if (!defined.insert(output).second) {
+        fault(definition.where, quote(output) + " is defined twice");
+      }
+    } catch (const InputError& error) {
+      fault(definition.where, error.what());
+    }
+  }
+}
+
+}  // namespace smemtune

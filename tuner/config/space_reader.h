@@ -1,0 +1,86 @@
+#pragma once
+
+#include "tuner/config/json_reader.h"
+#include "tuner/config/source_files.h"
+#include "tuner/config/space_file.h"
+#include "tuner/core/kernel_template.h"
+#include "tuner/core/space.h"
+#include "tuner/core/value.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// Reads one space file and collects what is wrong with it.
+class SpaceReader {
+ public:
+  SpaceReader(const std::filesystem::path& file, const std::filesystem::path& share)
+      : file_(file),
+        roots_{.space = file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
+               .templates = share / "kernel_templates"} {}
+
+  LoadedSpace read();
+
+  const std::vector<std::string>& faults() const { return faults_; }
+
+ private:
+  void fault(const std::string& pointer, const std::string& message);
+  void add_line(const std::string& line);
+
+  // Each of these says what is wrong and gives nothing, or false, when the value is not of its
+  // kind. `expected` says what would be right.
+  bool check_object(const Json& value, const std::string& pointer, const std::string& kind);
+  bool check_list(const Json& value, const std::string& pointer, const std::string& expected);
+  std::optional<std::string> text(const Json& value, const std::string& pointer,
+                                  const std::string& expected);
+  std::optional<std::string> identifier(const Json& value, const std::string& pointer);
+  std::optional<Value> scalar(const Json& value, const std::string& pointer);
+  std::optional<double> tolerance(const Json& value, const std::string& pointer);
+  std::optional<ExpressionText> expression(const Json& value, const std::string& pointer);
+  std::vector<ExpressionText> expressions(const Json& value, const std::string& pointer,
+                                          const std::string& expected);
+  std::vector<ExpressionText> dimensions(const Json& value, const std::string& pointer);
+
+  void read_problems(const Json& root);
+  std::vector<Problem> problem_list(const Json& value, const std::string& pointer);
+  std::vector<ArgumentTemplate> read_arguments(const Json& value, const std::string& pointer,
+                                               bool of_kernel);
+  std::optional<ArgumentTemplate> read_argument(const Json& value, const std::string& pointer);
+  void read_buffer(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  void read_scalar(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  std::map<std::string, ExpressionText> read_metrics(const Json& value, const std::string& pointer);
+  void read_tolerance(const Json& value, const std::string& pointer, Tolerance& result);
+  void read_verify(const Json& root);
+  KernelTemplate read_kernel(const Json& value, const std::string& pointer);
+  void read_parameters(const Json& kernel, const std::string& pointer, KernelTemplate& result);
+  void read_launches(const Json& kernel, const std::string& pointer, KernelTemplate& result);
+  LaunchTemplate read_launch(const Json& value, const std::string& pointer);
+  void read_options(const Json& value, const std::string& pointer, KernelTemplate& result);
+  void read_include(const Json& value, const std::string& pointer, KernelTemplate& result);
+
+  void check_names();
+  void check_name(const std::string& name, const std::string& pointer, const std::string& meaning,
+                  std::map<std::string, std::string>& meanings);
+  void check_arguments(const KernelTemplate& kernel);
+  void check_buffers_agree();
+  void check_effects(const KernelTemplate& kernel, std::span<const SourceFile> files);
+  void check_source(const KernelTemplate& kernel, LoadedSpace& loaded);
+  void check_values(const KernelTemplate& kernel);
+  void check_definitions();
+  std::vector<Problem> every_problem() const;
+
+  std::filesystem::path file_;
+  SourceRoots roots_;
+  std::vector<std::string> faults_;
+  Space space_;
+  std::vector<ArgumentTemplate> arguments_;        ///< The space's, which kernels may override...
+  std::map<std::string, ExpressionText> metrics_;  ///< ... and so these...
+  Tolerance tolerance_;                            ///< ... and this.
+};
+
+}  // namespace smemtune

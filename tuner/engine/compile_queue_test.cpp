@@ -1,0 +1,92 @@
+#include "tuner/engine/compile_queue.h"
+
+#include "tuner/engine/engine_test_kit.h"
+
+#include <gtest/gtest.h>
+
+namespace smemtune::test {
+namespace {
+
+CompileRequest request_for(int tile, const std::string& more = "") {
+  return {.architecture = "sm_90",
+          .source = {.files = {{"k.cu", "kernel k(TILE)\n" + more}}},
+          .name_expressions = {"k<" + std::to_string(tile) + ">"},
+          .symbol_expressions = {},
+          .options = {}};
+}
+
+class CompileQueueTest : public testing::Test {
+ protected:
+  /// Lets the workers work until `number` is ready.
+  static bool wait_for(CompileQueue& queue, WorkerPool& pool, std::uint64_t number) {
+    return eventually([&] {
+      queue.pump();
+      for (const WorkerEvent& event : pool.wait(0.05)) queue.handle(event);
+      return queue.ready(number);
+    });
+  }
+
+  static WorkerCommand compilers_only(int count) {
+    WorkerCommand command = fake_workers(count);
+    command.device.clear();
+    return command;
+  }
+
+  static constexpr std::size_t kPlenty = 1 << 20;
+};
+
+TEST_F(CompileQueueTest, CompilesWhatIsWantedTwiceOnce) {
+  WorkerPool pool(compilers_only(2));
+  CompileQueue queue(pool, kPlenty);
+  const std::uint64_t first = queue.add(request_for(1));
+  const std::uint64_t same = queue.add(request_for(1));
+  ASSERT_TRUE(wait_for(queue, pool, first));
+  ASSERT_TRUE(queue.ready(same));
+  EXPECT_EQ(*queue.take(first), *queue.take(same));
+  EXPECT_TRUE(queue.ready(queue.add(request_for(1))));
+  EXPECT_EQ(queue.compiled(), 1u);
+}
+
+TEST_F(CompileQueueTest, TellsTheFailureOfEachRequest) {
+  WorkerPool pool(compilers_only(1));
+  CompileQueue queue(pool, kPlenty);
+  const std::uint64_t bad = queue.add(request_for(1, "fault error in compile\n"));
+  const std::uint64_t good = queue.add(request_for(2));
+  ASSERT_TRUE(wait_for(queue, pool, bad));
+  ASSERT_TRUE(wait_for(queue, pool, good));
+  EXPECT_EQ(queue.take(bad).failure().reason, "error");
+  EXPECT_EQ((*queue.take(good))->entries.at(0).name_expression, "k<2>");
+}
+
+TEST_F(CompileQueueTest, HoldsNoMoreThanItMay) {
+  WorkerPool pool(compilers_only(1));
+  CompileQueue queue(pool, 10);  // Less than one module.
+  const std::uint64_t first = queue.add(request_for(1));
+  const std::uint64_t second = queue.add(request_for(2));
+  ASSERT_TRUE(wait_for(queue, pool, first));
+  for (int i = 0; i < 5; ++i) {
+    queue.pump();
+    for (const WorkerEvent& event : pool.wait(0.01)) queue.handle(event);
+  }
+  EXPECT_FALSE(queue.ready(second));  // The first still waits to be taken.
+  const std::uint64_t urgent = queue.add_first(request_for(3));
+  EXPECT_TRUE(wait_for(queue, pool, urgent));
+  EXPECT_FALSE(queue.ready(second));
+  queue.take(first);
+  queue.take(urgent);
+  EXPECT_TRUE(wait_for(queue, pool, second));
+}
+
+TEST_F(CompileQueueTest, DoesNotCompileWhatNobodyWantsAnyMore) {
+  WorkerPool pool(compilers_only(1));
+  CompileQueue queue(pool, kPlenty);
+  const std::uint64_t unwanted = queue.add(request_for(1));
+  queue.forget(unwanted);
+  const std::uint64_t wanted = queue.add(request_for(2));
+  ASSERT_TRUE(wait_for(queue, pool, wanted));
+  EXPECT_FALSE(queue.ready(unwanted));
+  EXPECT_EQ(queue.compiled(), 1u);
+}
+
+}  // namespace
+}  // namespace smemtune::test
