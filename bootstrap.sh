@@ -112,7 +112,7 @@ if [ -z "$root" ]; then
   say "(--with-cuda installs the distribution's toolkit)"
 fi
 say "building (release)"
-cmake --build --preset release -- --quiet
+cmake --build --preset release
 
 case "$action" in
   tune) exec build/release/tuner/cli/smemtune --space configs/gemm.json ;;
