@@ -3,7 +3,6 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
-#include "tuner/core/tokens.h"
 
 #include <algorithm>
 #include <cctype>

@@ -4,7 +4,7 @@
 #include "tuner/core/definition.h"
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/tokens.h"
+#include "tuner/core/expression.h"
 
 #include <algorithm>
 #include <set>

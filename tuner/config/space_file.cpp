@@ -3,7 +3,7 @@
 #include "tuner/config/space_reader.h"
 #include "tuner/config/space_words.h"
 #include "tuner/core/error.h"
-#include "tuner/core/tokens.h"
+#include "tuner/core/expression.h"
 
 namespace smemtune {
 

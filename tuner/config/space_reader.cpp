@@ -2,8 +2,8 @@
 
 #include "tuner/config/space_words.h"
 #include "tuner/core/error.h"
+#include "tuner/core/expression.h"
 #include "tuner/core/hash.h"
-#include "tuner/core/tokens.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/tokens.h"
+#include "tuner/core/expression.h"
 
 #include <algorithm>
 #include <charconv>
