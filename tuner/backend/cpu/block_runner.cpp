@@ -17,7 +17,7 @@
 #endif
 #endif
 #ifdef SMEMTUNE_ASAN
-#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
 #endif
 
 namespace smemtune::cpu {
@@ -50,6 +50,13 @@ void tell_arrived([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void
                   [[maybe_unused]] std::size_t* bytes) {
 #ifdef SMEMTUNE_ASAN
   __sanitizer_finish_switch_fiber(fake_stack, from, bytes);
+#endif
+}
+
+/// A stack that begins anew may hold marks of frames that were given up.
+void forget_frames([[maybe_unused]] const void* stack) {
+#ifdef SMEMTUNE_ASAN
+  __asan_unpoison_memory_region(stack, abi::kStackBytes);
 #endif
 }
 
@@ -162,6 +169,7 @@ BlockRunner::Fiber* BlockRunner::idle_fiber() {
   Fiber* const fiber = idle_.back();
   idle_.pop_back();
   if (fiber->context == nullptr) {
+    forget_frames(fiber->stack);
     const auto number =
         static_cast<std::size_t>(fiber->stack - fibers_.front()->stack) / abi::kStackBytes;
     const std::size_t top =

@@ -99,7 +99,7 @@ class BlockRunner {
   void add_stacks();
   void enter(Fiber& fiber);
   void leave(bool for_good);
-  [[noreturn]] void run_fiber(boost::context::detail::transfer_t from);
+  void run_fiber(boost::context::detail::transfer_t from);
   void order_threads();
 
   int barrier(const abi::Thread& thread, abi::Vote vote, int predicate);

@@ -47,9 +47,18 @@ TEST(HostCompiler, TellsItsVersionAndWhatElseDecidesTheCode) {
 }
 
 TEST(HostCompiler, TakesTheCompilerThatTheEnvironmentNames) {
+  const char* const value = std::getenv("CXX");
+  const std::string before = value == nullptr ? "" : value;
+  const TemporaryFolder folder;
+  const std::filesystem::path script = folder.path() / "compiler";
+  std::ofstream(script) << "#!/bin/sh\necho \"fancy 1.2 $1\"\necho second line\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  setenv("CXX", (script.string() + " -wrapped").c_str(), 1);
+  EXPECT_EQ("fancy 1.2 -wrapped", HostCompiler().version());
   setenv("CXX", "no-such-compiler-anywhere", 1);
-  EXPECT_EQ(test_compiler().version(), HostCompiler().version());  // The next that works.
+  EXPECT_THAT(HostCompiler().version(), Not(HasSubstr("fancy")));  // The next that works.
   unsetenv("CXX");
+  if (!before.empty()) setenv("CXX", before.c_str(), 1);
 }
 
 TEST(HostCompiler, ReportsErrorsWithTheTemplatesNameAndLine) {

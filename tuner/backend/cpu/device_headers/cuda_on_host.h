@@ -39,8 +39,9 @@
 #define printf(...) (::smemtune::print(__VA_ARGS__))
 
 // Functions of this header touch memory on their own account, or report it themselves.
+#define SMEMTUNE_UNCHECKED no_sanitize("thread", "undefined")
 #ifdef SMEMTUNE_CHECKED
-#define SMEMTUNE_INLINE inline __attribute__((no_sanitize("thread", "undefined")))
+#define SMEMTUNE_INLINE inline __attribute__((SMEMTUNE_UNCHECKED))
 #else
 #define SMEMTUNE_INLINE inline __attribute__((always_inline))
 #endif
@@ -93,7 +94,7 @@ struct dim3 {
 namespace smemtune {
 
 #ifdef SMEMTUNE_CHECKED
-#define SMEMTUNE_WHERE inline __attribute__((pure, no_sanitize("thread", "undefined")))
+#define SMEMTUNE_WHERE inline __attribute__((pure, SMEMTUNE_UNCHECKED))
 #else
 #define SMEMTUNE_WHERE inline __attribute__((always_inline))
 #endif
@@ -152,6 +153,7 @@ SMEMTUNE_INLINE void touch([[maybe_unused]] const void* address,
                            [[maybe_unused]] unsigned long bytes,
                            [[maybe_unused]] abi::Access kind) {
 #ifdef SMEMTUNE_CHECKED
+  if (bytes == 0) return;
   abi::Thread& t = thread();
   const auto* const byte = static_cast<const unsigned char*>(address);
   const abi::Block& block = *t.block;
@@ -643,8 +645,7 @@ SMEMTUNE_INLINE long parameter_bytes(void (*)(Parameters...), unsigned index) {
 
 // Not instrumented: some of these are called where no kernel runs.
 #ifdef SMEMTUNE_CHECKED
-#define SMEMTUNE_EXPORT \
-  extern "C" __attribute__((visibility("default"), no_sanitize("thread", "undefined")))
+#define SMEMTUNE_EXPORT extern "C" __attribute__((visibility("default"), SMEMTUNE_UNCHECKED))
 #else
 #define SMEMTUNE_EXPORT extern "C" __attribute__((visibility("default")))
 #endif
@@ -653,7 +654,7 @@ SMEMTUNE_INLINE long parameter_bytes(void (*)(Parameters...), unsigned index) {
 
 #ifdef SMEMTUNE_CHECKED
 
-#define SMEMTUNE_HOOK extern "C" __attribute__((no_sanitize("thread", "undefined"), used))
+#define SMEMTUNE_HOOK extern "C" __attribute__((SMEMTUNE_UNCHECKED, used))
 
 #define SMEMTUNE_ACCESS(bytes)                                   \
   SMEMTUNE_HOOK void __tsan_read##bytes(void* p) {               \
