@@ -247,7 +247,12 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
     if (bounds != facts.max_threads_per_block.end()) {
       resources.max_threads_per_block = bounds->second;
     }
-    compiled.entries.push_back({expression, *lowered, resources});
+    const auto hash = facts.code_sha256.find(*lowered);
+    compiled.entries.push_back(
+        {.name_expression = expression,
+         .lowered_name = *lowered,
+         .resources = resources,
+         .code_sha256 = hash == facts.code_sha256.end() ? "" : hash->second});
   }
   for (const std::string& symbol : request.symbol_expressions) {
     const auto lowered = lowered_name(nvrtc_, program.get(), address_of(symbol));
