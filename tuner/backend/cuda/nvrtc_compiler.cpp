@@ -159,7 +159,8 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc) : nvrtc_(std::move(nvrtc)) {
+NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc)
+    : nvrtc_(std::move(nvrtc)), library_sha256_(library_sha256(nvrtc_)) {
   clear_environment();
   int count = 0;
   check(nvrtc_, nvrtc_.num_supported_archs(&count), "nvrtcGetNumSupportedArchs");
