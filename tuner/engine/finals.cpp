@@ -77,8 +77,12 @@ class Finals {
     }
     show_progress(tuning_, state_, "finals");
     Race race = begin_race();
+    bool is_limited = false;
     for (std::vector<std::size_t> round = race.next_round(); !round.empty();
          round = race.next_round()) {
+      if (race.in_finals() && !std::exchange(is_limited, true)) {
+        race.set_final_rounds(final_rounds(options(), device_s(round), seconds_left()));
+      }
       const double start_s = tuning_.elapsed_s();
       const std::vector<double> times_ms = measure(round);
       if (tuning_.stop) break;
@@ -185,10 +189,7 @@ class Finals {
       if (stored_best || near_default) always.push_back(i);
       all_ms += screen.back() * candidate.measurement.launches_per_sample;
     }
-    RaceOptions race;
-    race.tie_percent = options().tie_percent;
-    race.finalists = std::max<std::size_t>(1, options().finalists);
-    race.final_rounds = static_cast<std::size_t>(std::max(2, options().final_samples) + 1) / 2;
+    RaceOptions race = race_options(options());
     const double mean_s = all_ms * 1e-3 / static_cast<double>(contenders_.size());
     const double affordable = kMaxFirstRounds_s / (mean_s * static_cast<double>(race.first_rounds));
     if (affordable < static_cast<double>(race.keep_at_most)) {
@@ -196,6 +197,25 @@ class Finals {
       race.keep_at_least = std::min(race.keep_at_least, race.keep_at_most);
     }
     return {std::move(screen), std::move(always), race, options().seed};
+  }
+
+  /// How long the device takes for a round, as the screens have it.
+  double device_s(const std::vector<std::size_t>& round) const {
+    double sum_ms = 0;
+    for (const std::size_t i : round) {
+      const Measurement& screen = result(contenders_[i]).measurement;
+      sum_ms += screen.median_ms * screen.launches_per_sample;
+    }
+    return sum_ms * 1e-3;
+  }
+
+  /// This problem's part of the time that is left; 0: there is no limit.
+  double seconds_left() const {
+    const double most_s = options().budget.max_seconds;
+    if (most_s <= 0) return 0;
+    const std::size_t problems_left =
+        state_.progress.problem_count - state_.progress.problem_number + 1;
+    return std::max(1e-9, most_s - tuning_.elapsed_s()) / static_cast<double>(problems_left);
   }
 
   /// One sample of each in `round`; not a number for one that failed.
@@ -434,6 +454,23 @@ class Finals {
 };
 
 }  // namespace
+
+RaceOptions race_options(const TuningOptions& options) {
+  RaceOptions race;
+  race.tie_percent = options.tie_percent;
+  race.finalists = std::max<std::size_t>(1, options.finalists);
+  race.final_rounds = std::max<std::size_t>(1, options.final_rounds);
+  return race;
+}
+
+std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s) {
+  const std::size_t most = std::max<std::size_t>(1, options.final_rounds);
+  const std::size_t least = std::clamp<std::size_t>(options.least_final_rounds, 1, most);
+  const double seconds =
+      most_s > 0 ? std::min(most_s, options.final_seconds) : options.final_seconds;
+  const double fit = seconds / (2 * round_s);
+  return fit < static_cast<double>(most) ? std::max(least, static_cast<std::size_t>(fit)) : most;
+}
 
 void run_finals(Tuning& tuning, ProblemState& state) { Finals(tuning, state).run(); }
 

@@ -46,11 +46,15 @@ struct TuningOptions {
   Budget budget;
   ResourceLimits resource_limits;
   int screen_samples = 3;     ///< Cold samples of every variant.
-  int final_samples = 31;     ///< Of each finalist.
   std::size_t finalists = 8;  ///< Measured again at the end, interleaved.
-  double tie_percent = 0.5;   ///< Finalists that differ by less are declared tied.
-  bool resume = true;         ///< Use what the log knows; false: measure everything again.
-  std::size_t window = 64;    ///< Asked and not yet told: how far compiling runs ahead.
+  /// Rounds of the finals, in each of two blocks. Where all of them would keep the device for more
+  /// than so many seconds it is as many as fit, but no less than the least.
+  std::size_t final_rounds = 60;
+  std::size_t least_final_rounds = 15;
+  double final_seconds = 5;
+  double tie_percent = 0.5;  ///< Finalists that differ by less are declared tied.
+  bool resume = true;        ///< Use what the log knows; false: measure everything again.
+  std::size_t window = 64;   ///< Asked and not yet told: how far compiling runs ahead.
   /// Loading, verifying and sampling one configuration may take 20 times as long as the slowest one
   /// that came through so far, within these bounds; then it counts as hung.
   double min_deadline_s = 5;

@@ -126,6 +126,18 @@ TEST(TuningLoop, FindsTheBestWhileTheDeviceDriftsAndIsNoisy) {
   }
 }
 
+TEST(TuningLoop, HoldsLongFinalsWhereKernelsAreQuickAndShortOnesWhereTheyAreNot) {
+  const auto samples_of_the_best = [](const std::string& time_ns) {
+    FakeSpace fake;
+    fake.sources["tiled"].files.front().text = "kernel tiled(TILE, ITEMS)\ntime_ns " + time_ns;
+    fake.sources["naive"].files.front().text = "kernel naive(BLOCK)\ntime_ns 300000000";
+    FakeRun run(fake);
+    return run.run().problems.front().best->measurement.samples_ms.size();
+  };
+  EXPECT_EQ(samples_of_the_best("2000 + TILE"), 120u);
+  EXPECT_EQ(samples_of_the_best("100000000 + TILE"), 30u);
+}
+
 TEST(TuningLoop, PrefersLessSharedMemoryAmongTies) {
   FakeSpace fake;
   fake.sources["tiled"].files.front().text =
