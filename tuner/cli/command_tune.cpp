@@ -207,6 +207,9 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
              "Stop after so many seconds [none]");
   add_number(app, "--min-occupancy", options.tuning.resource_limits.min_occupancy_percent, 0, 100,
              "Reject configurations below this occupancy, in per cent [0]");
+  app.add_flag("--no-static-reject{false}", options.tuning.static_reject,
+               "Time also what spills far more than the fastest or serializes wgmma, and tell what "
+               "would have been lost");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Configurations that differ by less, in per cent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,

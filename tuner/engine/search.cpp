@@ -1,5 +1,6 @@
 #include "tuner/core/error.h"
 #include "tuner/engine/progress_meter.h"
+#include "tuner/engine/static_reject.h"
 #include "tuner/engine/tuning.h"
 
 #include <algorithm>
@@ -59,7 +60,11 @@ class Search {
  public:
   Search(Tuning& tuning, ProblemState& state, std::unique_ptr<Strategy> strategy,
          const Share& share)
-      : tuning_(tuning), state_(state), strategy_(std::move(strategy)), share_(share) {}
+      : tuning_(tuning),
+        state_(state),
+        strategy_(std::move(strategy)),
+        share_(share),
+        static_rejects_(state.kernels.size()) {}
 
   void run() {
     for (;;) {
@@ -81,6 +86,8 @@ class Search {
     std::optional<Variant> variant = std::nullopt;
     std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for.
     std::vector<Module> modules = {};         ///< Once it is compiled.
+    StaticLimits limits = {};                 ///< From what had been told when it was asked.
+    bool hopeless = false;                    ///< It is beyond those limits.
     bool known = false;
     bool done = false;
   };
@@ -105,7 +112,7 @@ class Search {
       no_more_ = true;
       return;
     }
-    Slot slot = {.candidate = *candidate};
+    Slot slot = {.candidate = *candidate, .limits = static_rejects_[candidate->kernel].limits()};
     const SetKernel& kernel = state_.kernels[candidate->kernel];
     const Configuration configuration =
         kernel.bound.front().search_space().configuration(candidate->configuration);
@@ -113,6 +120,7 @@ class Search {
     if (std::optional<Result> known = find(kernel, slot.result)) {
       slot.result = std::move(*known);
       slot.known = slot.done = true;
+      slot.hopeless = rejects(slot.limits, slot.result).has_value();
       slots_.push_back(std::move(slot));
       return;
     }
@@ -141,15 +149,28 @@ class Search {
     if (tuning_.log == nullptr || !options().resume) return std::nullopt;
     std::optional<Result> known =
         tuning_.log->find(kernel.hash, wanted.kernel, wanted.problem, wanted.configuration);
-    if (known) {
-      known->is_default = wanted.is_default;
-      known->is_reference = wanted.is_reference;
-    }
+    if (!known || !still_holds(*known)) return std::nullopt;
+    known->is_default = wanted.is_default;
+    known->is_reference = wanted.is_reference;
     return known;
+  }
+
+  /// What was not timed because of an option is not known when the option is another one.
+  bool still_holds(const Result& known) const {
+    if (is_static_reject(known)) return options().static_reject;
+    if (known.status != Status::constraints || known.reason != "occupancy") return true;
+    const double least_percent = options().resource_limits.min_occupancy_percent;
+    return std::ranges::any_of(known.launches, [&](const LaunchResult& launch) {
+      return launch.occupancy.blocks_per_sm == 0 || launch.occupancy.percent < least_percent;
+    });
   }
 
   void tell(Slot& slot) {
     strategy_->tell(slot.candidate, slot.result);
+    // A hopeless one would not have been timed, so nothing is learnt from it.
+    if (slot.result.timed() && !slot.hopeless) {
+      static_rejects_[slot.candidate.kernel].tell(slot.result);
+    }
     keep(slot);
   }
 
@@ -163,7 +184,7 @@ class Search {
     const Result& result = slot.result;
     if (result.status != Status::correct) ++state_.progress.failed;
     if (result.timed() && result.measurement.median_ms < best_ms()) state_.progress.best = result;
-    state_.entries.push_back({slot.candidate, std::move(slot.result), slot.known});
+    state_.entries.push_back({slot.candidate, std::move(slot.result), slot.known, slot.hopeless});
   }
 
   double best_ms() const {
@@ -196,6 +217,11 @@ class Search {
     if (!failure) {
       failure = judge(*slot.variant, slot.modules, tuning_.device, options().resource_limits,
                       slot.result);
+    }
+    if (!failure) {
+      std::optional<Failure> hopeless = rejects(slot.limits, slot.result);
+      slot.hopeless = hopeless.has_value();
+      if (options().static_reject) failure = std::move(hopeless);
     }
     if (failure) {
       set_failure(slot.result, *failure);
@@ -371,7 +397,8 @@ class Search {
   Share share_;
   std::deque<Slot> slots_;
   std::optional<Candidate> on_device_;
-  EvaluateRequest asked_;  ///< What the device is doing, without modules.
+  std::vector<StaticReject> static_rejects_;  ///< By kernel.
+  EvaluateRequest asked_;                     ///< What the device is doing, without modules.
   ProgressMeter meter_;
   std::uint64_t begun_ = 0;
   double slowest_s_ = 0;  ///< Longest evaluation that came through.

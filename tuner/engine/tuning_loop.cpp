@@ -69,6 +69,24 @@ Share share_of(const Tuning& tuning, std::size_t problems_left) {
   return share;
 }
 
+/// Which of the fastest 1 % static rejects would have kept from being timed.
+StaticRejects would_be_lost(const ProblemState& state) {
+  StaticRejects rejects;
+  std::vector<const Entry*> timed;
+  for (const Entry& entry : state.entries) {
+    if (entry.hopeless) ++rejects.rejected;
+    if (entry.result.timed()) timed.push_back(&entry);
+  }
+  std::ranges::sort(timed, {},
+                    [](const Entry* entry) { return entry->result.measurement.median_ms; });
+  timed.resize((timed.size() + 99) / 100);
+  rejects.top = timed.size();
+  for (const Entry* entry : timed) {
+    if (entry->hopeless) rejects.lost.push_back(entry->result);
+  }
+  return rejects;
+}
+
 void tune_problem(Tuning& tuning, std::size_t i) {
   const TuningRequest& request = tuning.request;
   ProblemState state = begin_problem(tuning, request.problems[i], i + 1);
@@ -78,6 +96,7 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   } else {
     search(tuning, state, share);
     run_finals(tuning, state);
+    if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
   }
   for (Entry& entry : state.entries) state.summary.results.push_back(std::move(entry.result));
   tuning.summary.problems.push_back(std::move(state.summary));

@@ -52,9 +52,10 @@ struct TuningOptions {
   std::size_t final_rounds = 60;
   std::size_t least_final_rounds = 15;
   double final_seconds = 5;
-  double tie_percent = 0.5;  ///< Finalists that differ by less are declared tied.
-  bool resume = true;        ///< Use what the log knows; false: measure everything again.
-  std::size_t window = 64;   ///< Asked and not yet told: how far compiling runs ahead.
+  double tie_percent = 0.5;   ///< Finalists that differ by less are declared tied.
+  bool static_reject = true;  ///< Do not time what the compiler's report makes hopeless.
+  bool resume = true;         ///< Use what the log knows; false: measure everything again.
+  std::size_t window = 64;    ///< Asked and not yet told: how far compiling runs ahead.
   /// Loading, verifying and sampling one configuration may take 20 times as long as the slowest one
   /// that came through so far, within these bounds; then it counts as hung.
   double min_deadline_s = 5;
@@ -88,6 +89,13 @@ struct Observer {
   std::function<void(const std::string&)> note = [](const std::string&) {};  ///< A line for people.
 };
 
+/// What static rejects would have kept from being timed, in a run without them.
+struct StaticRejects {
+  std::uint64_t rejected = 0;
+  std::uint64_t top = 0;     ///< So many are the fastest 1 % of what was timed...
+  std::vector<Result> lost;  ///< ... and these of them would have been rejected.
+};
+
 /// What is known of a problem at the end.
 struct ProblemSummary {
   Problem problem;
@@ -98,7 +106,8 @@ struct ProblemSummary {
   std::uint64_t valid = 0;
   std::uint64_t evaluated = 0;  ///< In this run.
   std::uint64_t known = 0;
-  std::optional<double> noise_percent;  ///< A/A: the best against itself in the finals.
+  std::optional<StaticRejects> static_rejects;  ///< Where they were turned off.
+  std::optional<double> noise_percent;          ///< A/A: the best against itself in the finals.
 };
 
 struct TuningSummary {

@@ -27,6 +27,9 @@ Outcome<CompiledKernel> FakeCompiler::compile(const CompileRequest& request) {
                            .resources = {}};
     entry.resources.registers_per_thread = static_cast<int>(evaluate(script.registers, bindings));
     entry.resources.static_shared_bytes = evaluate(script.static_shared, bindings);
+    entry.resources.spill_store_bytes = evaluate(script.spills, bindings);
+    entry.resources.spill_load_bytes = entry.resources.spill_store_bytes;
+    entry.resources.wgmma_serialized = evaluate(script.wgmma_serialized, bindings) != 0;
     compiled.entries.push_back(std::move(entry));
   }
   for (const std::string& symbol : request.symbol_expressions) {
