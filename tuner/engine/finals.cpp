@@ -30,7 +30,8 @@ constexpr double kMaxFirstRounds_s = 60;
 
 /// One who is raced.
 struct Contender {
-  std::size_t entry = 0;  ///< In ProblemState::entries.
+  std::size_t entry = 0;                ///< In ProblemState::entries.
+  std::vector<std::size_t> twins = {};  ///< Entries that are the same code and launches.
   std::optional<Variant> variant = std::nullopt;
   std::vector<std::uint64_t> numbers = {};  ///< In the compile queue.
   std::vector<Module> modules = {};
@@ -110,8 +111,18 @@ class Finals {
   const TuningOptions& options() const { return tuning_.request.options; }
 
   void find_contenders() {
+    std::map<std::string, std::size_t> by_identity;
     for (std::size_t i = 0; i < state_.entries.size(); ++i) {
-      if (state_.entries[i].result.timed()) contenders_.push_back({.entry = i});
+      const Entry& entry = state_.entries[i];
+      if (!entry.result.timed()) continue;
+      if (!entry.identity.empty()) {
+        const auto [same, is_new] = by_identity.try_emplace(entry.identity, contenders_.size());
+        if (!is_new) {
+          contenders_[same->second].twins.push_back(i);
+          continue;
+        }
+      }
+      contenders_.push_back({.entry = i});
     }
   }
 
@@ -398,9 +409,9 @@ class Finals {
     contender.modules.clear();
     Result& failed = result(contender);
     set_failure(failed, failure);
-    tuning_.log->record(kernel(contender).hash, failed);
+    record(contender);
     tuning_.observer.result(failed, false);
-    ++state_.progress.failed;
+    state_.progress.failed += 1 + contender.twins.size();
   }
 
   void settle(const Race& race) {
@@ -414,7 +425,7 @@ class Finals {
       Contender& contender = contenders_[standing.variant];
       if (standing.final && !is_right(contender)) continue;
       if (standing.final) finalists.push_back(&standing);
-      tuning_.log->record(kernel(contender).hash, result(contender));
+      record(contender);
     }
     if (finalists.empty()) {
       best_of_what_is_known();
@@ -428,10 +439,23 @@ class Finals {
       ranked.push_back(&contender);
       if (equals.empty() || (winner_is_right && standing->tied)) {
         equals.push_back(&result(contender));
+        for (const std::size_t twin : contender.twins) {
+          equals.push_back(&state_.entries[twin].result);
+        }
       }
     }
     if (!winner_is_right) add_equals(ranked, equals);
     choose(equals);
+  }
+
+  /// Writes down what became of a contender, and of those that it was measured for.
+  void record(const Contender& contender) {
+    tuning_.log->record(kernel(contender).hash, result(contender));
+    for (const std::size_t i : contender.twins) {
+      Entry& twin = state_.entries[i];
+      take_measurement(twin.result, result(contender));
+      tuning_.log->record(state_.kernels[twin.candidate.kernel].hash, twin.result);
+    }
   }
 
   /// Makes a race's samples the result's measurement. Returns false when it has none.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -86,6 +87,7 @@ class Search {
     std::optional<Variant> variant = std::nullopt;
     std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for.
     std::vector<Module> modules = {};         ///< Once it is compiled.
+    std::string identity = {};                ///< Once it is compiled.
     StaticLimits limits = {};                 ///< From what had been told when it was asked.
     bool hopeless = false;                    ///< It is beyond those limits.
     bool known = false;
@@ -184,7 +186,11 @@ class Search {
     const Result& result = slot.result;
     if (result.status != Status::correct) ++state_.progress.failed;
     if (result.timed() && result.measurement.median_ms < best_ms()) state_.progress.best = result;
-    state_.entries.push_back({slot.candidate, std::move(slot.result), slot.known, slot.hopeless});
+    state_.entries.push_back({.candidate = slot.candidate,
+                              .result = std::move(slot.result),
+                              .known = slot.known,
+                              .identity = std::move(slot.identity),
+                              .hopeless = slot.hopeless});
   }
 
   double best_ms() const {
@@ -226,6 +232,7 @@ class Search {
     if (failure) {
       set_failure(slot.result, *failure);
     } else if (state_.device) {
+      slot.identity = identity(*slot.variant, slot.modules);
       return;
     }
     count();
@@ -267,9 +274,25 @@ class Search {
       }
       if (!device_has_preparation(tuning_, state_) || !state_.device->ready()) return;
       if (slot.modules.empty()) return;
+      if (share(slot)) continue;
       submit(slot, incumbent_ms);
       return;
     }
+  }
+
+  /// What ran the same code in the same way has been measured already. Returns false where nothing
+  /// has.
+  bool share(Slot& slot) {
+    const auto found = measured_.find(slot.identity);
+    if (found == measured_.end()) return false;
+    const Result& twin = found->second;
+    const auto samples = static_cast<std::size_t>(options().screen_samples);
+    const bool was_cut = twin.timed() && twin.measurement.samples_ms.size() < samples;
+    if (slot.result.is_default && was_cut) return false;
+    take_measurement(slot.result, twin);
+    count();
+    complete(slot);
+    return true;
   }
 
   void submit(Slot& slot, double incumbent_ms) {
@@ -297,6 +320,11 @@ class Search {
     read_answer(*answer, slot->result);
     slot->done = true;
     count();
+    // A crash or a hang may have been bad luck; what is right or wrong is so again.
+    const Status status = slot->result.status;
+    if (!slot->identity.empty() && (status == Status::correct || status == Status::correctness)) {
+      measured_.emplace(slot->identity, slot->result);
+    }
     // The device need not wait until this result is on disk.
     if (!ended()) feed_device();
     complete(*slot);
@@ -397,6 +425,7 @@ class Search {
   Share share_;
   std::deque<Slot> slots_;
   std::optional<Candidate> on_device_;
+  std::map<std::string, Result> measured_;    ///< By identity.
   std::vector<StaticReject> static_rejects_;  ///< By kernel.
   EvaluateRequest asked_;                     ///< What the device is doing, without modules.
   ProgressMeter meter_;

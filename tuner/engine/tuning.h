@@ -37,8 +37,9 @@ struct Tuning {
 struct Entry {
   Candidate candidate;
   Result result;
-  bool known = false;     ///< From the log.
-  bool hopeless = false;  ///< Static rejects would have kept it from being timed.
+  bool known = false;         ///< From the log.
+  std::string identity = {};  ///< See identity(); empty when it is known from the log.
+  bool hopeless = false;      ///< Static rejects would have kept it from being timed.
 };
 
 /// One problem: its kernels, the device prepared for it, and what has been found so far.

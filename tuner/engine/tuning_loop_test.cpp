@@ -354,6 +354,77 @@ TEST(TuningLoop, TunesEveryProblemAndCompilesWhatIsEqualOnce) {
   EXPECT_EQ(compiled, kConfigurations);
 }
 
+TEST(TuningLoop, MeasuresEqualCodeOnce) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ntime_ns 2000 + 100 * abs(TILE - 8)\ncode TILE\n";
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const ProblemSummary& problem = summary.problems.front();
+  EXPECT_EQ(summary.evaluated, kConfigurations);
+  EXPECT_THAT(run.log->attempts, SizeIs(5 + 1));
+  EXPECT_THAT(problem.ties, SizeIs(2));
+  for (const char* tile : {"1", "2", "4", "8", "16"}) {
+    std::set<std::vector<double>> samples_ms;
+    std::set<std::string> hashes;
+    int said = 0;
+    for (const char* items : {"1", "2", "4"}) {
+      const std::string configuration = std::string("TILE=") + tile + ",ITEMS=" + items;
+      const Result& result = result_of(problem, "tiled", configuration);
+      EXPECT_TRUE(result.timed());
+      samples_ms.insert(result.measurement.samples_ms);
+      hashes.insert(result.cubin_sha256);
+      said += result.detail.find("measured once with tiled ITEMS=") == 0 ? 1 : 0;
+      ASSERT_NE(run.log->last("tiled", configuration), nullptr);
+      EXPECT_EQ(run.log->last("tiled", configuration)->stage, result.stage);
+    }
+    EXPECT_THAT(samples_ms, SizeIs(1));
+    EXPECT_THAT(hashes, SizeIs(1));
+    EXPECT_EQ(said, 2) << "TILE=" << tile;
+  }
+}
+
+TEST(TuningLoop, MeasuresEqualCodeAgainWhereItIsLaunchedInAnotherWay) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ntime_ns 2000 + 100 * abs(TILE - 8)\ncode TILE\n";
+  fake.kernel("tiled").launches.front().block = {{"32 * ITEMS", "/test"}};
+  FakeRun run(fake);
+  run.run();
+  EXPECT_THAT(run.log->attempts, SizeIs(kConfigurations));
+}
+
+TEST(TuningLoop, CompilesOnceWhatDiffersOnlyInItsLaunch) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE)\ntime_ns 2000 + 100 * abs(TILE - 8)\n";
+  LaunchTemplate& launch = fake.kernel("tiled").launches.front();
+  launch.template_arguments = {{"TILE", "/test"}};
+  launch.entry = "tiled<TILE>";
+  launch.block = {{"32 * ITEMS", "/test"}};
+  FakeRun run(fake);
+  std::uint64_t compiled = 0;
+  run.observer.progress = [&](const Progress& progress) { compiled = progress.compiled; };
+  EXPECT_EQ(run.run().evaluated, kConfigurations);
+  EXPECT_EQ(compiled, 5u + 1u);
+  EXPECT_THAT(run.log->attempts, SizeIs(kConfigurations));
+}
+
+TEST(TuningLoop, AFinalistThatTurnsOutWrongTakesItsEqualsWithIt) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ntime_ns 2000 + 100 * abs(TILE - 8)\ncode TILE\n"
+      "fault mismatch in run when TILE == 8 && TIMES > 3\n";
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const ProblemSummary& problem = summary.problems.front();
+  for (const char* configuration : {"TILE=8,ITEMS=1", "TILE=8,ITEMS=2", "TILE=8,ITEMS=4"}) {
+    EXPECT_EQ(result_of(problem, "tiled", configuration).status, Status::correctness);
+    EXPECT_EQ(run.log->last("tiled", configuration)->status, Status::correctness);
+  }
+  EXPECT_TRUE(problem.best);
+}
+
 TEST(TuningLoop, SharesABudgetBetweenProblems) {
   FakeSpace fake;
   fake.space.problems = {{{"N", std::int64_t{1000}}}, {{"N", std::int64_t{2000}}}};

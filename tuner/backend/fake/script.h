@@ -23,6 +23,8 @@ namespace smemtune::fake {
 ///   static_shared TILE * 4            default 0
 ///   spills 8 * TILE                   bytes stored, and as many loaded; default 0
 ///   wgmma_serialized TILE > 8         default 0
+///   code TILE                         configurations with equal numbers have the same code;
+///                                     by default all differ
 ///   driver_registers 40               where the driver is to differ
 ///   fault crash in time when TILE == 8 && TIMES > 3
 ///
@@ -46,6 +48,7 @@ struct Script {
   std::string static_shared = "0";
   std::string spills = "0";
   std::string wgmma_serialized = "0";
+  std::string code;              ///< Empty: each has its own.
   std::string driver_registers;  ///< Empty: as the compiler has them.
   std::vector<Fault> faults;
 };
