@@ -406,6 +406,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                    {"interrupted", summary.interrupted},
                    {"out_of_budget", summary.out_of_budget},
                    {"elapsed_s", summary.elapsed_s},
+                   {"device_s", summary.device_s},
                    {"evaluated", summary.evaluated},
                    {"worker_deaths", summary.worker_deaths},
                    {"problems", Json::array()}};

@@ -28,6 +28,9 @@ constexpr double kEntryOverhead_s = 0.5;
 // fewer of them take part.
 constexpr double kMaxFirstRounds_s = 60;
 
+// ... or such a part of what a budget leaves.
+constexpr double kFirstRoundsShare = 0.5;
+
 /// One who is raced.
 struct Contender {
   std::size_t entry = 0;                ///< In ProblemState::entries.
@@ -82,7 +85,7 @@ class Finals {
     for (std::vector<std::size_t> round = race.next_round(); !round.empty();
          round = race.next_round()) {
       if (race.in_finals() && !std::exchange(is_limited, true)) {
-        race.set_final_rounds(final_rounds(options(), device_s(round), seconds_left()));
+        race.set_final_rounds(final_rounds(options(), round_device_s(round), seconds_left()));
       }
       const double start_s = tuning_.elapsed_s();
       const std::vector<double> times_ms = measure(round);
@@ -210,7 +213,10 @@ class Finals {
     }
     RaceOptions race = race_options(options());
     const double mean_s = all_ms * 1e-3 / static_cast<double>(contenders_.size());
-    const double affordable = kMaxFirstRounds_s / (mean_s * static_cast<double>(race.first_rounds));
+    const double left_s = seconds_left();
+    const double most_s =
+        left_s > 0 ? std::min(kMaxFirstRounds_s, kFirstRoundsShare * left_s) : kMaxFirstRounds_s;
+    const double affordable = most_s / (mean_s * static_cast<double>(race.first_rounds));
     if (affordable < static_cast<double>(race.keep_at_most)) {
       race.keep_at_most = std::max(race.finalists, static_cast<std::size_t>(affordable));
       race.keep_at_least = std::min(race.keep_at_least, race.keep_at_most);
@@ -219,7 +225,7 @@ class Finals {
   }
 
   /// How long the device takes for a round, as the screens have it.
-  double device_s(const std::vector<std::size_t>& round) const {
+  double round_device_s(const std::vector<std::size_t>& round) const {
     double sum_ms = 0;
     for (const std::size_t i : round) {
       const Measurement& screen = result(contenders_[i]).measurement;
@@ -228,13 +234,18 @@ class Finals {
     return sum_ms * 1e-3;
   }
 
-  /// This problem's part of the time that is left; 0: there is no limit.
+  /// This problem's part of what is left of the budgets of time; 0: there is no limit.
   double seconds_left() const {
-    const double most_s = options().budget.max_seconds;
-    if (most_s <= 0) return 0;
+    const Budget& budget = options().budget;
+    double left_s = HUGE_VAL;
+    if (budget.max_seconds > 0) left_s = budget.max_seconds - tuning_.elapsed_s();
+    if (budget.max_device_seconds > 0) {
+      left_s = std::min(left_s, budget.max_device_seconds - device_s(tuning_, state_));
+    }
+    if (left_s == HUGE_VAL) return 0;
     const std::size_t problems_left =
         state_.progress.problem_count - state_.progress.problem_number + 1;
-    return std::max(1e-9, most_s - tuning_.elapsed_s()) / static_cast<double>(problems_left);
+    return std::max(1e-9, left_s / static_cast<double>(problems_left));
   }
 
   /// One sample of each in `round`; not a number for one that failed.
@@ -303,13 +314,19 @@ class Finals {
     if (reply) contender.kept_on = state_.device->generation();
   }
 
+  double deadline(const Contender& contender) const {
+    const std::size_t kernel = state_.entries[contender.entry].candidate.kernel;
+    return deadline_s(options(), result(contender).is_default ? std::nullopt : state_.paces[kernel],
+                      state_.slowest_s);
+  }
+
   /// Nullopt when the contender has failed or stop is asked for.
   std::optional<EvaluateReply> evaluate(Contender& contender, EvaluateRequest request) {
     if (!wait_until_ready()) return std::nullopt;
     std::vector<std::uint8_t> payload = pack(request);
     request.job.modules.clear();
     const DeviceAnswer answer =
-        ask(MessageType::evaluate, std::move(payload), deadline_s(options(), 0), true);
+        ask(MessageType::evaluate, std::move(payload), deadline(contender), true);
     std::optional<EvaluateReply> reply =
         read<EvaluateReply>(answer, MessageType::evaluated, request);
     if (!reply) {

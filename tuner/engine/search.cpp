@@ -17,9 +17,6 @@ namespace {
 // How often stop is looked at.
 constexpr double kWait_s = 0.2;
 
-// A configuration that is slower than this many times the best so far is sampled no further.
-constexpr double kCutFactor = 20;
-
 /// Every configuration, kernel by kernel, in the space's order.
 class InOrder final : public Strategy {
  public:
@@ -65,6 +62,7 @@ class Search {
         state_(state),
         strategy_(std::move(strategy)),
         share_(share),
+        best_ms_(state.kernels.size(), HUGE_VAL),
         static_rejects_(state.kernels.size()) {}
 
   void run() {
@@ -160,6 +158,7 @@ class Search {
   /// What was not timed because of an option is not known when the option is another one.
   bool still_holds(const Result& known) const {
     if (is_static_reject(known)) return options().static_reject;
+    if (known.reason == kQuarantined) return !options().retry_quarantined;
     if (known.status != Status::constraints || known.reason != "occupancy") return true;
     const double least_percent = options().resource_limits.min_occupancy_percent;
     return std::ranges::any_of(known.launches, [&](const LaunchResult& launch) {
@@ -183,6 +182,7 @@ class Search {
       ++state_.summary.known;
       tuning_.observer.result(slot.result, true);
     }
+    note_time(slot, best_ms_);
     const Result& result = slot.result;
     if (result.status != Status::correct) ++state_.progress.failed;
     if (result.timed() && result.measurement.median_ms < best_ms()) state_.progress.best = result;
@@ -264,20 +264,28 @@ class Search {
 
   void feed_device() {
     if (!state_.device || state_.device->busy()) return;
-    double incumbent_ms = best_ms();
+    // By kernel: a slow rung of a ladder is measured as well as the others.
+    std::vector<double> incumbents_ms = best_ms_;
     for (Slot& slot : slots_) {
       if (slot.done) {
-        if (slot.result.timed()) {
-          incumbent_ms = std::min(incumbent_ms, slot.result.measurement.median_ms);
-        }
+        note_time(slot, incumbents_ms);
         continue;
       }
       if (!device_has_preparation(tuning_, state_) || !state_.device->ready()) return;
       if (slot.modules.empty()) return;
-      if (share(slot)) continue;
-      submit(slot, incumbent_ms);
+      if (share(slot)) {
+        note_time(slot, incumbents_ms);
+        continue;
+      }
+      submit(slot, incumbents_ms[slot.candidate.kernel]);
       return;
     }
+  }
+
+  static void note_time(const Slot& slot, std::vector<double>& best_ms) {
+    if (!slot.result.timed()) return;
+    double& least_ms = best_ms[slot.candidate.kernel];
+    least_ms = std::min(least_ms, slot.result.measurement.median_ms);
   }
 
   /// What ran the same code in the same way has been measured already. Returns false where nothing
@@ -304,9 +312,11 @@ class Search {
                              .screen_samples = std::max(1, options().screen_samples)};
     // A kernel's default is what people compare with, however slow it is.
     const bool cut = !result.is_default && incumbent_ms < HUGE_VAL;
-    asked_.stop_above_ms = cut ? kCutFactor * incumbent_ms : 0;
-    state_.device->submit(MessageType::evaluate, pack(asked_),
-                          deadline_s(options(), result.is_default ? 0 : slowest_s_), true);
+    asked_.stop_above_ms = cut ? options().cut_factor * incumbent_ms : 0;
+    const std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
+    state_.device->submit(
+        MessageType::evaluate, pack(asked_),
+        deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
     asked_.job.modules.clear();
     on_device_ = slot.candidate;
   }
@@ -318,6 +328,7 @@ class Search {
     const auto slot = std::ranges::find(slots_, *on_device_, &Slot::candidate);
     on_device_.reset();
     read_answer(*answer, slot->result);
+    note_pace(*slot, answer->elapsed_s);
     slot->done = true;
     count();
     // A crash or a hang may have been bad luck; what is right or wrong is so again.
@@ -328,6 +339,18 @@ class Search {
     // The device need not wait until this result is on disk.
     if (!ended()) feed_device();
     complete(*slot);
+  }
+
+  void note_pace(const Slot& slot, double elapsed_s) {
+    const Measurement& measured = slot.result.measurement;
+    std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
+    if (!slot.result.timed() || (pace && pace->median_ms <= measured.median_ms)) return;
+    std::size_t runs = 1;
+    for (const Part& part : slot.variant->parts) runs += part.workloads.size();
+    const auto samples = static_cast<double>(asked_.screen_samples + 1);
+    pace = Pace{.median_ms = measured.median_ms,
+                .launches = static_cast<double>(runs) + samples * measured.launches_per_sample,
+                .evaluation_s = elapsed_s};
   }
 
   void read_answer(const DeviceAnswer& answer, Result& result) {
@@ -354,7 +377,7 @@ class Search {
       set_failure(result, *reply.failure);
       return;
     }
-    slowest_s_ = std::max(slowest_s_, answer.elapsed_s);
+    state_.slowest_s = std::max(state_.slowest_s, answer.elapsed_s);
     result.max_absolute_error = reply.max_absolute_error;
     result.max_relative_error = reply.max_relative_error;
     result.stage = Stage::screen;
@@ -366,13 +389,16 @@ class Search {
     if (reply.time.samples_ms.size() < static_cast<std::size_t>(asked_.screen_samples) &&
         asked_.stop_above_ms > 0) {
       result.detail += std::string(result.detail.empty() ? "" : "; ") +
-                       "sampled no further: slower than 20 times the best before it";
+                       "sampled no further: the first sample is far behind its kernel's best";
     }
   }
 
   bool ended() {
     if (tuning_.stop) return true;
-    if (share_.until_s <= 0 || tuning_.elapsed_s() < share_.until_s) return false;
+    const bool time_is_up = share_.until_s > 0 && tuning_.elapsed_s() >= share_.until_s;
+    const bool device_time_is_up =
+        share_.until_device_s > 0 && device_s(tuning_, state_) >= share_.until_device_s;
+    if (!time_is_up && !device_time_is_up) return false;
     tuning_.summary.out_of_budget = true;
     return true;
   }
@@ -425,12 +451,12 @@ class Search {
   Share share_;
   std::deque<Slot> slots_;
   std::optional<Candidate> on_device_;
+  std::vector<double> best_ms_;               ///< Of what was told, by kernel.
   std::map<std::string, Result> measured_;    ///< By identity.
   std::vector<StaticReject> static_rejects_;  ///< By kernel.
   EvaluateRequest asked_;                     ///< What the device is doing, without modules.
   ProgressMeter meter_;
   std::uint64_t begun_ = 0;
-  double slowest_s_ = 0;  ///< Longest evaluation that came through.
   bool no_more_ = false;
 };
 

@@ -42,13 +42,22 @@ struct Entry {
   bool hopeless = false;      ///< Static rejects would have kept it from being timed.
 };
 
+/// How fast the best of a kernel so far went, from which it is told how long others may take.
+struct Pace {
+  double median_ms = 0;
+  double launches = 0;      ///< Of the whole kernel, in one evaluation.
+  double evaluation_s = 0;  ///< All of it: loading, verifying, sampling.
+};
+
 /// One problem: its kernels, the device prepared for it, and what has been found so far.
 struct ProblemState {
   ProblemSet set;
   std::vector<SetKernel> kernels;  ///< Those searched, numbered as a Candidate does.
   SetKernel reference;
-  std::optional<DeviceSession> device;  ///< None in a dry run.
-  std::vector<Entry> entries;           ///< In the order told.
+  std::optional<DeviceSession> device;     ///< None in a dry run.
+  std::vector<Entry> entries;              ///< In the order told.
+  std::vector<std::optional<Pace>> paces;  ///< By kernel; nullopt until one came through.
+  double slowest_s = 0;                    ///< The longest evaluation that came through.
   Progress progress;
   ProblemSummary summary;
   std::optional<Variant> reference_variant;      ///< While the reference is being compiled...
@@ -65,9 +74,13 @@ bool device_has_preparation(Tuning& tuning, ProblemState& state);
 /// Lets workers work until something has happened, at most so long.
 void work(Tuning& tuning, ProblemState& state, double timeout_s);
 
-/// How long the device may take for something when the slowest of its kind took `slowest_s` (0:
-/// nothing is known yet).
-double deadline_s(const TuningOptions& options, double slowest_s);
+/// How long the device may take for an evaluation (TuningOptions::min_deadline_s). `pace`: of its
+/// kernel; nullopt for a default. `slowest_s`: the longest evaluation that came through; a device
+/// that is slow for all of them is given three times as long whatever the options say.
+double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace, double slowest_s);
+
+/// How long the device has been busy in this run.
+double device_s(const Tuning& tuning, const ProblemState& state);
 
 /// Brings the progress up to date and shows it.
 void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase);
@@ -75,7 +88,8 @@ void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase
 /// Searches until nothing is left, the share of the budget is spent or stop is asked for.
 struct Share {
   std::uint64_t evaluations = UINT64_MAX;
-  double until_s = 0;  ///< Of the run; 0: no limit.
+  double until_s = 0;         ///< Of the run; 0: no limit.
+  double until_device_s = 0;  ///< The same for device_s().
 };
 void search(Tuning& tuning, ProblemState& state, const Share& share);
 
