@@ -21,6 +21,7 @@ struct Resources {
   std::int64_t constant_bytes = 0;  ///< Of the module's __constant__ variables.
   int barriers = 0;
   int max_threads_per_block = 0;  ///< From __launch_bounds__; 0 when not known.
+  bool wgmma_serialized = false;  ///< ptxas found no way to overlap the wgmma instructions.
 
   bool operator==(const Resources&) const = default;
 };
