@@ -13,7 +13,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <tuple>
 
 namespace smemtune {
 namespace {
@@ -193,14 +192,21 @@ TEST(FindDevice, NamesTheNearestWhereNoneIsMeant) {
   EXPECT_THAT(message(devices, ""), testing::HasSubstr("no device '' is known"));
 }
 
-class FaultyDevicesFile : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+struct Fault {
+  std::string name;
+  std::string text;
+  std::string expected;
+};
+
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
+
+class FaultyDevicesFile : public testing::TestWithParam<Fault> {};
 
 TEST_P(FaultyDevicesFile, IsRefusedWithThePlace) {
-  const auto& [text, expected] = GetParam();
   std::string directory = std::filesystem::temp_directory_path() / "devices_XXXXXX";
   ASSERT_NE(nullptr, mkdtemp(directory.data()));
   const std::filesystem::path file = std::filesystem::path(directory) / "devices.json";
-  std::ofstream(file) << text;
+  std::ofstream(file) << GetParam().text;
   std::string what;
   try {
     load_devices(file);
@@ -209,7 +215,7 @@ TEST_P(FaultyDevicesFile, IsRefusedWithThePlace) {
   }
   std::filesystem::remove_all(directory);
   EXPECT_THAT(what, testing::StartsWith(file.string() + ":"));
-  EXPECT_THAT(what, testing::HasSubstr(expected));
+  EXPECT_THAT(what, testing::HasSubstr(GetParam().expected));
 }
 
 /// A file with one compute capability that lacks its shared memory per block, and one model.
@@ -226,33 +232,39 @@ constexpr const char* kLimits = R"(, "max_shared_bytes_per_block": 232448)";
 INSTANTIATE_TEST_SUITE_P(
     Faults, FaultyDevicesFile,
     testing::Values(
-        std::tuple("[]", "is not an object with lists of \"compute_capabilities\""),
-        std::tuple(R"({"compute_capabilities": [1], "devices": [1]})",
-                   "/compute_capabilities/0: 1 is not an object"),
-        std::tuple(R"({"compute_capabilities": [{"sourc": "X"}], "devices": [1]})",
-                   "/compute_capabilities/0/sourc: unknown key; did you mean 'source'?"),
-        std::tuple(file(""), "/compute_capabilities/0: lacks \"max_shared_bytes_per_block\""),
-        std::tuple(file(R"(, "max_shared_bytes_per_block": 2.5)"),
-                   "/compute_capabilities/0/max_shared_bytes_per_block: 2.5 is not an integer"),
-        std::tuple(
-            file(R"(, "max_shared_bytes_per_block": 40000)"),
-            "/compute_capabilities/0/max_shared_bytes_per_block: is below shared_bytes_per_block"),
-        std::tuple(file(R"(, "max_shared_bytes_per_block": 233472,
-                           "reserved_shared_bytes_per_block": 1024)"),
-                   "/compute_capabilities/0/shared_bytes_per_sm: is below"),
-        std::tuple(file(kLimits, R"(, "nam": "X")"),
-                   "/devices/0/nam: unknown key; did you mean 'name'?"),
-        std::tuple(file(kLimits, R"(, "name": "X", "compute_capability": "9")"),
-                   "/devices/0/compute_capability: '9' is not of the form 9.0"),
-        std::tuple(file(kLimits, R"(, "name": "X", "compute_capability": "9.1")"),
-                   "/devices/0/compute_capability: '9.1' is none of the file's"),
-        std::tuple(file(kLimits, R"(, "name": "X", "compute_capability": "9.0")"),
-                   "/devices/0: lacks \"sm_count\""),
-        std::tuple(file(kLimits, R"(, "name": "X", "compute_capability": "9.0", "sm_count": 0)"),
-                   "/devices/0/sm_count: is 0"),
-        std::tuple(file(kLimits,
-                        R"(, "name": "X", "compute_capability": "9.0", "sm_count": 4294967300)"),
-                   "/devices/0/sm_count: 4294967300 is not an integer")));
+        Fault{"NoObject", "[]", "is not an object with lists of \"compute_capabilities\""},
+        Fault{"NumberForACapability", R"({"compute_capabilities": [1], "devices": [1]})",
+              "/compute_capabilities/0: 1 is not an object"},
+        Fault{"Misspelt", R"({"compute_capabilities": [{"sourc": "X"}], "devices": [1]})",
+              "/compute_capabilities/0/sourc: unknown key; did you mean 'source'?"},
+        Fault{"Lacking", file(""), "/compute_capabilities/0: lacks \"max_shared_bytes_per_block\""},
+        Fault{"Fraction", file(R"(, "max_shared_bytes_per_block": 2.5)"),
+              "/compute_capabilities/0/max_shared_bytes_per_block: 2.5 is not an integer"},
+        Fault{
+            "OptInBelowTheDefault", file(R"(, "max_shared_bytes_per_block": 40000)"),
+            "/compute_capabilities/0/max_shared_bytes_per_block: is below shared_bytes_per_block"},
+        Fault{"MultiprocessorBelowABlock", file(R"(, "max_shared_bytes_per_block": 233472,
+                             "reserved_shared_bytes_per_block": 1024)"),
+              "/compute_capabilities/0/shared_bytes_per_sm: is below"},
+        Fault{"MisspeltModel", file(kLimits, R"(, "nam": "X")"),
+              "/devices/0/nam: unknown key; did you mean 'name'?"},
+        Fault{"CapabilityWithoutAPoint",
+              file(kLimits, R"(, "name": "X", "compute_capability": "9")"),
+              "/devices/0/compute_capability: '9' is not of the form 9.0"},
+        Fault{"CapabilityThatIsNotListed",
+              file(kLimits, R"(, "name": "X", "compute_capability": "9.1")"),
+              "/devices/0/compute_capability: '9.1' is none of the file's"},
+        Fault{"ModelWithoutMultiprocessors",
+              file(kLimits, R"(, "name": "X", "compute_capability": "9.0")"),
+              "/devices/0: lacks \"sm_count\""},
+        Fault{"NoMultiprocessors",
+              file(kLimits, R"(, "name": "X", "compute_capability": "9.0", "sm_count": 0)"),
+              "/devices/0/sm_count: is 0"},
+        Fault{
+            "Above32Bits",
+            file(kLimits, R"(, "name": "X", "compute_capability": "9.0", "sm_count": 4294967300)"),
+            "/devices/0/sm_count: 4294967300 is not an integer"}),
+    [](const auto& fault) { return fault.param.name; });
 
 }  // namespace
 }  // namespace smemtune
