@@ -2,6 +2,7 @@
 
 #include "tuner/backend/cpu/cpu_launcher.h"
 #include "tuner/backend/cpu/host_compiler.h"
+#include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/core/error.h"
@@ -65,9 +66,7 @@ bool gpu_seems_present() {
 #endif
 }
 
-Device known_device(const std::string& name) {
-  return find_device(load_devices(share_folder() / "configs" / "devices.json"), name);
-}
+Device published_device(const std::string& name) { return find_device(published_devices(), name); }
 
 std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
   const std::filesystem::path folder = default_cache_folder();
@@ -88,7 +87,7 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
   if (backend == kCpu) {
     cpu::CpuOptions options;
     options.shuffle_threads = arguments.at(3) == "shuffle";
-    return std::make_unique<cpu::CpuLauncher>(known_device(arguments.at(2)), options);
+    return std::make_unique<cpu::CpuLauncher>(published_device(arguments.at(2)), options);
   }
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) {
@@ -106,16 +105,16 @@ bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
 
 Workers choose_workers(const DeviceChoice& choice) {
   if (choice.device == kCpu) {
-    known_device(choice.limits_of);  // Refuses an unknown name before work begins.
+    published_device(choice.limits_of);  // Refuses an unknown name before work begins.
     return {.command = cpu_workers(choice), .kind = DeviceKind::cpu, .notice = {}};
   }
   if (choice.shuffle_threads) throw InputError("--shuffle-threads is for --device cpu");
   if (choice.device.empty() && !gpu_seems_present()) {
-    known_device(choice.limits_of);
+    published_device(choice.limits_of);
     return {.command = cpu_workers(choice),
             .kind = DeviceKind::cpu,
             .notice = "*** No NVIDIA GPU here: tuning on the CPU device, with the limits of " +
-                      known_device(choice.limits_of).name +
+                      published_device(choice.limits_of).name +
                       ".\n*** Its times say nothing about a GPU; correctness does."};
   }
   if (!has_cuda()) {
@@ -156,6 +155,8 @@ std::vector<Device> present_gpus() {
 #endif
 }
 
-Device cpu_device(const std::string& limits_of) { return cpu::cpu_device(known_device(limits_of)); }
+Device cpu_device(const std::string& limits_of) {
+  return cpu::cpu_device(published_device(limits_of));
+}
 
 }  // namespace smemtune::cli
