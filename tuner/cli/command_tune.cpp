@@ -142,10 +142,11 @@ int finish(const TuneOptions& options, const Space& space, const TuningSummary& 
 /// The devices of `--also-fits l4,h100`.
 std::vector<Device> also_fits_devices(const TuneOptions& options) {
   std::vector<Device> devices;
+  if (options.also_fits.empty()) return devices;
   for (const std::string& name : CLI::detail::split(options.also_fits, ',')) {
     devices.push_back(known_device(name, options.database));
   }
-  if (!options.also_fits.empty() && !has_cuda()) {
+  if (!has_cuda()) {
     throw UnavailableError("--also-fits compiles for other GPUs: " +
                            std::string("this smemtune was built without the CUDA back end"));
   }
