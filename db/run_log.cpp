@@ -256,11 +256,12 @@ std::optional<Result> RunLog::find(const std::string& kernel_hash, const std::st
   quarantined.problem = problem;
   quarantined.configuration = configuration;
   quarantined.status = Status::runtime;
-  quarantined.reason = "quarantined";
+  quarantined.reason = kQuarantined;
   quarantined.detail = std::to_string(lost) + " attempts ended with the whole process (lost)";
   if (failed > 0) {
     quarantined.detail += ", " + std::to_string(failed) + " with " + newest.front().reason;
   }
+  quarantined.detail += "; --retry-quarantined tries it again";
   return quarantined;
 }
 

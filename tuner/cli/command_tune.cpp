@@ -205,8 +205,13 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
             "Stop after so many configurations [all]");
   add_number(app, "--max-time", options.tuning.budget.max_seconds, 0.001, 1e9,
              "Stop after so many seconds [none]");
+  add_number(app, "--max-gpu-time", options.tuning.budget.max_device_seconds, 0.001, 1e9,
+             "Stop after the device was busy for so many seconds [none]");
   add_number(app, "--min-occupancy", options.tuning.resource_limits.min_occupancy_percent, 0, 100,
              "Reject configurations below this occupancy, in per cent [0]");
+  app.add_flag("--no-static-reject{false}", options.tuning.static_reject,
+               "Time also what spills far more than the fastest or serializes wgmma, and tell what "
+               "would have been lost");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Configurations that differ by less, in per cent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
@@ -219,6 +224,8 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--dry-run", options.dry_run,
                "Do everything but launch: resources, occupancy and rejections; needs no GPU");
   app.add_flag("--fresh", options.fresh, "Measure again what the database already knows");
+  app.add_flag("--retry-quarantined", options.tuning.retry_quarantined,
+               "Try again what has taken the process or the machine down twice");
   app.add_flag("--json", options.json, "Print the result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors and what was asked for");
   app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");

@@ -1,10 +1,12 @@
 #include "tuner/core/error.h"
 #include "tuner/engine/progress_meter.h"
+#include "tuner/engine/static_reject.h"
 #include "tuner/engine/tuning.h"
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -14,9 +16,6 @@ namespace {
 
 // How often stop is looked at.
 constexpr double kWait_s = 0.2;
-
-// A configuration that is slower than this many times the best so far is sampled no further.
-constexpr double kCutFactor = 20;
 
 /// Every configuration, kernel by kernel, in the space's order.
 class InOrder final : public Strategy {
@@ -59,7 +58,12 @@ class Search {
  public:
   Search(Tuning& tuning, ProblemState& state, std::unique_ptr<Strategy> strategy,
          const Share& share)
-      : tuning_(tuning), state_(state), strategy_(std::move(strategy)), share_(share) {}
+      : tuning_(tuning),
+        state_(state),
+        strategy_(std::move(strategy)),
+        share_(share),
+        best_ms_(state.kernels.size(), HUGE_VAL),
+        static_rejects_(state.kernels.size()) {}
 
   void run() {
     for (;;) {
@@ -81,6 +85,9 @@ class Search {
     std::optional<Variant> variant = std::nullopt;
     std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for.
     std::vector<Module> modules = {};         ///< Once it is compiled.
+    std::string identity = {};                ///< Once it is compiled.
+    StaticLimits limits = {};                 ///< From what had been told when it was asked.
+    bool hopeless = false;                    ///< It is beyond those limits.
     bool known = false;
     bool done = false;
   };
@@ -105,7 +112,7 @@ class Search {
       no_more_ = true;
       return;
     }
-    Slot slot = {.candidate = *candidate};
+    Slot slot = {.candidate = *candidate, .limits = static_rejects_[candidate->kernel].limits()};
     const SetKernel& kernel = state_.kernels[candidate->kernel];
     const Configuration configuration =
         kernel.bound.front().search_space().configuration(candidate->configuration);
@@ -113,6 +120,7 @@ class Search {
     if (std::optional<Result> known = find(kernel, slot.result)) {
       slot.result = std::move(*known);
       slot.known = slot.done = true;
+      slot.hopeless = rejects(slot.limits, slot.result).has_value();
       slots_.push_back(std::move(slot));
       return;
     }
@@ -141,15 +149,29 @@ class Search {
     if (tuning_.log == nullptr || !options().resume) return std::nullopt;
     std::optional<Result> known =
         tuning_.log->find(kernel.hash, wanted.kernel, wanted.problem, wanted.configuration);
-    if (known) {
-      known->is_default = wanted.is_default;
-      known->is_reference = wanted.is_reference;
-    }
+    if (!known || !still_holds(*known)) return std::nullopt;
+    known->is_default = wanted.is_default;
+    known->is_reference = wanted.is_reference;
     return known;
+  }
+
+  /// What was not timed because of an option is not known when the option is another one.
+  bool still_holds(const Result& known) const {
+    if (is_static_reject(known)) return options().static_reject;
+    if (known.reason == kQuarantined) return !options().retry_quarantined;
+    if (known.status != Status::constraints || known.reason != "occupancy") return true;
+    const double least_percent = options().resource_limits.min_occupancy_percent;
+    return std::ranges::any_of(known.launches, [&](const LaunchResult& launch) {
+      return launch.occupancy.blocks_per_sm == 0 || launch.occupancy.percent < least_percent;
+    });
   }
 
   void tell(Slot& slot) {
     strategy_->tell(slot.candidate, slot.result);
+    // A hopeless one would not have been timed, so nothing is learnt from it.
+    if (slot.result.timed() && !slot.hopeless) {
+      static_rejects_[slot.candidate.kernel].tell(slot.result);
+    }
     keep(slot);
   }
 
@@ -160,10 +182,15 @@ class Search {
       ++state_.summary.known;
       tuning_.observer.result(slot.result, true);
     }
+    note_time(slot, best_ms_);
     const Result& result = slot.result;
     if (result.status != Status::correct) ++state_.progress.failed;
     if (result.timed() && result.measurement.median_ms < best_ms()) state_.progress.best = result;
-    state_.entries.push_back({slot.candidate, std::move(slot.result), slot.known});
+    state_.entries.push_back({.candidate = slot.candidate,
+                              .result = std::move(slot.result),
+                              .known = slot.known,
+                              .identity = std::move(slot.identity),
+                              .hopeless = slot.hopeless});
   }
 
   double best_ms() const {
@@ -197,9 +224,15 @@ class Search {
       failure = judge(*slot.variant, slot.modules, tuning_.device, options().resource_limits,
                       slot.result);
     }
+    if (!failure) {
+      std::optional<Failure> hopeless = rejects(slot.limits, slot.result);
+      slot.hopeless = hopeless.has_value();
+      if (options().static_reject) failure = std::move(hopeless);
+    }
     if (failure) {
       set_failure(slot.result, *failure);
     } else if (state_.device) {
+      slot.identity = identity(*slot.variant, slot.modules);
       return;
     }
     count();
@@ -231,19 +264,43 @@ class Search {
 
   void feed_device() {
     if (!state_.device || state_.device->busy()) return;
-    double incumbent_ms = best_ms();
+    // By kernel: a slow rung of a ladder is measured as well as the others.
+    std::vector<double> incumbents_ms = best_ms_;
     for (Slot& slot : slots_) {
       if (slot.done) {
-        if (slot.result.timed()) {
-          incumbent_ms = std::min(incumbent_ms, slot.result.measurement.median_ms);
-        }
+        note_time(slot, incumbents_ms);
         continue;
       }
       if (!device_has_preparation(tuning_, state_) || !state_.device->ready()) return;
       if (slot.modules.empty()) return;
-      submit(slot, incumbent_ms);
+      if (share(slot)) {
+        note_time(slot, incumbents_ms);
+        continue;
+      }
+      submit(slot, incumbents_ms[slot.candidate.kernel]);
       return;
     }
+  }
+
+  static void note_time(const Slot& slot, std::vector<double>& best_ms) {
+    if (!slot.result.timed()) return;
+    double& least_ms = best_ms[slot.candidate.kernel];
+    least_ms = std::min(least_ms, slot.result.measurement.median_ms);
+  }
+
+  /// What ran the same code in the same way has been measured already. Returns false where nothing
+  /// has.
+  bool share(Slot& slot) {
+    const auto found = measured_.find(slot.identity);
+    if (found == measured_.end()) return false;
+    const Result& twin = found->second;
+    const auto samples = static_cast<std::size_t>(options().screen_samples);
+    const bool was_cut = twin.timed() && twin.measurement.samples_ms.size() < samples;
+    if (slot.result.is_default && was_cut) return false;
+    take_measurement(slot.result, twin);
+    count();
+    complete(slot);
+    return true;
   }
 
   void submit(Slot& slot, double incumbent_ms) {
@@ -255,9 +312,11 @@ class Search {
                              .screen_samples = std::max(1, options().screen_samples)};
     // A kernel's default is what people compare with, however slow it is.
     const bool cut = !result.is_default && incumbent_ms < HUGE_VAL;
-    asked_.stop_above_ms = cut ? kCutFactor * incumbent_ms : 0;
-    state_.device->submit(MessageType::evaluate, pack(asked_),
-                          deadline_s(options(), result.is_default ? 0 : slowest_s_), true);
+    asked_.stop_above_ms = cut ? options().cut_factor * incumbent_ms : 0;
+    const std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
+    state_.device->submit(
+        MessageType::evaluate, pack(asked_),
+        deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
     asked_.job.modules.clear();
     on_device_ = slot.candidate;
   }
@@ -269,11 +328,29 @@ class Search {
     const auto slot = std::ranges::find(slots_, *on_device_, &Slot::candidate);
     on_device_.reset();
     read_answer(*answer, slot->result);
+    note_pace(*slot, answer->elapsed_s);
     slot->done = true;
     count();
+    // A crash or a hang may have been bad luck; what is right or wrong is so again.
+    const Status status = slot->result.status;
+    if (!slot->identity.empty() && (status == Status::correct || status == Status::correctness)) {
+      measured_.emplace(slot->identity, slot->result);
+    }
     // The device need not wait until this result is on disk.
     if (!ended()) feed_device();
     complete(*slot);
+  }
+
+  void note_pace(const Slot& slot, double elapsed_s) {
+    const Measurement& measured = slot.result.measurement;
+    std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
+    if (!slot.result.timed() || (pace && pace->median_ms <= measured.median_ms)) return;
+    std::size_t runs = 1;
+    for (const Part& part : slot.variant->parts) runs += part.workloads.size();
+    const auto samples = static_cast<double>(asked_.screen_samples + 1);
+    pace = Pace{.median_ms = measured.median_ms,
+                .launches = static_cast<double>(runs) + samples * measured.launches_per_sample,
+                .evaluation_s = elapsed_s};
   }
 
   void read_answer(const DeviceAnswer& answer, Result& result) {
@@ -300,7 +377,7 @@ class Search {
       set_failure(result, *reply.failure);
       return;
     }
-    slowest_s_ = std::max(slowest_s_, answer.elapsed_s);
+    state_.slowest_s = std::max(state_.slowest_s, answer.elapsed_s);
     result.max_absolute_error = reply.max_absolute_error;
     result.max_relative_error = reply.max_relative_error;
     result.stage = Stage::screen;
@@ -312,13 +389,16 @@ class Search {
     if (reply.time.samples_ms.size() < static_cast<std::size_t>(asked_.screen_samples) &&
         asked_.stop_above_ms > 0) {
       result.detail += std::string(result.detail.empty() ? "" : "; ") +
-                       "sampled no further: slower than 20 times the best before it";
+                       "sampled no further: the first sample is far behind its kernel's best";
     }
   }
 
   bool ended() {
     if (tuning_.stop) return true;
-    if (share_.until_s <= 0 || tuning_.elapsed_s() < share_.until_s) return false;
+    const bool time_is_up = share_.until_s > 0 && tuning_.elapsed_s() >= share_.until_s;
+    const bool device_time_is_up =
+        share_.until_device_s > 0 && device_s(tuning_, state_) >= share_.until_device_s;
+    if (!time_is_up && !device_time_is_up) return false;
     tuning_.summary.out_of_budget = true;
     return true;
   }
@@ -371,10 +451,12 @@ class Search {
   Share share_;
   std::deque<Slot> slots_;
   std::optional<Candidate> on_device_;
-  EvaluateRequest asked_;  ///< What the device is doing, without modules.
+  std::vector<double> best_ms_;               ///< Of what was told, by kernel.
+  std::map<std::string, Result> measured_;    ///< By identity.
+  std::vector<StaticReject> static_rejects_;  ///< By kernel.
+  EvaluateRequest asked_;                     ///< What the device is doing, without modules.
   ProgressMeter meter_;
   std::uint64_t begun_ = 0;
-  double slowest_s_ = 0;  ///< Longest evaluation that came through.
   bool no_more_ = false;
 };
 
