@@ -10,6 +10,7 @@
 #if SMEMTUNE_CUDA_BUILD
 #include "tuner/backend/cuda/cuda_launcher.h"
 #include "tuner/backend/cuda/devices.h"
+#include "tuner/backend/cuda/gpu_use.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #endif
 
@@ -48,11 +49,11 @@ WorkerCommand cpu_workers(const DeviceChoice& choice) {
   return command;
 }
 
-WorkerCommand cuda_workers(const DeviceChoice& choice) {
+WorkerCommand cuda_workers(const DeviceChoice& choice, const Device& device) {
   WorkerCommand command;
   command.compile = worker_words("compile", kCuda);
   command.device = worker_words("device", kCuda);
-  command.device.push_back(choice.device);
+  command.device.push_back(device.uuid);
   command.compile_workers = worker_count(choice.compile_workers);
   return command;
 }
@@ -67,6 +68,15 @@ bool gpu_seems_present() {
 
 Device known_device(const std::string& name) {
   return find_device(load_devices(share_folder() / "configs" / "devices.json"), name);
+}
+
+std::vector<Device> chosen_gpus([[maybe_unused]] const DeviceChoice& choice) {
+  const std::vector<Device> gpus = present_gpus();
+#if SMEMTUNE_CUDA_BUILD
+  return {gpus[static_cast<std::size_t>(cuda::select_device(gpus, choice.device))]};
+#else
+  return gpus;
+#endif
 }
 
 std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
@@ -104,18 +114,14 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
 
 bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
 
-Workers choose_workers(const DeviceChoice& choice) {
-  if (choice.device == kCpu) {
-    known_device(choice.limits_of);  // Refuses an unknown name before work begins.
-    return {.command = cpu_workers(choice), .kind = DeviceKind::cpu, .notice = {}};
-  }
+ChosenDevices choose_devices(const DeviceChoice& choice) {
+  if (choice.device == kCpu) return {.devices = {cpu_device(choice.limits_of)}, .notice = {}};
   if (choice.shuffle_threads) throw InputError("--shuffle-threads is for --device cpu");
   if (choice.device.empty() && !gpu_seems_present()) {
-    known_device(choice.limits_of);
-    return {.command = cpu_workers(choice),
-            .kind = DeviceKind::cpu,
+    const Device device = cpu_device(choice.limits_of);
+    return {.devices = {device},
             .notice = "*** No NVIDIA GPU here: tuning on the CPU device, with the limits of " +
-                      known_device(choice.limits_of).name +
+                      device.limits_of +
                       ".\n*** Its times say nothing about a GPU; correctness does."};
   }
   if (!has_cuda()) {
@@ -123,16 +129,27 @@ Workers choose_workers(const DeviceChoice& choice) {
                                                   : "--device " + choice.device + ": ") +
                            std::string(kNoCudaBuild));
   }
-  return {.command = cuda_workers(choice), .kind = DeviceKind::gpu, .notice = {}};
+  return {.devices = chosen_gpus(choice), .notice = {}};
 }
 
-Workers choose_compile_workers(const DeviceChoice& choice, const Device& device) {
+WorkerCommand workers_for(const DeviceChoice& choice, const Device& device) {
+  return device.kind == DeviceKind::cpu ? cpu_workers(choice) : cuda_workers(choice, device);
+}
+
+WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& device) {
   if (device.kind == DeviceKind::gpu && !has_cuda()) throw UnavailableError(kNoCudaBuild);
-  Workers workers;
-  workers.kind = device.kind;
-  workers.command = device.kind == DeviceKind::cpu ? cpu_workers(choice) : cuda_workers(choice);
-  workers.command.device.clear();
-  return workers;
+  WorkerCommand command = workers_for(choice, device);
+  command.device.clear();
+  return command;
+}
+
+DeviceUse device_use(const Device& device) {
+#if SMEMTUNE_CUDA_BUILD
+  if (device.kind == DeviceKind::gpu) return cuda::gpu_use(device.uuid).value_or(DeviceUse{});
+#else
+  (void)device;
+#endif
+  return {};
 }
 
 int run_worker(const std::vector<std::string>& arguments) {

@@ -2,6 +2,7 @@
 
 #include "db/export_json.h"
 #include "db/result_store.h"
+#include "tuner/cli/exclusive_use.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/summary.h"
 #include "tuner/config/devices_file.h"
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <fstream>
 #include <random>
+#include <thread>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -22,12 +24,20 @@ namespace {
 constexpr int kNothingWorked = 3;
 constexpr int kInterrupted = 130;
 
+// Longer than what a GPU's load is an average of.
+constexpr auto kBusyInterval = std::chrono::milliseconds(1500);
+
 void write_out(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 
 void write_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+/// A line on stderr, unless it is empty.
+void say(const TuneOptions& options, const std::string& line) {
+  if (!line.empty() && !options.quiet) write_error(line + "\n");
+}
 
 std::string strategies_text() {
   std::string text = "Order of the search:";
@@ -164,13 +174,82 @@ int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest
                          options.device.device);
   }
   request.problems = chosen_problems(loaded.space, options.problems, device.kind);
-  request.workers = choose_compile_workers(options.device, device).command;
+  request.workers = compile_workers_for(options.device, device);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
                         device.kind);
   const auto pool = start_workers(request.workers);
   const TuningSummary summary = dry_run(request, device, *pool, progress.observer(), stop);
   progress.clear();
   return finish(options, loaded.space, summary, device);
+}
+
+/// Who else is on the device before our workers start: a line for people, or nothing.
+std::string look_around(const Device& device, Neighbors& neighbors) {
+  DeviceUse use = device_use(device);
+  if (use.processes.empty() && use.busy_percent.value_or(0) > 0) {
+    // It may have been us: the figure is of the last second.
+    std::this_thread::sleep_for(kBusyInterval);
+    use = device_use(device);
+  }
+  return neighbors.before_us(device, use);
+}
+
+/// One run over all problems.
+int tune_on(const Device& device, const TuneOptions& options, const LoadedSpace& loaded,
+            TuningRequest request, const std::atomic<bool>& stop) {
+  request.problems = chosen_problems(loaded.space, options.problems, device.kind);
+  request.workers = workers_for(options.device, device);
+  Neighbors neighbors;
+  say(options, look_around(device, neighbors));
+  const auto pool = start_workers(request.workers);
+  const DeviceGreeting& hello = greeting(*pool);
+
+  Run run;
+  run.id = random_id();
+  run.space = loaded.space.name;
+  run.space_sha256 = loaded.sha256;
+  run.space_json = loaded.text;
+  run.device = hello.device;
+  run.compiler = hello.compiler;
+  run.compiler_sha256 = hello.compiler_sha256;
+  run.tool_version = SMEMTUNE_VERSION;
+  run.host = host_name();
+  run.strategy = request.options.strategy;
+  run.seed = request.options.seed;
+  run.command_line = options.command_line;
+  run.started_unix =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+
+  db::ResultStore store(options.database);
+  const auto log = store.begin_run(run);
+  ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
+                        hello.device.kind);
+  Observer observer = progress.observer();
+  observer.before_finals = [&](const Device& unit) {
+    const std::string text = neighbors.beside_us(unit, device_use(unit), worker_process_ids(*pool));
+    if (!text.empty()) observer.note(text);
+  };
+  TuningSummary summary;
+  try {
+    summary = tune(request, *pool, *log, observer, stop);
+  } catch (const Error&) {
+    progress.clear();
+    store.end_run(run.id, "failed");
+    throw;
+  }
+  progress.clear();
+  store.end_run(run.id, summary.interrupted     ? "interrupted"
+                        : summary.out_of_budget ? "budget"
+                                                : "complete");
+  const int status = finish(options, loaded.space, summary, hello.device);
+  if (!options.export_file.empty()) {
+    const db::Query query = {.space = loaded.space.name, .device = hello.device.name};
+    db::write_whole_file(options.export_file, db::export_json(store.best(query, true)));
+  }
+  if (!options.quiet && !options.json) {
+    write_error("results are in " + options.database.string() + "\n");
+  }
+  return status;
 }
 
 }  // namespace
@@ -183,6 +262,8 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                  "GPU by index, UUID or name; cpu; with --dry-run any GPU that is known, or sm_XX "
                  "[the first GPU; the CPU where there is none]")
       ->type_name("NAME");
+  app.add_flag("--no-wait", options.no_wait,
+               "Refuse with status 5 where another smemtune uses the device, instead of waiting");
   app.add_option("--problem", options.problems,
                  "Problem to tune, as NAME=VALUE,...; may be repeated [those of the file]")
       ->type_name("KEY")
@@ -240,54 +321,13 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   make_strategy(request.options.strategy, {}, 1);  // Refuses an unknown name before work begins.
   if (options.dry_run) return run_dry(options, loaded, request, stop);
 
-  const Workers workers = choose_workers(options.device);
-  request.workers = workers.command;
-  request.problems = chosen_problems(loaded.space, options.problems, workers.kind);
-  if (!workers.notice.empty() && !options.quiet) write_error(workers.notice + "\n");
-  const auto pool = start_workers(request.workers);
-  const DeviceGreeting& hello = greeting(*pool);
-
-  Run run;
-  run.id = random_id();
-  run.space = loaded.space.name;
-  run.space_sha256 = loaded.sha256;
-  run.space_json = loaded.text;
-  run.device = hello.device;
-  run.compiler = hello.compiler;
-  run.compiler_sha256 = hello.compiler_sha256;
-  run.tool_version = SMEMTUNE_VERSION;
-  run.host = host_name();
-  run.strategy = request.options.strategy;
-  run.seed = request.options.seed;
-  run.command_line = options.command_line;
-  run.started_unix =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-
-  db::ResultStore store(options.database);
-  const auto log = store.begin_run(run);
-  ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
-                        hello.device.kind);
-  TuningSummary summary;
-  try {
-    summary = tune(request, *pool, *log, progress.observer(), stop);
-  } catch (const Error&) {
-    progress.clear();
-    store.end_run(run.id, "failed");
-    throw;
-  }
-  progress.clear();
-  store.end_run(run.id, summary.interrupted     ? "interrupted"
-                        : summary.out_of_budget ? "budget"
-                                                : "complete");
-  const int status = finish(options, loaded.space, summary, hello.device);
-  if (!options.export_file.empty()) {
-    const db::Query query = {.space = loaded.space.name, .device = hello.device.name};
-    db::write_whole_file(options.export_file, db::export_json(store.best(query, true)));
-  }
-  if (!options.quiet && !options.json) {
-    write_error("results are in " + options.database.string() + "\n");
-  }
-  return status;
+  const ChosenDevices chosen = choose_devices(options.device);
+  say(options, chosen.notice);
+  const std::vector<DeviceLock> locks =
+      lock_devices(chosen.devices, "tuning " + loaded.space.name, !options.no_wait, stop,
+                   [&](const std::string& line) { say(options, line); });
+  if (stop) return kInterrupted;
+  return tune_on(chosen.devices.front(), options, loaded, std::move(request), stop);
 }
 
 }  // namespace smemtune::cli

@@ -76,6 +76,7 @@ class Finals {
       return;
     }
     show_progress(tuning_, state_, "finals");
+    tuning_.observer.before_finals(tuning_.device);
     Race race = begin_race();
     for (std::vector<std::size_t> round = race.next_round(); !round.empty();
          round = race.next_round()) {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace smemtune {
@@ -82,6 +83,8 @@ struct Observer {
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<void(const Result&, bool known)> result = [](const Result&, bool) {};
   std::function<void(const std::string&)> note = [](const std::string&) {};  ///< A line for people.
+  /// The finals of a problem begin, on this device.
+  std::function<void(const Device&)> before_finals = [](const Device&) {};
 };
 
 /// What is known of a problem at the end.
@@ -139,6 +142,7 @@ class WorkerPool;
 /// when it is destroyed; so does the end of the thread that called this or tune().
 std::shared_ptr<WorkerPool> start_workers(const WorkerCommand& command);
 const DeviceGreeting& greeting(const WorkerPool& pool);
+std::vector<pid_t> worker_process_ids(const WorkerPool& pool);
 
 /// Tunes. `stop` is looked at a few times a second. Throws Error when the machine fails; what was
 /// recorded stays recorded.

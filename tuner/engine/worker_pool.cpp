@@ -292,4 +292,6 @@ std::shared_ptr<WorkerPool> start_workers(const WorkerCommand& command) {
 
 const DeviceGreeting& greeting(const WorkerPool& pool) { return pool.greeting(); }
 
+std::vector<pid_t> worker_process_ids(const WorkerPool& pool) { return pool.process_ids(); }
+
 }  // namespace smemtune
