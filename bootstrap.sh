@@ -26,10 +26,13 @@ for argument in "$@"; do
   esac
 done
 
-as_root() {
-  if [ "$(id -u)" -eq 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else
-    fail "root or sudo is needed to install: $*"
-  fi
+as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
+
+need_root() {  # need_root "what root would run"
+  [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
+    fail "installing needs root, and there is no sudo here; as root run
+  $1
+and then this again"
 }
 
 # Packages that dpkg does not know as installed.
@@ -45,6 +48,7 @@ install_packages() {
   missing=$(missing_packages "$@")
   [ -z "$missing" ] && return 0
   command -v apt-get >/dev/null || fail "no apt-get here; install by hand: $missing"
+  need_root "apt-get update && apt-get install -y --no-install-recommends $missing"
   say "installing $missing"
   as_root apt-get update -qq
   # shellcheck disable=SC2086  # a list of package names
@@ -60,21 +64,21 @@ cuda_root() {
   if [ -f /usr/include/cuda.h ]; then printf '/usr\n'; fi
 }
 
+# Lets apt see the packages that the distribution keeps apart because of their licence.
 enable_component() {  # enable_component non-free | multiverse
   # shellcheck disable=SC1091
   . /etc/os-release
+  local file
   if [ "$ID" = ubuntu ]; then
     install_packages software-properties-common
     as_root add-apt-repository -y -n "$1" >/dev/null
-  else
-    local sources=/etc/apt/sources.list.d/debian.sources
-    if [ -f "$sources" ]; then
-      grep -q "^Components:.*\b$1\b" "$sources" || as_root sed -i "s/^Components:.*/& contrib $1/" "$sources"
-    else
-      grep -qE "^deb .*\b$1\b" /etc/apt/sources.list ||
-        as_root sed -i -E "s/^(deb .* main)/\1 contrib $1/" /etc/apt/sources.list
-    fi
+    return
   fi
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources; do
+    [ -f "$file" ] || continue
+    # The space or the end behind the name: non-free-firmware is another component.
+    as_root sed -i -E "/ $1( |\$)/! s/^(deb .* main|Components:.*)/\1 contrib $1/" "$file"
+  done
 }
 
 install_packages build-essential cmake ninja-build nlohmann-json3-dev libcli11-dev libsqlite3-dev \
@@ -83,9 +87,11 @@ install_packages build-essential cmake ninja-build nlohmann-json3-dev libcli11-d
 if [ "$with_cuda" = yes ] && [ -z "$(cuda_root)" ]; then
   # shellcheck disable=SC1091
   component=$(. /etc/os-release && [ "$ID" = ubuntu ] && echo multiverse || echo non-free)
-  say "enabling the $component packages for the CUDA toolkit"
-  enable_component "$component"
-  as_root apt-get update -qq
+  need_root "apt-get install -y --no-install-recommends nvidia-cuda-dev   # of $component: add it to apt's sources"
+  if [ -z "$(apt-cache --names-only search '^nvidia-cuda-dev$')" ]; then
+    say "enabling the $component packages for the CUDA toolkit"
+    enable_component "$component"
+  fi
   install_packages nvidia-cuda-dev
 fi
 

@@ -95,10 +95,11 @@ TEST_P(ShippedTemplates, CompileAsTheirSpaceDeclares) {
 INSTANTIATE_TEST_SUITE_P(
     Samples, ShippedTemplates,
     testing::Values(Sample{"add_one", "sm_80", 10}, Sample{"add_one", "sm_90", 20},
-                    Sample{"add_one", "sm_120", 10}, Sample{"gemm", "sm_80", 6},
-                    Sample{"gemm", "sm_90", 12}, Sample{"gemm", "sm_120", 6},
-                    Sample{"stencil1d", "sm_80", 4}, Sample{"stencil1d", "sm_90", 8},
-                    Sample{"stencil1d", "sm_120", 4}),
+                    Sample{"add_one", "sm_120", 10}, Sample{"convolution", "sm_80", 3},
+                    Sample{"convolution", "sm_90", 8}, Sample{"convolution", "sm_120", 3},
+                    Sample{"gemm", "sm_80", 6}, Sample{"gemm", "sm_90", 12},
+                    Sample{"gemm", "sm_120", 6}, Sample{"stencil1d", "sm_80", 4},
+                    Sample{"stencil1d", "sm_90", 8}, Sample{"stencil1d", "sm_120", 4}),
     [](const auto& sample) { return sample.param.space + "_" + sample.param.architecture; });
 
 /// The message of the compiler for one instantiation.
@@ -113,6 +114,12 @@ TEST(Templates, RefuseWhatWouldBeWrong) {
   using testing::HasSubstr;
   EXPECT_THAT(refusal("add_one", "add_one", "add_one<double, 128, 1, 4>"),
               HasSubstr("at most 16 bytes"));
+  EXPECT_THAT(refusal("convolution", "naive", "convolution_naive<32, 8, 33, 32>"),
+              HasSubstr("at most 1024 coefficients"));
+  EXPECT_THAT(refusal("convolution", "tiled", "convolution_tiled<32, 4, 1, 1, 0, 1, 1, 3, 3>"),
+              HasSubstr("read by half warps"));
+  EXPECT_THAT(refusal("convolution", "tiled", "convolution_tiled<256, 4, 4, 4, 0, 0, 1, 15, 15>"),
+              HasSubstr("ends at 48 KB"));
   EXPECT_THAT(refusal("gemm", "naive", "gemm_naive<float, 64, 32>"), HasSubstr("1 to 1024"));
   EXPECT_THAT(refusal("gemm", "tiled", "gemm_tiled<float, 32, 8, 3, 1, 0>"),
               HasSubstr("whole number of rows"));

@@ -1,6 +1,8 @@
 // Instantiates every template once, for nvcc.
 
 #include "add_one/add_one.cu"
+#include "convolution/convolution_naive.cu"
+#include "convolution/convolution_tiled.cu"
 #include "gemm/gemm_buffered.cu"
 #include "gemm/gemm_naive.cu"
 #include "gemm/gemm_tiled.cu"
@@ -8,6 +10,11 @@
 #include "stencil1d/stencil1d_shared.cu"
 
 template __global__ void add_one<double, 128, 2, 2>(double*, long long);
+template __global__ void convolution_naive<32, 8, 3, 5>(const float*, float*, int, int);
+template __global__ void convolution_tiled<48, 2, 2, 3, 0, 1, 1, 3, 5>(const float*, float*, int,
+                                                                       int);
+template __global__ void convolution_tiled<32, 4, 1, 2, 1, 0, 0, 3, 5>(const float*, float*, int,
+                                                                       int);
 template __global__ void gemm_buffered<float, 64, 16, 4, 4, 1>(const float*, const float*, float*,
                                                                int, int, int);
 template __global__ void gemm_naive<float, 32, 8>(const float*, const float*, float*, int, int,

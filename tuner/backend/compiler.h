@@ -5,6 +5,8 @@
 #include "tuner/core/space.h"
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,9 @@ struct CompiledEntry {
   std::string name_expression;
   std::string lowered_name;  ///< By which the module knows it.
   Resources resources;
+  /// Of its machine code and what that refers to, whatever the entry is called: entries with equal
+  /// hashes and resources do the same. Empty where that cannot be said.
+  std::string code_sha256;
 
   bool operator==(const CompiledEntry&) const = default;
 };
@@ -38,8 +43,8 @@ struct CompiledSymbol {
 
 /// A module and what the compiler reported of it.
 struct CompiledKernel {
-  std::vector<CompiledEntry> entries;   ///< In the request's order.
-  std::vector<CompiledSymbol> symbols;  ///< In the request's order.
+  std::vector<CompiledEntry> entries;   ///< All that were asked for, in any order.
+  std::vector<CompiledSymbol> symbols;  ///< The same.
   std::vector<std::uint8_t> image;      ///< A cubin; a shared object for the CPU device.
   std::string log;                      ///< Warnings and the ptxas report; at most 64 KB.
   double compile_ms = 0;
@@ -47,7 +52,15 @@ struct CompiledKernel {
   bool operator==(const CompiledKernel&) const = default;
 
   const CompiledEntry* entry(const std::string& name_expression) const;
+  const CompiledSymbol* symbol(const std::string& name_expression) const;
 };
+
+/// What came of several requests, in their order. Requests that were compiled in one program share
+/// its module, which then holds more entries than each of them asked for.
+using CompiledTogether = std::vector<Outcome<std::shared_ptr<const CompiledKernel>>>;
+
+/// Whether two requests differ only in what they instantiate.
+bool of_one_program(const CompileRequest& a, const CompileRequest& b);
 
 /// Turns sources into modules. Lives in a compile worker, which may be killed or die.
 class Compiler {
@@ -64,6 +77,11 @@ class Compiler {
   /// 64 KB, control characters removed). Throws UnavailableError when the compiler itself is
   /// broken.
   virtual Outcome<CompiledKernel> compile(const CompileRequest& request) = 0;
+
+  /// What compile() would say of each request. Those of one program are compiled as one; when that
+  /// fails, each half by itself, so that every request gets its own failure and costs the others
+  /// only time.
+  virtual CompiledTogether compile_together(std::span<const CompileRequest> requests);
 };
 
 }  // namespace smemtune

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <set>
 #include <string>
-#include <tuple>
 
 namespace smemtune {
 namespace {
@@ -117,14 +116,21 @@ TEST(FindDevice, NamesTheNearestWhereNoneIsMeant) {
   EXPECT_THAT(message(devices, ""), testing::HasSubstr("no device '' is known"));
 }
 
-class FaultyDevicesFile : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+struct Fault {
+  std::string name;
+  std::string text;
+  std::string expected;
+};
+
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
+
+class FaultyDevicesFile : public testing::TestWithParam<Fault> {};
 
 TEST_P(FaultyDevicesFile, IsRefusedWithThePlace) {
-  const auto& [text, expected] = GetParam();
   std::string directory = std::filesystem::temp_directory_path() / "devices_XXXXXX";
   ASSERT_NE(nullptr, mkdtemp(directory.data()));
   const std::filesystem::path file = std::filesystem::path(directory) / "devices.json";
-  std::ofstream(file) << text;
+  std::ofstream(file) << GetParam().text;
   std::string what;
   try {
     load_devices(file);
@@ -133,7 +139,7 @@ TEST_P(FaultyDevicesFile, IsRefusedWithThePlace) {
   }
   std::filesystem::remove_all(directory);
   EXPECT_THAT(what, testing::StartsWith(file.string() + ":"));
-  EXPECT_THAT(what, testing::HasSubstr(expected));
+  EXPECT_THAT(what, testing::HasSubstr(GetParam().expected));
 }
 
 std::string device(const std::string& changes) {
@@ -147,22 +153,25 @@ std::string device(const std::string& changes) {
 INSTANTIATE_TEST_SUITE_P(
     Faults, FaultyDevicesFile,
     testing::Values(
-        std::tuple("[]", "is not an object with a list of \"devices\""),
-        std::tuple(R"({"devices": [1]})", "/devices/0: 1 is not an object"),
-        std::tuple(R"({"devices": [{"nam": "X"}]})",
-                   "/devices/0/nam: unknown key; did you mean 'name'?"),
-        std::tuple(device(""), "/devices/0: lacks \"max_shared_bytes_per_block\""),
-        std::tuple(device(R"(, "max_shared_bytes_per_block": 2.5)"),
-                   "/devices/0/max_shared_bytes_per_block: 2.5 is not an integer"),
-        std::tuple(device(R"(, "max_shared_bytes_per_block": 40000)"),
-                   "/devices/0/max_shared_bytes_per_block: is below shared_bytes_per_block"),
-        std::tuple(device(R"(, "max_shared_bytes_per_block": 233472,
+        Fault{"NoObject", "[]", "is not an object with a list of \"devices\""},
+        Fault{"NumberForADevice", R"({"devices": [1]})", "/devices/0: 1 is not an object"},
+        Fault{"Misspelt", R"({"devices": [{"nam": "X"}]})",
+              "/devices/0/nam: unknown key; did you mean 'name'?"},
+        Fault{"Lacking", device(""), "/devices/0: lacks \"max_shared_bytes_per_block\""},
+        Fault{"Fraction", device(R"(, "max_shared_bytes_per_block": 2.5)"),
+              "/devices/0/max_shared_bytes_per_block: 2.5 is not an integer"},
+        Fault{"OptInBelowTheDefault", device(R"(, "max_shared_bytes_per_block": 40000)"),
+              "/devices/0/max_shared_bytes_per_block: is below shared_bytes_per_block"},
+        Fault{"MultiprocessorBelowABlock", device(R"(, "max_shared_bytes_per_block": 233472,
                              "reserved_shared_bytes_per_block": 1024)"),
-                   "/devices/0/shared_bytes_per_sm: is below"),
-        std::tuple(device(R"(, "max_shared_bytes_per_block": 232448, "sm_count": 4294967300)"),
-                   "/devices/0/sm_count: 4294967300 is not an integer"),
-        std::tuple(R"({"devices": [{"name": "X", "source": "none", "compute_capability": "9"}]})",
-                   "/devices/0/compute_capability: '9' is not of the form 9.0")));
+              "/devices/0/shared_bytes_per_sm: is below"},
+        Fault{"Above32Bits",
+              device(R"(, "max_shared_bytes_per_block": 232448, "sm_count": 4294967300)"),
+              "/devices/0/sm_count: 4294967300 is not an integer"},
+        Fault{"CapabilityWithoutAPoint",
+              R"({"devices": [{"name": "X", "source": "none", "compute_capability": "9"}]})",
+              "/devices/0/compute_capability: '9' is not of the form 9.0"}),
+    [](const auto& fault) { return fault.param.name; });
 
 }  // namespace
 }  // namespace smemtune

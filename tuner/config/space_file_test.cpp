@@ -844,14 +844,15 @@ TEST(ParseProblem, AsksForTheNamesOfTheSpace) {
   EXPECT_EQ("problem 'N=1,T=a;b': 'a;b' is not a word", message("N=1,T=a;b"));
 }
 
-class ShippedSpace : public testing::TestWithParam<const char*> {};
+class ShippedSpace : public testing::TestWithParam<std::string> {};
 
 TEST_P(ShippedSpace, HasNoFault) {
   const fs::path root = SMEMTUNE_SOURCE_DIR;
-  EXPECT_THAT(check_space(root / "configs" / (std::string(GetParam()) + ".json"), root), IsEmpty());
+  EXPECT_THAT(check_space(root / "configs" / (GetParam() + ".json"), root), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, ShippedSpace, testing::Values("add_one", "gemm", "stencil1d"));
+INSTANTIATE_TEST_SUITE_P(Shipped, ShippedSpace, testing::Values("add_one", "gemm", "stencil1d"),
+                         [](const auto& space) { return space.param; });
 
 }  // namespace
 }  // namespace smemtune

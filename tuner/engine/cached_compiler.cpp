@@ -5,10 +5,12 @@
 #include "tuner/engine/wire.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <unistd.h>
@@ -22,7 +24,7 @@ namespace fs = std::filesystem;
 
 // Part of every file's name: what lies in a cache of another layout is not read. Raise it when
 // CompiledKernel or CompileRequest change.
-constexpr std::string_view kLayout = "smemtune-module-1";
+constexpr std::string_view kLayout = "smemtune-module-2";
 
 std::string file_name(const Compiler& compiler, const CompileRequest& request) {
   const std::vector<std::uint8_t> asked = pack(request);
@@ -48,13 +50,16 @@ std::optional<CompiledKernel> read(const fs::path& file) {
   }
 }
 
-/// Whole or not at all: a temporary beside it, then a rename. Nothing happens when that fails.
-void write(const fs::path& file, const CompiledKernel& kernel) {
+/// Whole or not at all: a temporary beside them, then a rename to each name. Nothing happens when
+/// that fails.
+void write(const std::vector<fs::path>& files, const CompiledKernel& kernel) {
   const std::vector<std::uint8_t> payload = pack(kernel);
   const std::uint32_t checksum = crc32(payload);
+  const fs::path folder = files.front().parent_path();
   std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  const fs::path temporary = file.string() + "." + std::to_string(getpid());
+  fs::create_directories(folder, error);
+  const std::string process = std::to_string(getpid());
+  const fs::path temporary = folder / ("writing." + process);
   {
     std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
     stream.write(reinterpret_cast<const char*>(&checksum), sizeof checksum);
@@ -66,8 +71,14 @@ void write(const fs::path& file, const CompiledKernel& kernel) {
       return;
     }
   }
-  fs::rename(temporary, file, error);
-  if (error) fs::remove(temporary, error);
+  const fs::path link = folder / ("linking." + process);
+  for (const fs::path& file : files) {
+    fs::create_hard_link(temporary, link, error);
+    if (error) fs::copy_file(temporary, link, error);
+    fs::rename(link, file, error);
+    if (error) fs::remove(link, error);
+  }
+  fs::remove(temporary, error);
 }
 
 }  // namespace
@@ -80,18 +91,45 @@ CachedCompiler::CachedCompiler(std::unique_ptr<Compiler> compiler, fs::path fold
       written_since_trim_(max_bytes) {}
 
 Outcome<CompiledKernel> CachedCompiler::compile(const CompileRequest& request) {
-  const fs::path file = folder_ / file_name(*compiler_, request);
-  if (std::optional<CompiledKernel> kept = read(file)) return std::move(*kept);
+  if (std::optional<CompiledKernel> kept = read(file(request))) return std::move(*kept);
   Outcome<CompiledKernel> compiled = compiler_->compile(request);
-  if (compiled) {
-    write(file, *compiled);
-    written_since_trim_ += compiled->image.size();
-    if (written_since_trim_ > max_bytes_ / 16) {
-      trim();
-      written_since_trim_ = 0;
+  if (compiled) keep({file(request)}, *compiled);
+  return compiled;
+}
+
+CompiledTogether CachedCompiler::compile_together(std::span<const CompileRequest> requests) {
+  CompiledTogether outcomes(requests.size(), Failure{});
+  std::vector<CompileRequest> missing;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (std::optional<CompiledKernel> kept = read(file(requests[i]))) {
+      outcomes[i] = std::make_shared<const CompiledKernel>(std::move(*kept));
+    } else {
+      missing.push_back(requests[i]);
+      places.push_back(i);
     }
   }
-  return compiled;
+  if (missing.empty()) return outcomes;
+  const CompiledTogether compiled = compiler_->compile_together(missing);
+  std::map<const CompiledKernel*, std::vector<fs::path>> files;
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    outcomes[places[i]] = compiled[i];
+    if (compiled[i]) files[compiled[i]->get()].push_back(file(missing[i]));
+  }
+  for (const auto& [module, names] : files) keep(names, *module);
+  return outcomes;
+}
+
+fs::path CachedCompiler::file(const CompileRequest& request) const {
+  return folder_ / file_name(*compiler_, request);
+}
+
+void CachedCompiler::keep(const std::vector<fs::path>& files, const CompiledKernel& kernel) {
+  write(files, kernel);
+  written_since_trim_ += kernel.image.size();
+  if (written_since_trim_ <= max_bytes_ / 16) return;
+  trim();
+  written_since_trim_ = 0;
 }
 
 void CachedCompiler::trim() const {
@@ -107,11 +145,20 @@ void CachedCompiler::trim() const {
        entry.increment(error)) {
     // Another process may remove files meanwhile: what cannot be asked is passed over.
     std::error_code gone;
-    if (entry->path().extension() != ".module") continue;
     const auto written = entry->last_write_time(gone);
     if (gone) continue;
-    const std::uint64_t bytes = entry->file_size(gone);
+    if (entry->path().extension() != ".module") {
+      // Of a process that was killed while it wrote.
+      if (fs::file_time_type::clock::now() - written > std::chrono::hours(1)) {
+        fs::remove(entry->path(), gone);
+      }
+      continue;
+    }
+    const std::uint64_t size = entry->file_size(gone);
     if (gone) continue;
+    const std::uint64_t names = entry->hard_link_count(gone);
+    if (gone) continue;
+    const std::uint64_t bytes = size / std::max<std::uint64_t>(1, names);
     files.push_back({written, bytes, entry->path()});
     total += bytes;
   }

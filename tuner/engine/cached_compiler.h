@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace smemtune {
 
 /// Keeps what another compiler made in files named by what was asked: the sources with everything
 /// they include, name expressions, options and architecture, and the compiler with its own hash.
+/// A module that serves several requests is one file with several names.
 /// Several processes may share the folder. A file that is damaged is compiled again; an error of
 /// reading or writing costs the cache, never the result.
 class CachedCompiler final : public Compiler {
@@ -22,8 +25,11 @@ class CachedCompiler final : public Compiler {
   std::string version() const override { return compiler_->version(); }
   std::string sha256() const override { return compiler_->sha256(); }
   Outcome<CompiledKernel> compile(const CompileRequest& request) override;
+  CompiledTogether compile_together(std::span<const CompileRequest> requests) override;
 
  private:
+  std::filesystem::path file(const CompileRequest& request) const;
+  void keep(const std::vector<std::filesystem::path>& files, const CompiledKernel& kernel);
   void trim() const;
 
   std::unique_ptr<Compiler> compiler_;

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Makes a module of the request's first name expression and counts how often it was asked.
+/// Makes a module of the request's name expressions and counts how often it was asked.
 class CountingCompiler final : public Compiler {
  public:
   CountingCompiler(std::string compiler_version, int& calls)
@@ -22,11 +22,15 @@ class CountingCompiler final : public Compiler {
   std::string sha256() const override { return "0"; }
   Outcome<CompiledKernel> compile(const CompileRequest& request) override {
     ++calls_;
-    const std::string& entry = request.name_expressions.front();
-    if (entry == "broken") return Failure{Status::compile, "error", "no"};
     CompiledKernel kernel;
-    kernel.entries = {{.name_expression = entry, .lowered_name = "_Z" + entry, .resources = {}}};
-    kernel.image.assign(1000, static_cast<std::uint8_t>(entry.size()));
+    for (const std::string& entry : request.name_expressions) {
+      if (entry == "broken") return Failure{Status::compile, "error", "no"};
+      kernel.entries.push_back({.name_expression = entry,
+                                .lowered_name = "_Z" + entry,
+                                .resources = {},
+                                .code_sha256 = "c0de"});
+    }
+    kernel.image.assign(1000, static_cast<std::uint8_t>(kernel.entries.size()));
     kernel.log = "fine";
     return kernel;
   }
@@ -108,6 +112,25 @@ TEST_F(CachedCompilerTest, CompilesADamagedFileAgainAndMendsIt) {
   calls_ = 0;
   compiler().compile(request("f<1>"));
   EXPECT_EQ(calls_, 1);
+}
+
+TEST_F(CachedCompilerTest, KeepsAModuleOfSeveralRequestsOnceForEachOfThem) {
+  const std::vector<CompileRequest> all = {request("f<1>"), request("f<2>"), request("f<3>")};
+  const CompiledTogether first = compiler().compile_together(all);
+  ASSERT_TRUE(first[0] && first[1] && first[2]);
+  EXPECT_EQ(calls_, 1);
+  EXPECT_EQ(files(), 3u);
+  EXPECT_EQ(fs::hard_link_count(fs::directory_iterator(folder_)->path()), 3u);
+  EXPECT_EQ(*compiler().compile(request("f<2>")), **first[1]);
+  EXPECT_EQ(calls_, 1);
+  // Only what is new is compiled.
+  const std::vector<CompileRequest> more = {request("f<1>"), request("f<4>"), request("broken")};
+  const CompiledTogether second = compiler().compile_together(more);
+  EXPECT_EQ(**second[0], **first[0]);
+  ASSERT_TRUE(second[1]);
+  EXPECT_EQ((*second[1])->entries.size(), 1u);
+  EXPECT_FALSE(second[2]);
+  EXPECT_EQ(files(), 4u);
 }
 
 TEST_F(CachedCompilerTest, KeepsNoFailures) {

@@ -18,6 +18,12 @@ std::string key_of(const CompileRequest& request) {
   return sha256({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+std::string program_of(CompileRequest request) {
+  request.name_expressions.clear();
+  request.symbol_expressions.clear();
+  return key_of(request);
+}
+
 }  // namespace
 
 std::uint64_t CompileQueue::add(CompileRequest request) { return add(std::move(request), false); }
@@ -27,8 +33,9 @@ std::uint64_t CompileQueue::add_first(CompileRequest request) {
 }
 
 std::uint64_t CompileQueue::add(CompileRequest request, bool first) {
-  Wanted wanted = {.request = std::move(request), .key = "", .first = first};
+  Wanted wanted = {.request = std::move(request), .key = "", .program = "", .first = first};
   wanted.key = key_of(wanted.request);
+  wanted.program = program_of(wanted.request);
   const std::uint64_t number = ++last_number_;
   if (Module module = recall(wanted.key)) {
     wanted.outcome = std::move(module);
@@ -56,20 +63,46 @@ void CompileQueue::forget(std::uint64_t number) {
   wanted_.erase(number);
 }
 
+/// What to compile next: the first of what is wanted, and more of its program where that pays.
+std::vector<std::uint64_t> CompileQueue::next_batch() {
+  const Wanted& front = wanted_.at(order_.front());
+  std::vector<std::uint64_t> of_program;
+  for (const std::uint64_t number : order_) {
+    const Wanted& wanted = wanted_.at(number);
+    const bool fits = !wanted.first && !wanted.alone && wanted.program == front.program;
+    if (fits || of_program.empty()) of_program.push_back(number);
+  }
+  if (front.first || front.alone) return {order_.front()};
+  of_program.resize(batch_sizes_[front.program].next(of_program.size(), pool_.compilers()));
+  return of_program;
+}
+
 void CompileQueue::pump() {
   while (!order_.empty() && pool_.idle_compilers() > 0) {
-    Wanted& wanted = wanted_.at(order_.front());
     make_room();
-    if (*held_bytes_ > max_bytes_ && !wanted.first) return;
-    order_.pop_front();
-    // The same may have been compiled for someone else meanwhile.
-    if (Module module = recall(wanted.key)) {
-      wanted.outcome = std::move(module);
-      continue;
+    if (*held_bytes_ > max_bytes_ && !wanted_.at(order_.front()).first) return;
+    CompileBatch batch;
+    std::vector<std::string> keys;
+    for (const std::uint64_t number : next_batch()) {
+      Wanted& wanted = wanted_.at(number);
+      std::erase(order_, number);
+      // The same may have been compiled for someone else meanwhile, or is being compiled.
+      if (Module module = recall(wanted.key)) {
+        wanted.outcome = std::move(module);
+        continue;
+      }
+      const auto has_key = [&](const std::vector<std::string>& others) {
+        return std::ranges::find(others, wanted.key) != others.end();
+      };
+      const bool underway =
+          has_key(keys) || std::ranges::any_of(working_, [&](const auto& working) {
+            return has_key(working.second);
+          });
+      if (underway) continue;
+      batch.requests.push_back(wanted.request);
+      keys.push_back(wanted.key);
     }
-    const bool underway = std::ranges::any_of(
-        working_, [&](const auto& working) { return working.second == wanted.key; });
-    if (!underway) working_[pool_.compile(wanted.request)] = wanted.key;
+    if (!keys.empty()) working_[pool_.compile(std::move(batch))] = std::move(keys);
   }
 }
 
@@ -77,32 +110,51 @@ void CompileQueue::handle(const WorkerEvent& event) {
   if (event.kind != WorkerEvent::Kind::compiled) return;
   const auto working = working_.find(event.ticket);
   if (working == working_.end()) return;
-  const std::string key = working->second;
+  const std::vector<std::string> keys = std::move(working->second);
   working_.erase(working);
-  std::optional<Outcome<Module>> outcome;
-  if (event.compiled) {
-    ++compiled_;
-    Module module = hold(*event.compiled);
-    remember(key, module);
-    outcome = std::move(module);
-  } else {
-    outcome = event.compiled.failure();
+  if (event.compiler_lost && keys.size() > 1) {
+    // Which of them did it is found by compiling each by itself, before anything else.
+    for (auto entry = wanted_.rbegin(); entry != wanted_.rend(); ++entry) {
+      Wanted& wanted = entry->second;
+      if (wanted.outcome || std::ranges::find(keys, wanted.key) == keys.end()) continue;
+      wanted.alone = true;
+      std::erase(order_, entry->first);
+      order_.push_front(entry->first);
+    }
+    return;
   }
+  std::map<const CompiledKernel*, Module> held;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Outcome<Module>& compiled = event.compiled[i];
+    if (!compiled) {
+      settle(keys[i], compiled.failure());
+      continue;
+    }
+    ++compiled_;
+    Module& module = held[compiled->get()];
+    if (!module) module = hold(*compiled);
+    remember(keys[i], module);
+    settle(keys[i], module);
+  }
+}
+
+/// Gives it to everyone who wants what has this key.
+void CompileQueue::settle(const std::string& key, const Outcome<Module>& outcome) {
   for (auto& [number, wanted] : wanted_) {
     if (wanted.key != key || wanted.outcome) continue;
     wanted.outcome = outcome;
     std::erase(order_, number);
+    if (outcome) {
+      batch_sizes_[wanted.program].add((*outcome)->entries.size(), (*outcome)->compile_ms);
+    }
   }
 }
 
-Module CompileQueue::hold(CompiledKernel compiled) const {
-  auto* module = new CompiledKernel(std::move(compiled));
+Module CompileQueue::hold(const Module& module) const {
   const std::size_t bytes = bytes_of(*module);
   *held_bytes_ += bytes;
-  return {module, [bytes, held = held_bytes_](const CompiledKernel* ended) {
-            *held -= bytes;
-            delete ended;
-          }};
+  return {module.get(),
+          [bytes, held = held_bytes_, module](const CompiledKernel*) { *held -= bytes; }};
 }
 
 void CompileQueue::remember(const std::string& key, const Module& module) {

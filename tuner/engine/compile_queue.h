@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/engine/batch_size.h"
 #include "tuner/engine/worker_pool.h"
 
 #include <cstddef>
@@ -16,8 +17,9 @@ namespace smemtune {
 
 using Module = std::shared_ptr<const CompiledKernel>;
 
-/// Feeds compile workers in the order in which modules are wanted, and remembers modules, so that a
-/// request that comes again is not compiled again.
+/// Feeds compile workers in the order in which modules are wanted, several requests of one program
+/// together where that is faster, and remembers modules, so that a request that comes again is not
+/// compiled again.
 class CompileQueue {
  public:
   /// While modules of more than `max_bytes` are held, here or by whoever took them, those used
@@ -44,14 +46,16 @@ class CompileQueue {
 
   void handle(const WorkerEvent& event);
 
-  /// Modules compiled by workers so far, not those that were remembered.
+  /// Requests compiled by workers so far, not those that were remembered.
   std::uint64_t compiled() const { return compiled_; }
 
  private:
   struct Wanted {
     CompileRequest request;
     std::string key;
+    std::string program;  ///< Equal for requests of one program.
     bool first = false;
+    bool alone = false;  ///< A worker was lost over it and others.
     std::optional<Outcome<Module>> outcome = std::nullopt;
   };
   struct Remembered {
@@ -60,7 +64,9 @@ class CompileQueue {
   };
 
   std::uint64_t add(CompileRequest request, bool first);
-  Module hold(CompiledKernel compiled) const;
+  std::vector<std::uint64_t> next_batch();
+  void settle(const std::string& key, const Outcome<Module>& outcome);
+  Module hold(const Module& module) const;
   void remember(const std::string& key, const Module& module);
   Module recall(const std::string& key);
   void make_room();
@@ -69,9 +75,10 @@ class CompileQueue {
   std::size_t max_bytes_;
   std::shared_ptr<std::size_t> held_bytes_;  ///< Counted down by the modules' end.
   std::map<std::uint64_t, Wanted> wanted_;
-  std::deque<std::uint64_t> order_;        ///< Not yet given to a worker.
-  std::map<Ticket, std::string> working_;  ///< Keys of what workers compile.
-  std::list<Remembered> remembered_;       ///< Used last first.
+  std::deque<std::uint64_t> order_;                     ///< Not yet given to a worker.
+  std::map<Ticket, std::vector<std::string>> working_;  ///< Keys of what workers compile.
+  std::map<std::string, BatchSize> batch_sizes_;        ///< By program.
+  std::list<Remembered> remembered_;                    ///< Used last first.
   std::map<std::string, std::list<Remembered>::iterator> by_key_;
   std::uint64_t last_number_ = 0;
   std::uint64_t compiled_ = 0;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace smemtune::test {
 namespace {
 
@@ -55,7 +57,7 @@ TEST_F(CompileQueueTest, TellsTheFailureOfEachRequest) {
   ASSERT_TRUE(wait_for(queue, pool, bad));
   ASSERT_TRUE(wait_for(queue, pool, good));
   EXPECT_EQ(queue.take(bad).failure().reason, "error");
-  EXPECT_EQ((*queue.take(good))->entries.at(0).name_expression, "k<2>");
+  EXPECT_NE((*queue.take(good))->entry("k<2>"), nullptr);
 }
 
 TEST_F(CompileQueueTest, HoldsNoMoreThanItMay) {
@@ -86,6 +88,39 @@ TEST_F(CompileQueueTest, DoesNotCompileWhatNobodyWantsAnyMore) {
   ASSERT_TRUE(wait_for(queue, pool, wanted));
   EXPECT_FALSE(queue.ready(unwanted));
   EXPECT_EQ(queue.compiled(), 1u);
+}
+
+TEST_F(CompileQueueTest, CompilesSeveralOfOneProgramTogether) {
+  WorkerPool pool(compilers_only(1));
+  CompileQueue queue(pool, kPlenty);
+  std::vector<std::uint64_t> numbers;
+  for (int tile = 1; tile <= 20; ++tile) numbers.push_back(queue.add(request_for(tile)));
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    ASSERT_TRUE(wait_for(queue, pool, numbers[i]));
+    const Module module = *queue.take(numbers[i]);
+    EXPECT_NE(module->entry("k<" + std::to_string(i + 1) + ">"), nullptr);
+    most = std::max(most, module->entries.size());
+  }
+  EXPECT_GT(most, 4u);  // The fake compiler takes as long for many as for one.
+  EXPECT_EQ(queue.compiled(), 20u);
+}
+
+TEST_F(CompileQueueTest, FindsWhichOfABatchEndsTheCompiler) {
+  WorkerPool pool(compilers_only(1));
+  CompileQueue queue(pool, kPlenty);
+  const std::string fault = "fault crash in compile when TILE == 13\n";
+  std::vector<std::uint64_t> numbers;
+  for (int tile = 1; tile <= 20; ++tile) numbers.push_back(queue.add(request_for(tile, fault)));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    ASSERT_TRUE(wait_for(queue, pool, numbers[i]));
+    const Outcome<Module> module = queue.take(numbers[i]);
+    EXPECT_EQ(static_cast<bool>(module), i != 12) << i;
+    if (!module) {
+      EXPECT_EQ(module.failure().reason, "crash");
+    }
+  }
+  EXPECT_EQ(pool.deaths(), 2u);  // With others, and by itself.
 }
 
 }  // namespace

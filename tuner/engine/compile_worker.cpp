@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <new>
+#include <span>
 
 namespace smemtune {
 
@@ -11,18 +12,24 @@ namespace {
 
 constexpr int kBroken = 1;
 
-Outcome<CompiledKernel> compile(Compiler& compiler, const CompileRequest& request) {
+CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> requests) {
+  Failure failure = {.status = Status::compile, .reason = "error", .detail = ""};
   try {
-    return compiler.compile(request);
+    return compiler.compile_together(requests);
   } catch (const UnavailableError&) {
     throw;
   } catch (const std::bad_alloc&) {
-    return Failure{.status = Status::compile,
-                   .reason = "out_of_memory",
-                   .detail = "the compiler needs more memory than its worker may have"};
+    failure.reason = "out_of_memory";
+    failure.detail = "the compiler needs more memory than its worker may have";
   } catch (const std::exception& error) {
-    return Failure{.status = Status::compile, .reason = "error", .detail = error.what()};
+    failure.detail = error.what();
   }
+  if (requests.size() == 1) return {failure};
+  CompiledTogether outcomes;
+  for (const CompileRequest& request : requests) {
+    outcomes.push_back(compile(compiler, {&request, 1}).front());
+  }
+  return outcomes;
 }
 
 int serve(WorkerChannel& channel, const std::function<std::unique_ptr<Compiler>()>& make) {
@@ -32,8 +39,8 @@ int serve(WorkerChannel& channel, const std::function<std::unique_ptr<Compiler>(
                  CompilerHello{.version = compiler->version(), .sha256 = compiler->sha256()});
     while (const std::optional<Frame> frame = channel.receive()) {
       if (frame->type != MessageType::compile) throw WireError("not for a compile worker");
-      const auto request = unpack<CompileRequest>(frame->payload);
-      channel.send(MessageType::compiled, CompileReply{.outcome = compile(*compiler, request)});
+      const auto batch = unpack<CompileBatch>(frame->payload);
+      channel.send(MessageType::compiled, make_reply(compile(*compiler, batch.requests)));
     }
     return 0;
   } catch (const WireError&) {

@@ -40,9 +40,9 @@ class DeviceWorker {
   PrepareReply prepare(const PrepareRequest& request) {
     release_all();
     for (const auto& [id, workload] : workloads_) {
-      const bool again =
-          std::ranges::any_of(request.workloads, [&](const auto& next) { return next.id == id; });
-      if (!again) launcher_.prepare(id, Workload{});  // Frees its buffers.
+      const auto again = std::ranges::find(request.workloads, id, &NumberedWorkload::id);
+      // Preparing nothing frees its buffers.
+      if (again == request.workloads.end()) launcher_.prepare(id, Workload{});
     }
     workloads_.clear();
     PrepareReply reply;

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <spawn.h>
@@ -36,6 +37,12 @@ struct Fault {
 };
 
 void PrintTo(const Fault& fault, std::ostream* stream) { *stream << fault.script; }
+
+std::string fault_name(const testing::TestParamInfo<Fault>& info) {
+  std::string name = info.param.script;
+  std::ranges::replace(name, ' ', '_');
+  return name;
+}
 
 class EachFault : public testing::TestWithParam<Fault> {};
 
@@ -73,7 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"hang in compile", Status::compile, "compile_timeout"},
                     Fault{"memory in compile", Status::compile, "out_of_memory"},
                     Fault{"garbage in compile", Status::compile, "crash"},
-                    Fault{"flood in compile", Status::correct, ""}));
+                    Fault{"flood in compile", Status::correct, ""}),
+    fault_name);
 
 INSTANTIATE_TEST_SUITE_P(WhileLoading, EachFault,
                          testing::Values(Fault{"error in load", Status::runtime, "launch"},
@@ -82,7 +90,8 @@ INSTANTIATE_TEST_SUITE_P(WhileLoading, EachFault,
                                          Fault{"killed_once in load", Status::correct, ""},
                                          Fault{"hang in load", Status::timeout, "hang"},
                                          Fault{"context_lost in load", Status::runtime,
-                                               "illegal_address"}));
+                                               "illegal_address"}),
+                         fault_name);
 
 INSTANTIATE_TEST_SUITE_P(
     WhileVerifying, EachFault,
@@ -101,7 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"killed in run", Status::runtime, "crash"},
                     Fault{"killed_once in run", Status::correct, ""},
                     Fault{"hang in run", Status::timeout, "hang"},
-                    Fault{"flood in run", Status::correct, ""}));
+                    Fault{"flood in run", Status::correct, ""}),
+    fault_name);
 
 INSTANTIATE_TEST_SUITE_P(WhileSampling, EachFault,
                          testing::Values(Fault{"error in time", Status::runtime, "launch"},
@@ -110,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(WhileSampling, EachFault,
                                          Fault{"crash in time", Status::runtime, "crash"},
                                          Fault{"garbage in time", Status::runtime, "crash"},
                                          Fault{"killed_once in time", Status::correct, ""},
-                                         Fault{"hang in time", Status::timeout, "hang"}));
+                                         Fault{"hang in time", Status::timeout, "hang"}),
+                         fault_name);
 
 // TIMES > 0: after the screen, so while racing.
 class EachFaultInTheRace : public testing::TestWithParam<Fault> {};
@@ -137,7 +148,8 @@ INSTANTIATE_TEST_SUITE_P(Race, EachFaultInTheRace,
                          testing::Values(Fault{"error in time", Status::runtime, "launch"},
                                          Fault{"context_lost in time", Status::runtime,
                                                "illegal_address"},
-                                         Fault{"killed_once in time", Status::correct, ""}));
+                                         Fault{"killed_once in time", Status::correct, ""}),
+                         fault_name);
 
 TEST(Faults, ACrashInTheRaceIsThatOfTheVariantWhoseTurnItWas) {
   const FakeFolder folder;

@@ -165,11 +165,19 @@ class Finals {
     }
   }
 
-  /// REQUIRES: equals is not empty.
+  /// Where the device is noisy, those that cannot be told apart may differ by much: less shared
+  /// memory decides only among those that seem equally fast. REQUIRES: equals is not empty.
   void choose(std::vector<const Result*> equals) {
-    std::ranges::sort(equals, [](const Result* a, const Result* b) { return preferred(*a, *b); });
-    state_.summary.best = *equals.front();
-    for (std::size_t i = 1; i < equals.size(); ++i) state_.summary.ties.push_back(*equals[i]);
+    const auto median_ms = [](const Result* result) { return result->measurement.median_ms; };
+    std::ranges::sort(equals, {}, median_ms);
+    const double most_ms = median_ms(equals.front()) * (1 + options().tie_percent / 100);
+    const auto slower = std::ranges::upper_bound(equals, most_ms, {}, median_ms);
+    const auto best = std::ranges::min_element(
+        equals.begin(), slower, [](const Result* a, const Result* b) { return preferred(*a, *b); });
+    state_.summary.best = **best;
+    for (const Result* other : equals) {
+      if (other != *best) state_.summary.ties.push_back(*other);
+    }
     state_.progress.best = state_.summary.best;
   }
 

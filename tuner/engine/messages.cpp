@@ -1,6 +1,9 @@
 #include "tuner/engine/messages.h"
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 namespace smemtune {
 
@@ -12,16 +15,15 @@ void require(bool holds, const char* what) {
 
 bool is_time(double ms) { return std::isfinite(ms) && ms > 0; }
 
-}  // namespace
-
 void check(const CompiledKernel& compiled, const CompileRequest& request) {
-  require(compiled.entries.size() == request.name_expressions.size() &&
-              compiled.symbols.size() == request.symbol_expressions.size(),
-          "a module with other entries than were asked for");
-  for (std::size_t i = 0; i < compiled.entries.size(); ++i) {
-    require(compiled.entries[i].name_expression == request.name_expressions[i],
-            "a module whose entries are in another order");
-    const Resources& resources = compiled.entries[i].resources;
+  for (const std::string& expression : request.name_expressions) {
+    require(compiled.entry(expression) != nullptr, "a module without an entry that was asked for");
+  }
+  for (const std::string& expression : request.symbol_expressions) {
+    require(compiled.symbol(expression) != nullptr, "a module without a symbol that was asked for");
+  }
+  for (const CompiledEntry& entry : compiled.entries) {
+    const Resources& resources = entry.resources;
     require(resources.registers_per_thread >= 0 && resources.static_shared_bytes >= 0 &&
                 resources.stack_bytes >= 0 && resources.spill_store_bytes >= 0 &&
                 resources.spill_load_bytes >= 0 && resources.constant_bytes >= 0,
@@ -29,6 +31,54 @@ void check(const CompiledKernel& compiled, const CompileRequest& request) {
   }
   require(std::isfinite(compiled.compile_ms) && compiled.compile_ms >= 0,
           "a compile time that is no number");
+}
+
+}  // namespace
+
+CompileReply make_reply(const CompiledTogether& outcomes) {
+  CompileReply reply;
+  std::vector<const CompiledKernel*> sent;
+  for (const auto& outcome : outcomes) {
+    if (!outcome) {
+      reply.answers.push_back({.failure = outcome.failure()});
+      continue;
+    }
+    auto module = std::ranges::find(sent, outcome->get());
+    if (module == sent.end()) {
+      reply.modules.push_back(**outcome);
+      module = sent.insert(module, outcome->get());
+    }
+    reply.answers.push_back({.module = static_cast<std::int32_t>(module - sent.begin())});
+  }
+  return reply;
+}
+
+CompiledTogether outcomes_of(CompileReply reply) {
+  std::vector<std::shared_ptr<const CompiledKernel>> modules;
+  for (CompiledKernel& module : reply.modules) {
+    modules.push_back(std::make_shared<const CompiledKernel>(std::move(module)));
+  }
+  CompiledTogether outcomes;
+  for (const CompileReply::Answer& answer : reply.answers) {
+    if (answer.module < 0) {
+      outcomes.emplace_back(answer.failure);
+    } else {
+      outcomes.emplace_back(modules[static_cast<std::size_t>(answer.module)]);
+    }
+  }
+  return outcomes;
+}
+
+void check(const CompileReply& reply, const CompileBatch& batch) {
+  require(reply.answers.size() == batch.requests.size(),
+          "another number of modules than was asked for");
+  for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+    const CompileReply::Answer& answer = reply.answers[i];
+    if (answer.module < 0) continue;
+    const auto module = static_cast<std::size_t>(answer.module);
+    require(module < reply.modules.size(), "a module that was not sent");
+    check(reply.modules[module], batch.requests[i]);
+  }
 }
 
 void check(const EvaluateReply& reply, const EvaluateRequest& request) {

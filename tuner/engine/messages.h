@@ -59,9 +59,27 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
-struct CompileReply {
-  Outcome<CompiledKernel> outcome = Failure{};
+/// Requests that differ only in what they instantiate.
+struct CompileBatch {
+  std::vector<CompileRequest> requests;
+
+  bool operator==(const CompileBatch&) const = default;
 };
+
+/// What came of them. Requests may share a module.
+struct CompileReply {
+  std::vector<CompiledKernel> modules;
+  struct Answer {
+    std::int32_t module = -1;  ///< Negative: there is none, for this reason:
+    Failure failure = {};
+  };
+  std::vector<Answer> answers;  ///< Of each request.
+};
+
+CompileReply make_reply(const CompiledTogether& outcomes);
+
+/// REQUIRES: checked.
+CompiledTogether outcomes_of(CompileReply reply);
 
 /// A workload and what to call it.
 struct NumberedWorkload {
@@ -140,7 +158,7 @@ struct SampleRoundReply {
 };
 
 /// Throw WireError for numbers that no honest worker sends.
-void check(const CompiledKernel& compiled, const CompileRequest& request);
+void check(const CompileReply& reply, const CompileBatch& batch);
 void check(const EvaluateReply& reply, const EvaluateRequest& request);
 void check(const SampleRoundReply& reply, const SampleRoundRequest& request);
 
@@ -179,7 +197,7 @@ void fields(auto& archive, Is<CompileRequest> auto& v) {
   archive(v.architecture, v.source, v.name_expressions, v.symbol_expressions, v.options);
 }
 void fields(auto& archive, Is<CompiledEntry> auto& v) {
-  archive(v.name_expression, v.lowered_name, v.resources);
+  archive(v.name_expression, v.lowered_name, v.resources, v.code_sha256);
 }
 void fields(auto& archive, Is<CompiledSymbol> auto& v) {
   archive(v.name_expression, v.lowered_name);
@@ -204,7 +222,9 @@ void fields(auto& archive, Is<CompilerHello> auto& v) { archive(v.version, v.sha
 void fields(auto& archive, Is<DeviceHello> auto& v) { archive(v.device); }
 void fields(auto& archive, Is<Broken> auto& v) { archive(v.message, v.input); }
 void fields(auto& archive, Is<Phase> auto& v) { archive(v.name, v.number); }
-void fields(auto& archive, Is<CompileReply> auto& v) { archive(v.outcome); }
+void fields(auto& archive, Is<CompileBatch> auto& v) { archive(v.requests); }
+void fields(auto& archive, Is<CompileReply> auto& v) { archive(v.modules, v.answers); }
+void fields(auto& archive, Is<CompileReply::Answer> auto& v) { archive(v.module, v.failure); }
 void fields(auto& archive, Is<NumberedWorkload> auto& v) {
   archive(v.id, v.label, v.problem, v.workload);
 }

@@ -119,7 +119,7 @@ TEST(TuningLoop, FindsTheBestWhileTheDeviceDriftsAndIsNoisy) {
   FakeSpace fake;
   fake.add("tiled", "noise_percent 3");
   fake.add("tiled", "drift_percent 8");
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const unsigned seed : {1u, 2u, 3u}) {
     FakeRun run(fake);
     run.request.options.seed = seed;
     EXPECT_EQ(best_key(run.run().problems.front()), "tiled ITEMS=2,TILE=8");

@@ -170,7 +170,12 @@ std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& 
                        resources.back().static_shared_bytes + shape.dynamic_shared_bytes)});
   }
   result.compile_ms = 0;
-  for (const Module& module : modules) result.compile_ms += module->compile_ms;
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    // A module that was compiled for several configurations cost each of them a part.
+    const auto own = static_cast<double>(variant.requests[i].name_expressions.size());
+    result.compile_ms +=
+        modules[i]->compile_ms * own / static_cast<double>(modules[i]->entries.size());
+  }
   const std::vector<std::uint8_t>& image = modules[variant.parts.front().module]->image;
   result.cubin_sha256 = sha256({reinterpret_cast<const char*>(image.data()), image.size()});
   return exceeds_resources(instance, resources, device, limits);

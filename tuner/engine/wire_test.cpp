@@ -22,7 +22,7 @@ Resources some_resources() {
 }
 
 CompiledKernel some_module() {
-  return {.entries = {{"k<1>", "_Zk1", some_resources()}},
+  return {.entries = {{"k<1>", "_Zk1", some_resources(), "c0de"}},
           .symbols = {{"coefficients", "coefficients"}},
           .image = {1, 2, 3, 0, 255},
           .log = "ptxas info",
@@ -111,9 +111,9 @@ std::vector<Example> examples() {
       example("device hello", MessageType::hello, DeviceHello{device}),
       example("broken", MessageType::broken, Broken{"no driver", true}),
       example("phase", MessageType::phase, Phase{"verify", 3}),
-      example("compile", MessageType::compile, some_compile_request()),
-      example("compiled", MessageType::compiled, CompileReply{some_module()}),
-      example("not compiled", MessageType::compiled, CompileReply{lost}),
+      example("compile", MessageType::compile, CompileBatch{{some_compile_request()}}),
+      example("compiled", MessageType::compiled,
+              CompileReply{{some_module()}, {{0}, {-1, lost}, {0}}}),
       example("prepare", MessageType::prepare, some_prepare_request()),
       example("prepared", MessageType::prepared, PrepareReply{lost, {"a note"}}),
       example("evaluate", MessageType::evaluate, EvaluateRequest{some_job(), false, 3, 1.5, 7}),
@@ -133,7 +133,8 @@ TEST(Wire, GivesBackWhatWasSent) {
   EXPECT_EQ(unpack<CompileRequest>(pack(some_compile_request())), some_compile_request());
   EXPECT_EQ(unpack<PrepareRequest>(pack(some_prepare_request())), some_prepare_request());
   EXPECT_EQ(unpack<EvaluateReply>(pack(some_evaluate_reply())), some_evaluate_reply());
-  EXPECT_EQ(*unpack<CompileReply>(pack(CompileReply{some_module()})).outcome, some_module());
+  const CompileReply reply = {{some_module()}, {{0}}};
+  EXPECT_EQ(unpack<CompileReply>(pack(reply)).modules, reply.modules);
   for (const Example& example : examples()) {
     EXPECT_EQ(decode(encode(example.frame)), example.frame) << example.name;
   }
@@ -286,17 +287,43 @@ TEST(Messages, ARoundMayOnlyBeCutShortByALostContext) {
 }
 
 TEST(Messages, AModuleMustHaveTheEntriesThatWereAskedFor) {
-  const CompileRequest request = some_compile_request();
-  EXPECT_NO_THROW(check(some_module(), request));
+  const CompileBatch batch = {{some_compile_request()}};
+  const auto reply_of = [](const CompiledKernel& module) { return CompileReply{{module}, {{0}}}; };
+  EXPECT_NO_THROW(check(reply_of(some_module()), batch));
   CompiledKernel other = some_module();
+  other.entries.insert(other.entries.begin(), other.entries[0]);
+  other.entries[0].name_expression = "more<1>";
+  EXPECT_NO_THROW(check(reply_of(other), batch));
+  other = some_module();
   other.entries[0].name_expression = "k<2>";
-  EXPECT_THROW(check(other, request), WireError);
+  EXPECT_THROW(check(reply_of(other), batch), WireError);
   other = some_module();
   other.symbols.clear();
-  EXPECT_THROW(check(other, request), WireError);
+  EXPECT_THROW(check(reply_of(other), batch), WireError);
   other = some_module();
   other.entries[0].resources.registers_per_thread = -1;
-  EXPECT_THROW(check(other, request), WireError);
+  EXPECT_THROW(check(reply_of(other), batch), WireError);
+}
+
+TEST(Messages, EveryRequestOfABatchMustBeAnswered) {
+  const CompileBatch batch = {{some_compile_request(), some_compile_request()}};
+  EXPECT_NO_THROW(check(CompileReply{{some_module()}, {{0}, {0}}}, batch));
+  EXPECT_NO_THROW(check(CompileReply{{some_module()}, {{0}, {-1, Failure{}}}}, batch));
+  EXPECT_THROW(check(CompileReply{{some_module()}, {{0}}}, batch), WireError);
+  EXPECT_THROW(check(CompileReply{{some_module()}, {{0}, {1}}}, batch), WireError);
+}
+
+TEST(Messages, ModulesThatAreSharedAreSentOnce) {
+  const auto shared = std::make_shared<const CompiledKernel>(some_module());
+  const Failure failure = {.status = Status::compile, .reason = "error", .detail = "no"};
+  const CompiledTogether outcomes = {shared, failure, shared};
+  const CompileReply reply = make_reply(outcomes);
+  EXPECT_EQ(reply.modules.size(), 1u);
+  const CompiledTogether again = outcomes_of(reply);
+  ASSERT_EQ(again.size(), 3u);
+  EXPECT_EQ(**again[0], *shared);
+  EXPECT_EQ(*again[0], *again[2]);
+  EXPECT_EQ(again[1].failure().detail, "no");
 }
 
 }  // namespace

@@ -69,6 +69,11 @@ std::size_t WorkerPool::idle_compilers() const {
   }));
 }
 
+std::size_t WorkerPool::compilers() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(workers_, [](const Worker& worker) { return !worker.is_device; }));
+}
+
 bool WorkerPool::device_is_idle() const {
   return has_device() && workers_.front().greeted && !workers_.front().ticket;
 }
@@ -97,15 +102,15 @@ void WorkerPool::send_compile(Worker& worker) {
   ++worker.attempts;
   worker.deadline = Clock::now() + seconds(command_.compile_timeout_s);
   worker.process->send(
-      {.type = MessageType::compile, .sequence = *worker.ticket, .payload = worker.request});
+      {.type = MessageType::compile, .sequence = *worker.ticket, .payload = pack(worker.batch)});
 }
 
-Ticket WorkerPool::compile(const CompileRequest& request) {
+Ticket WorkerPool::compile(CompileBatch batch) {
   const auto idle = std::ranges::find_if(workers_, [](const Worker& worker) {
     return !worker.is_device && worker.greeted && !worker.ticket;
   });
   idle->ticket = ++last_ticket_;
-  idle->request = pack(request);
+  idle->batch = std::move(batch);
   idle->attempts = 0;
   send_compile(*idle);
   return last_ticket_;
@@ -223,8 +228,9 @@ void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEve
     event.reply = frame;
   } else {
     if (frame.type != MessageType::compiled) throw WireError("no module");
-    event.compiled = unpack<CompileReply>(frame.payload).outcome;
-    if (event.compiled) check(*event.compiled, unpack<CompileRequest>(worker.request));
+    auto compiled = unpack<CompileReply>(frame.payload);
+    check(compiled, worker.batch);
+    event.compiled = outcomes_of(std::move(compiled));
   }
   worker.ticket.reset();
   events.push_back(std::move(event));
@@ -273,7 +279,8 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
                            : "the compiler's process was lost: " + death.text();
   events.push_back({.kind = WorkerEvent::Kind::compiled,
                     .ticket = *worker.ticket,
-                    .compiled = std::move(failure)});
+                    .compiled = CompiledTogether(worker.batch.requests.size(), failure),
+                    .compiler_lost = true});
   worker.ticket.reset();
 }
 

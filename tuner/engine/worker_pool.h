@@ -19,13 +19,14 @@ using Ticket = std::uint64_t;
 /// What came of something that workers were asked for.
 struct WorkerEvent {
   enum class Kind {
-    compiled,     ///< `compiled` holds a module or why there is none.
+    compiled,     ///< `compiled` holds a module, or why there is none, of each request.
     replied,      ///< `reply` is the device worker's.
     device_lost,  ///< The device worker has ended before it replied; `death` says how.
   };
   Kind kind = Kind::compiled;
   Ticket ticket = 0;
-  Outcome<CompiledKernel> compiled = Failure{};
+  CompiledTogether compiled = {};
+  bool compiler_lost = false;  ///< `compiled` says how its worker ended.
   Frame reply = {};
   WorkerDeath death = {};
 };
@@ -47,8 +48,10 @@ class WorkerPool {
   /// Compile workers that could take a request now.
   std::size_t idle_compilers() const;
 
-  /// REQUIRES: idle_compilers() > 0.
-  Ticket compile(const CompileRequest& request);
+  /// In one go. REQUIRES: idle_compilers() > 0, and requests of one program.
+  Ticket compile(CompileBatch batch);
+
+  std::size_t compilers() const;
 
   /// Whether the device worker has greeted and is not answering a request.
   bool device_is_idle() const;
@@ -82,7 +85,7 @@ class WorkerPool {
     bool greeted = false;
     std::optional<Ticket> ticket = std::nullopt;  ///< What it is asked for.
     Clock::time_point deadline = {};              ///< Of the greeting or the reply.
-    std::vector<std::uint8_t> request = {};       ///< A compile request, to try it again.
+    CompileBatch batch = {};                      ///< What is compiled, to try it again.
     int attempts = 0;
     Phase phase = {};
     std::optional<Broken> broken = std::nullopt;

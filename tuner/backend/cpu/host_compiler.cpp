@@ -224,7 +224,8 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
     }
     kernel.entries.push_back({.name_expression = request.name_expressions[i],
                               .lowered_name = name,
-                              .resources = {.static_shared_bytes = uses.shared_bytes}});
+                              .resources = {.static_shared_bytes = uses.shared_bytes},
+                              .code_sha256 = ""});
   }
   for (std::size_t i = 0; i < request.symbol_expressions.size(); ++i) {
     kernel.symbols.push_back({.name_expression = request.symbol_expressions[i],

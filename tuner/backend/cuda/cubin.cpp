@@ -1,11 +1,14 @@
 #include "tuner/backend/cuda/cubin.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/hash.h"
 
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace smemtune::cuda {
 namespace {
@@ -63,6 +66,26 @@ int max_threads(std::span<const std::uint8_t> attributes) {
   return 0;
 }
 
+std::string as_text(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Names, places and sizes of the variables, in the order of their places.
+std::string variables(std::span<const std::uint8_t> symbols,
+                      std::span<const std::uint8_t> symbol_names) {
+  std::vector<std::string> lines;
+  for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
+    const auto symbol = read<Elf64_Sym>(symbols, at);
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT) continue;
+    lines.push_back(std::to_string(symbol.st_value) + ' ' + std::to_string(symbol.st_size) + ' ' +
+                    std::string(text_at(symbol_names, symbol.st_name)) + '\n');
+  }
+  std::ranges::sort(lines);
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
 }  // namespace
 
 CubinFacts cubin_facts(std::span<const std::uint8_t> image) {
@@ -78,15 +101,40 @@ CubinFacts cubin_facts(std::span<const std::uint8_t> image) {
 
   CubinFacts facts;
   constexpr std::string_view kInfoPrefix = ".nv.info.";
+  constexpr std::string_view kTextPrefix = ".text.";
+  constexpr std::string_view kConstantPrefix = ".nv.constant";
+  bool is_relocated = false;
+  std::string shared_by_all;                 // What instructions of any kernel may refer to.
+  std::map<std::string, std::string> codes;  // Of each kernel.
   for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
     const Elf64_Shdr found = section(i);
     const std::string_view name = text_at(names, found.sh_name);
+    const auto content = found.sh_type == SHT_NOBITS ? std::span<const std::uint8_t>()
+                                                     : part(image, found.sh_offset, found.sh_size);
     if (name == ".nv.constant3") facts.constant_bytes = static_cast<std::int64_t>(found.sh_size);
-    if (!name.starts_with(kInfoPrefix)) continue;
-    if (const int threads = max_threads(part(image, found.sh_offset, found.sh_size)); threads > 0) {
-      facts.max_threads_per_block.emplace(name.substr(kInfoPrefix.size()), threads);
+    if (name.starts_with(kTextPrefix)) {
+      codes[std::string(name.substr(kTextPrefix.size()))] += as_text(content);
+    } else if (name.starts_with(kInfoPrefix)) {
+      if (const int threads = max_threads(content); threads > 0) {
+        facts.max_threads_per_block.emplace(name.substr(kInfoPrefix.size()), threads);
+      }
+    } else if (found.sh_type == SHT_SYMTAB) {
+      const Elf64_Shdr strings = section(found.sh_link);
+      shared_by_all += variables(content, part(image, strings.sh_offset, strings.sh_size));
+    } else if (name.starts_with(kConstantPrefix)) {
+      // .nv.constant3 is the module's, .nv.constant2._Z1kv a kernel's own.
+      const std::size_t dot = name.find('.', kConstantPrefix.size());
+      const std::string bank(name.substr(0, dot));
+      std::string& owner =
+          dot == name.npos ? shared_by_all : codes[std::string(name.substr(dot + 1))];
+      owner += bank + std::to_string(found.sh_size) + as_text(content);
+    } else if (name.starts_with(".rel") && !name.ends_with(".debug_frame")) {
+      is_relocated = is_relocated || found.sh_size > 0;
     }
   }
+  if (is_relocated) return facts;
+  const std::string common = sha256(shared_by_all);
+  for (const auto& [name, code] : codes) facts.code_sha256.emplace(name, sha256(common + code));
   return facts;
 }
 

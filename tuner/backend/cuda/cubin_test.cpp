@@ -61,6 +61,26 @@ TEST(CubinFacts, ReadsConstantBytesAndLaunchBounds) {
   EXPECT_EQ(facts.max_threads_per_block.at("k"), 256);
 }
 
+TEST(CubinFacts, HashesTheCodeOfEachKernelWhateverItsName) {
+  const auto hashes = [](const std::vector<std::pair<std::string, std::string>>& sections) {
+    return cubin_facts(elf(sections)).code_sha256;
+  };
+  const auto both = hashes({{".text.a", "code"}, {".text.b", "code"}, {".nv.constant3", "cc"}});
+  EXPECT_EQ(both.at("a"), both.at("b"));
+  EXPECT_EQ(both.at("a"), hashes({{".text.c", "code"}, {".nv.constant3", "cc"}}).at("c"));
+  EXPECT_NE(both.at("a"), hashes({{".text.a", "cope"}, {".nv.constant3", "cc"}}).at("a"));
+  EXPECT_NE(both.at("a"), hashes({{".text.a", "code"}, {".nv.constant3", "cd"}}).at("a"));
+  const auto tables = hashes({{".text.a", "code"},
+                              {".text.b", "code"},
+                              {".nv.constant2.a", "1"},
+                              {".nv.constant2.b", "2"}});
+  EXPECT_NE(tables.at("a"), tables.at("b"));
+}
+
+TEST(CubinFacts, SaysNothingOfCodeThatTheDriverRelocates) {
+  EXPECT_TRUE(cubin_facts(elf({{".text.a", "code"}, {".rela.text.a", "x"}})).code_sha256.empty());
+}
+
 TEST(CubinFacts, RefusesWhatIsNoCubinOrCutShort) {
   EXPECT_THROW(cubin_facts({}), UnavailableError);
   const std::vector<std::uint8_t> zeros(200);

@@ -287,9 +287,8 @@ Outcome<std::unique_ptr<CudaLauncher::Kernel>> CudaLauncher::make_kernel(
   for (const Argument& argument : arguments) {
     if (!argument.in_constant_memory) continue;
     const std::string& expression = argument.symbol.empty() ? argument.name : argument.symbol;
-    const auto symbol =
-        std::ranges::find(compiled.symbols, expression, &CompiledSymbol::name_expression);
-    if (symbol == compiled.symbols.end()) throw Error("symbol " + expression + " was not compiled");
+    const CompiledSymbol* symbol = compiled.symbol(expression);
+    if (symbol == nullptr) throw Error("symbol " + expression + " was not compiled");
     Kernel::Constant constant = {.argument = argument};
     std::size_t bytes = 0;
     driver_.check(

@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
 #include <fstream>
+#include <string>
 #include <system_error>
 
 namespace smemtune::cuda {
@@ -84,8 +88,46 @@ fs::path path_of(const Nvrtc& nvrtc, const std::string& candidate) {
   return error ? fs::path(info.dli_fname) : real;
 }
 
-std::string sha256_of_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
+/// The note that `ld --build-id` writes, or nothing.
+std::string build_id(std::ifstream& file) {
+  const auto read_at = [&file](std::uint64_t offset, void* into, std::size_t size) {
+    file.seekg(static_cast<std::streamoff>(offset));
+    return static_cast<bool>(
+        file.read(static_cast<char*>(into), static_cast<std::streamsize>(size)));
+  };
+  Elf64_Ehdr header = {};
+  if (!read_at(0, &header, sizeof header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64) {
+    return {};
+  }
+  constexpr std::uint64_t kMaxNoteBytes = 4096;
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment = {};
+    if (!read_at(header.e_phoff + i * sizeof segment, &segment, sizeof segment)) return {};
+    if (segment.p_type != PT_NOTE || segment.p_filesz > kMaxNoteBytes) continue;
+    std::string notes(segment.p_filesz, '\0');
+    if (!read_at(segment.p_offset, notes.data(), notes.size())) return {};
+    for (std::size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
+      Elf64_Nhdr note = {};
+      std::memcpy(&note, notes.data() + at, sizeof note);
+      const auto padded = [](std::uint64_t size) { return (size + 3) / 4 * 4; };
+      const std::uint64_t name = at + sizeof note;
+      const std::uint64_t content = name + padded(note.n_namesz);
+      if (content > notes.size() || notes.size() - content < note.n_descsz) break;
+      const bool is_gnu = note.n_namesz == sizeof ELF_NOTE_GNU &&
+                          notes.compare(name, note.n_namesz - 1, ELF_NOTE_GNU) == 0;
+      if (is_gnu && note.n_type == NT_GNU_BUILD_ID) return notes.substr(content, note.n_descsz);
+      at = content + padded(note.n_descsz);
+    }
+  }
+  return {};
+}
+
+std::string identity_of_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (std::string id = build_id(file); !id.empty()) return sha256(id);
+  file.clear();
+  file.seekg(0, std::ios::end);
   std::string bytes(file ? static_cast<std::size_t>(file.tellg()) : 0, '\0');
   file.seekg(0);
   if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
@@ -159,11 +201,11 @@ std::vector<fs::path> header_folders(const Nvrtc& nvrtc) {
 }
 
 std::string library_sha256(const Nvrtc& nvrtc) {
-  std::string digests = sha256_of_file(nvrtc.path);
+  std::string digests = identity_of_file(nvrtc.path);
   const std::string builtins =
       "libnvrtc-builtins.so." + std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor);
   const fs::path builtins_path = nvrtc.path.parent_path() / builtins;
-  if (fs::exists(builtins_path)) digests += sha256_of_file(builtins_path);
+  if (fs::exists(builtins_path)) digests += identity_of_file(builtins_path);
   return sha256(digests);
 }
 

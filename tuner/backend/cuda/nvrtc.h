@@ -41,7 +41,8 @@ Nvrtc open_nvrtc(const std::vector<std::string>& candidates = nvrtc_candidates()
 /// The folders with CUDA's device headers (cuda_fp16.h, ...) that belong to this NVRTC, or none.
 std::vector<std::filesystem::path> header_folders(const Nvrtc& nvrtc);
 
-/// Identifies the library and its builtins: SHA-256 over both files' SHA-256. Reads 100 MB.
+/// Identifies the library and its builtins: SHA-256 over what the linker signed them with (their
+/// build IDs), or over a whole file where it has none. Throws UnavailableError.
 std::string library_sha256(const Nvrtc& nvrtc);
 
 }  // namespace smemtune::cuda

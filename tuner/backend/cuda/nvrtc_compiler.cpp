@@ -159,7 +159,8 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc) : nvrtc_(std::move(nvrtc)) {
+NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc)
+    : nvrtc_(std::move(nvrtc)), library_sha256_(library_sha256(nvrtc_)) {
   clear_environment();
   int count = 0;
   check(nvrtc_, nvrtc_.num_supported_archs(&count), "nvrtcGetNumSupportedArchs");
@@ -247,7 +248,12 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
     if (bounds != facts.max_threads_per_block.end()) {
       resources.max_threads_per_block = bounds->second;
     }
-    compiled.entries.push_back({expression, *lowered, resources});
+    const auto hash = facts.code_sha256.find(*lowered);
+    compiled.entries.push_back(
+        {.name_expression = expression,
+         .lowered_name = *lowered,
+         .resources = resources,
+         .code_sha256 = hash == facts.code_sha256.end() ? "" : hash->second});
   }
   for (const std::string& symbol : request.symbol_expressions) {
     const auto lowered = lowered_name(nvrtc_, program.get(), address_of(symbol));

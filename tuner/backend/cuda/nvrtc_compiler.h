@@ -17,6 +17,7 @@ class NvrtcCompiler final : public Compiler {
   explicit NvrtcCompiler(Nvrtc nvrtc = open_nvrtc());
 
   std::string version() const override;
+  std::string sha256() const override { return library_sha256_; }
 
   /// Options of ours: the architecture, `--ptxas-options=-v`, C++17 unless the request has a
   /// `-std`, no compile cache, no search of the working folder.
@@ -28,6 +29,7 @@ class NvrtcCompiler final : public Compiler {
   void require_architecture(const std::string& architecture) const;
 
   Nvrtc nvrtc_;
+  std::string library_sha256_;
   std::vector<int> architectures_;        ///< Compute capabilities: 75, 90, ...
   std::vector<std::string> own_options_;  ///< For every compilation.
 };

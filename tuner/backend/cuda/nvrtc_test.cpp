@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <elf.h>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -68,6 +70,46 @@ TEST(Nvrtc, HashDependsOnTheLibraryAndItsBuiltins) {
   EXPECT_EQ(alone.size(), 64u);
   EXPECT_EQ((std::set{alone, with_builtins, with_others, another}).size(), 4u);
   EXPECT_THROW((void)library_sha256(nvrtc), UnavailableError);
+}
+
+/// An ELF with nothing but a build ID, and something after it.
+std::string signed_library(const std::string& id, const std::string& rest) {
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_phoff = sizeof header;
+  header.e_phnum = 1;
+  Elf64_Phdr segment = {};
+  segment.p_type = PT_NOTE;
+  segment.p_offset = sizeof header + sizeof segment;
+  Elf64_Nhdr note = {};
+  note.n_namesz = 4;
+  note.n_descsz = static_cast<Elf64_Word>(id.size());
+  note.n_type = NT_GNU_BUILD_ID;
+  segment.p_filesz = sizeof note + 4 + id.size();
+  std::string text;
+  const auto add = [&text](const auto& part) {
+    text.append(reinterpret_cast<const char*>(&part), sizeof part);
+  };
+  add(header);
+  add(segment);
+  add(note);
+  return text + std::string("GNU\0", 4) + id + rest;
+}
+
+TEST(Nvrtc, HashIsOfTheBuildIdWhereThereIsOne) {
+  const auto folder = std::filesystem::temp_directory_path() / "smemtune_build_id_test";
+  std::filesystem::create_directories(folder);
+  const auto hash_of = [&](const std::string& content) {
+    Nvrtc nvrtc;
+    nvrtc.path = folder / "libnvrtc.so.13";
+    std::ofstream(nvrtc.path, std::ios::binary) << content;
+    return library_sha256(nvrtc);
+  };
+  const std::string one = hash_of(signed_library("0123456789abcdef", "code"));
+  EXPECT_EQ(one, hash_of(signed_library("0123456789abcdef", "more code")));
+  EXPECT_NE(one, hash_of(signed_library("0123456789abcdee", "code")));
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

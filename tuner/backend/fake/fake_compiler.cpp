@@ -24,7 +24,8 @@ Outcome<CompiledKernel> FakeCompiler::compile(const CompileRequest& request) {
     }
     CompiledEntry entry = {.name_expression = name_expression,
                            .lowered_name = "_Z" + name_expression,
-                           .resources = {}};
+                           .resources = {},
+                           .code_sha256 = {}};
     entry.resources.registers_per_thread = static_cast<int>(evaluate(script.registers, bindings));
     entry.resources.static_shared_bytes = evaluate(script.static_shared, bindings);
     compiled.entries.push_back(std::move(entry));
