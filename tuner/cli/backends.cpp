@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -42,18 +43,20 @@ int worker_count(std::uint64_t asked) {
 WorkerCommand cpu_workers(const DeviceChoice& choice) {
   WorkerCommand command;
   command.compile = worker_words("compile", kCpu);
-  command.device = worker_words("device", kCpu);
-  command.device.push_back(choice.limits_of);
-  command.device.push_back(choice.shuffle_threads ? "shuffle" : "in-order");
+  command.devices = {worker_words("device", kCpu)};
+  command.devices.front().push_back(choice.limits_of);
+  command.devices.front().push_back(choice.shuffle_threads ? "shuffle" : "in-order");
   command.compile_workers = worker_count(choice.compile_workers);
   return command;
 }
 
-WorkerCommand cuda_workers(const DeviceChoice& choice, const Device& device) {
+WorkerCommand cuda_workers(const DeviceChoice& choice, std::span<const Device> devices) {
   WorkerCommand command;
   command.compile = worker_words("compile", kCuda);
-  command.device = worker_words("device", kCuda);
-  command.device.push_back(device.uuid);
+  for (const Device& device : devices) {
+    command.devices.push_back(worker_words("device", kCuda));
+    command.devices.back().push_back(device.uuid);
+  }
   command.compile_workers = worker_count(choice.compile_workers);
   return command;
 }
@@ -132,14 +135,15 @@ ChosenDevices choose_devices(const DeviceChoice& choice) {
   return {.devices = chosen_gpus(choice), .notice = {}};
 }
 
-WorkerCommand workers_for(const DeviceChoice& choice, const Device& device) {
-  return device.kind == DeviceKind::cpu ? cpu_workers(choice) : cuda_workers(choice, device);
+WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices) {
+  return devices.front().kind == DeviceKind::cpu ? cpu_workers(choice)
+                                                 : cuda_workers(choice, devices);
 }
 
 WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& device) {
   if (device.kind == DeviceKind::gpu && !has_cuda()) throw UnavailableError(kNoCudaBuild);
-  WorkerCommand command = workers_for(choice, device);
-  command.device.clear();
+  WorkerCommand command = workers_for(choice, {&device, 1});
+  command.devices.clear();
   return command;
 }
 

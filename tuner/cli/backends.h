@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,8 @@ struct ChosenDevices {
 /// device or its back end is missing.
 ChosenDevices choose_devices(const DeviceChoice& choice);
 
-/// How the workers for a device are started.
-WorkerCommand workers_for(const DeviceChoice& choice, const Device& device);
+/// How the workers for units of one model are started.
+WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices);
 
 /// Compile workers alone, for a device that need not be here (`--dry-run`).
 WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& device);

@@ -174,7 +174,7 @@ int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest
                          options.device.device);
   }
   request.problems = chosen_problems(loaded.space, options.problems, device.kind);
-  request.workers = compile_workers_for(options.device, device);
+  request.workers = compile_workers_for(options.device, {&device, 1});
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
                         device.kind);
   const auto pool = start_workers(request.workers);
@@ -198,7 +198,7 @@ std::string look_around(const Device& device, Neighbors& neighbors) {
 int tune_on(const Device& device, const TuneOptions& options, const LoadedSpace& loaded,
             TuningRequest request, const std::atomic<bool>& stop) {
   request.problems = chosen_problems(loaded.space, options.problems, device.kind);
-  request.workers = workers_for(options.device, device);
+  request.workers = workers_for(options.device, {&device, 1});
   Neighbors neighbors;
   say(options, look_around(device, neighbors));
   const auto pool = start_workers(request.workers);
@@ -209,7 +209,7 @@ int tune_on(const Device& device, const TuneOptions& options, const LoadedSpace&
   run.space = loaded.space.name;
   run.space_sha256 = loaded.sha256;
   run.space_json = loaded.text;
-  run.device = hello.device;
+  run.device = hello.devices.front();
   run.compiler = hello.compiler;
   run.compiler_sha256 = hello.compiler_sha256;
   run.tool_version = SMEMTUNE_VERSION;
@@ -223,7 +223,7 @@ int tune_on(const Device& device, const TuneOptions& options, const LoadedSpace&
   db::ResultStore store(options.database);
   const auto log = store.begin_run(run);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
-                        hello.device.kind);
+                        hello.devices.front().kind);
   Observer observer = progress.observer();
   observer.before_finals = [&](const Device& unit) {
     const std::string text = neighbors.beside_us(unit, device_use(unit), worker_process_ids(*pool));
@@ -241,9 +241,9 @@ int tune_on(const Device& device, const TuneOptions& options, const LoadedSpace&
   store.end_run(run.id, summary.interrupted     ? "interrupted"
                         : summary.out_of_budget ? "budget"
                                                 : "complete");
-  const int status = finish(options, loaded.space, summary, hello.device);
+  const int status = finish(options, loaded.space, summary, hello.devices.front());
   if (!options.export_file.empty()) {
-    const db::Query query = {.space = loaded.space.name, .device = hello.device.name};
+    const db::Query query = {.space = loaded.space.name, .device = hello.devices.front().name};
     db::write_whole_file(options.export_file, db::export_json(store.best(query, true)));
   }
   if (!options.quiet && !options.json) {

@@ -25,9 +25,9 @@ namespace smemtune::fake {
 ///   fault crash in time when TILE == 8 && TIMES > 3
 ///
 /// Expressions read template arguments, macros of the options, and HAPPENED: whether a fault that
-/// happens only once has happened. While running also the problem's integer scalars, SEED (of the
-/// workload), and RUNS and TIMES (calls of run and time before this one, by this process and
-/// configuration).
+/// happens only once has happened. While running also UNIT (of the device), the problem's integer
+/// scalars, SEED (of the workload), and RUNS and TIMES (calls of run and time before this one, by
+/// this process and configuration).
 struct Script {
   struct Fault {
     std::string kind;
