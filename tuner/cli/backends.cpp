@@ -73,13 +73,39 @@ Device known_device(const std::string& name) {
   return find_device(load_devices(share_folder() / "configs" / "devices.json"), name);
 }
 
-std::vector<Device> chosen_gpus([[maybe_unused]] const DeviceChoice& choice) {
-  const std::vector<Device> gpus = present_gpus();
+/// At commas: `a,,b` has an empty one in the middle.
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> names(1);
+  for (const char c : list) {
+    if (c == ',') {
+      names.emplace_back();
+    } else {
+      names.back() += c;
+    }
+  }
+  return names;
+}
+
+const Device& select_gpu(const std::vector<Device>& gpus, [[maybe_unused]] const std::string& name) {
 #if SMEMTUNE_CUDA_BUILD
-  return {gpus[static_cast<std::size_t>(cuda::select_device(gpus, choice.device))]};
+  return gpus[static_cast<std::size_t>(cuda::select_device(gpus, name))];
 #else
-  return gpus;
+  return gpus.front();
 #endif
+}
+
+std::vector<Device> select_gpus(const std::vector<Device>& gpus, const std::string& list) {
+  if (list == "all") return gpus;
+  std::vector<Device> chosen;
+  for (const std::string& name : split(list)) {
+    if (name.empty()) throw InputError("--devices: '" + list + "' has an empty name");
+    const Device& gpu = select_gpu(gpus, name);
+    if (std::ranges::find(chosen, gpu.uuid, &Device::uuid) != chosen.end()) {
+      throw InputError("--devices: '" + list + "' names " + gpu.name + " (" + gpu.uuid + ") twice");
+    }
+    chosen.push_back(gpu);
+  }
+  return chosen;
 }
 
 std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
@@ -118,9 +144,10 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
 bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
 
 ChosenDevices choose_devices(const DeviceChoice& choice) {
+  const bool by_default = choice.device.empty() && choice.devices.empty();
   if (choice.device == kCpu) return {.devices = {cpu_device(choice.limits_of)}, .notice = {}};
   if (choice.shuffle_threads) throw InputError("--shuffle-threads is for --device cpu");
-  if (choice.device.empty() && !gpu_seems_present()) {
+  if (by_default && !gpu_seems_present()) {
     const Device device = cpu_device(choice.limits_of);
     return {.devices = {device},
             .notice = "*** No NVIDIA GPU here: tuning on the CPU device, with the limits of " +
@@ -128,11 +155,14 @@ ChosenDevices choose_devices(const DeviceChoice& choice) {
                       ".\n*** Its times say nothing about a GPU; correctness does."};
   }
   if (!has_cuda()) {
-    throw UnavailableError((choice.device.empty() ? "there is an NVIDIA GPU, but "
-                                                  : "--device " + choice.device + ": ") +
+    const std::string asked =
+        choice.devices.empty() ? "--device " + choice.device : "--devices " + choice.devices;
+    throw UnavailableError((by_default ? "there is an NVIDIA GPU, but " : asked + ": ") +
                            std::string(kNoCudaBuild));
   }
-  return {.devices = chosen_gpus(choice), .notice = {}};
+  const std::vector<Device> gpus = present_gpus();
+  if (!choice.devices.empty()) return {.devices = select_gpus(gpus, choice.devices), .notice = {}};
+  return {.devices = {select_gpu(gpus, choice.device)}, .notice = {}};
 }
 
 WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices) {

@@ -15,6 +15,7 @@ namespace smemtune::cli {
 /// Which device a run uses, as the options have it.
 struct DeviceChoice {
   std::string device;                 ///< `--device`: index, UUID, name, `cpu`; empty: the default.
+  std::string devices;                ///< `--devices`: `all`, or several; empty: see `device`.
   std::string limits_of = "h200";     ///< `--limits-of`: whose limits the CPU device borrows.
   bool shuffle_threads = false;       ///< `--shuffle-threads`: the CPU device only.
   std::uint64_t compile_workers = 0;  ///< `--jobs`; 0: one per core.

@@ -1,5 +1,6 @@
 #include "tuner/cli/command_tune.h"
 
+#include "db/device_model.h"
 #include "db/export_json.h"
 #include "db/result_store.h"
 #include "tuner/cli/exclusive_use.h"
@@ -11,10 +12,13 @@
 #include "tuner/core/expression.h"
 #include "tuner/search/strategy.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <random>
+#include <set>
 #include <thread>
 #include <unistd.h>
 
@@ -194,13 +198,30 @@ std::string look_around(const Device& device, Neighbors& neighbors) {
   return neighbors.before_us(device, use);
 }
 
-/// One run over all problems.
-int tune_on(const Device& device, const TuneOptions& options, const LoadedSpace& loaded,
+/// By model, in the order in which each was met first.
+std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
+  std::vector<std::vector<Device>> models;
+  for (const Device& device : devices) {
+    const std::string model = db::device_model_key(device);
+    const auto known = std::ranges::find_if(models, [&](const std::vector<Device>& units) {
+      return db::device_model_key(units.front()) == model;
+    });
+    if (known == models.end()) {
+      models.push_back({device});
+    } else {
+      known->push_back(device);
+    }
+  }
+  return models;
+}
+
+/// One run over all problems on the units of one model.
+int tune_on(const std::vector<Device>& units, const TuneOptions& options, const LoadedSpace& loaded,
             TuningRequest request, const std::atomic<bool>& stop) {
-  request.problems = chosen_problems(loaded.space, options.problems, device.kind);
-  request.workers = workers_for(options.device, {&device, 1});
-  Neighbors neighbors;
-  say(options, look_around(device, neighbors));
+  request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
+  request.workers = workers_for(options.device, units);
+  std::map<std::string, Neighbors> neighbors;
+  for (const Device& unit : units) say(options, look_around(unit, neighbors[unit.uuid]));
   const auto pool = start_workers(request.workers);
   const DeviceGreeting& hello = greeting(*pool);
 
@@ -226,7 +247,7 @@ int tune_on(const Device& device, const TuneOptions& options, const LoadedSpace&
                         hello.devices.front().kind);
   Observer observer = progress.observer();
   observer.before_finals = [&](const Device& unit) {
-    const std::string text = neighbors.beside_us(unit, device_use(unit), worker_process_ids(*pool));
+    const std::string text = neighbors[unit.uuid].beside_us(unit, device_use(unit), worker_process_ids(*pool));
     if (!text.empty()) observer.note(text);
   };
   TuningSummary summary;
@@ -241,15 +262,20 @@ int tune_on(const Device& device, const TuneOptions& options, const LoadedSpace&
   store.end_run(run.id, summary.interrupted     ? "interrupted"
                         : summary.out_of_budget ? "budget"
                                                 : "complete");
-  const int status = finish(options, loaded.space, summary, hello.devices.front());
-  if (!options.export_file.empty()) {
-    const db::Query query = {.space = loaded.space.name, .device = hello.devices.front().name};
-    db::write_whole_file(options.export_file, db::export_json(store.best(query, true)));
-  }
-  if (!options.quiet && !options.json) {
-    write_error("results are in " + options.database.string() + "\n");
-  }
-  return status;
+  return finish(options, loaded.space, summary, hello.devices.front());
+}
+
+/// The best of the space on these devices' models, also of earlier runs.
+void export_best(const TuneOptions& options, const Space& space,
+                 const std::vector<Device>& devices) {
+  const db::ResultStore store(options.database, db::ResultStore::Mode::read_only);
+  std::set<std::string> models;
+  for (const Device& device : devices) models.insert(db::device_model_key(device));
+  std::vector<db::StoredResult> best = store.best({.space = space.name}, true);
+  std::erase_if(best, [&](const db::StoredResult& stored) {
+    return !models.contains(db::device_model_key(stored.device));
+  });
+  db::write_whole_file(options.export_file, db::export_json(best));
 }
 
 }  // namespace
@@ -262,6 +288,10 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                  "GPU by index, UUID or name; cpu; with --dry-run any GPU that is known, or sm_XX "
                  "[the first GPU; the CPU where there is none]")
       ->type_name("NAME");
+  app.add_option("--devices", options.device.devices,
+                 "Several GPUs of this machine at once: all, or indices and UUIDs between commas; "
+                 "those of one model share the search, models come one after another")
+      ->type_name("LIST");
   app.add_flag("--no-wait", options.no_wait,
                "Refuse with status 5 where another smemtune uses the device, instead of waiting");
   app.add_option("--problem", options.problems,
@@ -286,8 +316,13 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
             "Stop after so many configurations [all]");
   add_number(app, "--max-time", options.tuning.budget.max_seconds, 0.001, 1e9,
              "Stop after so many seconds [none]");
+  add_number(app, "--max-gpu-time", options.tuning.budget.max_device_seconds, 0.001, 1e9,
+             "Stop after the device was busy for so many seconds [none]");
   add_number(app, "--min-occupancy", options.tuning.resource_limits.min_occupancy_percent, 0, 100,
              "Reject configurations below this occupancy, in per cent [0]");
+  app.add_flag("--no-static-reject{false}", options.tuning.static_reject,
+               "Time also what spills far more than the fastest or serializes wgmma, and tell what "
+               "would have been lost");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Configurations that differ by less, in per cent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
@@ -300,6 +335,8 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--dry-run", options.dry_run,
                "Do everything but launch: resources, occupancy and rejections; needs no GPU");
   app.add_flag("--fresh", options.fresh, "Measure again what the database already knows");
+  app.add_flag("--retry-quarantined", options.tuning.retry_quarantined,
+               "Try again what has taken the process or the machine down twice");
   app.add_flag("--json", options.json, "Print the result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors and what was asked for");
   app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");
@@ -310,6 +347,10 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
     throw InputError("--quiet and --verbose exclude each other");
+  if (!options.device.devices.empty() && !options.device.device.empty())
+    throw InputError("--device and --devices exclude each other");
+  if (!options.device.devices.empty() && options.dry_run)
+    throw InputError("--devices is for measuring; --dry-run is for one --device");
 
   const LoadedSpace loaded = load_space(options.space, share_folder());
   TuningRequest request;
@@ -327,7 +368,17 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
       lock_devices(chosen.devices, "tuning " + loaded.space.name, !options.no_wait, stop,
                    [&](const std::string& line) { say(options, line); });
   if (stop) return kInterrupted;
-  return tune_on(chosen.devices.front(), options, loaded, std::move(request), stop);
+  int status = 0;
+  for (const std::vector<Device>& units : by_model(chosen.devices)) {
+    const int outcome = tune_on(units, options, loaded, request, stop);
+    if (status == 0) status = outcome;
+    if (stop) break;
+  }
+  if (!options.export_file.empty()) export_best(options, loaded.space, chosen.devices);
+  if (!options.quiet && !options.json) {
+    write_error("results are in " + options.database.string() + "\n");
+  }
+  return status;
 }
 
 }  // namespace smemtune::cli

@@ -53,11 +53,12 @@ void DeviceSession::step() {
   if (!wanted_ || ticket_ || !pool_.device_is_idle(unit_)) return;
   if (prepared_generation_ != generation()) {
     preparing_ = true;
+    asked_at_s_ = now_s();
     ticket_ = pool_.ask_device(unit_, MessageType::prepare, preparation_, prepare_deadline_s_);
     return;
   }
   if (!pending_) return;
-  pending_->sent_at_s = now_s();
+  asked_at_s_ = now_s();
   ticket_ = pool_.ask_device(unit_, pending_->type, pending_->payload, pending_->deadline_s);
 }
 
@@ -68,6 +69,8 @@ void DeviceSession::handle(const WorkerEvent& event) {
   }
   if (event.kind == WorkerEvent::Kind::compiled || !ticket_ || event.ticket != *ticket_) return;
   ticket_.reset();
+  const double elapsed_s = now_s() - asked_at_s_;
+  busy_s_ += elapsed_s;
   if (preparing_) {
     preparing_ = false;
     prepared(event);
@@ -78,7 +81,7 @@ void DeviceSession::handle(const WorkerEvent& event) {
     note_("the device worker was killed by something else; trying again");
     return;
   }
-  DeviceAnswer answer = {.elapsed_s = now_s() - pending_->sent_at_s};
+  DeviceAnswer answer = {.elapsed_s = elapsed_s};
   if (lost) {
     answer.failure = failure_of(event.death, pending_->deadline_s);
     answer.from_outside = event.death.from_outside();

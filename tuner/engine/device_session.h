@@ -77,6 +77,9 @@ class DeviceSession {
   /// What was kept at one generation, of any unit, is not there at another one.
   std::uint64_t generation() const { return pool_.device_generation(unit_); }
 
+  /// How long the device has been asked for something, preparing included.
+  double busy_s() const { return busy_s_; }
+
   /// The worker has lost its context and is replaced before the next request.
   void context_is_lost() { pool_.restart_device(unit_); }
 
@@ -86,7 +89,6 @@ class DeviceSession {
     std::vector<std::uint8_t> payload;
     double deadline_s = 0;
     bool try_again = false;
-    double sent_at_s = 0;
   };
 
   void unit_gone(const WorkerEvent& event);
@@ -103,6 +105,8 @@ class DeviceSession {
   std::optional<DeviceAnswer> answer_;
   std::optional<Ticket> ticket_;
   bool wanted_ = false;
+  double asked_at_s_ = 0;  ///< Of the ticket.
+  double busy_s_ = 0;
   bool preparing_ = false;
   std::uint64_t prepared_generation_ = 0;  ///< 0: never.
   int failed_preparations_ = 0;            ///< One after another.

@@ -32,9 +32,13 @@ constexpr double kEntryOverhead_s = 0.5;
 // fewer of them take part.
 constexpr double kMaxFirstRounds_s = 60;
 
+// ... or such a part of what a budget leaves.
+constexpr double kFirstRoundsShare = 0.5;
+
 /// One who is raced.
 struct Contender {
-  std::size_t entry = 0;  ///< In ProblemState::entries.
+  std::size_t entry = 0;                ///< In ProblemState::entries.
+  std::vector<std::size_t> twins = {};  ///< Entries that are the same code and launches.
   std::optional<Variant> variant = std::nullopt;
   std::vector<std::uint64_t> numbers = {};  ///< In the compile queue.
   std::vector<Module> modules = {};
@@ -82,8 +86,12 @@ class Finals {
     show_progress(tuning_, state_, "finals");
     tuning_.observer.before_finals(device().device());
     Race race = begin_race();
+    bool is_limited = false;
     for (std::vector<std::size_t> round = race.next_round(); !round.empty();
          round = race.next_round()) {
+      if (race.in_finals() && !std::exchange(is_limited, true)) {
+        race.set_final_rounds(final_rounds(options(), round_device_s(round), seconds_left()));
+      }
       const double start_s = tuning_.elapsed_s();
       const std::vector<double> times_ms = measure(round);
       if (tuning_.stop) break;
@@ -117,8 +125,18 @@ class Finals {
   }
 
   void find_contenders() {
+    std::map<std::string, std::size_t> by_identity;
     for (std::size_t i = 0; i < state_.entries.size(); ++i) {
-      if (state_.entries[i].result.timed()) contenders_.push_back({.entry = i});
+      const Entry& entry = state_.entries[i];
+      if (!entry.result.timed()) continue;
+      if (!entry.identity.empty()) {
+        const auto [same, is_new] = by_identity.try_emplace(entry.identity, contenders_.size());
+        if (!is_new) {
+          contenders_[same->second].twins.push_back(i);
+          continue;
+        }
+      }
+      contenders_.push_back({.entry = i});
     }
   }
 
@@ -204,13 +222,13 @@ class Finals {
       if (stored_best || near_default) always.push_back(i);
       all_ms += screen.back() * candidate.measurement.launches_per_sample;
     }
-    RaceOptions race;
+    RaceOptions race = race_options(options());
     if (from_several_units()) race.keep_within_percent += kUnitMargin_percent;
-    race.tie_percent = options().tie_percent;
-    race.finalists = std::max<std::size_t>(1, options().finalists);
-    race.final_rounds = static_cast<std::size_t>(std::max(2, options().final_samples) + 1) / 2;
     const double mean_s = all_ms * 1e-3 / static_cast<double>(contenders_.size());
-    const double affordable = kMaxFirstRounds_s / (mean_s * static_cast<double>(race.first_rounds));
+    const double left_s = seconds_left();
+    const double most_s =
+        left_s > 0 ? std::min(kMaxFirstRounds_s, kFirstRoundsShare * left_s) : kMaxFirstRounds_s;
+    const double affordable = most_s / (mean_s * static_cast<double>(race.first_rounds));
     if (affordable < static_cast<double>(race.keep_at_most)) {
       race.keep_at_most = std::max(race.finalists, static_cast<std::size_t>(affordable));
       race.keep_at_least = std::min(race.keep_at_least, race.keep_at_most);
@@ -222,6 +240,30 @@ class Finals {
     return std::ranges::any_of(contenders_, [this](const Contender& contender) {
       return result(contender).unit != result(contenders_.front()).unit;
     });
+  }
+
+  /// How long the device takes for a round, as the screens have it.
+  double round_device_s(const std::vector<std::size_t>& round) const {
+    double sum_ms = 0;
+    for (const std::size_t i : round) {
+      const Measurement& screen = result(contenders_[i]).measurement;
+      sum_ms += screen.median_ms * screen.launches_per_sample;
+    }
+    return sum_ms * 1e-3;
+  }
+
+  /// This problem's part of what is left of the budgets of time; 0: there is no limit.
+  double seconds_left() const {
+    const Budget& budget = options().budget;
+    double left_s = HUGE_VAL;
+    if (budget.max_seconds > 0) left_s = budget.max_seconds - tuning_.elapsed_s();
+    if (budget.max_device_seconds > 0) {
+      left_s = std::min(left_s, budget.max_device_seconds - device_s(tuning_, state_));
+    }
+    if (left_s == HUGE_VAL) return 0;
+    const std::size_t problems_left =
+        state_.progress.problem_count - state_.progress.problem_number + 1;
+    return std::max(1e-9, left_s / static_cast<double>(problems_left));
   }
 
   /// One sample of each in `round`; not a number for one that failed.
@@ -290,6 +332,12 @@ class Finals {
     if (reply) contender.kept_on = device().generation();
   }
 
+  double deadline(const Contender& contender) const {
+    const std::size_t kernel = state_.entries[contender.entry].candidate.kernel;
+    return deadline_s(options(), result(contender).is_default ? std::nullopt : state_.paces[kernel],
+                      state_.slowest_s);
+  }
+
   /// Nullopt when the contender has failed or stop is asked for.
   std::optional<EvaluateReply> evaluate(Contender& contender, EvaluateRequest request) {
     const std::vector<std::uint8_t> payload = pack(request);
@@ -297,7 +345,7 @@ class Finals {
     DeviceAnswer answer;
     do {
       if (!wait_until_ready()) return std::nullopt;
-      answer = ask(MessageType::evaluate, payload, deadline_s(options(), 0), true);
+      answer = ask(MessageType::evaluate, payload, deadline(contender), true);
     } while (answer.not_asked);
     std::optional<EvaluateReply> reply =
         read<EvaluateReply>(answer, MessageType::evaluated, request);
@@ -400,9 +448,9 @@ class Finals {
     contender.modules.clear();
     Result& failed = result(contender);
     set_failure(failed, failure);
-    tuning_.log->record(kernel(contender).hash, failed);
+    record(contender);
     tuning_.observer.result(failed, false);
-    ++state_.progress.failed;
+    state_.progress.failed += 1 + contender.twins.size();
   }
 
   void settle(const Race& race) {
@@ -416,7 +464,7 @@ class Finals {
       Contender& contender = contenders_[standing.variant];
       if (standing.final && !is_right(contender)) continue;
       if (standing.final) finalists.push_back(&standing);
-      tuning_.log->record(kernel(contender).hash, result(contender));
+      record(contender);
     }
     if (finalists.empty()) {
       best_of_what_is_known();
@@ -430,10 +478,23 @@ class Finals {
       ranked.push_back(&contender);
       if (equals.empty() || (winner_is_right && standing->tied)) {
         equals.push_back(&result(contender));
+        for (const std::size_t twin : contender.twins) {
+          equals.push_back(&state_.entries[twin].result);
+        }
       }
     }
     if (!winner_is_right) add_equals(ranked, equals);
     choose(equals);
+  }
+
+  /// Writes down what became of a contender, and of those that it was measured for.
+  void record(const Contender& contender) {
+    tuning_.log->record(kernel(contender).hash, result(contender));
+    for (const std::size_t i : contender.twins) {
+      Entry& twin = state_.entries[i];
+      take_measurement(twin.result, result(contender));
+      tuning_.log->record(state_.kernels[twin.candidate.kernel].hash, twin.result);
+    }
   }
 
   /// Makes a race's samples the result's measurement. Returns false when it has none.
@@ -465,6 +526,23 @@ class Finals {
 };
 
 }  // namespace
+
+RaceOptions race_options(const TuningOptions& options) {
+  RaceOptions race;
+  race.tie_percent = options.tie_percent;
+  race.finalists = std::max<std::size_t>(1, options.finalists);
+  race.final_rounds = std::max<std::size_t>(1, options.final_rounds);
+  return race;
+}
+
+std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s) {
+  const std::size_t most = std::max<std::size_t>(1, options.final_rounds);
+  const std::size_t least = std::clamp<std::size_t>(options.least_final_rounds, 1, most);
+  const double seconds =
+      most_s > 0 ? std::min(most_s, options.final_seconds) : options.final_seconds;
+  const double fit = seconds / (2 * round_s);
+  return fit < static_cast<double>(most) ? std::max(least, static_cast<std::size_t>(fit)) : most;
+}
 
 void run_finals(Tuning& tuning, ProblemState& state) { Finals(tuning, state).run(); }
 

@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kMegabyte = 1024 * 1024;
 constexpr std::size_t kMaxModuleBytes = 512 * kMegabyte;
 
-// A configuration counts as hung after so many times the longest time of one that came through; a
-// device that is slow for all of them is given at least three times as long.
+// See TuningOptions::min_deadline_s and deadline_s().
 constexpr double kHangFactor = 20;
+constexpr double kOverheadFactor = 2;
 constexpr double kSlowDeviceFactor = 3;
 
 // Of a problem's time, what is left for the finals.
@@ -51,6 +51,13 @@ SetKernel bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate
   return bound;
 }
 
+/// Until when the search of a problem may go on: an equal part of what is left, but for the finals.
+double search_until(double most, double spent, std::size_t problems_left) {
+  if (most <= 0) return 0;
+  const double left = std::max(0.0, most - spent);
+  return std::max(1e-9, spent + (1 - kFinalsShare) * left / static_cast<double>(problems_left));
+}
+
 /// An equal part of what is left, for each problem that is left.
 Share share_of(const Tuning& tuning, std::size_t problems_left) {
   const Budget& budget = tuning.request.options.budget;
@@ -60,13 +67,28 @@ Share share_of(const Tuning& tuning, std::size_t problems_left) {
         budget.max_evaluations - std::min(budget.max_evaluations, tuning.summary.evaluated);
     share.evaluations = (left + problems_left - 1) / problems_left;
   }
-  if (budget.max_seconds > 0) {
-    const double now_s = tuning.elapsed_s();
-    const double left_s = std::max(0.0, budget.max_seconds - now_s);
-    share.until_s =
-        std::max(1e-9, now_s + (1 - kFinalsShare) * left_s / static_cast<double>(problems_left));
-  }
+  share.until_s = search_until(budget.max_seconds, tuning.elapsed_s(), problems_left);
+  share.until_device_s =
+      search_until(budget.max_device_seconds, tuning.summary.device_s, problems_left);
   return share;
+}
+
+/// Which of the fastest 1 % static rejects would have kept from being timed.
+StaticRejects would_be_lost(const ProblemState& state) {
+  StaticRejects rejects;
+  std::vector<const Entry*> timed;
+  for (const Entry& entry : state.entries) {
+    if (entry.hopeless) ++rejects.rejected;
+    if (entry.result.timed()) timed.push_back(&entry);
+  }
+  std::ranges::sort(timed, {},
+                    [](const Entry* entry) { return entry->result.measurement.median_ms; });
+  timed.resize((timed.size() + 99) / 100);
+  rejects.top = timed.size();
+  for (const Entry* entry : timed) {
+    if (entry->hopeless) rejects.lost.push_back(entry->result);
+  }
+  return rejects;
 }
 
 void tune_problem(Tuning& tuning, std::size_t i) {
@@ -78,7 +100,9 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   } else {
     search(tuning, state, share);
     run_finals(tuning, state);
+    if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
   }
+  tuning.summary.device_s = device_s(tuning, state);
   for (Entry& entry : state.entries) state.summary.results.push_back(std::move(entry.result));
   tuning.summary.problems.push_back(std::move(state.summary));
 }
@@ -167,6 +191,7 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   state.summary.cartesian =
       cartesian >= kLargest ? UINT64_MAX : static_cast<std::uint64_t>(cartesian);
   state.progress.valid = state.summary.valid;
+  state.paces.resize(state.kernels.size());
   if (tuning.log != nullptr) {
     state.reference = bind(tuning, state.set, reference_of(tuning.request));
     add_devices(tuning, state);
@@ -227,10 +252,17 @@ void work(Tuning& tuning, ProblemState& state, double timeout_s) {
   tuning.queue.pump();
 }
 
-double deadline_s(const TuningOptions& options, double slowest_s) {
-  if (slowest_s <= 0) return options.max_deadline_s;
+double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace, double slowest_s) {
   const double most_s = std::max(options.max_deadline_s, kSlowDeviceFactor * slowest_s);
-  return std::min(most_s, std::max(options.min_deadline_s, kHangFactor * slowest_s));
+  if (!pace) return most_s;
+  return std::min(most_s, options.min_deadline_s + kOverheadFactor * pace->evaluation_s +
+                              kHangFactor * pace->launches * pace->median_ms * 1e-3);
+}
+
+double device_s(const Tuning& tuning, const ProblemState& state) {
+  double busy_s = tuning.summary.device_s;
+  for (const DeviceSession& device : state.devices) busy_s += device.busy_s();
+  return busy_s;
 }
 
 void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase) {

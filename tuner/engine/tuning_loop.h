@@ -41,6 +41,7 @@ struct WorkerCommand {
 struct Budget {
   std::uint64_t max_evaluations = UINT64_MAX;  ///< Configurations compiled or measured in this run.
   double max_seconds = 0;                      ///< 0: no limit.
+  double max_device_seconds = 0;               ///< That devices are busy, together; 0: none.
 };
 
 struct TuningOptions {
@@ -49,13 +50,24 @@ struct TuningOptions {
   Budget budget;
   ResourceLimits resource_limits;
   int screen_samples = 3;     ///< Cold samples of every variant.
-  int final_samples = 31;     ///< Of each finalist.
   std::size_t finalists = 8;  ///< Measured again at the end, interleaved.
-  double tie_percent = 0.5;   ///< Finalists that differ by less are declared tied.
-  bool resume = true;         ///< Use what the log knows; false: measure everything again.
-  std::size_t window = 64;    ///< Asked and not yet told: how far compiling runs ahead.
-  /// Loading, verifying and sampling one configuration may take 20 times as long as the slowest one
-  /// that came through so far, within these bounds; then it counts as hung.
+  /// Rounds of the finals, in each of two blocks. Where all of them would keep the device for more
+  /// than so many seconds it is as many as fit, but no less than the least.
+  std::size_t final_rounds = 60;
+  std::size_t least_final_rounds = 15;
+  double final_seconds = 5;
+  double tie_percent = 0.5;        ///< Finalists that differ by less are declared tied.
+  bool static_reject = true;       ///< Do not time what the compiler's report makes hopeless.
+  bool retry_quarantined = false;  ///< Try again what took the process down twice.
+  bool resume = true;              ///< Use what the log knows; false: measure everything again.
+  std::size_t window = 64;         ///< Asked and not yet told: how far compiling runs ahead.
+  /// A configuration whose first sample is slower than so many times the best of its kernel is
+  /// sampled no further; a default always is.
+  double cut_factor = 2;
+  /// Loading, verifying and sampling one configuration may take the least, twice as long as it took
+  /// the best of its kernel, and 20 times what its launches took the device, but not more than the
+  /// most; then it counts as hung. A default, and whatever comes before any other of its kernel
+  /// came through, may take the most.
   double min_deadline_s = 5;
   double max_deadline_s = 60;
   double prepare_deadline_s = 300;  ///< Filling buffers and running and checking the reference.
@@ -89,6 +101,13 @@ struct Observer {
   std::function<void(const Device&)> before_finals = [](const Device&) {};
 };
 
+/// What static rejects would have kept from being timed, in a run without them.
+struct StaticRejects {
+  std::uint64_t rejected = 0;
+  std::uint64_t top = 0;     ///< So many are the fastest 1 % of what was timed...
+  std::vector<Result> lost;  ///< ... and these of them would have been rejected.
+};
+
 /// What is known of a problem at the end.
 struct ProblemSummary {
   Problem problem;
@@ -99,7 +118,8 @@ struct ProblemSummary {
   std::uint64_t valid = 0;
   std::uint64_t evaluated = 0;  ///< In this run.
   std::uint64_t known = 0;
-  std::optional<double> noise_percent;  ///< A/A: the best against itself in the finals.
+  std::optional<StaticRejects> static_rejects;  ///< Where they were turned off.
+  std::optional<double> noise_percent;          ///< A/A: the best against itself in the finals.
 };
 
 struct TuningSummary {
@@ -107,6 +127,7 @@ struct TuningSummary {
   bool interrupted = false;  ///< By stop.
   bool out_of_budget = false;
   double elapsed_s = 0;
+  double device_s = 0;  ///< That devices were busy, together.
   std::uint64_t evaluated = 0;
   std::uint64_t worker_deaths = 0;
   std::map<std::string, std::uint64_t>

@@ -106,6 +106,12 @@ Script parse_script(std::string_view text) {
       script.registers = rest;
     } else if (word == "static_shared") {
       script.static_shared = rest;
+    } else if (word == "spills") {
+      script.spills = rest;
+    } else if (word == "wgmma_serialized") {
+      script.wgmma_serialized = rest;
+    } else if (word == "code") {
+      script.code = rest;
     } else if (word == "driver_registers") {
       script.driver_registers = rest;
     } else if (word == "fault") {

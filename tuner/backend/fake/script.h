@@ -21,6 +21,10 @@ namespace smemtune::fake {
 ///   drift_percent 5                   of the device over some hundred samples
 ///   registers 32 + TILE               as compiler and driver report them; default 32
 ///   static_shared TILE * 4            default 0
+///   spills 8 * TILE                   bytes stored, and as many loaded; default 0
+///   wgmma_serialized TILE > 8         default 0
+///   code TILE                         configurations with equal numbers have the same code;
+///                                     by default all differ
 ///   driver_registers 40               where the driver is to differ
 ///   fault crash in time when TILE == 8 && TIMES > 3
 ///
@@ -42,6 +46,9 @@ struct Script {
   double drift_percent = 0;
   std::string registers = "32";
   std::string static_shared = "0";
+  std::string spills = "0";
+  std::string wgmma_serialized = "0";
+  std::string code;              ///< Empty: each has its own.
   std::string driver_registers;  ///< Empty: as the compiler has them.
   std::vector<Fault> faults;
 };
