@@ -169,7 +169,10 @@ std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 }  // namespace
 
 RunLog::RunLog(const Connection& connection, const Run& run)
-    : connection_(connection), run_(run), find_(connection, find_sql()), find_kernel_(connection, R"sql(
+    : connection_(connection),
+      run_(run),
+      find_(connection, find_sql()),
+      find_kernel_(connection, R"sql(
         SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql") {
   if (run.device.kind == DeviceKind::gpu && run.device.uuid.empty()) {
     throw InputError("the results of a dry run for " + run.device.name +

@@ -86,7 +86,8 @@ std::vector<std::string> split(const std::string& list) {
   return names;
 }
 
-const Device& select_gpu(const std::vector<Device>& gpus, [[maybe_unused]] const std::string& name) {
+const Device& select_gpu(const std::vector<Device>& gpus,
+                         [[maybe_unused]] const std::string& name) {
 #if SMEMTUNE_CUDA_BUILD
   return gpus[static_cast<std::size_t>(cuda::select_device(gpus, name))];
 #else

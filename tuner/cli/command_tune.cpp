@@ -247,7 +247,8 @@ int tune_on(const std::vector<Device>& units, const TuneOptions& options, const 
                         hello.devices.front().kind);
   Observer observer = progress.observer();
   observer.before_finals = [&](const Device& unit) {
-    const std::string text = neighbors[unit.uuid].beside_us(unit, device_use(unit), worker_process_ids(*pool));
+    const std::string text =
+        neighbors[unit.uuid].beside_us(unit, device_use(unit), worker_process_ids(*pool));
     if (!text.empty()) observer.note(text);
   };
   TuningSummary summary;

@@ -343,6 +343,13 @@ Json result_json(const Result& result) {
 
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
+  if (summary.evaluated_on.size() > 1) {
+    text += "\nevaluated on " + std::to_string(summary.evaluated_on.size()) + " GPUs:";
+    for (const auto& [unit, count] : summary.evaluated_on) {
+      text += "\n  " + unit + "  " + format_count(count);
+    }
+    text += "\n";
+  }
   for (const ProblemSummary& problem : summary.problems) {
     text += heading(space, problem, device);
     if (problem.best) {

@@ -364,7 +364,7 @@ class Search {
     read_answer(*answer, *evaluation, state_.devices[device], slot->result);
     note_pace(*slot, evaluation->asked, answer->elapsed_s);
     slot->done = true;
-    ++tuning_.summary.evaluated_on[slot->result.unit];
+    if (!slot->result.unit.empty()) ++tuning_.summary.evaluated_on[slot->result.unit];
     count();
     // A crash or a hang may have been bad luck; what is right or wrong is so again.
     const Status status = slot->result.status;
@@ -495,9 +495,9 @@ class Search {
   Share share_;
   std::deque<Slot> slots_;
   std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.
-  std::vector<double> best_ms_;               ///< Of what was told, by kernel.
-  std::map<std::string, Result> measured_;    ///< By identity.
-  std::vector<StaticReject> static_rejects_;  ///< By kernel.
+  std::vector<double> best_ms_;                       ///< Of what was told, by kernel.
+  std::map<std::string, Result> measured_;            ///< By identity.
+  std::vector<StaticReject> static_rejects_;          ///< By kernel.
   ProgressMeter meter_;
   std::uint64_t begun_ = 0;
   bool no_more_ = false;

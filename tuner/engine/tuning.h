@@ -54,7 +54,7 @@ struct ProblemState {
   ProblemSet set;
   std::vector<SetKernel> kernels;  ///< Those searched, numbered as a Candidate does.
   SetKernel reference;
-  std::vector<DeviceSession> devices;  ///< Of the units that were left; none in a dry run.
+  std::vector<DeviceSession> devices;      ///< Of the units that were left; none in a dry run.
   std::vector<Entry> entries;              ///< In the order told.
   std::vector<std::optional<Pace>> paces;  ///< By kernel; nullopt until one came through.
   double slowest_s = 0;                    ///< The longest evaluation that came through.
