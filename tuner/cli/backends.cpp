@@ -2,6 +2,7 @@
 
 #include "tuner/backend/cpu/cpu_launcher.h"
 #include "tuner/backend/cpu/host_compiler.h"
+#include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/core/error.h"
@@ -69,22 +70,7 @@ bool gpu_seems_present() {
 #endif
 }
 
-Device known_device(const std::string& name) {
-  return find_device(load_devices(share_folder() / "configs" / "devices.json"), name);
-}
-
-/// At commas: `a,,b` has an empty one in the middle.
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> names(1);
-  for (const char c : list) {
-    if (c == ',') {
-      names.emplace_back();
-    } else {
-      names.back() += c;
-    }
-  }
-  return names;
-}
+Device published_device(const std::string& name) { return find_device(published_devices(), name); }
 
 const Device& select_gpu(const std::vector<Device>& gpus,
                          [[maybe_unused]] const std::string& name) {
@@ -98,7 +84,7 @@ const Device& select_gpu(const std::vector<Device>& gpus,
 std::vector<Device> select_gpus(const std::vector<Device>& gpus, const std::string& list) {
   if (list == "all") return gpus;
   std::vector<Device> chosen;
-  for (const std::string& name : split(list)) {
+  for (const std::string& name : CLI::detail::split(list, ',')) {
     if (name.empty()) throw InputError("--devices: '" + list + "' has an empty name");
     const Device& gpu = select_gpu(gpus, name);
     if (std::ranges::find(chosen, gpu.uuid, &Device::uuid) != chosen.end()) {
@@ -128,7 +114,7 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
   if (backend == kCpu) {
     cpu::CpuOptions options;
     options.shuffle_threads = arguments.at(3) == "shuffle";
-    return std::make_unique<cpu::CpuLauncher>(known_device(arguments.at(2)), options);
+    return std::make_unique<cpu::CpuLauncher>(published_device(arguments.at(2)), options);
   }
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) {
@@ -208,6 +194,8 @@ std::vector<Device> present_gpus() {
 #endif
 }
 
-Device cpu_device(const std::string& limits_of) { return cpu::cpu_device(known_device(limits_of)); }
+Device cpu_device(const std::string& limits_of) {
+  return cpu::cpu_device(published_device(limits_of));
+}
 
 }  // namespace smemtune::cli

@@ -3,10 +3,11 @@
 #include "db/device_model.h"
 #include "db/export_json.h"
 #include "db/result_store.h"
+#include "tuner/cli/also_fits.h"
 #include "tuner/cli/exclusive_use.h"
+#include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/summary.h"
-#include "tuner/config/devices_file.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
@@ -140,45 +141,41 @@ void report_nothing_worked(const TuningSummary& summary) {
 }
 
 int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,
-           const Device& device) {
+           const Device& device, const std::vector<AlsoFits>& also_fits = {}) {
   if (options.json) {
-    write_out(summary_json(space, summary, device));
+    write_out(summary_json(space, summary, device, also_fits));
   } else if (!options.quiet) {
     write_out(options.dry_run ? dry_run_text(space, summary, device)
-                              : summary_text(space, summary, device));
+                              : summary_text(space, summary, device) + also_fits_text(also_fits));
   }
   const int status = exit_status(summary);
   if (status == kNothingWorked) report_nothing_worked(summary);
   return status;
 }
 
+/// The devices of `--also-fits l4,h100`.
+std::vector<Device> also_fits_devices(const TuneOptions& options) {
+  std::vector<Device> devices;
+  for (const std::string& name : CLI::detail::split(options.also_fits, ',')) {
+    devices.push_back(known_device(name, options.database));
+  }
+  if (!options.also_fits.empty() && !has_cuda()) {
+    throw UnavailableError("--also-fits compiles for other GPUs: " +
+                           std::string("this smemtune was built without the CUDA back end"));
+  }
+  return devices;
+}
+
 int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
             const std::atomic<bool>& stop) {
-  Device device;
-  if (options.device.device.empty()) {
-    const std::vector<Device> gpus = has_cuda() ? [] {
-      try {
-        return present_gpus();
-      } catch (const UnavailableError&) {
-        return std::vector<Device>();
-      }
-    }()
-                                                : std::vector<Device>();
-    if (!gpus.empty()) {
-      device = gpus.front();
-    } else {
-      device = find_device(load_devices(share_folder() / "configs" / "devices.json"), "h200");
-      write_error("no GPU here: checking against the published limits of " + device.name +
-                  " (--device picks another)\n");
-    }
-  } else if (options.device.device == "cpu") {
-    device = cpu_device(options.device.limits_of);
-  } else {
-    device = find_device(load_devices(share_folder() / "configs" / "devices.json"),
-                         options.device.device);
+  if (!options.also_fits.empty()) {
+    throw InputError("--also-fits asks about a run's winners; with --dry-run use --device");
   }
+  const Device device = options.device.device == "cpu"
+                            ? cpu_device(options.device.limits_of)
+                            : device_to_check(options.device.device, options.database);
   request.problems = chosen_problems(loaded.space, options.problems, device.kind);
-  request.workers = compile_workers_for(options.device, {&device, 1});
+  request.workers = compile_workers_for(options.device, device);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
                         device.kind);
   const auto pool = start_workers(request.workers);
@@ -216,8 +213,9 @@ std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
 }
 
 /// One run over all problems on the units of one model.
-int tune_on(const std::vector<Device>& units, const TuneOptions& options, const LoadedSpace& loaded,
-            TuningRequest request, const std::atomic<bool>& stop) {
+int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on,
+            const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
+            const std::atomic<bool>& stop) {
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
   request.workers = workers_for(options.device, units);
   std::map<std::string, Neighbors> neighbors;
@@ -263,7 +261,11 @@ int tune_on(const std::vector<Device>& units, const TuneOptions& options, const 
   store.end_run(run.id, summary.interrupted     ? "interrupted"
                         : summary.out_of_budget ? "budget"
                                                 : "complete");
-  return finish(options, loaded.space, summary, hello.devices.front());
+  std::vector<AlsoFits> also_fits;
+  if (!summary.interrupted) {
+    also_fits = check_also_fits(request, summary, units.front().kind, also_on, options.device);
+  }
+  return finish(options, loaded.space, summary, hello.devices.front(), also_fits);
 }
 
 /// The best of the space on these devices' models, also of earlier runs.
@@ -335,6 +337,9 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                "CPU device: run a block's threads in random order, which finds missing barriers");
   app.add_flag("--dry-run", options.dry_run,
                "Do everything but launch: resources, occupancy and rejections; needs no GPU");
+  app.add_option("--also-fits", options.also_fits,
+                 "Say which winners would fit these GPUs too, as l4,h100: compiled for each")
+      ->type_name("NAMES");
   app.add_flag("--fresh", options.fresh, "Measure again what the database already knows");
   app.add_flag("--retry-quarantined", options.tuning.retry_quarantined,
                "Try again what has taken the process or the machine down twice");
@@ -363,6 +368,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   make_strategy(request.options.strategy, {}, 1);  // Refuses an unknown name before work begins.
   if (options.dry_run) return run_dry(options, loaded, request, stop);
 
+  const std::vector<Device> also_on = also_fits_devices(options);
   const ChosenDevices chosen = choose_devices(options.device);
   say(options, chosen.notice);
   const std::vector<DeviceLock> locks =
@@ -371,7 +377,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (stop) return kInterrupted;
   int status = 0;
   for (const std::vector<Device>& units : by_model(chosen.devices)) {
-    const int outcome = tune_on(units, options, loaded, request, stop);
+    const int outcome = tune_on(units, also_on, options, loaded, request, stop);
     if (status == 0) status = outcome;
     if (stop) break;
   }

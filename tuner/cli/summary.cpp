@@ -306,6 +306,8 @@ Json bindings_json(const Bindings& bindings) {
   return json;
 }
 
+}  // namespace
+
 Json result_json(const Result& result) {
   Json json = {{"kernel", result.kernel},
                {"configuration", bindings_json(result.configuration)},
@@ -338,8 +340,6 @@ Json result_json(const Result& result) {
   if (!result.unit.empty()) json["unit"] = result.unit;
   return json;
 }
-
-}  // namespace
 
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
@@ -401,7 +401,8 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
   return text;
 }
 
-std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device) {
+std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
+                         const std::vector<AlsoFits>& also_fits) {
   Json document = {{"format", "smemtune-run"},
                    {"version", 1},
                    {"space", space.name},
@@ -443,6 +444,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
     for (const Result& result : problem.results) entry["results"].push_back(result_json(result));
     document["problems"].push_back(std::move(entry));
   }
+  if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -851,6 +851,27 @@ TEST(ParseProblem, AsksForTheNamesOfTheSpace) {
   EXPECT_EQ("problem 'N=1,T=a;b': 'a;b' is not a word", message("N=1,T=a;b"));
 }
 
+TEST(ParseConfiguration, TakesDefaultsForWhatIsLeftOut) {
+  const SpaceFolder folder;
+  const Space space = folder.load().space;
+  const KernelTemplate& tiled = *space.kernel("tiled");
+  EXPECT_EQ("TILE=16,WIDE=0", key(parse_configuration(tiled, "")));
+  EXPECT_EQ("TILE=12,WIDE=0", key(parse_configuration(tiled, "TILE=12"))) << "off the list";
+  const auto message = [&](const std::string& text) -> std::string {
+    try {
+      return key(parse_configuration(tiled, text));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(
+      "configuration 'TIL=1': kernel 'tiled' has no 'TIL', its parameters are TILE, WIDE; did you "
+      "mean 'TILE'?",
+      message("TIL=1"));
+  EXPECT_EQ("configuration 'TILE=x': 'TILE' is an integer, such as '16', not 'x'",
+            message("TILE=x"));
+}
+
 class ShippedSpace : public testing::TestWithParam<std::string> {};
 
 TEST_P(ShippedSpace, HasNoFault) {

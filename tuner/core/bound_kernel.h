@@ -82,6 +82,9 @@ class BoundKernel {
   /// Throws InputError when it has other parameters, or where a constraint has no value.
   bool satisfies_constraints(const Configuration& configuration) const;
 
+  /// The text of the first constraint that does not hold, or nullopt. Throws likewise.
+  std::optional<std::string> violated_constraint(const Configuration& configuration) const;
+
   /// Throws InputError (with the place) when an expression has no value for it, when a number of
   /// shared bytes is negative, an array has no element or a scalar does not fit its type. Blocks
   /// and grids are for exceeds_limits() to judge.

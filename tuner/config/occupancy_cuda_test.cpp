@@ -1,3 +1,4 @@
+#include "tuner/config/devices_file.h"
 #include "tuner/core/occupancy.h"
 
 #include <cuda_occupancy.h>
@@ -6,63 +7,26 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <random>
+#include <string>
+#include <vector>
 
 namespace smemtune {
 namespace {
 
-struct Model {
-  int major;
-  int minor;
-  int threads_per_sm;
-  int registers_per_block;
-  int registers_per_sm;
-  int max_shared_kb_per_block;
-  int shared_kb_per_sm;
-  int reserved_shared_bytes;
-  int blocks_per_sm;
-};
-
-// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-constexpr Model kModels[] = {
-    {3, 0, 2048, 65536, 65536, 48, 48, 0, 16},
-    {3, 5, 2048, 65536, 65536, 48, 48, 0, 16},
-    {3, 7, 2048, 65536, 131072, 48, 112, 0, 16},
-    {5, 0, 2048, 65536, 65536, 48, 64, 0, 32},
-    {5, 2, 2048, 65536, 65536, 48, 96, 0, 32},
-    {5, 3, 2048, 32768, 65536, 48, 64, 0, 32},
-    {6, 0, 2048, 65536, 65536, 48, 64, 0, 32},
-    {6, 1, 2048, 65536, 65536, 48, 96, 0, 32},
-    {6, 2, 2048, 32768, 65536, 48, 64, 0, 32},
-    {7, 0, 2048, 65536, 65536, 96, 96, 0, 32},
-    {7, 5, 1024, 65536, 65536, 64, 64, 0, 16},
-    {8, 0, 2048, 65536, 65536, 163, 164, 1024, 32},
-    {8, 6, 1536, 65536, 65536, 99, 100, 1024, 16},
-    {8, 7, 1536, 65536, 65536, 163, 164, 1024, 16},
-    {8, 9, 1536, 65536, 65536, 99, 100, 1024, 24},
-    {9, 0, 2048, 65536, 65536, 227, 228, 1024, 32},
-    {10, 0, 2048, 65536, 65536, 227, 228, 1024, 32},
-    {10, 3, 2048, 65536, 65536, 227, 228, 1024, 32},
-    {11, 0, 1536, 65536, 65536, 227, 228, 1024, 24},
-    {12, 0, 1536, 65536, 65536, 99, 100, 1024, 24},
-    {12, 1, 1536, 65536, 65536, 99, 100, 1024, 24},
-};
-
-Device device_of(const Model& model) {
-  Device device;
-  device.compute_major = model.major;
-  device.compute_minor = model.minor;
-  device.max_threads_per_block = 1024;
-  device.max_threads_per_sm = model.threads_per_sm;
-  device.max_blocks_per_sm = model.blocks_per_sm;
-  device.registers_per_block = model.registers_per_block;
-  device.registers_per_sm = model.registers_per_sm;
-  device.shared_bytes_per_block = 49152;
-  device.max_shared_bytes_per_block = 1024 * model.max_shared_kb_per_block;
-  device.shared_bytes_per_sm = 1024 * model.shared_kb_per_sm;
-  device.reserved_shared_bytes_per_block = model.reserved_shared_bytes;
-  return device;
+/// One device of every compute capability that configs/devices.json has and the header knows.
+std::vector<Device> devices_of_header() {
+  const std::filesystem::path root = SMEMTUNE_SOURCE_DIR;
+  std::map<std::string, Device> devices;
+  for (const Device& device : load_devices(root / "configs/devices.json")) {
+    if (device.compute_major >= 3) devices.emplace(device.architecture, device);
+  }
+  std::vector<Device> result;
+  for (const auto& [architecture, device] : devices) result.push_back(device);
+  return result;
 }
 
 cudaOccDeviceProp header_properties(const Device& device) {
@@ -103,10 +67,10 @@ std::optional<cudaOccResult> header_occupancy(const Device& device, int threads,
   return result;
 }
 
-class OccupancyAgainstHeader : public testing::TestWithParam<Model> {};
+class OccupancyAgainstHeader : public testing::TestWithParam<Device> {};
 
 TEST_P(OccupancyAgainstHeader, IsEqualForRandomKernels) {
-  const Device device = device_of(GetParam());
+  const Device& device = GetParam();
   // The header lets a 3.0 device have 255 registers per thread; it has 63.
   const bool is_3_0 = device.compute_major == 3 && device.compute_minor == 0;
   std::mt19937 random(static_cast<unsigned>(100 * device.compute_major + device.compute_minor));
@@ -134,11 +98,16 @@ TEST_P(OccupancyAgainstHeader, IsEqualForRandomKernels) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryCapability, OccupancyAgainstHeader, testing::ValuesIn(kModels),
-                         [](const testing::TestParamInfo<Model>& model) {
-                           return "Compute" + std::to_string(model.param.major) + "_" +
-                                  std::to_string(model.param.minor);
+INSTANTIATE_TEST_SUITE_P(EveryCapability, OccupancyAgainstHeader,
+                         testing::ValuesIn(devices_of_header()),
+                         [](const testing::TestParamInfo<Device>& device) {
+                           return device.param.architecture;
                          });
+
+TEST(OccupancyAgainstTheHeader, IsComparedForEveryCapabilityFrom30On) {
+  // 3.0 to 12.1: 24 of them, 10,000 kernels each.
+  EXPECT_EQ(24u, devices_of_header().size());
+}
 
 }  // namespace
 }  // namespace smemtune
