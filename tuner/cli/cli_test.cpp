@@ -154,6 +154,8 @@ TEST_F(CommandLine, FaultsOfOptionsAreOneLineAndStatusTwo) {
       {"--space", config("gemm.json"), "--problem", "N=12", "--device", "cpu"},
       {"--space", config("gemm.json"), "--quiet", "--verbose"},
       {"--space", config("gemm.json"), "--no-wait=perhaps"},
+      {"--space", config("gemm.json"), "--device", "0", "--devices", "0,1"},
+      {"--space", config("gemm.json"), "--devices", "all", "--dry-run"},
       {"--space", config("gemm.json"), "--dry-run", "--device", "sm_12345"},
       {"--space", "no/such/file.json"},
   };
@@ -204,6 +206,7 @@ TEST_F(CommandLine, AGpuThatIsAskedForAndMissingIsStatusFive) {
   if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "this machine has a GPU";
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"--space", config("gemm.json"), "--device", "0"},
+        std::vector<std::string>{"--space", config("gemm.json"), "--devices", "all"},
         std::vector<std::string>{"devices"}}) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.status, 5) << ended.err;
