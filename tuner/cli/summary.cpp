@@ -337,11 +337,19 @@ Json result_json(const Result& result) {
     }
   }
   json["compile_ms"] = result.compile_ms;
+  if (!result.unit.empty()) json["unit"] = result.unit;
   return json;
 }
 
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
+  if (summary.evaluated_on.size() > 1) {
+    text += "\nevaluated on " + std::to_string(summary.evaluated_on.size()) + " GPUs:";
+    for (const auto& [unit, count] : summary.evaluated_on) {
+      text += "\n  " + unit + "  " + format_count(count);
+    }
+    text += "\n";
+  }
   for (const ProblemSummary& problem : summary.problems) {
     text += heading(space, problem, device);
     if (problem.best) {
@@ -410,6 +418,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                    {"device_s", summary.device_s},
                    {"evaluated", summary.evaluated},
                    {"worker_deaths", summary.worker_deaths},
+                   {"evaluated_on", summary.evaluated_on},
                    {"problems", Json::array()}};
   for (const ProblemSummary& problem : summary.problems) {
     Json entry = {{"problem", bindings_json(problem.problem)},
