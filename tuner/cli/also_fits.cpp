@@ -24,7 +24,7 @@ std::vector<Result> compile_for(const TuningRequest& request, const std::vector<
                                 const Device& device, const DeviceChoice& choice) {
   std::vector<FitQuestion> questions;
   for (const Result& winner : all) questions.push_back(question(request, winner));
-  const auto pool = start_workers(choose_compile_workers(choice, device).command);
+  const auto pool = start_workers(compile_workers_for(choice, device));
   return check_fit(*request.space, request.sources, questions, device, *pool);
 }
 

@@ -558,6 +558,13 @@ INSTANTIATE_TEST_SUITE_P(
               "z)"},
         Fault{"NoBoolean", "\"pass\": \"define\"", "\"architecture_specific\": 1",
               ": /kernels/2/architecture_specific: 1 is neither true nor false"},
+        Fault{"UnknownFeature", "\"pass\": \"define\"",
+              "\"pass\": \"define\", \"requires\": [\"tensor_core\"]",
+              ": /kernels/2/requires/0: 'tensor_core' is no feature; did you mean "
+              "'tensor_cores'?"},
+        Fault{"FeatureTwice", "\"pass\": \"define\"",
+              "\"pass\": \"define\", \"requires\": [\"tma\", \"tma\"]",
+              ": /kernels/2/requires/1: 'tma' is there twice"},
         Fault{"UnknownArgument", "[\"in\", \"partial\", \"n\"]", "[\"in\", \"partials\", \"n\"]",
               ": /kernels/2/launches/0/arguments/1: there is no argument 'partials' to pass; did "
               "you mean 'partial'?"},

@@ -549,6 +549,7 @@ KernelInstance BoundKernel::instantiate(const Configuration& configuration) cons
   instance.kernel = kernel_->name;
   instance.configuration = configuration;
   instance.architecture_specific = kernel_->architecture_specific;
+  instance.required_features = kernel_->required_features;
   instance.tolerance = kernel_->tolerance;
   instance.options = kernel_->options;
   if (kernel_->pass == KernelTemplate::Pass::as_define) {

@@ -51,6 +51,7 @@ struct KernelInstance {
   std::vector<LaunchShape> launches;
   std::vector<std::string> options;  ///< For the compiler: the kernel's, and -DNAME=VALUE.
   bool architecture_specific = false;
+  std::vector<std::string> required_features;
   /// All that the launches name, and all in constant memory, sized; in the file's order.
   std::vector<Argument> arguments;
   Tolerance tolerance;
