@@ -248,6 +248,44 @@ std::string failures_text(const ProblemSummary& problem) {
   return text;
 }
 
+/// Of each kernel how many configurations fit, how full they fill a multiprocessor, and what stops
+/// the others.
+std::string fits_text(const Space& space, const ProblemSummary& problem, const Device& device) {
+  std::size_t all_fitting = 0;
+  Table table({{"kernel"},
+               {"fit", Table::Align::right},
+               {"of", Table::Align::right},
+               {"highest occupancy", Table::Align::right},
+               {"the others"}});
+  for (const KernelTemplate& kernel : space.kernels) {
+    std::size_t fitting = 0;
+    std::size_t all = 0;
+    double highest = 0;
+    std::map<std::string, std::size_t> reasons;
+    for (const Result& result : problem.results) {
+      if (result.kernel != kernel.name) continue;
+      ++all;
+      if (result.status != Status::correct) {
+        ++reasons[to_text(result.status) + "/" + result.reason];
+        continue;
+      }
+      ++fitting;
+      const LaunchResult* launch = tightest_launch(result);
+      if (launch != nullptr) highest = std::max(highest, launch->occupancy.percent);
+    }
+    if (all == 0) continue;
+    std::vector<std::string> others;
+    for (const auto& [reason, count] : reasons) {
+      others.push_back(std::to_string(count) + " " + reason);
+    }
+    table.add_row({kernel.name, std::to_string(fitting), std::to_string(all),
+                   fitting == 0 ? "" : decimal(highest, 0) + " %", joined(others, ", ")});
+    all_fitting += fitting;
+  }
+  return "\n  " + std::to_string(all_fitting) + " of " + std::to_string(problem.results.size()) +
+         " configurations fit " + device.name + "\n" + table.text("    ");
+}
+
 /// "static rejects would have kept 12 from being timed, and lost none of the top 1 % (44)"
 std::string static_rejects_text(const StaticRejects& rejects) {
   std::string text = "  static rejects would have kept " + format_count(rejects.rejected) +
@@ -394,7 +432,7 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
              joined(launch.occupancy.limiters(), ", ")});
       }
     }
-    text += table.text("  ");
+    text += table.text("  ") + fits_text(space, problem, device);
     const std::string failures = failures_text(problem);
     if (!failures.empty()) text += "  rejected or failed:\n" + failures;
   }
