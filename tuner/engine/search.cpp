@@ -384,6 +384,7 @@ class Search {
     result.measurement = summarize(reply.time.samples_ms, reply.time.launches_per_sample);
     result.measurement.discarded = reply.time.discarded;
     result.measurement.sm_clock_mhz = reply.time.sm_clock_mhz;
+    result.measurement.throttled = reply.time.throttled;
     const std::string differences = cross_check(result, reply.loaded);
     if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
     if (reply.time.samples_ms.size() < static_cast<std::size_t>(asked_.screen_samples) &&
