@@ -1,7 +1,10 @@
 #pragma once
 
+#include "reports/one_for_all.h"
 #include "tuner/core/device.h"
 #include "tuner/engine/tuning_loop.h"
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 
@@ -17,5 +20,7 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
 
 /// The same as JSON, `"format": "smemtune-run", "version": 1`, with every result.
 std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device);
+
+nlohmann::ordered_json to_json(const OneForAll& one);
 
 }  // namespace smemtune::cli
