@@ -73,7 +73,7 @@ int run_parent(const fs::path& folder, int moment) {
   Run run;
   run.id = std::to_string(getpid());
   run.space = "fake";
-  run.device = greeting(*fake_run.pool).device;
+  run.device = greeting(*fake_run.pool).devices.front();
   db::ResultStore store(folder / "results.sqlite");
   const auto log = store.begin_run(run);
   FatalLog fatal(*log, moment);

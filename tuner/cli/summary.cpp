@@ -327,6 +327,8 @@ Json bindings_json(const Bindings& bindings) {
   return json;
 }
 
+}  // namespace
+
 Json result_json(const Result& result) {
   Json json = {{"kernel", result.kernel},
                {"configuration", bindings_json(result.configuration)},
@@ -356,8 +358,11 @@ Json result_json(const Result& result) {
     }
   }
   json["compile_ms"] = result.compile_ms;
+  if (!result.unit.empty()) json["unit"] = result.unit;
   return json;
 }
+
+namespace {
 
 std::optional<OneForAll> one_for_all_problems(const TuningSummary& summary) {
   std::vector<const Result*> results;
@@ -386,6 +391,13 @@ Json to_json(const OneForAll& one) {
 
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
+  if (summary.evaluated_on.size() > 1) {
+    text += "\nevaluated on " + std::to_string(summary.evaluated_on.size()) + " GPUs:";
+    for (const auto& [unit, count] : summary.evaluated_on) {
+      text += "\n  " + unit + "  " + format_count(count);
+    }
+    text += "\n";
+  }
   for (const ProblemSummary& problem : summary.problems) {
     text += heading(space, problem, device);
     if (problem.best) {
@@ -439,7 +451,8 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
   return text;
 }
 
-std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device) {
+std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
+                         const std::vector<AlsoFits>& also_fits) {
   Json document = {{"format", "smemtune-run"},
                    {"version", 1},
                    {"space", space.name},
@@ -455,6 +468,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                    {"device_s", summary.device_s},
                    {"evaluated", summary.evaluated},
                    {"worker_deaths", summary.worker_deaths},
+                   {"evaluated_on", summary.evaluated_on},
                    {"problems", Json::array()}};
   for (const ProblemSummary& problem : summary.problems) {
     Json entry = {{"problem", bindings_json(problem.problem)},
@@ -481,6 +495,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
     document["problems"].push_back(std::move(entry));
   }
   if (const auto one = one_for_all_problems(summary)) document["one_for_all"] = to_json(*one);
+  if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "reports/one_for_all.h"
+#include "tuner/cli/also_fits.h"
 #include "tuner/core/device.h"
 #include "tuner/engine/tuning_loop.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
+#include <vector>
 
 namespace smemtune::cli {
 
@@ -19,7 +21,11 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
 std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);
 
 /// The same as JSON, `"format": "smemtune-run", "version": 1`, with every result.
-std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device);
+std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
+                         const std::vector<AlsoFits>& also_fits);
+
+/// A result as it stands there.
+nlohmann::ordered_json result_json(const Result& result);
 
 nlohmann::ordered_json to_json(const OneForAll& one);
 

@@ -19,6 +19,10 @@ constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 // A kernel's default takes part in the finals unless it is far behind.
 constexpr double kDefaultFactor = 2;
 
+// Boards of one model differ by some per cent: so much more may one be behind that was screened on
+// another board than the fastest, and still be raced.
+constexpr double kUnitMargin_percent = 6;
+
 // A round counts as hung after so many times what the screens promise, and a bit for each entry:
 // flushing the L2 and waiting for the clock to recover take their time.
 constexpr double kSlowRound = 20;
@@ -83,6 +87,7 @@ class Finals {
       return;
     }
     show_progress(tuning_, state_, "finals");
+    tuning_.observer.before_finals(device().device());
     Race race = begin_race();
     bool is_limited = false;
     for (std::vector<std::size_t> round = race.next_round(); !round.empty();
@@ -116,6 +121,12 @@ class Finals {
     return state_.kernels[state_.entries[contender.entry].candidate.kernel];
   }
   const TuningOptions& options() const { return tuning_.request.options; }
+
+  /// Where the finals are: the first unit that is left, as only times of one unit can be compared.
+  DeviceSession& device() const {
+    return *std::ranges::find_if(state_.devices,
+                                 [](const DeviceSession& session) { return !session.gone(); });
+  }
 
   void find_contenders() {
     std::map<std::string, std::size_t> by_identity;
@@ -216,6 +227,7 @@ class Finals {
       all_ms += screen.back() * candidate.measurement.launches_per_sample;
     }
     RaceOptions race = race_options(options());
+    if (from_several_units()) race.keep_within_percent += kUnitMargin_percent;
     const double mean_s = all_ms * 1e-3 / static_cast<double>(contenders_.size());
     const double left_s = seconds_left();
     const double most_s =
@@ -226,6 +238,12 @@ class Finals {
       race.keep_at_least = std::min(race.keep_at_least, race.keep_at_most);
     }
     return {std::move(screen), std::move(always), race, options().seed};
+  }
+
+  bool from_several_units() const {
+    return std::ranges::any_of(contenders_, [this](const Contender& contender) {
+      return result(contender).unit != result(contenders_.front()).unit;
+    });
   }
 
   /// How long the device takes for a round, as the screens have it.
@@ -275,7 +293,7 @@ class Finals {
   }
 
   bool is_kept(const Contender& contender) const {
-    return contender.kept_on == state_.device->generation();
+    return contender.kept_on == device().generation();
   }
 
   void want_modules(Contender& contender) {
@@ -315,7 +333,7 @@ class Finals {
         evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
                              .verify = false,
                              .keep_as = static_cast<std::int32_t>(slot)});
-    if (reply) contender.kept_on = state_.device->generation();
+    if (reply) contender.kept_on = device().generation();
   }
 
   double deadline(const Contender& contender) const {
@@ -326,11 +344,13 @@ class Finals {
 
   /// Nullopt when the contender has failed or stop is asked for.
   std::optional<EvaluateReply> evaluate(Contender& contender, EvaluateRequest request) {
-    if (!wait_until_ready()) return std::nullopt;
-    std::vector<std::uint8_t> payload = pack(request);
+    const std::vector<std::uint8_t> payload = pack(request);
     request.job.modules.clear();
-    const DeviceAnswer answer =
-        ask(MessageType::evaluate, std::move(payload), deadline(contender), true);
+    DeviceAnswer answer;
+    do {
+      if (!wait_until_ready()) return std::nullopt;
+      answer = ask(MessageType::evaluate, payload, deadline(contender), true);
+    } while (answer.not_asked);
     std::optional<EvaluateReply> reply =
         read<EvaluateReply>(answer, MessageType::evaluated, request);
     if (!reply) {
@@ -338,7 +358,7 @@ class Finals {
       return std::nullopt;
     }
     if (reply->failure) {
-      if (reply->failure->context_lost) state_.device->context_is_lost();
+      if (reply->failure->context_lost) device().context_is_lost();
       fail(contender, *reply->failure);
       return std::nullopt;
     }
@@ -356,7 +376,7 @@ class Finals {
       check(reply, request);
       return reply;
     } catch (const WireError& error) {
-      state_.device->context_is_lost();
+      device().context_is_lost();
       return std::nullopt;
     }
   }
@@ -385,6 +405,7 @@ class Finals {
                            kEntryOverhead_s * static_cast<double>(places.size());
     const DeviceAnswer answer = ask(MessageType::sample_round, pack(request), limit_s, false);
     const auto reply = read<SampleRoundReply>(answer, MessageType::sampled, request);
+    if (answer.not_asked) return {};
     if (!reply) {
       const auto at = static_cast<std::size_t>(std::max(0, answer.phase_number));
       Contender& guilty = contenders_[round[places[std::min(at, places.size() - 1)]]];
@@ -405,7 +426,7 @@ class Finals {
       }
     }
     if (!lost_context) return times_ms;
-    state_.device->context_is_lost();
+    device().context_is_lost();
     return {};
   }
 
@@ -423,7 +444,7 @@ class Finals {
 
   /// Waits until the device is prepared. Returns false when stop is asked for.
   bool wait_until_ready() {
-    while (!device_has_preparation(tuning_, state_) || !state_.device->ready()) {
+    while (!devices_have_preparation(tuning_, state_) || !device().ready()) {
       if (tuning_.stop) return false;
       work(tuning_, state_, kWait_s);
     }
@@ -433,10 +454,11 @@ class Finals {
   /// REQUIRES: wait_until_ready().
   DeviceAnswer ask(MessageType type, std::vector<std::uint8_t> payload, double limit_s,
                    bool try_again) {
-    state_.device->submit(type, std::move(payload), limit_s, try_again);
+    DeviceSession& asked = device();
+    asked.submit(type, std::move(payload), limit_s, try_again);
     for (;;) {
       work(tuning_, state_, kWait_s);
-      if (auto answer = state_.device->take_answer()) return std::move(*answer);
+      if (auto answer = asked.take_answer()) return std::move(*answer);
     }
   }
 
@@ -505,6 +527,7 @@ class Finals {
     if (!contender.clocks_mhz.empty()) {
       raced.measurement.sm_clock_mhz = quantile(contender.clocks_mhz, 0.5);
     }
+    raced.unit = device().device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
     return true;
   }

@@ -53,7 +53,7 @@ std::vector<SearchedKernel> searched_kernels(const ProblemState& state) {
 }
 
 /// The loop over one problem's configurations. What was asked for and not yet told lies in slots,
-/// in the order asked; compiling runs ahead over all of them, the device takes them one by one.
+/// in the order asked; compiling runs ahead over all of them, each device takes them one by one.
 class Search {
  public:
   Search(Tuning& tuning, ProblemState& state, std::unique_ptr<Strategy> strategy,
@@ -62,6 +62,7 @@ class Search {
         state_(state),
         strategy_(std::move(strategy)),
         share_(share),
+        on_device_(state.devices.size()),
         best_ms_(state.kernels.size(), HUGE_VAL),
         static_rejects_(state.kernels.size()) {}
 
@@ -72,7 +73,7 @@ class Search {
       advance();
       if (slots_.front().done) continue;
       work(tuning_, state_, kWait_s);
-      take_answer();
+      take_answers();
       report();
     }
     leave();
@@ -89,7 +90,14 @@ class Search {
     StaticLimits limits = {};                 ///< From what had been told when it was asked.
     bool hopeless = false;                    ///< It is beyond those limits.
     bool known = false;
+    bool on_device = false;
     bool done = false;
+  };
+
+  /// What a device is doing.
+  struct Evaluation {
+    Candidate candidate;
+    EvaluateRequest asked;  ///< Without modules.
   };
 
   const SetKernel& kernel(const Slot& slot) const { return state_.kernels[slot.candidate.kernel]; }
@@ -202,7 +210,7 @@ class Search {
     for (Slot& slot : slots_) {
       if (!slot.done && slot.modules.empty()) take_modules(slot);
     }
-    feed_device();
+    feed_devices();
     tuning_.queue.pump();
   }
 
@@ -231,7 +239,7 @@ class Search {
     }
     if (failure) {
       set_failure(slot.result, *failure);
-    } else if (state_.device) {
+    } else if (!state_.devices.empty()) {
       slot.identity = identity(*slot.variant, slot.modules);
       return;
     }
@@ -262,8 +270,8 @@ class Search {
     tuning_.observer.result(result, false);
   }
 
-  void feed_device() {
-    if (!state_.device || state_.device->busy()) return;
+  void feed_devices() {
+    if (state_.devices.empty()) return;
     // By kernel: a slow rung of a ladder is measured as well as the others.
     std::vector<double> incumbents_ms = best_ms_;
     for (Slot& slot : slots_) {
@@ -271,15 +279,35 @@ class Search {
         note_time(slot, incumbents_ms);
         continue;
       }
-      if (!device_has_preparation(tuning_, state_) || !state_.device->ready()) return;
-      if (slot.modules.empty()) return;
-      if (share(slot)) {
+      if (slot.on_device) continue;
+      if (!devices_have_preparation(tuning_, state_)) return;
+      const std::optional<std::size_t> device = idle_device();
+      if (!device) return;
+      if (slot.modules.empty()) {
+        // Whatever the compilers do, one device measures in the order asked.
+        if (state_.devices.size() == 1) return;
+      } else if (share(slot)) {
         note_time(slot, incumbents_ms);
-        continue;
+      } else if (!is_being_measured(slot.identity)) {
+        submit(slot, *device, incumbents_ms[slot.candidate.kernel]);
       }
-      submit(slot, incumbents_ms[slot.candidate.kernel]);
-      return;
     }
+  }
+
+  bool is_being_measured(const std::string& identity) const {
+    return !identity.empty() && std::ranges::any_of(slots_, [&](const Slot& slot) {
+      return slot.on_device && slot.identity == identity;
+    });
+  }
+
+  std::optional<std::size_t> idle_device() {
+    std::optional<std::size_t> idle;
+    for (std::size_t i = 0; i < state_.devices.size(); ++i) {
+      // All are asked, as that is what prepares them.
+      const bool can = !state_.devices[i].busy() && state_.devices[i].ready();
+      if (can && !idle) idle = i;
+    }
+    return idle;
   }
 
   static void note_time(const Slot& slot, std::vector<double>& best_ms) {
@@ -303,33 +331,41 @@ class Search {
     return true;
   }
 
-  void submit(Slot& slot, double incumbent_ms) {
+  void submit(Slot& slot, std::size_t device, double incumbent_ms) {
     const Result& result = slot.result;
     tuning_.log->begin_attempt(kernel(slot).hash, result.kernel, result.problem,
                                result.configuration);
-    asked_ = EvaluateRequest{.job = make_job(*slot.variant, slot.modules),
+    EvaluateRequest asked = {.job = make_job(*slot.variant, slot.modules),
                              .verify = true,
                              .screen_samples = std::max(1, options().screen_samples)};
     // A kernel's default is what people compare with, however slow it is.
     const bool cut = !result.is_default && incumbent_ms < HUGE_VAL;
-    asked_.stop_above_ms = cut ? options().cut_factor * incumbent_ms : 0;
+    asked.stop_above_ms = cut ? options().cut_factor * incumbent_ms : 0;
     const std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
-    state_.device->submit(
-        MessageType::evaluate, pack(asked_),
+    state_.devices[device].submit(
+        MessageType::evaluate, pack(asked),
         deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
-    asked_.job.modules.clear();
-    on_device_ = slot.candidate;
+    asked.job.modules.clear();
+    slot.on_device = true;
+    on_device_[device] = Evaluation{.candidate = slot.candidate, .asked = std::move(asked)};
   }
 
-  void take_answer() {
-    if (!state_.device) return;
-    std::optional<DeviceAnswer> answer = state_.device->take_answer();
+  void take_answers() {
+    for (std::size_t i = 0; i < state_.devices.size(); ++i) take_answer(i);
+  }
+
+  void take_answer(std::size_t device) {
+    std::optional<DeviceAnswer> answer = state_.devices[device].take_answer();
     if (!answer) return;
-    const auto slot = std::ranges::find(slots_, *on_device_, &Slot::candidate);
-    on_device_.reset();
-    read_answer(*answer, slot->result);
-    note_pace(*slot, answer->elapsed_s);
+    const auto evaluation = std::exchange(on_device_[device], std::nullopt);
+    const auto slot = std::ranges::find(slots_, evaluation->candidate, &Slot::candidate);
+    slot->on_device = false;
+    if (answer->not_asked) return;  // Another device takes it.
+    slot->result.unit = state_.devices[device].device().uuid;
+    read_answer(*answer, *evaluation, state_.devices[device], slot->result);
+    note_pace(*slot, evaluation->asked, answer->elapsed_s);
     slot->done = true;
+    if (!slot->result.unit.empty()) ++tuning_.summary.evaluated_on[slot->result.unit];
     count();
     // A crash or a hang may have been bad luck; what is right or wrong is so again.
     const Status status = slot->result.status;
@@ -337,23 +373,24 @@ class Search {
       measured_.emplace(slot->identity, slot->result);
     }
     // The device need not wait until this result is on disk.
-    if (!ended()) feed_device();
+    if (!ended()) feed_devices();
     complete(*slot);
   }
 
-  void note_pace(const Slot& slot, double elapsed_s) {
+  void note_pace(const Slot& slot, const EvaluateRequest& asked, double elapsed_s) {
     const Measurement& measured = slot.result.measurement;
     std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
     if (!slot.result.timed() || (pace && pace->median_ms <= measured.median_ms)) return;
     std::size_t runs = 1;
     for (const Part& part : slot.variant->parts) runs += part.workloads.size();
-    const auto samples = static_cast<double>(asked_.screen_samples + 1);
+    const auto samples = static_cast<double>(asked.screen_samples + 1);
     pace = Pace{.median_ms = measured.median_ms,
                 .launches = static_cast<double>(runs) + samples * measured.launches_per_sample,
                 .evaluation_s = elapsed_s};
   }
 
-  void read_answer(const DeviceAnswer& answer, Result& result) {
+  void read_answer(const DeviceAnswer& answer, const Evaluation& evaluation, DeviceSession& device,
+                   Result& result) {
     if (!answer.reply) {
       set_failure(result, answer.failure);
       return;
@@ -362,9 +399,9 @@ class Search {
     try {
       if (answer.reply->type != MessageType::evaluated) throw WireError("no evaluation");
       reply = unpack<EvaluateReply>(answer.reply->payload);
-      check(reply, asked_);
+      check(reply, evaluation.asked);
     } catch (const WireError& error) {
-      state_.device->context_is_lost();
+      device.context_is_lost();
       set_failure(result,
                   {.status = Status::runtime,
                    .reason = "crash",
@@ -373,7 +410,7 @@ class Search {
     }
     result.verify_ms = reply.verify_ms;
     if (reply.failure) {
-      if (reply.failure->context_lost) state_.device->context_is_lost();
+      if (reply.failure->context_lost) device.context_is_lost();
       set_failure(result, *reply.failure);
       return;
     }
@@ -387,8 +424,8 @@ class Search {
     result.measurement.throttled = reply.time.throttled;
     const std::string differences = cross_check(result, reply.loaded);
     if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
-    if (reply.time.samples_ms.size() < static_cast<std::size_t>(asked_.screen_samples) &&
-        asked_.stop_above_ms > 0) {
+    if (reply.time.samples_ms.size() < static_cast<std::size_t>(evaluation.asked.screen_samples) &&
+        evaluation.asked.stop_above_ms > 0) {
       result.detail += std::string(result.detail.empty() ? "" : "; ") +
                        "sampled no further: the first sample is far behind its kernel's best";
     }
@@ -404,11 +441,14 @@ class Search {
     return true;
   }
 
-  /// Lets the device finish, and drops what has not reached it.
+  /// Lets the devices finish, and drops what has not reached them.
   void leave() {
-    while (on_device_ && !state_.device->preparing()) {
+    const auto is_measuring = [](const DeviceSession& device) {
+      return device.busy() && !device.preparing();
+    };
+    while (std::ranges::any_of(state_.devices, is_measuring)) {
       work(tuning_, state_, kWait_s);
-      take_answer();
+      take_answers();
       report();
     }
     for (Slot& slot : slots_) {
@@ -431,15 +471,20 @@ class Search {
       progress.remaining_s = std::min(*progress.remaining_s, std::max(0.0, share_.until_s - now_s));
     }
     progress.waiting_for = waiting_for();
-    const bool preparing = state_.device && state_.device->preparing();
+    const bool preparing = !state_.devices.empty() &&
+                           std::ranges::all_of(state_.devices, [](const DeviceSession& device) {
+                             return device.preparing() || device.gone();
+                           });
     show_progress(tuning_, state_, preparing ? "prepare" : "search");
   }
 
   std::string waiting_for() const {
     if (slots_.empty()) return "";
-    if (!state_.device || !state_.device->busy()) return "compiler";
-    const bool one_waits = std::ranges::any_of(slots_, [this](const Slot& slot) {
-      return !slot.done && !slot.modules.empty() && slot.candidate != on_device_;
+    const bool all_busy = std::ranges::all_of(
+        state_.devices, [](const DeviceSession& device) { return device.busy() || device.gone(); });
+    if (state_.devices.empty() || !all_busy) return "compiler";
+    const bool one_waits = std::ranges::any_of(slots_, [](const Slot& slot) {
+      return !slot.done && !slot.modules.empty() && !slot.on_device;
     });
     return one_waits ? "device" : "";
   }
@@ -451,11 +496,10 @@ class Search {
   std::unique_ptr<Strategy> strategy_;
   Share share_;
   std::deque<Slot> slots_;
-  std::optional<Candidate> on_device_;
-  std::vector<double> best_ms_;               ///< Of what was told, by kernel.
-  std::map<std::string, Result> measured_;    ///< By identity.
-  std::vector<StaticReject> static_rejects_;  ///< By kernel.
-  EvaluateRequest asked_;                     ///< What the device is doing, without modules.
+  std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.
+  std::vector<double> best_ms_;                       ///< Of what was told, by kernel.
+  std::map<std::string, Result> measured_;            ///< By identity.
+  std::vector<StaticReject> static_rejects_;          ///< By kernel.
   ProgressMeter meter_;
   std::uint64_t begun_ = 0;
   bool no_more_ = false;

@@ -19,7 +19,7 @@ namespace smemtune {
 /// What the parts of one run share.
 struct Tuning {
   const TuningRequest& request;
-  const Device& device;
+  const Device& device;  ///< The first unit: of what is decided by its model.
   WorkerPool& pool;
   CompileQueue& queue;
   ResultLog* log = nullptr;  ///< Null in a dry run, which has no device either.
@@ -49,12 +49,12 @@ struct Pace {
   double evaluation_s = 0;  ///< All of it: loading, verifying, sampling.
 };
 
-/// One problem: its kernels, the device prepared for it, and what has been found so far.
+/// One problem: its kernels, the devices prepared for it, and what has been found so far.
 struct ProblemState {
   ProblemSet set;
   std::vector<SetKernel> kernels;  ///< Those searched, numbered as a Candidate does.
   SetKernel reference;
-  std::optional<DeviceSession> device;     ///< None in a dry run.
+  std::vector<DeviceSession> devices;      ///< Of the units that were left; none in a dry run.
   std::vector<Entry> entries;              ///< In the order told.
   std::vector<std::optional<Pace>> paces;  ///< By kernel; nullopt until one came through.
   double slowest_s = 0;                    ///< The longest evaluation that came through.
@@ -67,9 +67,9 @@ struct ProblemState {
 /// Binds the space's kernels to the problem. Throws InputError.
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number);
 
-/// Makes the device ready for requests, as far as that goes without waiting: the reference kernel
+/// Makes the devices ready for requests, as far as that goes without waiting: the reference kernel
 /// has to be compiled first. Throws InputError when it cannot be.
-bool device_has_preparation(Tuning& tuning, ProblemState& state);
+bool devices_have_preparation(Tuning& tuning, ProblemState& state);
 
 /// Lets workers work until something has happened, at most so long.
 void work(Tuning& tuning, ProblemState& state, double timeout_s);

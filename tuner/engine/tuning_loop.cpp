@@ -149,6 +149,20 @@ void add_further_problems(Tuning& tuning, ProblemState& state) {
   }
 }
 
+/// A session on each unit that is left.
+void add_devices(Tuning& tuning, ProblemState& state) {
+  const auto reference = std::make_shared<ReferenceRecord>();
+  reference->name = reference_text(state.reference.kernel(), state.set.problems.front());
+  for (std::size_t unit = 0; unit < tuning.pool.units(); ++unit) {
+    if (!tuning.pool.has_unit(unit)) continue;
+    const std::string uuid = tuning.pool.greeting().devices[unit].uuid;
+    auto note = [&note = tuning.observer.note, prefix = tuning.pool.units() > 1 ? uuid + ": " : ""](
+                    const std::string& text) { note(prefix + text); };
+    state.devices.emplace_back(tuning.pool, unit, reference,
+                               tuning.request.options.prepare_deadline_s, std::move(note));
+  }
+}
+
 }  // namespace
 
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number) {
@@ -180,14 +194,13 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   state.paces.resize(state.kernels.size());
   if (tuning.log != nullptr) {
     state.reference = bind(tuning, state.set, reference_of(tuning.request));
-    state.device.emplace(tuning.pool, reference_text(state.reference.kernel(), problem),
-                         tuning.request.options.prepare_deadline_s, tuning.observer.note);
+    add_devices(tuning, state);
   }
   return state;
 }
 
-bool device_has_preparation(Tuning& tuning, ProblemState& state) {
-  if (state.device->has_preparation()) return true;
+bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
+  if (state.devices.front().has_preparation()) return true;
   const std::string name =
       reference_text(state.reference.kernel(), state.reference.bound.front().problem());
   if (!state.reference_variant) {
@@ -215,21 +228,27 @@ bool device_has_preparation(Tuning& tuning, ProblemState& state) {
   for (const SetKernel& kernel : state.kernels) {
     if (!kernel.is_reference) kernels.push_back(&kernel);
   }
-  state.device->set_preparation(
-      {.workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
-       .reference = make_job(*state.reference_variant, modules),
-       .definitions = tuning.request.space->verify.definitions});
+  const PrepareRequest preparation = {
+      .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
+      .reference = make_job(*state.reference_variant, modules),
+      .definitions = tuning.request.space->verify.definitions};
+  for (DeviceSession& device : state.devices) device.set_preparation(preparation);
   return true;
 }
 
 void work(Tuning& tuning, ProblemState& state, double timeout_s) {
   tuning.queue.pump();
-  if (state.device) state.device->step();
+  for (DeviceSession& device : state.devices) device.step();
   for (const WorkerEvent& event : tuning.pool.wait(timeout_s)) {
     tuning.queue.handle(event);
-    if (state.device) state.device->handle(event);
+    for (DeviceSession& device : state.devices) device.handle(event);
+    if (event.kind == WorkerEvent::Kind::unit_gone) {
+      const Device& gone = tuning.pool.greeting().devices[event.unit];
+      tuning.observer.note("*** going on without " + gone.name + " (" + gone.uuid +
+                           "): " + event.death.message);
+    }
   }
-  if (state.device) state.device->step();
+  for (DeviceSession& device : state.devices) device.step();
   tuning.queue.pump();
 }
 
@@ -241,7 +260,9 @@ double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace,
 }
 
 double device_s(const Tuning& tuning, const ProblemState& state) {
-  return tuning.summary.device_s + (state.device ? state.device->busy_s() : 0);
+  double busy_s = tuning.summary.device_s;
+  for (const DeviceSession& device : state.devices) busy_s += device.busy_s();
+  return busy_s;
 }
 
 void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase) {
@@ -253,7 +274,7 @@ void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase
 
 TuningSummary tune(const TuningRequest& request, WorkerPool& pool, ResultLog& log,
                    const Observer& observer, const std::atomic<bool>& stop) {
-  return run(request, pool.greeting().device, pool, &log, observer, stop);
+  return run(request, pool.greeting().devices.front(), pool, &log, observer, stop);
 }
 
 TuningSummary dry_run(const TuningRequest& request, const Device& device, WorkerPool& pool,

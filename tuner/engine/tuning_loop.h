@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace smemtune {
@@ -25,20 +26,22 @@ namespace smemtune {
 /// How worker processes are started: this executable again, with these words.
 struct WorkerCommand {
   std::vector<std::string> compile;  ///< argv of a compile worker; [0] is the executable's path.
-  std::vector<std::string> device;   ///< argv of the device worker; empty: none is needed.
+  /// argv of the device workers, each on a unit of its own, all of one model; empty: none is
+  /// needed.
+  std::vector<std::vector<std::string>> devices;
   int compile_workers = 1;
   /// Address space of a compile worker, in bytes; 0: no limit, as for sanitizer builds, which
   /// reserve terabytes.
   std::uint64_t compile_address_space = 0;
   double compile_timeout_s = 120;  ///< A compile worker is killed when one compile takes longer.
-  double hello_timeout_s = 60;     ///< For the device worker's start: driver, context.
+  double hello_timeout_s = 60;     ///< For a device worker's start: driver, context.
 };
 
 /// When to stop.
 struct Budget {
   std::uint64_t max_evaluations = UINT64_MAX;  ///< Configurations compiled or measured in this run.
   double max_seconds = 0;                      ///< 0: no limit.
-  double max_device_seconds = 0;               ///< That the device is busy; 0: no limit.
+  double max_device_seconds = 0;               ///< That devices are busy, together; 0: none.
 };
 
 struct TuningOptions {
@@ -94,6 +97,8 @@ struct Observer {
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<void(const Result&, bool known)> result = [](const Result&, bool) {};
   std::function<void(const std::string&)> note = [](const std::string&) {};  ///< A line for people.
+  /// The finals of a problem begin, on this device.
+  std::function<void(const Device&)> before_finals = [](const Device&) {};
 };
 
 /// What static rejects would have kept from being timed, in a run without them.
@@ -122,9 +127,11 @@ struct TuningSummary {
   bool interrupted = false;  ///< By stop.
   bool out_of_budget = false;
   double elapsed_s = 0;
-  double device_s = 0;  ///< That the device was busy.
+  double device_s = 0;  ///< That devices were busy, together.
   std::uint64_t evaluated = 0;
   std::uint64_t worker_deaths = 0;
+  std::map<std::string, std::uint64_t>
+      evaluated_on;                      ///< Evaluations that a unit was given, by UUID.
   std::optional<Failure> first_failure;  ///< With its log, for the case that nothing worked.
 };
 
@@ -138,11 +145,11 @@ struct TuningRequest {
   TuningOptions options;
 };
 
-/// A session with a device worker that has said what it runs on. Needs no more than the command, so
-/// the caller can learn the device before it opens a database for it.
+/// A session with device workers that have said what they run on. Needs no more than the command,
+/// so the caller can learn the device before it opens a database for it.
 struct DeviceGreeting {
-  Device device;
-  std::string compiler;  ///< Version, from a compile worker.
+  std::vector<Device> devices;  ///< As WorkerCommand::devices.
+  std::string compiler;         ///< Version, from a compile worker.
   std::string compiler_sha256;
 };
 
@@ -155,14 +162,16 @@ class ReferenceError : public InputError {
 
 class WorkerPool;
 
-/// Starts the workers and waits for the greetings of the device worker and the first compile
+/// Starts the workers and waits for the greetings of the device workers and the first compile
 /// worker. Throws UnavailableError with what they said when they cannot start. The pool ends them
 /// when it is destroyed; so does the end of the thread that called this or tune().
 std::shared_ptr<WorkerPool> start_workers(const WorkerCommand& command);
 const DeviceGreeting& greeting(const WorkerPool& pool);
+std::vector<pid_t> worker_process_ids(const WorkerPool& pool);
 
-/// Tunes. `stop` is looked at a few times a second. Throws Error when the machine fails; what was
-/// recorded stays recorded.
+/// Tunes. The units of a model share the search; what is close is raced on one of them. A unit that
+/// fails is left out while there are others. `stop` is looked at a few times a second. Throws Error
+/// when the machine fails; what was recorded stays recorded.
 TuningSummary tune(const TuningRequest& request, WorkerPool& pool, ResultLog& log,
                    const Observer& observer, const std::atomic<bool>& stop);
 

@@ -562,8 +562,10 @@ TEST_F(CudaGpu, FillsConstantMemoryForEachWorkload) {
       load(source, {shape("copy<64>", 1, 64, {"out"})}, arguments, {"weights<64>"});
   for (const std::uint64_t seed : {1u, 2u}) {
     prepare(arguments, seed);
-    EXPECT_EQ(run(handle, true, {}, {"out"}).after.at("out"),
+    const RunReport report = run(handle, true, {}, {"out", "w"});
+    EXPECT_EQ(report.after.at("out"),
               to_doubles(initial_contents(weights, seed), ScalarType::float32));
+    EXPECT_EQ(report.before.at("w"), report.after.at("out"));
   }
 
   std::vector<Argument> larger = arguments;

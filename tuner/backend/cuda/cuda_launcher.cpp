@@ -490,12 +490,20 @@ Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& requ
       return argument_failure("the kernel takes none of the outputs that the reference gave");
     }
     for (const std::string& name : request.download) {
-      if (!prepared.buffers.contains(name)) return argument_failure("the problem has no " + name);
+      if (!prepared.buffers.contains(name) && !prepared.constants.contains(name)) {
+        return argument_failure("the problem has no " + name);
+      }
     }
     const CUstream stream = stream_.get();
     const auto downloads = [&] {
       std::map<std::string, std::vector<double>> arrays;
       for (const std::string& name : request.download) {
+        if (const auto constant = prepared.constants.find(name);
+            constant != prepared.constants.end()) {
+          const auto& [argument, bytes] = constant->second;
+          arrays[name] = to_doubles(bytes, argument.type);
+          continue;
+        }
         const DeviceBuffer& buffer = prepared.buffers.at(name);
         arrays[name] = to_doubles(download(buffer.data(), buffer.argument().bytes(), stream),
                                   buffer.argument().type);

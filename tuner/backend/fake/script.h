@@ -30,9 +30,10 @@ namespace smemtune::fake {
 ///   fault crash in time when TILE == 8 && TIMES > 3
 ///
 /// Expressions read template arguments, macros of the options, and HAPPENED: whether a fault that
-/// happens only once has happened. While running also the problem's integer scalars, SEED (of the
-/// workload), and RUNS and TIMES (calls of run and time before this one, by this process and
-/// configuration); the clock also DISCARDED (samples that the same call of time repeated).
+/// happens only once has happened. While running also UNIT (of the device), the problem's integer
+/// scalars, SEED (of the workload), and RUNS and TIMES (calls of run and time before this one, by
+/// this process and configuration); the clock also DISCARDED (samples that the same call of time
+/// repeated).
 struct Script {
   struct Fault {
     std::string kind;
@@ -70,9 +71,10 @@ std::optional<std::string> fault_at(const Script& script, std::string_view place
                                     const Bindings& bindings);
 
 /// Does what faults of processes do, where `kind` is one: `crash` (abort), `hang`, `exit`, `killed`
-/// (by SIGKILL), `flood` (prints 8 MB and goes on), `broken` (throws UnavailableError), `memory`
-/// (throws bad_alloc), `garbage` (writes what is no message to `reply_descriptor` and hangs).
-/// `crash_once` and `killed_once` happen once per folder that SMEMTUNE_FAKE_FOLDER names.
+/// (by SIGKILL), `flood` (prints 8 MB and goes on), `pause` (takes 20 ms and goes on), `broken`
+/// (throws UnavailableError), `memory` (throws bad_alloc), `garbage` (writes what is no message to
+/// `reply_descriptor` and hangs). `crash_once` and `killed_once` happen once per folder that
+/// SMEMTUNE_FAKE_FOLDER names.
 void commit(const std::string& kind, int reply_descriptor);
 
 }  // namespace smemtune::fake
