@@ -36,6 +36,7 @@ void catch_signals() {
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, nullptr);  // `smemtune ... | head` must not cut a run short.
+  sigaction(SIGXFSZ, &ignore, nullptr);  // A file that grows too large is an error of its writer.
 }
 
 int report(int status, const std::string& message) {
