@@ -159,9 +159,9 @@ TEST_F(NvrtcCompilerTest, PassesDefinitionsAndLetsTheRequestChooseTheStandard) {
     static_assert(__cplusplus == EXPECTED, "the standard");
     __global__ void k(float* p) { p[0] = EXPECTED; })";
   EXPECT_TRUE(compile(source, "k", {"-DEXPECTED=201703L"}));
-  const auto newer = compile(source, "k", {"-DEXPECTED=202002L", "-std=c++20"});
-  ASSERT_TRUE(newer) << newer.failure().detail;
-  EXPECT_THAT(newer->log, Not(HasSubstr("warning")));
+  const auto other = compile(source, "k", {"-DEXPECTED=201402L", "-std=c++14"});
+  ASSERT_TRUE(other) << other.failure().detail;
+  EXPECT_THAT(other->log, Not(HasSubstr("warning")));
 }
 
 TEST_F(NvrtcCompilerTest, TurnsAStaticAssertIntoAFailureWithItsSentence) {
@@ -203,7 +203,7 @@ TEST_F(NvrtcCompilerTest, RefusesAnOptionThatNvrtcDoesNotKnowAsAFailure) {
 }
 
 TEST_F(NvrtcCompilerTest, NamesTheArchitecturesThatItCompilesFor) {
-  for (const char* architecture : {"sm_35", "host", "sm_90x", ""}) {
+  for (const char* architecture : {"sm_30", "host", "sm_90x", ""}) {
     try {
       (void)compiler_->compile(
           request({{"k.cu", "__global__ void k() {}"}}, {"k"}, {}, {}, architecture));
@@ -215,6 +215,7 @@ TEST_F(NvrtcCompilerTest, NamesTheArchitecturesThatItCompilesFor) {
 }
 
 TEST_F(NvrtcCompilerTest, CompilesForAnArchitecturesOwnFeatures) {
+  if (compiler_->nvrtc().major < 12) GTEST_SKIP() << "sm_90a came with CUDA 12.0";
   CompileRequest specific =
       request({{"k.cu",
                 "__global__ void k(float* p) {"
