@@ -282,7 +282,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   const int status = finish(options, loaded.space, summary, hello.device);
   if (!options.export_file.empty()) {
     const db::Query query = {.space = loaded.space.name, .device = hello.device.name};
-    db::write_whole_file(options.export_file, db::export_json(store.best(query, true)));
+    db::write_whole_file(options.export_file, db::export_json(store.best(query, true), store.defaults(query)));
   }
   if (!options.quiet && !options.json) {
     write_error("results are in " + options.database.string() + "\n");
