@@ -5,7 +5,7 @@
 //                 there are processes; each configuration counts when its result is told
 //   compile only  processes with an NVRTC compiler each, without engine, cache or messages; each
 //                 takes the next configuration that none has, in the order in which smemtune told
-//                 them; a configuration counts when its cubin is there
+//                 them, and compiles it by itself; it counts when its cubin is there
 //
 //   smemtune_farm --space configs/convolution.json --kernel tiled --max-evaluations 400
 //   smemtune_farm --space configs/convolution.json --kernel tiled --dry-run --device h200 ...
@@ -40,6 +40,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -73,6 +74,7 @@ struct Took {
   double all_s = 0;    ///< From the start to the last of them.
   double cpu_s = 0;    ///< Of all its processes, to their end.
   std::size_t configurations = 0;
+  std::map<std::string, int> waited_for;  ///< Smemtune's progress lines, by what they wait for.
 
   double per_s() const { return static_cast<double>(configurations) / all_s; }
 };
@@ -242,6 +244,18 @@ void read_lines(int descriptor, const std::function<void(const std::string&)>& t
   }
 }
 
+/// `compiler` of `12/96 valid, waiting for compiler, 0:05`; empty where it waits for nothing, or is
+/// no such line.
+std::string awaited_in(const std::string& line) {
+  constexpr std::string_view kMark = " valid, ";
+  constexpr std::string_view kWaiting = "waiting for ";
+  if (line.find(kMark) == std::string::npos) return "";
+  const std::size_t begin = line.find(kWaiting);
+  if (begin == std::string::npos) return "";
+  const std::size_t end = line.find(',', begin);
+  return line.substr(begin + kWaiting.size(), end - begin - kWaiting.size());
+}
+
 /// Runs smemtune from empty caches. `work`: what it compiled, in the order in which it told the
 /// results.
 Took run_smemtune(const Options& options, const std::string& problem, const Requests& requests,
@@ -268,6 +282,9 @@ Took run_smemtune(const Options& options, const std::string& problem, const Requ
     Work asked = seen.contains(name) ? Work() : requests.of(name);
     if (asked.empty()) {
       last_words = line;
+      if (const std::string awaited = awaited_in(line); !awaited.empty()) {
+        ++took.waited_for[awaited];
+      }
       return;
     }
     seen[name] = true;
@@ -330,7 +347,8 @@ Took compile_only(const std::vector<Work>& work, unsigned processes) {
     if (child == 0) compile_all(work, start, shared);
     children.push_back(child);
   }
-  Took took = {.configurations = work.size()};
+  Took took;
+  took.configurations = work.size();
   bool succeeded = true;
   for (const pid_t child : children) succeeded &= wait_for(child, took.cpu_s) == 0;
   took.first_s = shared.first_s;
@@ -348,6 +366,9 @@ void print(const char* name, const Took& took) {
   const auto count = static_cast<double>(took.configurations);
   std::printf("  %-12s  %8.2f  %8.2f  %8.2f  %9.3f  %6.2f\n", name, took.per_s(), took.all_s,
               took.first_s, took.cpu_s / count, took.cpu_s / took.all_s);
+  for (const auto& [what, lines] : took.waited_for) {
+    std::printf("    waiting for %s in %d progress lines\n", what.c_str(), lines);
+  }
 }
 
 Device chosen_device(const Options& options, const fs::path& share) {

@@ -15,6 +15,8 @@ endif()
 # so the version is read from the header that is compiled against.
 set(SMEMTUNE_HAVE_CUDA OFF)
 if(SMEMTUNE_CUDA)
+  # CMake 3.25's FindCUDAToolkit sets a property of this target, which CUDA 13 has no library for.
+  add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
   find_package(CUDAToolkit 11.8 QUIET)
   if(NOT CUDAToolkit_FOUND)
     message(FATAL_ERROR "No CUDA toolkit 11.8 or newer found. Name one with -DCUDAToolkit_ROOT=/path, "

@@ -85,6 +85,7 @@ std::string to_json(const std::vector<LaunchResult>& launches) {
                      {"blocks_by_registers", occupancy.blocks_by_registers},
                      {"blocks_by_shared", occupancy.blocks_by_shared},
                      {"blocks_by_limit", occupancy.blocks_by_limit}}}};
+    if (resources.wgmma_serialized) object["resources"]["wgmma_serialized"] = true;
     if (shape.static_shared_bytes) object["static_shared_bytes"] = *shape.static_shared_bytes;
     array.push_back(std::move(object));
   }
@@ -114,7 +115,8 @@ std::vector<LaunchResult> launches_from_json(const std::string& text) {
           .spill_load_bytes = resources.at("spill_load_bytes").get<std::int64_t>(),
           .constant_bytes = resources.at("constant_bytes").get<std::int64_t>(),
           .barriers = resources.at("barriers").get<int>(),
-          .max_threads_per_block = resources.at("max_threads_per_block").get<int>()};
+          .max_threads_per_block = resources.at("max_threads_per_block").get<int>(),
+          .wgmma_serialized = resources.value("wgmma_serialized", false)};
       const json& occupancy = object.at("occupancy");
       launch.occupancy = {.blocks_per_sm = occupancy.at("blocks_per_sm").get<int>(),
                           .warps_per_sm = occupancy.at("warps_per_sm").get<int>(),

@@ -157,7 +157,8 @@ const char* const kGolden = R"json({
             "spill_store_bytes": 0,
             "spill_load_bytes": 0,
             "constant_bytes": 0,
-            "barriers": 1
+            "barriers": 1,
+            "wgmma_serialized": false
           },
           "occupancy": {
             "percent": 50.0,

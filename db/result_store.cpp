@@ -294,10 +294,7 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
 }
 
 std::vector<Device> ResultStore::devices() const {
-  Statement statement(*connection_, R"sql(
-    SELECT * FROM device_model
-    WHERE EXISTS (SELECT 1 FROM result WHERE result.model_id = device_model.id)
-    ORDER BY name, id)sql");
+  Statement statement(*connection_, "SELECT * FROM device_model ORDER BY name, id");
   std::vector<Device> devices;
   while (statement.step()) devices.push_back(read_model(statement));
   return devices;

@@ -104,7 +104,7 @@ class ResultStore {
   /// In the order they began. Of the query, space and device count.
   std::vector<StoredRun> runs(const Query& query) const;
 
-  /// Device models that have results, in the order of their names; without board or driver.
+  /// Device models that a run was begun on, in the order of their names; without board or driver.
   std::vector<Device> devices() const;
 
  private:

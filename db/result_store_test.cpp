@@ -164,6 +164,7 @@ Result full_result() {
   result.compile_ms = 432.1;
   result.verify_ms = 12.5;
   result.cubin_sha256 = "cb";
+  result.unit = h200().uuid;
   result.is_default = true;
   return result;
 }
@@ -210,6 +211,35 @@ void in_dying_child(const std::function<void()>& body) {
 }
 
 using ResultStoreRoundTrip = InMemory;
+
+TEST_F(ResultStoreRoundTrip, KeepsOnWhichUnitOfAModelEachResultWasMeasured) {
+  const std::string second = "GPU-00000000-0000-0000-0000-000000000002";
+  const auto log = store.begin_run(run_on(h200(), "run-1"));
+  Result here = timed(tile(8), 2);
+  here.unit = h200().uuid;
+  Result there = timed(tile(16), 1);
+  there.unit = second;
+  Result crashed = failed(tile(32), Status::runtime, "illegal_address");
+  crashed.unit = second;
+  for (const Result& result : {here, there, crashed, failed(tile(64), Status::compile, "error")}) {
+    log->record(kHash, result);
+  }
+  const auto results = store.results({});
+  std::vector<std::string> units;
+  for (const StoredResult& stored : results) units.push_back(stored.device.uuid);
+  EXPECT_THAT(units, ElementsAre(h200().uuid, second, second, h200().uuid));
+  EXPECT_EQ(results[1].result, there);
+  EXPECT_THAT(store.results({.device = second}), SizeIs(2));
+  EXPECT_EQ(store.best({}, false).at(0).device.uuid, second);
+  EXPECT_THAT(store.devices(), SizeIs(1)) << "one model";
+
+  // A run on any unit goes on with all of them.
+  Device elsewhere = h200();
+  elsewhere.uuid = second;
+  const auto next = store.begin_run(run_on(elsewhere, "run-2"));
+  EXPECT_EQ(next->find(kHash, "tiled", kProblem, tile(8)), here);
+  EXPECT_EQ(next->find(kHash, "tiled", kProblem, tile(16)), there);
+}
 
 TEST_F(ResultStoreRoundTrip, KeepsEverythingOfAResult) {
   const auto log = store.begin_run(run_on(h200(), "run-1"));

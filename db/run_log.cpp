@@ -169,7 +169,10 @@ std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 }  // namespace
 
 RunLog::RunLog(const Connection& connection, const Run& run)
-    : connection_(connection), find_(connection, find_sql()), find_kernel_(connection, R"sql(
+    : connection_(connection),
+      run_(run),
+      find_(connection, find_sql()),
+      find_kernel_(connection, R"sql(
         SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql") {
   if (run.device.kind == DeviceKind::gpu && run.device.uuid.empty()) {
     throw InputError("the results of a dry run for " + run.device.name +
@@ -177,8 +180,7 @@ RunLog::RunLog(const Connection& connection, const Run& run)
   }
   Transaction transaction(connection_);
   model_id_ = store_model(connection_, run.device);
-  environment_id_ =
-      store_environment(connection_, store_unit(connection_, model_id_, run.device.uuid), run);
+  const std::int64_t environment_id = environment_of(run.device.uuid);
   space_id_ = store_space(connection_, run.space);
   Statement(connection_, R"sql(
     INSERT INTO run (uid, space_id, space_sha256, space_json, environment_id, strategy, seed,
@@ -189,7 +191,7 @@ RunLog::RunLog(const Connection& connection, const Run& run)
       .bind(":space", space_id_)
       .bind(":space_sha256", run.space_sha256)
       .bind(":space_json", run.space_json)
-      .bind(":environment", environment_id_)
+      .bind(":environment", environment_id)
       .bind(":strategy", run.strategy)
       .bind(":seed", std::to_string(run.seed))
       .bind(":command_line", to_json(run.command_line))
@@ -256,11 +258,12 @@ std::optional<Result> RunLog::find(const std::string& kernel_hash, const std::st
   quarantined.problem = problem;
   quarantined.configuration = configuration;
   quarantined.status = Status::runtime;
-  quarantined.reason = "quarantined";
+  quarantined.reason = kQuarantined;
   quarantined.detail = std::to_string(lost) + " attempts ended with the whole process (lost)";
   if (failed > 0) {
     quarantined.detail += ", " + std::to_string(failed) + " with " + newest.front().reason;
   }
+  quarantined.detail += "; --retry-quarantined tries it again";
   return quarantined;
 }
 
@@ -309,6 +312,15 @@ RunLog::Subject RunLog::store_subject(const std::string& kernel_hash, const std:
   return subject;
 }
 
+std::int64_t RunLog::environment_of(const std::string& unit) {
+  const std::string& uuid = unit.empty() ? run_.device.uuid : unit;
+  const auto [found, is_new] = environments_.try_emplace(uuid, 0);
+  if (is_new) {
+    found->second = store_environment(connection_, store_unit(connection_, model_id_, uuid), run_);
+  }
+  return found->second;
+}
+
 std::int64_t RunLog::store_result(const Subject& subject, const Result& result) {
   Statement insert(connection_, R"sql(
     INSERT INTO result
@@ -326,7 +338,7 @@ std::int64_t RunLog::store_result(const Subject& subject, const Result& result) 
        :is_default, :is_reference, :now))sql");
   insert.bind(":run", run_id_)
       .bind(":model", model_id_)
-      .bind(":environment", environment_id_)
+      .bind(":environment", environment_of(result.unit))
       .bind(":kernel", subject.kernel_id)
       .bind(":problem", subject.problem_id)
       .bind(":configuration", subject.configuration_id)
@@ -550,6 +562,7 @@ Result read_result(const Statement& row) {
   result.launches = launches_from_json(row.text("launches_json"));
   result.metrics = metrics_from_json(row.text("metrics_json"));
   if (result.timed()) {
+    result.unit = row.text("uuid");
     result.measurement = {
         .samples_ms = samples_from_blob(row.blob("samples")),
         .launches_per_sample = static_cast<int>(row.integer("launches_per_sample")),

@@ -6,6 +6,7 @@
 #include "tuner/engine/result_log.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,6 +35,8 @@ class RunLog final : public ResultLog {
 
   Subject store_subject(const std::string& kernel_hash, const std::string& kernel,
                         const Problem& problem, const Configuration& configuration);
+  /// Of the unit with that UUID; empty: of the run's first.
+  std::int64_t environment_of(const std::string& unit);
   std::int64_t store_result(const Subject& subject, const Result& result);
   void close_attempts(const Subject& subject, const Result& result);
   void update_best(const Subject& subject, const Result& result, std::int64_t result_id);
@@ -48,7 +51,8 @@ class RunLog final : public ResultLog {
   const Connection& connection_;
   std::int64_t run_id_ = 0;
   std::int64_t model_id_ = 0;
-  std::int64_t environment_id_ = 0;
+  Run run_;                                           ///< On its first unit.
+  std::map<std::string, std::int64_t> environments_;  ///< Ids by the unit's UUID.
   std::int64_t space_id_ = 0;
   Statement find_;
   Statement find_kernel_;

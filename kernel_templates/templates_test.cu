@@ -5,6 +5,9 @@
 #include "convolution/convolution_tiled.cu"
 #include "gemm/gemm_buffered.cu"
 #include "gemm/gemm_naive.cu"
+#include "gemm/gemm_register_tiled.cu"
+#include "gemm/gemm_row.cu"
+#include "gemm/gemm_row_column.cu"
 #include "gemm/gemm_tiled.cu"
 #include "stencil1d/stencil1d_naive.cu"
 #include "stencil1d/stencil1d_shared.cu"
@@ -19,6 +22,16 @@ template __global__ void gemm_buffered<float, 64, 16, 4, 4, 1>(const float*, con
                                                                int, int, int);
 template __global__ void gemm_naive<float, 32, 8>(const float*, const float*, float*, int, int,
                                                   int);
+template __global__ void gemm_register_tiled<float, 4, 128, 128, 8, 8, 8, 4, 2>(const float*,
+                                                                                const float*,
+                                                                                float*, int, int,
+                                                                                int, int);
+template __global__ void gemm_register_tiled<double, 1, 64, 32, 8, 4, 4, 0, 1>(const double*,
+                                                                               const double*,
+                                                                               double*, int, int,
+                                                                               int, int);
+template __global__ void gemm_row<float, 32, 4>(const float*, const float*, float*, int, int, int);
+template __global__ void gemm_row_column<int, 8, 4>(const int*, const int*, int*, int, int, int);
 template __global__ void gemm_tiled<float, 32, 32, 2, 1, 0>(const float*, const float*, float*, int,
                                                             int, int);
 template __global__ void stencil1d_naive<int, 3, 256>(const int*, int*, long long);

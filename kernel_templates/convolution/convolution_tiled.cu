@@ -61,6 +61,13 @@ __global__ void __launch_bounds__(block_size_x* block_size_y)
   static_assert(filter_width * filter_height <= kMaxCoefficients,
                 "a filter has at most 1024 coefficients");
 
+  constexpr int TILE_WIDTH = block_size_x * tile_size_x + filter_width - 1;
+  constexpr int TILE_HEIGHT = block_size_y * tile_size_y + filter_height - 1;
+  // The pitch that is needed modulo STEP. An odd factor of tile_size_y does not change it.
+  constexpr int STEP = tile_size_y % 4 == 0 ? 8 : tile_size_y % 2 == 0 ? 16 : 32;
+  constexpr int PADDING = use_padding == 0 ? 0 : (TILE_WIDTH * (STEP - 1) + STEP / 2) % STEP;
+  constexpr int PITCH = TILE_WIDTH + PADDING;
+
   const int thread_x = static_cast<int>(threadIdx.x);
   const int thread_y = static_cast<int>(threadIdx.y);
   const int first_column = static_cast<int>(blockIdx.x) * block_size_x * tile_size_x;
@@ -69,26 +76,12 @@ __global__ void __launch_bounds__(block_size_x* block_size_y)
   const int input_height = height + filter_height - 1;
   const auto read = [](const float* element) { return read_only != 0 ? __ldg(element) : *element; };
 
-  float sums[tile_size_y][tile_size_x] = {};
-  // `pixel` is the element in row y, column x of what the thread's column j reads.
-  const auto add = [&](int y, int x, int j, float pixel) {
-#pragma unroll
-    for (int i = 0; i < tile_size_y; ++i) {
-      if (i <= y && y < i + filter_height) {
-        sums[i][j] += pixel * d_filter[(y - i) * filter_width + x];
-      }
-    }
-  };
-
+  // Where the windows of the thread's columns begin: in the tile, or in the image's first row.
+  const float* windows[tile_size_x];
   if constexpr (use_shmem != 0) {
-    constexpr int TILE_WIDTH = block_size_x * tile_size_x + filter_width - 1;
-    constexpr int TILE_HEIGHT = block_size_y * tile_size_y + filter_height - 1;
-    // The pitch that is needed modulo STEP. An odd factor of tile_size_y does not change it.
-    constexpr int STEP = tile_size_y % 4 == 0 ? 8 : tile_size_y % 2 == 0 ? 16 : 32;
-    constexpr int PADDING = use_padding == 0 ? 0 : (TILE_WIDTH * (STEP - 1) + STEP / 2) % STEP;
-    static_assert((TILE_WIDTH + PADDING) * TILE_HEIGHT * sizeof(float) <= 49152,
+    static_assert(PITCH * TILE_HEIGHT * sizeof(float) <= 49152,
                   "static shared memory ends at 48 KB");
-    __shared__ float tile[TILE_HEIGHT][TILE_WIDTH + PADDING];
+    __shared__ float tile[TILE_HEIGHT * PITCH];
 
     // Load the tile. Elements that hang over the image's border serve none that is stored.
     for (int y = thread_y; y < TILE_HEIGHT; y += block_size_y) {
@@ -96,43 +89,60 @@ __global__ void __launch_bounds__(block_size_x* block_size_y)
 #pragma unroll
       for (int x = thread_x; x < TILE_WIDTH; x += block_size_x) {
         const bool inside = first_row + y < input_height && first_column + x < input_width;
-        tile[y][x] = inside ? read(row + first_column + x) : 0.0f;
+        tile[y * PITCH + x] = inside ? read(row + first_column + x) : 0.0f;
       }
     }
     __syncthreads();
-
-    // Add up.
 #pragma unroll
-    for (int y = 0; y < filter_height + tile_size_y - 1; ++y) {
-      const float* const row = &tile[thread_y * tile_size_y + y][thread_x];
-#pragma unroll
-      for (int x = 0; x < filter_width; ++x) {
-#pragma unroll
-        for (int j = 0; j < tile_size_x; ++j) add(y, x, j, row[j * block_size_x + x]);
-      }
+    for (int j = 0; j < tile_size_x; ++j) {
+      windows[j] = tile + thread_y * tile_size_y * PITCH + thread_x + j * block_size_x;
     }
   } else {
-    // Add up. Threads and rows behind the edge, which store nothing, read the last ones.
-    const float* columns[tile_size_x];
+    // Columns behind the edge, which are not stored, read the last one.
 #pragma unroll
     for (int j = 0; j < tile_size_x; ++j) {
       const int column = first_column + thread_x + j * block_size_x;
-      columns[j] = input_image + (column < width ? column : width - 1);
-    }
-#pragma unroll
-    for (int y = 0; y < filter_height + tile_size_y - 1; ++y) {
-      const int row = first_row + thread_y * tile_size_y + y;
-      const long long offset =
-          static_cast<long long>(row < input_height ? row : input_height - 1) * input_width;
-#pragma unroll
-      for (int x = 0; x < filter_width; ++x) {
-#pragma unroll
-        for (int j = 0; j < tile_size_x; ++j) add(y, x, j, read(columns[j] + offset + x));
-      }
+      windows[j] = input_image + (column < width ? column : width - 1);
     }
   }
 
-  // Store.
+  // Add up. The first and the last rows of the windows do not serve all of the thread's rows; apart
+  // from the others, they leave those without a branch.
+  float sums[tile_size_y][tile_size_x] = {};
+  const auto add_row = [&](int y, bool serves_all) {
+    long long offset = y * PITCH;
+    if constexpr (use_shmem == 0) {
+      const int row = first_row + thread_y * tile_size_y + y;
+      offset = static_cast<long long>(row < input_height ? row : input_height - 1) * input_width;
+    }
+#pragma unroll
+    for (int x = 0; x < filter_width; ++x) {
+      float pixels[tile_size_x];
+#pragma unroll
+      for (int j = 0; j < tile_size_x; ++j) {
+        const float* const pixel = windows[j] + offset + x;
+        pixels[j] = use_shmem != 0 ? *pixel : read(pixel);
+      }
+#pragma unroll
+      for (int i = 0; i < tile_size_y; ++i) {
+        if (serves_all || (i <= y && y < i + filter_height)) {
+          const float coefficient = d_filter[(y - i) * filter_width + x];
+#pragma unroll
+          for (int j = 0; j < tile_size_x; ++j) sums[i][j] += pixels[j] * coefficient;
+        }
+      }
+    }
+  };
+  constexpr int EDGE = filter_height < tile_size_y ? filter_height : tile_size_y - 1;
+  constexpr int ROWS = filter_height + tile_size_y - 1;
+#pragma unroll
+  for (int y = 0; y < EDGE; ++y) add_row(y, false);
+#pragma unroll
+  for (int y = EDGE; y < ROWS - EDGE; ++y) add_row(y, EDGE == tile_size_y - 1);
+#pragma unroll
+  for (int y = ROWS - EDGE; y < ROWS; ++y) add_row(y, false);
+
+    // Store.
 #pragma unroll
   for (int i = 0; i < tile_size_y; ++i) {
     const int row = first_row + thread_y * tile_size_y + i;

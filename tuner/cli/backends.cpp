@@ -2,6 +2,7 @@
 
 #include "tuner/backend/cpu/cpu_launcher.h"
 #include "tuner/backend/cpu/host_compiler.h"
+#include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/core/error.h"
@@ -10,12 +11,14 @@
 #if SMEMTUNE_CUDA_BUILD
 #include "tuner/backend/cuda/cuda_launcher.h"
 #include "tuner/backend/cuda/devices.h"
+#include "tuner/backend/cuda/gpu_use.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #endif
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -41,18 +44,20 @@ int worker_count(std::uint64_t asked) {
 WorkerCommand cpu_workers(const DeviceChoice& choice) {
   WorkerCommand command;
   command.compile = worker_words("compile", kCpu);
-  command.device = worker_words("device", kCpu);
-  command.device.push_back(choice.limits_of);
-  command.device.push_back(choice.shuffle_threads ? "shuffle" : "in-order");
+  command.devices = {worker_words("device", kCpu)};
+  command.devices.front().push_back(choice.limits_of);
+  command.devices.front().push_back(choice.shuffle_threads ? "shuffle" : "in-order");
   command.compile_workers = worker_count(choice.compile_workers);
   return command;
 }
 
-WorkerCommand cuda_workers(const DeviceChoice& choice) {
+WorkerCommand cuda_workers(const DeviceChoice& choice, std::span<const Device> devices) {
   WorkerCommand command;
   command.compile = worker_words("compile", kCuda);
-  command.device = worker_words("device", kCuda);
-  command.device.push_back(choice.device);
+  for (const Device& device : devices) {
+    command.devices.push_back(worker_words("device", kCuda));
+    command.devices.back().push_back(device.uuid);
+  }
   command.compile_workers = worker_count(choice.compile_workers);
   return command;
 }
@@ -65,8 +70,29 @@ bool gpu_seems_present() {
 #endif
 }
 
-Device known_device(const std::string& name) {
-  return find_device(load_devices(share_folder() / "configs" / "devices.json"), name);
+Device published_device(const std::string& name) { return find_device(published_devices(), name); }
+
+const Device& select_gpu(const std::vector<Device>& gpus,
+                         [[maybe_unused]] const std::string& name) {
+#if SMEMTUNE_CUDA_BUILD
+  return gpus[static_cast<std::size_t>(cuda::select_device(gpus, name))];
+#else
+  return gpus.front();
+#endif
+}
+
+std::vector<Device> select_gpus(const std::vector<Device>& gpus, const std::string& list) {
+  if (list == "all") return gpus;
+  std::vector<Device> chosen;
+  for (const std::string& name : CLI::detail::split(list, ',')) {
+    if (name.empty()) throw InputError("--devices: '" + list + "' has an empty name");
+    const Device& gpu = select_gpu(gpus, name);
+    if (std::ranges::find(chosen, gpu.uuid, &Device::uuid) != chosen.end()) {
+      throw InputError("--devices: '" + list + "' names " + gpu.name + " (" + gpu.uuid + ") twice");
+    }
+    chosen.push_back(gpu);
+  }
+  return chosen;
 }
 
 std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
@@ -88,7 +114,7 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
   if (backend == kCpu) {
     cpu::CpuOptions options;
     options.shuffle_threads = arguments.at(3) == "shuffle";
-    return std::make_unique<cpu::CpuLauncher>(known_device(arguments.at(2)), options);
+    return std::make_unique<cpu::CpuLauncher>(published_device(arguments.at(2)), options);
   }
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) {
@@ -104,35 +130,47 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
 
 bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
 
-Workers choose_workers(const DeviceChoice& choice) {
-  if (choice.device == kCpu) {
-    known_device(choice.limits_of);  // Refuses an unknown name before work begins.
-    return {.command = cpu_workers(choice), .kind = DeviceKind::cpu, .notice = {}};
-  }
+ChosenDevices choose_devices(const DeviceChoice& choice) {
+  const bool by_default = choice.device.empty() && choice.devices.empty();
+  if (choice.device == kCpu) return {.devices = {cpu_device(choice.limits_of)}, .notice = {}};
   if (choice.shuffle_threads) throw InputError("--shuffle-threads is for --device cpu");
-  if (choice.device.empty() && !gpu_seems_present()) {
-    known_device(choice.limits_of);
-    return {.command = cpu_workers(choice),
-            .kind = DeviceKind::cpu,
+  if (by_default && !gpu_seems_present()) {
+    const Device device = cpu_device(choice.limits_of);
+    return {.devices = {device},
             .notice = "*** No NVIDIA GPU here: tuning on the CPU device, with the limits of " +
-                      known_device(choice.limits_of).name +
+                      device.limits_of +
                       ".\n*** Its times say nothing about a GPU; correctness does."};
   }
   if (!has_cuda()) {
-    throw UnavailableError((choice.device.empty() ? "there is an NVIDIA GPU, but "
-                                                  : "--device " + choice.device + ": ") +
+    const std::string asked =
+        choice.devices.empty() ? "--device " + choice.device : "--devices " + choice.devices;
+    throw UnavailableError((by_default ? "there is an NVIDIA GPU, but " : asked + ": ") +
                            std::string(kNoCudaBuild));
   }
-  return {.command = cuda_workers(choice), .kind = DeviceKind::gpu, .notice = {}};
+  const std::vector<Device> gpus = present_gpus();
+  if (!choice.devices.empty()) return {.devices = select_gpus(gpus, choice.devices), .notice = {}};
+  return {.devices = {select_gpu(gpus, choice.device)}, .notice = {}};
 }
 
-Workers choose_compile_workers(const DeviceChoice& choice, const Device& device) {
+WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices) {
+  return devices.front().kind == DeviceKind::cpu ? cpu_workers(choice)
+                                                 : cuda_workers(choice, devices);
+}
+
+WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& device) {
   if (device.kind == DeviceKind::gpu && !has_cuda()) throw UnavailableError(kNoCudaBuild);
-  Workers workers;
-  workers.kind = device.kind;
-  workers.command = device.kind == DeviceKind::cpu ? cpu_workers(choice) : cuda_workers(choice);
-  workers.command.device.clear();
-  return workers;
+  WorkerCommand command = workers_for(choice, {&device, 1});
+  command.devices.clear();
+  return command;
+}
+
+DeviceUse device_use(const Device& device) {
+#if SMEMTUNE_CUDA_BUILD
+  if (device.kind == DeviceKind::gpu) return cuda::gpu_use(device.uuid).value_or(DeviceUse{});
+#else
+  (void)device;
+#endif
+  return {};
 }
 
 int run_worker(const std::vector<std::string>& arguments) {
@@ -156,6 +194,8 @@ std::vector<Device> present_gpus() {
 #endif
 }
 
-Device cpu_device(const std::string& limits_of) { return cpu::cpu_device(known_device(limits_of)); }
+Device cpu_device(const std::string& limits_of) {
+  return cpu::cpu_device(published_device(limits_of));
+}
 
 }  // namespace smemtune::cli

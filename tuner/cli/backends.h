@@ -1,10 +1,12 @@
 #pragma once
 
+#include "tuner/backend/device_use.h"
 #include "tuner/core/device.h"
 #include "tuner/engine/tuning_loop.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,25 +15,31 @@ namespace smemtune::cli {
 /// Which device a run uses, as the options have it.
 struct DeviceChoice {
   std::string device;                 ///< `--device`: index, UUID, name, `cpu`; empty: the default.
+  std::string devices;                ///< `--devices`: `all`, or several; empty: see `device`.
   std::string limits_of = "h200";     ///< `--limits-of`: whose limits the CPU device borrows.
   bool shuffle_threads = false;       ///< `--shuffle-threads`: the CPU device only.
   std::uint64_t compile_workers = 0;  ///< `--jobs`; 0: one per core.
 };
 
-/// A device that was decided on, and how its workers are started.
-struct Workers {
-  WorkerCommand command;
-  DeviceKind kind = DeviceKind::gpu;
-  std::string notice;  ///< To be said loudly: why the CPU device is used. Empty otherwise.
+/// The devices that were decided on.
+struct ChosenDevices {
+  std::vector<Device> devices;  ///< At least one; different boards.
+  std::string notice;           ///< To be said loudly: why the CPU device is used. Empty otherwise.
 };
 
 /// Decides: what was asked for; else the first GPU; else, where the machine has no NVIDIA device at
-/// all, the CPU device. Starts nothing. Throws UnavailableError when that back end is not in this
-/// build.
-Workers choose_workers(const DeviceChoice& choice);
+/// all, the CPU device. Starts nothing and makes no CUDA context. Throws UnavailableError when a
+/// device or its back end is missing.
+ChosenDevices choose_devices(const DeviceChoice& choice);
+
+/// How the workers for units of one model are started.
+WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices);
 
 /// Compile workers alone, for a device that need not be here (`--dry-run`).
-Workers choose_compile_workers(const DeviceChoice& choice, const Device& device);
+WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& device);
+
+/// Who uses a device now. Nobody where that cannot be known.
+DeviceUse device_use(const Device& device);
 
 /// What runs as a worker process: `smemtune __worker compile|device BACKEND ...`. Never returns to
 /// the command line. `arguments` are those after `__worker`.

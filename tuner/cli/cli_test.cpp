@@ -54,6 +54,7 @@ class CommandLine : public testing::Test {
     if (child != 0) return child;
     setenv("SMEMTUNE_DB", database().c_str(), 1);
     setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+    setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
     if (freopen((folder_ / "out").c_str(), "w", stdout) == nullptr) _exit(126);
     if (freopen((folder_ / "err").c_str(), "w", stderr) == nullptr) _exit(126);
     std::vector<std::string> words = {SMEMTUNE_EXECUTABLE};
@@ -73,6 +74,16 @@ class CommandLine : public testing::Test {
   }
 
   Ended run(const std::vector<std::string>& arguments) { return finish(start(arguments)); }
+
+  /// Waits until stderr has `words`.
+  bool says(const std::string& words) const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (read(folder_ / "err").find(words) == std::string::npos) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return true;
+  }
 
   std::filesystem::path database() const { return folder_ / "results.sqlite"; }
 
@@ -142,6 +153,9 @@ TEST_F(CommandLine, FaultsOfOptionsAreOneLineAndStatusTwo) {
       {"--space", config("gemm.json"), "--kernel", "naiv"},
       {"--space", config("gemm.json"), "--problem", "N=12", "--device", "cpu"},
       {"--space", config("gemm.json"), "--quiet", "--verbose"},
+      {"--space", config("gemm.json"), "--no-wait=perhaps"},
+      {"--space", config("gemm.json"), "--device", "0", "--devices", "0,1"},
+      {"--space", config("gemm.json"), "--devices", "all", "--dry-run"},
       {"--space", config("gemm.json"), "--dry-run", "--device", "sm_12345"},
       {"--space", "no/such/file.json"},
   };
@@ -192,6 +206,7 @@ TEST_F(CommandLine, AGpuThatIsAskedForAndMissingIsStatusFive) {
   if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "this machine has a GPU";
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"--space", config("gemm.json"), "--device", "0"},
+        std::vector<std::string>{"--space", config("gemm.json"), "--devices", "all"},
         std::vector<std::string>{"devices"}}) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.status, 5) << ended.err;
@@ -254,6 +269,44 @@ TEST_F(CommandLine, StopsCleanlyWhenInterruptedAndGoesOnLater) {
   const Ended list = run({"list", "--json"});
   EXPECT_THAT(list.out, HasSubstr("interrupted"));
   EXPECT_EQ(run({"best"}).status, 0);
+}
+
+TEST_F(CommandLine, ASecondRunOnTheDeviceRefusesOrWaitsUntilTheFirstHasGone) {
+  const pid_t first = start({"--space", config("gemm.json"), "--device", "cpu", "--problem",
+                             "K=160,M=160,N=160,T=float", "--verbose"});
+  ASSERT_TRUE(says("naive"));
+  const std::vector<std::string> words = {"--space", space(kTwice), "--device", "cpu", "--json"};
+  std::vector<std::string> impatient = words;
+  impatient.push_back("--no-wait");
+  const Ended refused = run(impatient);
+  EXPECT_EQ(refused.status, 5) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("process " + std::to_string(first) + ", tuning gemm since"));
+
+  const pid_t second = start(words);
+  ASSERT_TRUE(says("waiting: the CPU device is in use by another smemtune: process " +
+                   std::to_string(first)));
+  ASSERT_EQ(kill(first, SIGKILL), 0);
+  const Ended ended = finish(second);
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(nlohmann::json::parse(ended.out)["evaluated"], 3);
+  ASSERT_EQ(waitpid(first, nullptr, 0), first);
+
+  const auto runs = nlohmann::json::parse(run({"list", "--json"}).out);
+  ASSERT_EQ(runs.size(), 2u) << runs;
+  EXPECT_EQ(runs[0]["outcome"], "") << "cut off";
+  EXPECT_EQ(runs[1]["outcome"], "complete");
+}
+
+TEST_F(CommandLine, StopsWaitingForADeviceWhenInterrupted) {
+  const pid_t first = start({"--space", config("gemm.json"), "--device", "cpu", "--problem",
+                             "K=160,M=160,N=160,T=float", "--verbose"});
+  ASSERT_TRUE(says("naive"));
+  const pid_t second = start({"--space", space(kTwice), "--device", "cpu"});
+  ASSERT_TRUE(says("waiting: "));
+  ASSERT_EQ(kill(second, SIGINT), 0);
+  EXPECT_EQ(finish(second).status, 130);
+  ASSERT_EQ(kill(first, SIGKILL), 0);
+  ASSERT_EQ(waitpid(first, nullptr, 0), first);
 }
 
 TEST_F(CommandLine, DryRunsEveryShippedSpaceWithoutAGpu) {

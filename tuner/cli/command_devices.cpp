@@ -2,8 +2,8 @@
 
 #include "reports/table.h"
 #include "tuner/cli/backends.h"
+#include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
-#include "tuner/config/devices_file.h"
 #include "tuner/core/device.h"
 
 #include <nlohmann/json.hpp>
@@ -68,17 +68,26 @@ std::string device_text(std::size_t number, const Device& device) {
 
 void add_devices_options(CLI::App& app, DevicesOptions& options) {
   app.add_flag("--known", options.known,
-               "GPUs whose limits are published, for --dry-run --device NAME");
+               "GPUs whose limits are published and those of stored runs, for --dry-run --device "
+               "NAME");
+  add_database(app, options.database);
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
 int run_devices(const DevicesOptions& options) {
-  const std::vector<Device> devices =
-      options.known ? load_devices(share_folder() / "configs" / "devices.json") : present_gpus();
+  std::vector<Device> devices = options.known ? published_devices() : present_gpus();
+  const std::size_t published = devices.size();
+  if (options.known) {
+    const std::vector<Device> met = met_devices(options.database);
+    devices.insert(devices.end(), met.begin(), met.end());
+  }
   std::string text;
   if (options.json) {
     Json json = Json::array();
-    for (const Device& device : devices) json.push_back(device_json(device));
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      json.push_back(device_json(devices[i]));
+      if (options.known) json.back()["known_from"] = i < published ? "published" : "database";
+    }
     text = json.dump(2) + "\n";
   } else if (options.known) {
     Table table({{"name"},
@@ -87,13 +96,16 @@ int run_devices(const DevicesOptions& options) {
                  {"shared/block", Table::Align::right},
                  {"shared/SM", Table::Align::right},
                  {"threads/SM", Table::Align::right},
-                 {"registers/SM", Table::Align::right}});
-    for (const Device& device : devices) {
+                 {"registers/SM", Table::Align::right},
+                 {"known from"}});
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const Device& device = devices[i];
       table.add_row({device.name, device.architecture, std::to_string(device.sm_count),
                      format_bytes(static_cast<double>(device.max_shared_bytes_per_block)),
                      format_bytes(static_cast<double>(device.shared_bytes_per_sm)),
                      std::to_string(device.max_threads_per_sm),
-                     std::to_string(device.registers_per_sm)});
+                     std::to_string(device.registers_per_sm),
+                     i < published ? "published limits" : "a run of yours"});
     }
     text = table.text();
   } else {

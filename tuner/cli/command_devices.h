@@ -7,7 +7,8 @@
 namespace smemtune::cli {
 
 struct DevicesOptions {
-  bool known = false;  ///< The published GPUs of configs/devices.json, not those that are here.
+  bool known = false;  ///< The published GPUs and those the database has met, not those here.
+  std::filesystem::path database;
   bool json = false;
 };
 

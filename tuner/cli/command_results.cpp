@@ -165,6 +165,7 @@ int run_list(const ResultsOptions& options) {
       const Result& result = row.result;
       const std::string detail = result.detail.substr(0, result.detail.find('\n'));
       json.push_back({{"device", row.device.name},
+                      {"unit", row.device.uuid},
                       {"space", row.space},
                       {"problem", key(result.problem)},
                       {"kernel", result.kernel},

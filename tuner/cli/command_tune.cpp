@@ -1,19 +1,26 @@
 #include "tuner/cli/command_tune.h"
 
+#include "db/device_model.h"
 #include "db/export_json.h"
 #include "db/result_store.h"
+#include "tuner/cli/also_fits.h"
+#include "tuner/cli/exclusive_use.h"
+#include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/summary.h"
-#include "tuner/config/devices_file.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 #include "tuner/search/strategy.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <random>
+#include <set>
+#include <thread>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -22,12 +29,20 @@ namespace {
 constexpr int kNothingWorked = 3;
 constexpr int kInterrupted = 130;
 
+// Longer than what a GPU's load is an average of.
+constexpr auto kBusyInterval = std::chrono::milliseconds(1500);
+
 void write_out(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 
 void write_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+/// A line on stderr, unless it is empty.
+void say(const TuneOptions& options, const std::string& line) {
+  if (!line.empty() && !options.quiet) write_error(line + "\n");
+}
 
 std::string strategies_text() {
   std::string text = "Order of the search:";
@@ -126,51 +141,146 @@ void report_nothing_worked(const TuningSummary& summary) {
 }
 
 int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,
-           const Device& device) {
+           const Device& device, const std::vector<AlsoFits>& also_fits = {}) {
   if (options.json) {
-    write_out(summary_json(space, summary, device));
+    write_out(summary_json(space, summary, device, also_fits));
   } else if (!options.quiet) {
     write_out(options.dry_run ? dry_run_text(space, summary, device)
-                              : summary_text(space, summary, device));
+                              : summary_text(space, summary, device) + also_fits_text(also_fits));
   }
   const int status = exit_status(summary);
   if (status == kNothingWorked) report_nothing_worked(summary);
   return status;
 }
 
+/// The devices of `--also-fits l4,h100`.
+std::vector<Device> also_fits_devices(const TuneOptions& options) {
+  std::vector<Device> devices;
+  if (options.also_fits.empty()) return devices;
+  for (const std::string& name : CLI::detail::split(options.also_fits, ',')) {
+    devices.push_back(known_device(name, options.database));
+  }
+  if (!has_cuda()) {
+    throw UnavailableError("--also-fits compiles for other GPUs: " +
+                           std::string("this smemtune was built without the CUDA back end"));
+  }
+  return devices;
+}
+
 int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
             const std::atomic<bool>& stop) {
-  Device device;
-  if (options.device.device.empty()) {
-    const std::vector<Device> gpus = has_cuda() ? [] {
-      try {
-        return present_gpus();
-      } catch (const UnavailableError&) {
-        return std::vector<Device>();
-      }
-    }()
-                                                : std::vector<Device>();
-    if (!gpus.empty()) {
-      device = gpus.front();
-    } else {
-      device = find_device(load_devices(share_folder() / "configs" / "devices.json"), "h200");
-      write_error("no GPU here: checking against the published limits of " + device.name +
-                  " (--device picks another)\n");
-    }
-  } else if (options.device.device == "cpu") {
-    device = cpu_device(options.device.limits_of);
-  } else {
-    device = find_device(load_devices(share_folder() / "configs" / "devices.json"),
-                         options.device.device);
+  if (!options.also_fits.empty()) {
+    throw InputError("--also-fits asks about a run's winners; with --dry-run use --device");
   }
+  const Device device = options.device.device == "cpu"
+                            ? cpu_device(options.device.limits_of)
+                            : device_to_check(options.device.device, options.database);
   request.problems = chosen_problems(loaded.space, options.problems, device.kind);
-  request.workers = choose_compile_workers(options.device, device).command;
+  request.workers = compile_workers_for(options.device, device);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
                         device.kind);
   const auto pool = start_workers(request.workers);
   const TuningSummary summary = dry_run(request, device, *pool, progress.observer(), stop);
   progress.clear();
   return finish(options, loaded.space, summary, device);
+}
+
+/// Who else is on the device before our workers start: a line for people, or nothing.
+std::string look_around(const Device& device, Neighbors& neighbors) {
+  DeviceUse use = device_use(device);
+  if (use.processes.empty() && use.busy_percent.value_or(0) > 0) {
+    // It may have been us: the figure is of the last second.
+    std::this_thread::sleep_for(kBusyInterval);
+    use = device_use(device);
+  }
+  return neighbors.before_us(device, use);
+}
+
+/// By model, in the order in which each was met first.
+std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
+  std::vector<std::vector<Device>> models;
+  for (const Device& device : devices) {
+    const std::string model = db::device_model_key(device);
+    const auto known = std::ranges::find_if(models, [&](const std::vector<Device>& units) {
+      return db::device_model_key(units.front()) == model;
+    });
+    if (known == models.end()) {
+      models.push_back({device});
+    } else {
+      known->push_back(device);
+    }
+  }
+  return models;
+}
+
+/// One run over all problems on the units of one model.
+int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on,
+            const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
+            const std::atomic<bool>& stop) {
+  request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
+  request.workers = workers_for(options.device, units);
+  std::map<std::string, Neighbors> neighbors;
+  for (const Device& unit : units) say(options, look_around(unit, neighbors[unit.uuid]));
+  const auto pool = start_workers(request.workers);
+  const DeviceGreeting& hello = greeting(*pool);
+
+  Run run;
+  run.id = random_id();
+  run.space = loaded.space.name;
+  run.space_sha256 = loaded.sha256;
+  run.space_json = loaded.text;
+  run.device = hello.devices.front();
+  run.compiler = hello.compiler;
+  run.compiler_sha256 = hello.compiler_sha256;
+  run.tool_version = SMEMTUNE_VERSION;
+  run.host = host_name();
+  run.strategy = request.options.strategy;
+  run.seed = request.options.seed;
+  run.command_line = options.command_line;
+  run.started_unix =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+
+  db::ResultStore store(options.database);
+  const auto log = store.begin_run(run);
+  ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
+                        hello.devices.front().kind);
+  Observer observer = progress.observer();
+  observer.before_finals = [&](const Device& unit) {
+    const std::string text =
+        neighbors[unit.uuid].beside_us(unit, device_use(unit), worker_process_ids(*pool));
+    if (!text.empty()) observer.note(text);
+  };
+  TuningSummary summary;
+  try {
+    summary = tune(request, *pool, *log, observer, stop);
+  } catch (const Error&) {
+    progress.clear();
+    store.end_run(run.id, "failed");
+    throw;
+  }
+  progress.clear();
+  store.end_run(run.id, summary.interrupted     ? "interrupted"
+                        : summary.out_of_budget ? "budget"
+                                                : "complete");
+  std::vector<AlsoFits> also_fits;
+  if (!summary.interrupted) {
+    also_fits = check_also_fits(request, summary, units.front().kind, also_on, options.device);
+  }
+  return finish(options, loaded.space, summary, hello.devices.front(), also_fits);
+}
+
+/// The best of the space on these devices' models, also of earlier runs.
+void export_best(const TuneOptions& options, const Space& space,
+                 const std::vector<Device>& devices) {
+  const db::ResultStore store(options.database, db::ResultStore::Mode::read_only);
+  std::set<std::string> models;
+  for (const Device& device : devices) models.insert(db::device_model_key(device));
+  std::vector<db::StoredResult> best = store.best({.space = space.name}, true);
+  std::erase_if(best, [&](const db::StoredResult& stored) {
+    return !models.contains(db::device_model_key(stored.device));
+  });
+  db::write_whole_file(options.export_file,
+                       db::export_json(best, store.defaults({.space = space.name})));
 }
 
 }  // namespace
@@ -183,6 +293,12 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                  "GPU by index, UUID or name; cpu; with --dry-run any GPU that is known, or sm_XX "
                  "[the first GPU; the CPU where there is none]")
       ->type_name("NAME");
+  app.add_option("--devices", options.device.devices,
+                 "Several GPUs of this machine at once: all, or indices and UUIDs between commas; "
+                 "those of one model share the search, models come one after another")
+      ->type_name("LIST");
+  app.add_flag("--no-wait", options.no_wait,
+               "Refuse with status 5 where another smemtune uses the device, instead of waiting");
   app.add_option("--problem", options.problems,
                  "Problem to tune, as NAME=VALUE,...; may be repeated [those of the file]")
       ->type_name("KEY")
@@ -205,8 +321,13 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
             "Stop after so many configurations [all]");
   add_number(app, "--max-time", options.tuning.budget.max_seconds, 0.001, 1e9,
              "Stop after so many seconds [none]");
+  add_number(app, "--max-gpu-time", options.tuning.budget.max_device_seconds, 0.001, 1e9,
+             "Stop after the device was busy for so many seconds [none]");
   add_number(app, "--min-occupancy", options.tuning.resource_limits.min_occupancy_percent, 0, 100,
              "Reject configurations below this occupancy, in per cent [0]");
+  app.add_flag("--no-static-reject{false}", options.tuning.static_reject,
+               "Time also what spills far more than the fastest or serializes wgmma, and tell what "
+               "would have been lost");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Configurations that differ by less, in per cent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
@@ -218,7 +339,12 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                "CPU device: run a block's threads in random order, which finds missing barriers");
   app.add_flag("--dry-run", options.dry_run,
                "Do everything but launch: resources, occupancy and rejections; needs no GPU");
+  app.add_option("--also-fits", options.also_fits,
+                 "Say which winners would fit these GPUs too, as l4,h100: compiled for each")
+      ->type_name("NAMES");
   app.add_flag("--fresh", options.fresh, "Measure again what the database already knows");
+  app.add_flag("--retry-quarantined", options.tuning.retry_quarantined,
+               "Try again what has taken the process or the machine down twice");
   app.add_flag("--json", options.json, "Print the result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors and what was asked for");
   app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");
@@ -229,6 +355,10 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
     throw InputError("--quiet and --verbose exclude each other");
+  if (!options.device.devices.empty() && !options.device.device.empty())
+    throw InputError("--device and --devices exclude each other");
+  if (!options.device.devices.empty() && options.dry_run)
+    throw InputError("--devices is for measuring; --dry-run is for one --device");
 
   const LoadedSpace loaded = load_space(options.space, share_folder());
   TuningRequest request;
@@ -240,50 +370,20 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   make_strategy(request.options.strategy, {}, 1);  // Refuses an unknown name before work begins.
   if (options.dry_run) return run_dry(options, loaded, request, stop);
 
-  const Workers workers = choose_workers(options.device);
-  request.workers = workers.command;
-  request.problems = chosen_problems(loaded.space, options.problems, workers.kind);
-  if (!workers.notice.empty() && !options.quiet) write_error(workers.notice + "\n");
-  const auto pool = start_workers(request.workers);
-  const DeviceGreeting& hello = greeting(*pool);
-
-  Run run;
-  run.id = random_id();
-  run.space = loaded.space.name;
-  run.space_sha256 = loaded.sha256;
-  run.space_json = loaded.text;
-  run.device = hello.device;
-  run.compiler = hello.compiler;
-  run.compiler_sha256 = hello.compiler_sha256;
-  run.tool_version = SMEMTUNE_VERSION;
-  run.host = host_name();
-  run.strategy = request.options.strategy;
-  run.seed = request.options.seed;
-  run.command_line = options.command_line;
-  run.started_unix =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-
-  db::ResultStore store(options.database);
-  const auto log = store.begin_run(run);
-  ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
-                        hello.device.kind);
-  TuningSummary summary;
-  try {
-    summary = tune(request, *pool, *log, progress.observer(), stop);
-  } catch (const Error&) {
-    progress.clear();
-    store.end_run(run.id, "failed");
-    throw;
+  const std::vector<Device> also_on = also_fits_devices(options);
+  const ChosenDevices chosen = choose_devices(options.device);
+  say(options, chosen.notice);
+  const std::vector<DeviceLock> locks =
+      lock_devices(chosen.devices, "tuning " + loaded.space.name, !options.no_wait, stop,
+                   [&](const std::string& line) { say(options, line); });
+  if (stop) return kInterrupted;
+  int status = 0;
+  for (const std::vector<Device>& units : by_model(chosen.devices)) {
+    const int outcome = tune_on(units, also_on, options, loaded, request, stop);
+    if (status == 0) status = outcome;
+    if (stop) break;
   }
-  progress.clear();
-  store.end_run(run.id, summary.interrupted     ? "interrupted"
-                        : summary.out_of_budget ? "budget"
-                                                : "complete");
-  const int status = finish(options, loaded.space, summary, hello.device);
-  if (!options.export_file.empty()) {
-    const db::Query query = {.space = loaded.space.name, .device = hello.device.name};
-    db::write_whole_file(options.export_file, db::export_json(store.best(query, true), store.defaults(query)));
-  }
+  if (!options.export_file.empty()) export_best(options, loaded.space, chosen.devices);
   if (!options.quiet && !options.json) {
     write_error("results are in " + options.database.string() + "\n");
   }

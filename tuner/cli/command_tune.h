@@ -21,8 +21,10 @@ struct TuneOptions {
   std::filesystem::path export_file;  ///< `--export`: the best as JSON, when the run has ended.
   DeviceChoice device;
   std::vector<std::string> kernels;   ///< Empty: all.
+  std::string also_fits;              ///< `--also-fits`: devices, with commas between.
   std::vector<std::string> problems;  ///< Empty: those of the space file.
   TuningOptions tuning;
+  bool no_wait = false;  ///< Refuse a device that another smemtune uses.
   bool dry_run = false;
   bool fresh = false;
   bool json = false;

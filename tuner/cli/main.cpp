@@ -1,5 +1,6 @@
 #include "tuner/cli/backends.h"
 #include "tuner/cli/command_devices.h"
+#include "tuner/cli/command_occupancy.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/command_tune.h"
 #include "tuner/core/error.h"
@@ -83,6 +84,11 @@ int run_command_line(int argc, char** argv) {
   CLI::App* devices_command = app.add_subcommand("devices", "The GPUs here and what they allow");
   add_devices_options(*devices_command, devices);
   devices_command->callback([&] { command = [&] { return run_devices(devices); }; });
+  OccupancyOptions occupancy;
+  CLI::App* occupancy_command =
+      app.add_subcommand("occupancy", "How full a multiprocessor gets, and what would fill it");
+  add_occupancy_options(*occupancy_command, occupancy);
+  occupancy_command->callback([&] { command = [&] { return run_occupancy(occupancy); }; });
   app.require_subcommand(0, 1);
 
   try {

@@ -248,6 +248,20 @@ std::string failures_text(const ProblemSummary& problem) {
   return text;
 }
 
+/// "static rejects would have kept 12 from being timed, and lost none of the top 1 % (44)"
+std::string static_rejects_text(const StaticRejects& rejects) {
+  std::string text = "  static rejects would have kept " + format_count(rejects.rejected) +
+                     " from being timed, and lost " +
+                     (rejects.lost.empty() ? "none" : format_count(rejects.lost.size())) +
+                     " of the top 1 % (" + format_count(rejects.top) + ")";
+  for (std::size_t i = 0; i < rejects.lost.size(); ++i) {
+    const Result& lost = rejects.lost[i];
+    text += (i == 0 ? ": " : "; ") + lost.kernel + " " + key(lost.configuration) + " " +
+            format_time(lost.measurement.median_ms);
+  }
+  return text + "\n";
+}
+
 std::string device_text(const Device& device) {
   if (device.kind == DeviceKind::cpu) {
     return device.name + " (CPU; limits of " + device.limits_of + ")";
@@ -292,6 +306,8 @@ Json bindings_json(const Bindings& bindings) {
   return json;
 }
 
+}  // namespace
+
 Json result_json(const Result& result) {
   Json json = {{"kernel", result.kernel},
                {"configuration", bindings_json(result.configuration)},
@@ -308,6 +324,7 @@ Json result_json(const Result& result) {
                                 {"stack_bytes", launch.resources.stack_bytes},
                                 {"spill_store_bytes", launch.resources.spill_store_bytes},
                                 {"spill_load_bytes", launch.resources.spill_load_bytes},
+                                {"wgmma_serialized", launch.resources.wgmma_serialized},
                                 {"occupancy_percent", launch.occupancy.percent},
                                 {"blocks_per_sm", launch.occupancy.blocks_per_sm},
                                 {"limited_by", launch.occupancy.limiters()}});
@@ -320,13 +337,19 @@ Json result_json(const Result& result) {
     }
   }
   json["compile_ms"] = result.compile_ms;
+  if (!result.unit.empty()) json["unit"] = result.unit;
   return json;
 }
 
-}  // namespace
-
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
+  if (summary.evaluated_on.size() > 1) {
+    text += "\nevaluated on " + std::to_string(summary.evaluated_on.size()) + " GPUs:";
+    for (const auto& [unit, count] : summary.evaluated_on) {
+      text += "\n  " + unit + "  " + format_count(count);
+    }
+    text += "\n";
+  }
   for (const ProblemSummary& problem : summary.problems) {
     text += heading(space, problem, device);
     if (problem.best) {
@@ -336,6 +359,7 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
     }
     const std::string failures = failures_text(problem);
     if (!failures.empty()) text += "  rejected or failed:\n" + failures;
+    if (problem.static_rejects) text += static_rejects_text(*problem.static_rejects);
   }
   return text;
 }
@@ -377,7 +401,8 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
   return text;
 }
 
-std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device) {
+std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
+                         const std::vector<AlsoFits>& also_fits) {
   Json document = {{"format", "smemtune-run"},
                    {"version", 1},
                    {"space", space.name},
@@ -390,8 +415,10 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                    {"interrupted", summary.interrupted},
                    {"out_of_budget", summary.out_of_budget},
                    {"elapsed_s", summary.elapsed_s},
+                   {"device_s", summary.device_s},
                    {"evaluated", summary.evaluated},
                    {"worker_deaths", summary.worker_deaths},
+                   {"evaluated_on", summary.evaluated_on},
                    {"problems", Json::array()}};
   for (const ProblemSummary& problem : summary.problems) {
     Json entry = {{"problem", bindings_json(problem.problem)},
@@ -402,6 +429,13 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                   {"best", problem.best ? result_json(*problem.best) : Json(nullptr)},
                   {"ties", Json::array()},
                   {"results", Json::array()}};
+    if (problem.static_rejects) {
+      Json lost = Json::array();
+      for (const Result& result : problem.static_rejects->lost) lost.push_back(result_json(result));
+      entry["static_rejects"] = {{"would_reject", problem.static_rejects->rejected},
+                                 {"top", problem.static_rejects->top},
+                                 {"lost", std::move(lost)}};
+    }
     if (problem.noise_percent) entry["noise_percent"] = *problem.noise_percent;
     for (const Result& tie : problem.ties) {
       entry["ties"].push_back(
@@ -410,6 +444,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
     for (const Result& result : problem.results) entry["results"].push_back(result_json(result));
     document["problems"].push_back(std::move(entry));
   }
+  if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,9 +1,13 @@
 #pragma once
 
+#include "tuner/cli/also_fits.h"
 #include "tuner/core/device.h"
 #include "tuner/engine/tuning_loop.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
+#include <vector>
 
 namespace smemtune::cli {
 
@@ -16,6 +20,10 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
 std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);
 
 /// The same as JSON, `"format": "smemtune-run", "version": 1`, with every result.
-std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device);
+std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
+                         const std::vector<AlsoFits>& also_fits);
+
+/// A result as it stands there.
+nlohmann::ordered_json result_json(const Result& result);
 
 }  // namespace smemtune::cli

@@ -15,42 +15,28 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 
-/// Reads one device of the file. The first fault throws: the file is the project's own.
+/// `9.0`
+std::string capability_text(const Device& device) {
+  return std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor);
+}
+
+/// Reads one object of the file: a compute capability's limits, or a model. The first fault throws:
+/// the file is the project's own.
 class DeviceReader {
  public:
   DeviceReader(const Json& value, std::string where) : value_(value), where_(std::move(where)) {}
 
-  Device read() {
-    static const std::vector<std::string> keys = {"name",
-                                                  "compute_capability",
-                                                  "sm_count",
-                                                  "max_threads_per_block",
-                                                  "max_threads_per_sm",
-                                                  "max_blocks_per_sm",
-                                                  "registers_per_block",
-                                                  "registers_per_sm",
-                                                  "shared_bytes_per_block",
-                                                  "max_shared_bytes_per_block",
-                                                  "shared_bytes_per_sm",
-                                                  "reserved_shared_bytes_per_block",
-                                                  "max_grid_x",
-                                                  "max_block_xy",
-                                                  "memory_bytes",
-                                                  "l2_bytes",
-                                                  "memory_bus_bits",
-                                                  "memory_clock_khz",
-                                                  "sm_clock_khz",
-                                                  "ecc",
-                                                  "source"};
-    if (!value_.is_object()) fail("", summary(value_) + " is not an object");
-    for (const auto& [key, member] : value_.items()) {
-      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      fail(key, "unknown key" + suggestion(key, keys));
-    }
+  /// What every device of a compute capability allows.
+  Device read_limits() {
+    check_keys({"compute_capability", "max_threads_per_block", "max_threads_per_sm",
+                "max_blocks_per_sm", "registers_per_block", "registers_per_sm",
+                "shared_bytes_per_block", "max_shared_bytes_per_block", "shared_bytes_per_sm",
+                "reserved_shared_bytes_per_block", "max_grid_x", "max_grid_z", "max_block_xy",
+                "source"});
     Device device;
-    device.name = text("name");
     text("source");  // Whence the numbers are: for the reader of the file.
     read_compute_capability(device);
+    device.name = "compute capability " + capability_text(device);
     device.max_threads_per_block = integer<int>("max_threads_per_block", kNeeded);
     device.max_threads_per_sm = integer<int>("max_threads_per_sm", kNeeded);
     device.max_blocks_per_sm = integer<int>("max_blocks_per_sm", kNeeded);
@@ -62,25 +48,52 @@ class DeviceReader {
     device.shared_bytes_per_sm = integer<std::int64_t>("shared_bytes_per_sm", kNeeded);
     device.reserved_shared_bytes_per_block =
         integer<std::int64_t>("reserved_shared_bytes_per_block", 0);
-    device.sm_count = integer<int>("sm_count", 0);
+    device.max_grid_dim[0] = integer<std::int64_t>("max_grid_x", device.max_grid_dim[0]);
+    device.max_grid_dim[2] = integer<std::int64_t>("max_grid_z", device.max_grid_dim[2]);
+    device.max_block_dim[0] = integer<std::int64_t>("max_block_xy", device.max_block_dim[0]);
+    device.max_block_dim[1] = device.max_block_dim[0];
+    check(device);
+    return device;
+  }
+
+  /// A model: one of `capabilities` with what it has of multiprocessors and memory.
+  Device read_model(const std::vector<Device>& capabilities) {
+    check_keys({"name", "compute_capability", "sm_count", "memory_bytes", "l2_bytes",
+                "memory_bus_bits", "memory_clock_khz", "sm_clock_khz", "ecc", "source"});
+    Device device;
+    read_compute_capability(device);
+    const auto limits = std::ranges::find(capabilities, device.architecture, &Device::architecture);
+    if (limits == capabilities.end()) {
+      fail("compute_capability",
+           quote(capability_text(device)) + " is none of the file's \"compute_capabilities\"");
+    }
+    device = *limits;
+    device.name = text("name");
+    text("source");
+    device.sm_count = integer<int>("sm_count", kNeeded);
+    if (device.sm_count == 0) fail("sm_count", "is 0");
     device.memory_bytes = integer<std::int64_t>("memory_bytes", 0);
     device.l2_bytes = integer<std::int64_t>("l2_bytes", 0);
     device.memory_bus_bits = integer<int>("memory_bus_bits", 0);
     device.memory_clock_khz = integer<int>("memory_clock_khz", 0);
     device.sm_clock_khz = integer<int>("sm_clock_khz", 0);
-    device.max_grid_dim[0] = integer<std::int64_t>("max_grid_x", device.max_grid_dim[0]);
-    device.max_block_dim[0] = integer<std::int64_t>("max_block_xy", device.max_block_dim[0]);
-    device.max_block_dim[1] = device.max_block_dim[0];
     if (value_.contains("ecc")) {
       if (!value_["ecc"].is_boolean()) fail("ecc", "is neither true nor false");
       device.ecc = value_["ecc"].get<bool>();
     }
-    check(device);
     return device;
   }
 
  private:
   static constexpr std::int64_t kNeeded = -1;
+
+  void check_keys(const std::vector<std::string>& keys) const {
+    if (!value_.is_object()) fail("", summary(value_) + " is not an object");
+    for (const auto& [key, member] : value_.items()) {
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+      fail(key, "unknown key" + suggestion(key, keys));
+    }
+  }
 
   [[noreturn]] void fail(const std::string& key, const std::string& message) const {
     throw InputError((key.empty() ? where_ : child(where_, key)) + ": " + message);
@@ -176,24 +189,60 @@ std::string joined(const std::vector<std::string>& parts) {
   return result;
 }
 
+bool has_architecture(const std::vector<Device>& devices, const std::string& architecture) {
+  return std::ranges::find(devices, architecture, &Device::architecture) != devices.end();
+}
+
+/// Models of one compute capability allow the same, so any of them will do; not so no model.
+bool one_architecture(const std::vector<const Device*>& devices) {
+  return !devices.empty() && std::ranges::all_of(devices, [&](const Device* device) {
+    return device->architecture == devices.front()->architecture;
+  });
+}
+
+std::string names_of(const std::vector<const Device*>& devices) {
+  std::string list;
+  for (const Device* device : devices) list += (list.empty() ? "" : ", ") + device->name;
+  return list;
+}
+
 }  // namespace
 
 std::vector<Device> load_devices(const std::filesystem::path& file) {
   const std::string shown = file.string();
   const Json root = parse_json(read_text(file, kMaxFileBytes), shown);
-  if (!root.is_object() || root.size() != 1 || !root.contains("devices") ||
-      !root["devices"].is_array() || root["devices"].empty()) {
-    throw InputError(shown + ": is not an object with a list of \"devices\" and nothing else");
+  const auto list = [&](const char* key) -> const Json& {
+    if (!root.is_object() || root.size() != 2 || !root.contains(key) || !root[key].is_array() ||
+        root[key].empty()) {
+      throw InputError(shown +
+                       ": is not an object with lists of \"compute_capabilities\" and "
+                       "\"devices\" and nothing else");
+    }
+    return root[key];
+  };
+  std::vector<Device> capabilities;
+  for (std::size_t i = 0; i < list("compute_capabilities").size(); ++i) {
+    const std::string where = shown + ": " + child("/compute_capabilities", i);
+    Device device = DeviceReader(root["compute_capabilities"][i], where).read_limits();
+    if (has_architecture(capabilities, device.architecture)) {
+      throw InputError(where + "/compute_capability: " + quote(capability_text(device)) +
+                       " is there twice");
+    }
+    capabilities.push_back(std::move(device));
   }
   std::vector<Device> devices;
-  for (std::size_t i = 0; i < root["devices"].size(); ++i) {
+  for (std::size_t i = 0; i < list("devices").size(); ++i) {
     const std::string where = shown + ": " + child("/devices", i);
-    Device device = DeviceReader(root["devices"][i], where).read();
+    Device device = DeviceReader(root["devices"][i], where).read_model(capabilities);
     for (const Device& other : devices) {
       if (words(other.name) != words(device.name)) continue;
       throw InputError(where + "/name: " + quote(device.name) + " is there twice");
     }
     devices.push_back(std::move(device));
+  }
+  // Those of which no model is listed can still be asked for.
+  for (Device& device : capabilities) {
+    if (!has_architecture(devices, device.architecture)) devices.push_back(std::move(device));
   }
   return devices;
 }
@@ -203,22 +252,28 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
   std::vector<const Device*> containing;  // `h100` is in `NVIDIA H100 SXM`.
   std::vector<std::string> known;         // As people type them, and...
   std::vector<std::string> shown;         // ... as they are written, at the same place.
-  std::string list;
   for (const Device& device : devices) {
     const std::vector<std::string> model = words(device.name);
-    if (device.architecture == name || joined(model) == joined(asked)) return device;
-    if (!asked.empty() &&
-        std::search(model.begin(), model.end(), asked.begin(), asked.end()) != model.end()) {
-      containing.push_back(&device);
+    if (device.architecture == name || capability_text(device) == name ||
+        joined(model) == joined(asked)) {
+      return device;
     }
+    if (!asked.empty() && !std::ranges::search(model, asked).empty()) containing.push_back(&device);
     known.insert(known.end(), {joined(model), joined(words(device.architecture))});
     shown.insert(shown.end(), {device.name, device.architecture});
-    list += (list.empty() ? "" : ", ") + device.name;
   }
-  if (containing.size() == 1) return *containing.front();
+  if (one_architecture(containing)) return *containing.front();
   const std::string message = "no device " + quote(name) + " is known";
+  if (!containing.empty()) {
+    throw InputError("device " + quote(name) + " may be any of " + names_of(containing));
+  }
   const auto nearest = std::find(known.begin(), known.end(), nearest_name(joined(asked), known));
-  if (nearest == known.end()) throw InputError(message + "; known are " + list);
+  if (nearest == known.end()) {
+    throw InputError(message + " (smemtune devices --known lists the " +
+                     std::to_string(devices.size()) +
+                     " that are); an architecture such as sm_90 "
+                     "or a compute capability such as 9.0 is one too");
+  }
   throw InputError(message + "; did you mean " +
                    quote(shown[static_cast<std::size_t>(nearest - known.begin())]) + "?");
 }

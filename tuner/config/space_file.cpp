@@ -7,6 +7,23 @@
 
 namespace smemtune {
 
+namespace {
+
+/// Throws InputError unless `value` is a word where `expected` is one, and else an integer.
+void check_kind(const std::string& shown, const std::string& name, const Value& value,
+                const Value& expected) {
+  if (holds_word(value) != holds_word(expected)) {
+    throw InputError(shown + quote(name) + " is " +
+                     (holds_word(expected) ? "a word" : "an integer") + ", such as " +
+                     quote(to_text(expected)) + ", not " + quote(to_text(value)));
+  }
+  if (holds_word(value) && !is_word(std::string_view(std::get<std::string>(value)))) {
+    throw InputError(shown + quote(to_text(value)) + " is not a word");
+  }
+}
+
+}  // namespace
+
 LoadedSpace load_space(const std::filesystem::path& file, const std::filesystem::path& share) {
   SpaceReader reader(file, share);
   LoadedSpace loaded = reader.read();
@@ -33,9 +50,26 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
       {"argument", {"name", "type", "shape", "role", "init", "value", "memory", "symbol"}},
       {"verify", {"description", "reference", "absolute", "relative", "also", "definition"}},
       {"kernel",
-       {"name", "description", "source", "pass", "include", "options", "architecture_specific",
-        "parameters", "default", "constraints", "entry", "block", "grid", "static_shared_bytes",
-        "dynamic_shared_bytes", "launches", "arguments", "metrics", "verify"}},
+       {"name",
+        "description",
+        "source",
+        "pass",
+        "include",
+        "options",
+        "architecture_specific",
+        "requires",
+        "parameters",
+        "default",
+        "constraints",
+        "entry",
+        "block",
+        "grid",
+        "static_shared_bytes",
+        "dynamic_shared_bytes",
+        "launches",
+        "arguments",
+        "metrics",
+        "verify"}},
       {"kernel_verify", {"absolute", "relative"}},
       {"launch",
        {"entry", "block", "grid", "arguments", "static_shared_bytes", "dynamic_shared_bytes"}}};
@@ -53,14 +87,7 @@ Problem parse_problem(const Space& space, std::string_view text) {
       throw InputError(shown + "space '" + space.name + "' has no " + quote(name) +
                        ", its problems have " + listed(known) + suggestion(name, known));
     }
-    if (holds_word(value) != holds_word(expected->second)) {
-      throw InputError(shown + quote(name) + " is " +
-                       (holds_word(expected->second) ? "a word" : "an integer") + ", such as " +
-                       quote(to_text(expected->second)) + ", not " + quote(to_text(value)));
-    }
-    if (holds_word(value) && !is_word(std::string_view(std::get<std::string>(value)))) {
-      throw InputError(shown + quote(to_text(value)) + " is not a word");
-    }
+    check_kind(shown, name, value, expected->second);
   }
   for (const std::string& name : known) {
     if (!problem.contains(name)) {
@@ -68,6 +95,23 @@ Problem parse_problem(const Space& space, std::string_view text) {
     }
   }
   return problem;
+}
+
+Configuration parse_configuration(const KernelTemplate& kernel, std::string_view text) {
+  Configuration configuration = kernel.default_configuration;
+  if (text.empty()) return configuration;
+  const std::string shown = "configuration " + quote(text) + ": ";
+  const std::vector<std::string> known = names_of(configuration);
+  for (const auto& [name, value] : parse_key(text)) {
+    const auto expected = configuration.find(name);
+    if (expected == configuration.end()) {
+      throw InputError(shown + "kernel '" + kernel.name + "' has no " + quote(name) +
+                       ", its parameters are " + listed(known) + suggestion(name, known));
+    }
+    check_kind(shown, name, value, expected->second);
+    expected->second = value;
+  }
+  return configuration;
 }
 
 }  // namespace smemtune

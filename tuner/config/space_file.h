@@ -40,4 +40,8 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys();
 /// problems have. Throws InputError.
 Problem parse_problem(const Space& space, std::string_view text);
 
+/// A configuration given by hand, `TILE=32`, with the kernel's default for every parameter that it
+/// leaves out. The values need not be on the kernel's lists. Throws InputError.
+Configuration parse_configuration(const KernelTemplate& kernel, std::string_view text);
+
 }  // namespace smemtune

@@ -558,6 +558,13 @@ INSTANTIATE_TEST_SUITE_P(
               "z)"},
         Fault{"NoBoolean", "\"pass\": \"define\"", "\"architecture_specific\": 1",
               ": /kernels/2/architecture_specific: 1 is neither true nor false"},
+        Fault{"UnknownFeature", "\"pass\": \"define\"",
+              "\"pass\": \"define\", \"requires\": [\"tensor_core\"]",
+              ": /kernels/2/requires/0: 'tensor_core' is no feature; did you mean "
+              "'tensor_cores'?"},
+        Fault{"FeatureTwice", "\"pass\": \"define\"",
+              "\"pass\": \"define\", \"requires\": [\"tma\", \"tma\"]",
+              ": /kernels/2/requires/1: 'tma' is there twice"},
         Fault{"UnknownArgument", "[\"in\", \"partial\", \"n\"]", "[\"in\", \"partials\", \"n\"]",
               ": /kernels/2/launches/0/arguments/1: there is no argument 'partials' to pass; did "
               "you mean 'partial'?"},
@@ -842,6 +849,27 @@ TEST(ParseProblem, AsksForTheNamesOfTheSpace) {
             message("N=x,T=int"));
   EXPECT_EQ("problem 'N=1,T=4': 'T' is a word, such as 'float', not '4'", message("N=1,T=4"));
   EXPECT_EQ("problem 'N=1,T=a;b': 'a;b' is not a word", message("N=1,T=a;b"));
+}
+
+TEST(ParseConfiguration, TakesDefaultsForWhatIsLeftOut) {
+  const SpaceFolder folder;
+  const Space space = folder.load().space;
+  const KernelTemplate& tiled = *space.kernel("tiled");
+  EXPECT_EQ("TILE=16,WIDE=0", key(parse_configuration(tiled, "")));
+  EXPECT_EQ("TILE=12,WIDE=0", key(parse_configuration(tiled, "TILE=12"))) << "off the list";
+  const auto message = [&](const std::string& text) -> std::string {
+    try {
+      return key(parse_configuration(tiled, text));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(
+      "configuration 'TIL=1': kernel 'tiled' has no 'TIL', its parameters are TILE, WIDE; did you "
+      "mean 'TILE'?",
+      message("TIL=1"));
+  EXPECT_EQ("configuration 'TILE=x': 'TILE' is an integer, such as '16', not 'x'",
+            message("TILE=x"));
 }
 
 class ShippedSpace : public testing::TestWithParam<std::string> {};

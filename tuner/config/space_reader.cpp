@@ -4,6 +4,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/limits.h"
 
 #include <algorithm>
 #include <array>
@@ -482,6 +483,9 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
             summary(value["architecture_specific"]) + " is neither true nor false");
     }
   }
+  if (value.contains("requires")) {
+    read_features(value["requires"], child(pointer, "requires"), kernel);
+  }
   if (value.contains("arguments")) {
     kernel.arguments = read_arguments(value["arguments"], child(pointer, "arguments"), true);
   } else if (arguments_.empty()) {
@@ -645,6 +649,28 @@ LaunchTemplate SpaceReader::read_launch(const Json& value, const std::string& po
         expression(value["dynamic_shared_bytes"], child(pointer, "dynamic_shared_bytes"));
   }
   return launch;
+}
+
+void SpaceReader::read_features(const Json& value, const std::string& pointer,
+                                KernelTemplate& result) {
+  if (!check_list(value, pointer, "a list of features")) return;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string where = child(pointer, i);
+    const auto feature = text(value[i], where, "a feature of a device");
+    if (!feature) continue;
+    const std::vector<std::string>& known = feature_words();
+    if (std::find(known.begin(), known.end(), *feature) == known.end()) {
+      const std::string meant = suggestion(*feature, known);
+      fault(where, quote(*feature) + " is no feature" +
+                       (meant.empty() ? "; known are " + listed(known) : meant));
+      continue;
+    }
+    std::vector<std::string>& features = result.required_features;
+    if (std::find(features.begin(), features.end(), *feature) != features.end()) {
+      fault(where, quote(*feature) + " is there twice");
+    }
+    features.push_back(*feature);
+  }
 }
 
 void SpaceReader::read_options(const Json& value, const std::string& pointer,

@@ -60,6 +60,7 @@ class SpaceReader {
   void read_parameters(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   void read_launches(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   LaunchTemplate read_launch(const Json& value, const std::string& pointer);
+  void read_features(const Json& value, const std::string& pointer, KernelTemplate& result);
   void read_options(const Json& value, const std::string& pointer, KernelTemplate& result);
   void read_include(const Json& value, const std::string& pointer, KernelTemplate& result);
 

@@ -528,12 +528,28 @@ bool BoundKernel::satisfies_constraints(const Configuration& configuration) cons
   }
 }
 
+std::optional<std::string> BoundKernel::violated_constraint(
+    const Configuration& configuration) const {
+  if (satisfies_constraints(configuration)) return std::nullopt;
+  const Evaluation evaluation(*compiled_, configuration);
+  for (std::size_t i = 0; i < kernel_->constraints.size(); ++i) {
+    const std::span one(&compiled_->constraints[i], 1);
+    try {
+      if (!satisfies(one, evaluation.slots())) return kernel_->constraints[i].text;
+    } catch (const ExpressionError&) {
+      continue;  // Another one is false, so this one need not have a value.
+    }
+  }
+  return std::nullopt;
+}
+
 KernelInstance BoundKernel::instantiate(const Configuration& configuration) const {
   const Evaluation evaluation(*compiled_, configuration);
   KernelInstance instance;
   instance.kernel = kernel_->name;
   instance.configuration = configuration;
   instance.architecture_specific = kernel_->architecture_specific;
+  instance.required_features = kernel_->required_features;
   instance.tolerance = kernel_->tolerance;
   instance.options = kernel_->options;
   if (kernel_->pass == KernelTemplate::Pass::as_define) {

@@ -51,6 +51,7 @@ struct KernelInstance {
   std::vector<LaunchShape> launches;
   std::vector<std::string> options;  ///< For the compiler: the kernel's, and -DNAME=VALUE.
   bool architecture_specific = false;
+  std::vector<std::string> required_features;
   /// All that the launches name, and all in constant memory, sized; in the file's order.
   std::vector<Argument> arguments;
   Tolerance tolerance;
@@ -80,6 +81,9 @@ class BoundKernel {
   /// Whether the constraints hold for a configuration that need not lie on the lists of values.
   /// Throws InputError when it has other parameters, or where a constraint has no value.
   bool satisfies_constraints(const Configuration& configuration) const;
+
+  /// The text of the first constraint that does not hold, or nullopt. Throws likewise.
+  std::optional<std::string> violated_constraint(const Configuration& configuration) const;
 
   /// Throws InputError (with the place) when an expression has no value for it, when a number of
   /// shared bytes is negative, an array has no element or a scalar does not fit its type. Blocks

@@ -161,6 +161,8 @@ TEST(BoundKernel, ChecksConstraintsOffTheLists) {
   const BoundKernel kernel = bind(space, 1);
   EXPECT_TRUE(kernel.satisfies_constraints(configuration(100, 3)));
   EXPECT_FALSE(kernel.satisfies_constraints(configuration(100, 2)));
+  EXPECT_EQ(std::nullopt, kernel.violated_constraint(configuration(100, 3)));
+  EXPECT_EQ("THREADS * ITEMS >= RADIUS", kernel.violated_constraint(configuration(100, 2)));
   EXPECT_THROW(kernel.satisfies_constraints({{"THREADS", std::int64_t{1}}}), InputError);
 }
 

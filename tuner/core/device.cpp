@@ -19,6 +19,7 @@ Bindings device_names(const Device& device) {
       {"reserved_shared_bytes_per_block", integer(device.reserved_shared_bytes_per_block)},
       {"l2_bytes", integer(device.l2_bytes)},
       {"memory_bytes", integer(device.memory_bytes)},
+      {"is_cpu", integer(device.kind == DeviceKind::cpu ? 1 : 0)},
   };
 }
 

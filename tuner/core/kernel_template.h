@@ -95,6 +95,7 @@ struct KernelTemplate {
   std::vector<std::filesystem::path> include;  ///< Folders searched by #include "...".
   std::vector<std::string> options;            ///< NVRTC options from the allow-list.
   bool architecture_specific = false;          ///< Compile for sm_90a instead of sm_90.
+  std::vector<std::string> required_features;  ///< `"requires"`: words of core/limits.h.
   std::vector<Parameter> parameters;
   Configuration default_configuration;  ///< Every parameter; the first values where not given.
   std::vector<ExpressionText> constraints;

@@ -96,6 +96,31 @@ std::optional<Failure> exceeds_shared(std::int64_t static_bytes, std::int64_t dy
   return std::nullopt;
 }
 
+struct Feature {
+  const char* word;
+  const char* name;
+  int major;  ///< Compute capability from which GPUs have it.
+};
+
+// CUDA C++ Programming Guide, features by compute capability.
+constexpr std::array<Feature, 4> kFeatures = {{{"inline_ptx", "inline PTX", 1},
+                                               {"tensor_cores", "tensor cores", 7},
+                                               {"clusters", "thread block clusters", 9},
+                                               {"tma", "the tensor memory accelerator", 9}}};
+
+std::optional<Failure> lacks_feature(const std::string& word, const Device& device) {
+  const auto* const feature = std::ranges::find(kFeatures, word, &Feature::word);
+  if (device.kind == DeviceKind::cpu) {
+    return rejected("requires", std::string("the kernel requires ") + feature->name +
+                                    ", which the CPU device does not have");
+  }
+  if (device.compute_major >= feature->major) return std::nullopt;
+  return rejected("requires", std::string("the kernel requires ") + feature->name +
+                                  ", which compute capability " + text(feature->major) +
+                                  ".0 has; the device has " + text(device.compute_major) + "." +
+                                  text(device.compute_minor));
+}
+
 std::optional<Failure> exceeds_constant(std::int64_t bytes, const Device& device) {
   if (bytes <= device.constant_bytes) return std::nullopt;
   return rejected("constant_bytes", text(bytes) + " bytes of constant memory, the device allows " +
@@ -168,7 +193,19 @@ std::optional<Failure> of_launch(std::optional<Failure> failure, std::size_t lau
 
 }  // namespace
 
+const std::vector<std::string>& feature_words() {
+  static const std::vector<std::string> words = [] {
+    std::vector<std::string> all;
+    for (const Feature& feature : kFeatures) all.emplace_back(feature.word);
+    return all;
+  }();
+  return words;
+}
+
 std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Device& device) {
+  for (const std::string& word : instance.required_features) {
+    if (auto failure = lacks_feature(word, device)) return failure;
+  }
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
     const LaunchShape& launch = instance.launches[i];
     auto failure = exceeds_dimensions(launch, device);

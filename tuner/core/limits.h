@@ -21,13 +21,19 @@ struct Resources {
   std::int64_t constant_bytes = 0;  ///< Of the module's __constant__ variables.
   int barriers = 0;
   int max_threads_per_block = 0;  ///< From __launch_bounds__; 0 when not known.
+  bool wgmma_serialized = false;  ///< ptxas found no way to overlap the wgmma instructions.
 
   bool operator==(const Resources&) const = default;
 };
 
-/// Checks that need no compiler: threads, block and grid dimensions, declared static and dynamic
-/// shared memory, constant memory of the arguments. The failure's status is `constraints`; its
-/// detail names the limit, the need and the allowance.
+/// What a kernel may require of a device beyond its limits, by the space file's words:
+/// `inline_ptx` (any GPU), `tensor_cores` (from 7.0), `clusters` and `tma` (from 9.0). The CPU
+/// device has none of them.
+const std::vector<std::string>& feature_words();
+
+/// Checks that need no compiler: required features, threads, block and grid dimensions, declared
+/// static and dynamic shared memory, constant memory of the arguments. The failure's status is
+/// `constraints`; its detail names the limit, the need and the allowance.
 std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Device& device);
 
 /// Options of the checks after compiling.

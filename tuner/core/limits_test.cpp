@@ -111,6 +111,25 @@ TEST(LimitsBeforeCompiling, LetLargeStaticArraysPassOnlyForOneArchitecture) {
   EXPECT_TRUE(exceeds_limits(instance, without_opt_in()));
 }
 
+TEST(LimitsBeforeCompiling, RequireFeaturesOfTheDevice) {
+  KernelInstance instance = instance_of(launch_of({32, 1, 1}));
+  instance.required_features = feature_words();
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200()));
+  Device older = h200();
+  older.compute_major = 8;
+  older.compute_minor = 6;
+  instance.required_features = {"tensor_cores", "clusters"};
+  expect_rejected(exceeds_limits(instance, older), "requires",
+                  "the kernel requires thread block clusters, which compute capability 9.0 has; "
+                  "the device has 8.6");
+  Device cpu = h200();
+  cpu.kind = DeviceKind::cpu;
+  instance.required_features = {"inline_ptx"};
+  expect_rejected(exceeds_limits(instance, cpu), "requires",
+                  "the kernel requires inline PTX, which the CPU device does not have");
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance, older));
+}
+
 TEST(LimitsBeforeCompiling, BoundTheSumOfArgumentsInConstantMemory) {
   KernelInstance instance = instance_of(launch_of({32, 1, 1}));
   Argument filter;

@@ -8,6 +8,22 @@
 
 namespace smemtune {
 
+/// In what units a multiprocessor of a compute capability hands out its resources.
+struct AllocationUnits {
+  bool registers_per_block = false;  ///< Else per warp.
+  std::int64_t registers = 256;
+  /// Warps are spread over so many register files; a register file serves whole warps.
+  std::int64_t register_files = 4;
+  /// To what the launch check rounds the warps of a block, whatever the register files are.
+  std::int64_t checked_warps = 4;
+  std::int64_t shared_bytes = 128;
+  int max_registers_per_thread = 255;
+};
+
+/// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability";
+/// cuda_occupancy.h.
+AllocationUnits allocation_units(const Device& device);
+
 /// How many blocks of a kernel one multiprocessor holds, and what stops it from holding more.
 struct Occupancy {
   int blocks_per_sm = 0;
@@ -26,13 +42,16 @@ struct Occupancy {
 };
 
 /// `shared_bytes`: static and dynamic of one block, without what the system reserves. Zero blocks
-/// when one block does not fit. Allocation granularities are those of the compute capability (CUDA
-/// C++ Programming Guide, "Technical Specifications per Compute Capability"; cuda_occupancy.h).
+/// when one block does not fit. Everything is allocated in units of allocation_units().
 Occupancy occupancy(const Device& device, std::int64_t threads_per_block, int registers_per_thread,
                     std::int64_t shared_bytes);
 
 /// Registers that one block takes from its multiprocessor, in whole allocation units.
 std::int64_t allocated_registers(const Device& device, std::int64_t threads_per_block,
                                  int registers_per_thread);
+
+/// Shared memory that one block takes from its multiprocessor, in whole allocation units and with
+/// what the system reserves.
+std::int64_t allocated_shared_bytes(const Device& device, std::int64_t shared_bytes);
 
 }  // namespace smemtune

@@ -45,6 +45,7 @@ struct Result {
   double compile_ms = 0;
   double verify_ms = 0;
   std::string cubin_sha256;
+  std::string unit;           ///< UUID of the board it ran on last; empty when it ran on none.
   bool is_default = false;    ///< The kernel's default configuration.
   bool is_reference = false;  ///< Of the kernel that the others were compared with.
 

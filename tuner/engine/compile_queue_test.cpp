@@ -30,7 +30,7 @@ class CompileQueueTest : public testing::Test {
 
   static WorkerCommand compilers_only(int count) {
     WorkerCommand command = fake_workers(count);
-    command.device.clear();
+    command.devices.clear();
     return command;
   }
 

@@ -36,7 +36,7 @@ bool DeviceSession::ready() {
   if (preparation_.empty()) return false;
   wanted_ = true;
   step();
-  return !ticket_ && pool_.device_is_idle() && prepared_generation_ == pool_.device_generation();
+  return !ticket_ && pool_.device_is_idle(unit_) && prepared_generation_ == generation();
 }
 
 void DeviceSession::submit(MessageType type, std::vector<std::uint8_t> payload, double deadline_s,
@@ -50,20 +50,27 @@ void DeviceSession::submit(MessageType type, std::vector<std::uint8_t> payload, 
 }
 
 void DeviceSession::step() {
-  if (!wanted_ || ticket_ || !pool_.device_is_idle()) return;
-  if (prepared_generation_ != pool_.device_generation()) {
+  if (!wanted_ || ticket_ || !pool_.device_is_idle(unit_)) return;
+  if (prepared_generation_ != generation()) {
     preparing_ = true;
-    ticket_ = pool_.ask_device(MessageType::prepare, preparation_, prepare_deadline_s_);
+    asked_at_s_ = now_s();
+    ticket_ = pool_.ask_device(unit_, MessageType::prepare, preparation_, prepare_deadline_s_);
     return;
   }
   if (!pending_) return;
-  pending_->sent_at_s = now_s();
-  ticket_ = pool_.ask_device(pending_->type, pending_->payload, pending_->deadline_s);
+  asked_at_s_ = now_s();
+  ticket_ = pool_.ask_device(unit_, pending_->type, pending_->payload, pending_->deadline_s);
 }
 
 void DeviceSession::handle(const WorkerEvent& event) {
+  if (event.kind == WorkerEvent::Kind::unit_gone && event.unit == unit_) {
+    unit_gone(event);
+    return;
+  }
   if (event.kind == WorkerEvent::Kind::compiled || !ticket_ || event.ticket != *ticket_) return;
   ticket_.reset();
+  const double elapsed_s = now_s() - asked_at_s_;
+  busy_s_ += elapsed_s;
   if (preparing_) {
     preparing_ = false;
     prepared(event);
@@ -74,7 +81,7 @@ void DeviceSession::handle(const WorkerEvent& event) {
     note_("the device worker was killed by something else; trying again");
     return;
   }
-  DeviceAnswer answer = {.elapsed_s = now_s() - pending_->sent_at_s};
+  DeviceAnswer answer = {.elapsed_s = elapsed_s};
   if (lost) {
     answer.failure = failure_of(event.death, pending_->deadline_s);
     answer.from_outside = event.death.from_outside();
@@ -86,6 +93,20 @@ void DeviceSession::handle(const WorkerEvent& event) {
   answer_ = std::move(answer);
 }
 
+void DeviceSession::unit_gone(const WorkerEvent& event) {
+  const bool was_asked = ticket_ && !preparing_;
+  preparing_ = false;
+  ticket_.reset();
+  if (!pending_) return;
+  // What was running when the unit was lost may have taken it along: nobody is asked again.
+  answer_ = DeviceAnswer{.failure = {.status = Status::runtime,
+                                     .reason = "lost",
+                                     .detail = "the device was lost: " + event.death.message},
+                         .not_asked = !was_asked,
+                         .phase_number = event.death.phase_number};
+  pending_.reset();
+}
+
 void DeviceSession::prepared(const WorkerEvent& event) {
   if (event.kind == WorkerEvent::Kind::device_lost) {
     preparation_failed(failure_of(event.death, prepare_deadline_s_).detail,
@@ -93,7 +114,7 @@ void DeviceSession::prepared(const WorkerEvent& event) {
     return;
   }
   if (event.reply.type != MessageType::prepared) {
-    pool_.restart_device();
+    pool_.restart_device(unit_);
     preparation_failed("the device worker gave another answer than was asked for", false);
     return;
   }
@@ -101,37 +122,41 @@ void DeviceSession::prepared(const WorkerEvent& event) {
   try {
     reply = unpack<PrepareReply>(event.reply.payload);
   } catch (const WireError& error) {
-    pool_.restart_device();
+    pool_.restart_device(unit_);
     preparation_failed(error.what(), false);
     return;
   }
   if (reply.failure) {
-    pool_.restart_device();
+    pool_.restart_device(unit_);
     preparation_failed(to_text(reply.failure->status) + " (" + reply.failure->reason +
                            "): " + reply.failure->detail,
                        false);
     return;
   }
-  // Said once, not after every restart.
-  if (prepared_generation_ == 0) {
+  // Said once, not by every unit nor after every restart.
+  if (!reference_->worked) {
     for (const std::string& note : reply.notes) note_(note);
   }
-  prepared_generation_ = pool_.device_generation();
+  prepared_generation_ = generation();
+  reference_->worked = true;
   failed_preparations_ = 0;
 }
 
 void DeviceSession::preparation_failed(const std::string& what, bool from_outside) {
   ++failed_preparations_;
-  const bool worked_before = prepared_generation_ != 0;
-  if (failed_preparations_ < kMaxFailedPreparations && (worked_before || from_outside)) {
+  const bool worked_before = reference_->worked;
+  // Of several units one may be at fault: meanwhile another one shows whether it is the kernel.
+  const bool may_pass = worked_before || from_outside || pool_.units() > 1;
+  if (failed_preparations_ < kMaxFailedPreparations && may_pass) {
     note_("the reference kernel did not run on the restarted device; trying again: " + what);
     return;
   }
   if (worked_before) {
-    throw UnavailableError("the device is unhealthy: " + reference_ +
-                           ", which was right before, failed twice in a row: " + what);
+    pool_.give_up_unit(unit_, "the device is unhealthy: " + reference_->name +
+                                  ", which was right before, failed twice in a row: " + what);
+    return;
   }
-  throw ReferenceError(reference_ + ", which the others are compared with, failed: " + what);
+  throw ReferenceError(reference_->name + ", which the others are compared with, failed: " + what);
 }
 
 std::optional<DeviceAnswer> DeviceSession::take_answer() {

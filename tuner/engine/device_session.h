@@ -3,7 +3,9 @@
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_pool.h"
 
+#include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,23 +17,36 @@ struct DeviceAnswer {
   std::optional<Frame> reply = std::nullopt;  ///< Nullopt: the worker was lost, for this reason:
   Failure failure = {};
   bool from_outside = false;  ///< Something else on the machine has killed it.
+  bool not_asked = false;     ///< The unit was gone before the request could be sent.
   int phase_number = 0;       ///< In a round: which entry it was at.
   double elapsed_s = 0;       ///< Of the request, without preparing.
 };
 
-/// One problem on the device: prepares it before the first request and whenever the worker had to
-/// be replaced. Running the reference kernel then is the canary: when the device no longer gets
-/// right what it once got right, twice in a row, it is unhealthy.
+/// What the sessions of a problem know together of its reference kernel.
+struct ReferenceRecord {
+  std::string name;     ///< How to call it in messages.
+  bool worked = false;  ///< On some unit.
+};
+
+/// One problem on one unit: prepares it before the first request and whenever the worker had to be
+/// replaced. Running the reference kernel then is the canary: when the device no longer gets right
+/// what it, or another unit, once got right, twice in a row, it is unhealthy and given up.
 class DeviceSession {
  public:
   using Note = std::function<void(const std::string&)>;
 
-  /// `reference`: how to call the reference kernel in messages.
-  DeviceSession(WorkerPool& pool, std::string reference, double prepare_deadline_s, Note note)
+  DeviceSession(WorkerPool& pool, std::size_t unit, std::shared_ptr<ReferenceRecord> reference,
+                double prepare_deadline_s, Note note)
       : pool_(pool),
+        unit_(unit),
         reference_(std::move(reference)),
         prepare_deadline_s_(prepare_deadline_s),
         note_(std::move(note)) {}
+
+  const Device& device() const { return pool_.greeting().devices[unit_]; }
+
+  /// Whether the unit has failed for good. Nothing can be asked then.
+  bool gone() const { return !pool_.has_unit(unit_); }
 
   /// REQUIRES: called once, before the first request.
   void set_preparation(const PrepareRequest& preparation);
@@ -49,20 +64,24 @@ class DeviceSession {
   void submit(MessageType type, std::vector<std::uint8_t> payload, double deadline_s,
               bool try_again);
 
+  /// Throws ReferenceError when the reference kernel fails the first time, UnavailableError when
+  /// the device is unhealthy and the last one.
   void handle(const WorkerEvent& event);
 
-  /// Sends what can be sent now. Throws InputError when the reference kernel fails the first time,
-  /// UnavailableError when the device is unhealthy.
+  /// Sends what can be sent now.
   void step();
 
   /// The answer, once it is there.
   std::optional<DeviceAnswer> take_answer();
 
-  /// Whether what was kept at that generation is still there.
-  std::uint64_t generation() const { return pool_.device_generation(); }
+  /// What was kept at one generation, of any unit, is not there at another one.
+  std::uint64_t generation() const { return pool_.device_generation(unit_); }
+
+  /// How long the device has been asked for something, preparing included.
+  double busy_s() const { return busy_s_; }
 
   /// The worker has lost its context and is replaced before the next request.
-  void context_is_lost() { pool_.restart_device(); }
+  void context_is_lost() { pool_.restart_device(unit_); }
 
  private:
   struct Pending {
@@ -70,14 +89,15 @@ class DeviceSession {
     std::vector<std::uint8_t> payload;
     double deadline_s = 0;
     bool try_again = false;
-    double sent_at_s = 0;
   };
 
+  void unit_gone(const WorkerEvent& event);
   void prepared(const WorkerEvent& event);
   void preparation_failed(const std::string& what, bool from_outside);
 
   WorkerPool& pool_;
-  std::string reference_;
+  std::size_t unit_;
+  std::shared_ptr<ReferenceRecord> reference_;
   double prepare_deadline_s_;
   Note note_;
   std::vector<std::uint8_t> preparation_;
@@ -85,6 +105,8 @@ class DeviceSession {
   std::optional<DeviceAnswer> answer_;
   std::optional<Ticket> ticket_;
   bool wanted_ = false;
+  double asked_at_s_ = 0;  ///< Of the ticket.
+  double busy_s_ = 0;
   bool preparing_ = false;
   std::uint64_t prepared_generation_ = 0;  ///< 0: never.
   int failed_preparations_ = 0;            ///< One after another.

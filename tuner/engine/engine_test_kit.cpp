@@ -70,8 +70,14 @@ std::string executable() { return std::filesystem::read_symlink("/proc/self/exe"
 
 WorkerCommand fake_workers(int compile_workers) {
   return {.compile = {executable(), kCompileWord},
-          .device = {executable(), kDeviceWord},
+          .devices = {{executable(), kDeviceWord}},
           .compile_workers = compile_workers};
+}
+
+void add_units(WorkerCommand& workers, int units) {
+  for (int unit = 1; unit < units; ++unit) {
+    workers.devices.push_back({executable(), kDeviceWord, std::to_string(unit)});
+  }
 }
 
 FakeSpace::FakeSpace() {
@@ -144,7 +150,7 @@ TuningSummary FakeRun::run() {
 }
 
 TuningSummary FakeRun::run_dry() {
-  request.workers.device.clear();
+  request.workers.devices.clear();
   if (!pool) pool = start_workers(request.workers);
   Device device;
   device.name = "elsewhere";

@@ -17,7 +17,9 @@ namespace smemtune::test {
 
 namespace {
 
-int run_worker(const std::string& word, bool broken, const WorkerDescriptors& descriptors) {
+/// `argument`: of a device worker, the number of its unit or `broken`.
+int run_worker(const std::string& word, const std::string& argument,
+               const WorkerDescriptors& descriptors) {
   if (word == kCompileWord) {
     return compile_worker_main(
         [&] { return std::make_unique<fake::FakeCompiler>(descriptors.out); }, descriptors.in,
@@ -25,8 +27,9 @@ int run_worker(const std::string& word, bool broken, const WorkerDescriptors& de
   }
   return device_worker_main(
       [&] {
-        if (broken) throw UnavailableError("the fake driver is missing");
-        return std::make_unique<fake::FakeLauncher>(1, descriptors.out);
+        if (argument == "broken") throw UnavailableError("the fake driver is missing");
+        const int unit = argument.empty() ? 0 : std::stoi(argument);
+        return std::make_unique<fake::FakeLauncher>(1, descriptors.out, unit);
       },
       descriptors.in, descriptors.out);
 }
@@ -56,7 +59,7 @@ int main(int argc, char** argv) {
   using namespace smemtune;
   const std::string word = argc > 1 ? argv[1] : "";
   if (const auto descriptors = worker_descriptors()) {
-    return test::run_worker(word, argc > 2, *descriptors);
+    return test::run_worker(word, argc > 2 ? argv[2] : "", *descriptors);
   }
   if (word == test::kParentWord && argc > 2) return test::run_parent(argv[2]);
   testing::InitGoogleTest(&argc, argv);

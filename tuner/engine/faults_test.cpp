@@ -385,14 +385,14 @@ TEST(Workers, EndWithTheirPool) {
 
 TEST(Workers, GreetWithDeviceAndCompiler) {
   const auto pool = start_workers(fake_workers(1));
-  EXPECT_EQ(greeting(*pool).device.name, "Fake 90");
+  EXPECT_EQ(greeting(*pool).devices.front().name, "Fake 90");
   EXPECT_EQ(greeting(*pool).compiler, "fake 1");
   EXPECT_EQ(greeting(*pool).compiler_sha256.size(), 64u);
 }
 
 TEST(Workers, ThatCannotBeStartedAreUnavailable) {
   WorkerCommand command = fake_workers(1);
-  command.device.front() = "/nowhere/at/all";
+  command.devices.front().front() = "/nowhere/at/all";
   try {
     start_workers(command);
     FAIL();
@@ -403,7 +403,7 @@ TEST(Workers, ThatCannotBeStartedAreUnavailable) {
 
 TEST(Workers, ThatEndAtTheirStartAreUnavailable) {
   WorkerCommand command = fake_workers(1);
-  command.device = {"/bin/sh", "-c", "echo no driver here >&2; exit 9"};
+  command.devices.front() = {"/bin/sh", "-c", "echo no driver here >&2; exit 9"};
   try {
     start_workers(command);
     FAIL();
@@ -415,14 +415,14 @@ TEST(Workers, ThatEndAtTheirStartAreUnavailable) {
 
 TEST(Workers, ThatDoNotGreetInTimeAreUnavailable) {
   WorkerCommand command = fake_workers(1);
-  command.device = {"/bin/sh", "-c", "exec sleep 60"};
+  command.devices.front() = {"/bin/sh", "-c", "exec sleep 60"};
   command.hello_timeout_s = 0.2;
   EXPECT_THROW(start_workers(command), UnavailableError);
 }
 
 TEST(Workers, ThatSayWhatIsMissingAreQuoted) {
   WorkerCommand command = fake_workers(1);
-  command.device.push_back("broken");
+  command.devices.front().push_back("broken");
   try {
     start_workers(command);
     FAIL();

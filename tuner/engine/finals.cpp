@@ -19,6 +19,10 @@ constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 // A kernel's default takes part in the finals unless it is far behind.
 constexpr double kDefaultFactor = 2;
 
+// Boards of one model differ by some per cent: so much more may one be behind that was screened on
+// another board than the fastest, and still be raced.
+constexpr double kUnitMargin_percent = 6;
+
 // A round counts as hung after so many times what the screens promise, and a bit for each entry:
 // flushing the L2 and waiting for the clock to recover take their time.
 constexpr double kSlowRound = 20;
@@ -28,9 +32,13 @@ constexpr double kEntryOverhead_s = 0.5;
 // fewer of them take part.
 constexpr double kMaxFirstRounds_s = 60;
 
+// ... or such a part of what a budget leaves.
+constexpr double kFirstRoundsShare = 0.5;
+
 /// One who is raced.
 struct Contender {
-  std::size_t entry = 0;  ///< In ProblemState::entries.
+  std::size_t entry = 0;                ///< In ProblemState::entries.
+  std::vector<std::size_t> twins = {};  ///< Entries that are the same code and launches.
   std::optional<Variant> variant = std::nullopt;
   std::vector<std::uint64_t> numbers = {};  ///< In the compile queue.
   std::vector<Module> modules = {};
@@ -76,9 +84,14 @@ class Finals {
       return;
     }
     show_progress(tuning_, state_, "finals");
+    tuning_.observer.before_finals(device().device());
     Race race = begin_race();
+    bool is_limited = false;
     for (std::vector<std::size_t> round = race.next_round(); !round.empty();
          round = race.next_round()) {
+      if (race.in_finals() && !std::exchange(is_limited, true)) {
+        race.set_final_rounds(final_rounds(options(), round_device_s(round), seconds_left()));
+      }
       const double start_s = tuning_.elapsed_s();
       const std::vector<double> times_ms = measure(round);
       if (tuning_.stop) break;
@@ -105,9 +118,25 @@ class Finals {
   }
   const TuningOptions& options() const { return tuning_.request.options; }
 
+  /// Where the finals are: the first unit that is left, as only times of one unit can be compared.
+  DeviceSession& device() const {
+    return *std::ranges::find_if(state_.devices,
+                                 [](const DeviceSession& session) { return !session.gone(); });
+  }
+
   void find_contenders() {
+    std::map<std::string, std::size_t> by_identity;
     for (std::size_t i = 0; i < state_.entries.size(); ++i) {
-      if (state_.entries[i].result.timed()) contenders_.push_back({.entry = i});
+      const Entry& entry = state_.entries[i];
+      if (!entry.result.timed()) continue;
+      if (!entry.identity.empty()) {
+        const auto [same, is_new] = by_identity.try_emplace(entry.identity, contenders_.size());
+        if (!is_new) {
+          contenders_[same->second].twins.push_back(i);
+          continue;
+        }
+      }
+      contenders_.push_back({.entry = i});
     }
   }
 
@@ -193,17 +222,48 @@ class Finals {
       if (stored_best || near_default) always.push_back(i);
       all_ms += screen.back() * candidate.measurement.launches_per_sample;
     }
-    RaceOptions race;
-    race.tie_percent = options().tie_percent;
-    race.finalists = std::max<std::size_t>(1, options().finalists);
-    race.final_rounds = static_cast<std::size_t>(std::max(2, options().final_samples) + 1) / 2;
+    RaceOptions race = race_options(options());
+    if (from_several_units()) race.keep_within_percent += kUnitMargin_percent;
     const double mean_s = all_ms * 1e-3 / static_cast<double>(contenders_.size());
-    const double affordable = kMaxFirstRounds_s / (mean_s * static_cast<double>(race.first_rounds));
+    const double left_s = seconds_left();
+    const double most_s =
+        left_s > 0 ? std::min(kMaxFirstRounds_s, kFirstRoundsShare * left_s) : kMaxFirstRounds_s;
+    const double affordable = most_s / (mean_s * static_cast<double>(race.first_rounds));
     if (affordable < static_cast<double>(race.keep_at_most)) {
       race.keep_at_most = std::max(race.finalists, static_cast<std::size_t>(affordable));
       race.keep_at_least = std::min(race.keep_at_least, race.keep_at_most);
     }
     return {std::move(screen), std::move(always), race, options().seed};
+  }
+
+  bool from_several_units() const {
+    return std::ranges::any_of(contenders_, [this](const Contender& contender) {
+      return result(contender).unit != result(contenders_.front()).unit;
+    });
+  }
+
+  /// How long the device takes for a round, as the screens have it.
+  double round_device_s(const std::vector<std::size_t>& round) const {
+    double sum_ms = 0;
+    for (const std::size_t i : round) {
+      const Measurement& screen = result(contenders_[i]).measurement;
+      sum_ms += screen.median_ms * screen.launches_per_sample;
+    }
+    return sum_ms * 1e-3;
+  }
+
+  /// This problem's part of what is left of the budgets of time; 0: there is no limit.
+  double seconds_left() const {
+    const Budget& budget = options().budget;
+    double left_s = HUGE_VAL;
+    if (budget.max_seconds > 0) left_s = budget.max_seconds - tuning_.elapsed_s();
+    if (budget.max_device_seconds > 0) {
+      left_s = std::min(left_s, budget.max_device_seconds - device_s(tuning_, state_));
+    }
+    if (left_s == HUGE_VAL) return 0;
+    const std::size_t problems_left =
+        state_.progress.problem_count - state_.progress.problem_number + 1;
+    return std::max(1e-9, left_s / static_cast<double>(problems_left));
   }
 
   /// One sample of each in `round`; not a number for one that failed.
@@ -229,7 +289,7 @@ class Finals {
   }
 
   bool is_kept(const Contender& contender) const {
-    return contender.kept_on == state_.device->generation();
+    return contender.kept_on == device().generation();
   }
 
   void want_modules(Contender& contender) {
@@ -269,16 +329,24 @@ class Finals {
         evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
                              .verify = false,
                              .keep_as = static_cast<std::int32_t>(slot)});
-    if (reply) contender.kept_on = state_.device->generation();
+    if (reply) contender.kept_on = device().generation();
+  }
+
+  double deadline(const Contender& contender) const {
+    const std::size_t kernel = state_.entries[contender.entry].candidate.kernel;
+    return deadline_s(options(), result(contender).is_default ? std::nullopt : state_.paces[kernel],
+                      state_.slowest_s);
   }
 
   /// Nullopt when the contender has failed or stop is asked for.
   std::optional<EvaluateReply> evaluate(Contender& contender, EvaluateRequest request) {
-    if (!wait_until_ready()) return std::nullopt;
-    std::vector<std::uint8_t> payload = pack(request);
+    const std::vector<std::uint8_t> payload = pack(request);
     request.job.modules.clear();
-    const DeviceAnswer answer =
-        ask(MessageType::evaluate, std::move(payload), deadline_s(options(), 0), true);
+    DeviceAnswer answer;
+    do {
+      if (!wait_until_ready()) return std::nullopt;
+      answer = ask(MessageType::evaluate, payload, deadline(contender), true);
+    } while (answer.not_asked);
     std::optional<EvaluateReply> reply =
         read<EvaluateReply>(answer, MessageType::evaluated, request);
     if (!reply) {
@@ -286,7 +354,7 @@ class Finals {
       return std::nullopt;
     }
     if (reply->failure) {
-      if (reply->failure->context_lost) state_.device->context_is_lost();
+      if (reply->failure->context_lost) device().context_is_lost();
       fail(contender, *reply->failure);
       return std::nullopt;
     }
@@ -304,7 +372,7 @@ class Finals {
       check(reply, request);
       return reply;
     } catch (const WireError& error) {
-      state_.device->context_is_lost();
+      device().context_is_lost();
       return std::nullopt;
     }
   }
@@ -333,6 +401,7 @@ class Finals {
                            kEntryOverhead_s * static_cast<double>(places.size());
     const DeviceAnswer answer = ask(MessageType::sample_round, pack(request), limit_s, false);
     const auto reply = read<SampleRoundReply>(answer, MessageType::sampled, request);
+    if (answer.not_asked) return {};
     if (!reply) {
       const auto at = static_cast<std::size_t>(std::max(0, answer.phase_number));
       Contender& guilty = contenders_[round[places[std::min(at, places.size() - 1)]]];
@@ -350,13 +419,13 @@ class Finals {
       }
     }
     if (!lost_context) return times_ms;
-    state_.device->context_is_lost();
+    device().context_is_lost();
     return {};
   }
 
   /// Waits until the device is prepared. Returns false when stop is asked for.
   bool wait_until_ready() {
-    while (!device_has_preparation(tuning_, state_) || !state_.device->ready()) {
+    while (!devices_have_preparation(tuning_, state_) || !device().ready()) {
       if (tuning_.stop) return false;
       work(tuning_, state_, kWait_s);
     }
@@ -366,10 +435,11 @@ class Finals {
   /// REQUIRES: wait_until_ready().
   DeviceAnswer ask(MessageType type, std::vector<std::uint8_t> payload, double limit_s,
                    bool try_again) {
-    state_.device->submit(type, std::move(payload), limit_s, try_again);
+    DeviceSession& asked = device();
+    asked.submit(type, std::move(payload), limit_s, try_again);
     for (;;) {
       work(tuning_, state_, kWait_s);
-      if (auto answer = state_.device->take_answer()) return std::move(*answer);
+      if (auto answer = asked.take_answer()) return std::move(*answer);
     }
   }
 
@@ -378,9 +448,9 @@ class Finals {
     contender.modules.clear();
     Result& failed = result(contender);
     set_failure(failed, failure);
-    tuning_.log->record(kernel(contender).hash, failed);
+    record(contender);
     tuning_.observer.result(failed, false);
-    ++state_.progress.failed;
+    state_.progress.failed += 1 + contender.twins.size();
   }
 
   void settle(const Race& race) {
@@ -394,7 +464,7 @@ class Finals {
       Contender& contender = contenders_[standing.variant];
       if (standing.final && !is_right(contender)) continue;
       if (standing.final) finalists.push_back(&standing);
-      tuning_.log->record(kernel(contender).hash, result(contender));
+      record(contender);
     }
     if (finalists.empty()) {
       best_of_what_is_known();
@@ -408,10 +478,23 @@ class Finals {
       ranked.push_back(&contender);
       if (equals.empty() || (winner_is_right && standing->tied)) {
         equals.push_back(&result(contender));
+        for (const std::size_t twin : contender.twins) {
+          equals.push_back(&state_.entries[twin].result);
+        }
       }
     }
     if (!winner_is_right) add_equals(ranked, equals);
     choose(equals);
+  }
+
+  /// Writes down what became of a contender, and of those that it was measured for.
+  void record(const Contender& contender) {
+    tuning_.log->record(kernel(contender).hash, result(contender));
+    for (const std::size_t i : contender.twins) {
+      Entry& twin = state_.entries[i];
+      take_measurement(twin.result, result(contender));
+      tuning_.log->record(state_.kernels[twin.candidate.kernel].hash, twin.result);
+    }
   }
 
   /// Makes a race's samples the result's measurement. Returns false when it has none.
@@ -422,6 +505,7 @@ class Finals {
     raced.measurement = summarize(standing.samples_ms, screen.launches_per_sample);
     raced.measurement.discarded = screen.discarded;
     raced.measurement.sm_clock_mhz = screen.sm_clock_mhz;
+    raced.unit = device().device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
     return true;
   }
@@ -442,6 +526,23 @@ class Finals {
 };
 
 }  // namespace
+
+RaceOptions race_options(const TuningOptions& options) {
+  RaceOptions race;
+  race.tie_percent = options.tie_percent;
+  race.finalists = std::max<std::size_t>(1, options.finalists);
+  race.final_rounds = std::max<std::size_t>(1, options.final_rounds);
+  return race;
+}
+
+std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s) {
+  const std::size_t most = std::max<std::size_t>(1, options.final_rounds);
+  const std::size_t least = std::clamp<std::size_t>(options.least_final_rounds, 1, most);
+  const double seconds =
+      most_s > 0 ? std::min(most_s, options.final_seconds) : options.final_seconds;
+  const double fit = seconds / (2 * round_s);
+  return fit < static_cast<double>(most) ? std::max(least, static_cast<std::size_t>(fit)) : most;
+}
 
 void run_finals(Tuning& tuning, ProblemState& state) { Finals(tuning, state).run(); }
 

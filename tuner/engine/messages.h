@@ -180,7 +180,8 @@ void fields(auto& archive, Is<LaunchShape> auto& v) {
 }
 void fields(auto& archive, Is<Resources> auto& v) {
   archive(v.registers_per_thread, v.static_shared_bytes, v.stack_bytes, v.spill_store_bytes,
-          v.spill_load_bytes, v.constant_bytes, v.barriers, v.max_threads_per_block);
+          v.spill_load_bytes, v.constant_bytes, v.barriers, v.max_threads_per_block,
+          v.wgmma_serialized);
 }
 void fields(auto& archive, Is<Device> auto& v) {
   archive(v.kind, v.name, v.uuid, v.architecture, v.compute_major, v.compute_minor, v.sm_count,

@@ -236,6 +236,8 @@ void Race::start_finals() {
   }
 }
 
+void Race::set_final_rounds(std::size_t rounds) { options_.final_rounds = rounds; }
+
 bool Race::in_finals() const { return in_finals_; }
 
 std::size_t Race::rounds() const { return race_rounds_ + final_rounds_; }

@@ -46,6 +46,9 @@ class Race {
   /// out.
   void add_round(std::span<const double> times_ms);
 
+  /// Rounds of each block of the finals from now on. REQUIRES: no finals have been measured.
+  void set_final_rounds(std::size_t rounds);
+
   bool in_finals() const;
   std::size_t rounds() const;
   std::size_t contenders() const;  ///< Still in.

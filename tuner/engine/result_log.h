@@ -8,6 +8,9 @@
 
 namespace smemtune {
 
+/// The reason of a configuration that took the whole process down too often to be tried again.
+inline constexpr const char* kQuarantined = "quarantined";
+
 /// Where results go as they come, and where a run looks for what is known already. One writer: the
 /// parent process.
 class ResultLog {
@@ -24,7 +27,8 @@ class ResultLog {
   virtual void record(const std::string& kernel_hash, const Result& result) = 0;
 
   /// What an earlier run on this device model found, unless its failure was of the passing kind (a
-  /// crash, a timeout, lost memory) and fewer than two attempts failed so.
+  /// crash, a timeout, lost memory) and fewer than two attempts failed so. After two attempts that
+  /// ended with the process it is a failure with the reason kQuarantined.
   virtual std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
                                      const Problem& problem,
                                      const Configuration& configuration) = 0;

@@ -1,10 +1,12 @@
 #include "tuner/core/error.h"
 #include "tuner/engine/progress_meter.h"
+#include "tuner/engine/static_reject.h"
 #include "tuner/engine/tuning.h"
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -14,9 +16,6 @@ namespace {
 
 // How often stop is looked at.
 constexpr double kWait_s = 0.2;
-
-// A configuration that is slower than this many times the best so far is sampled no further.
-constexpr double kCutFactor = 20;
 
 /// Every configuration, kernel by kernel, in the space's order.
 class InOrder final : public Strategy {
@@ -54,12 +53,18 @@ std::vector<SearchedKernel> searched_kernels(const ProblemState& state) {
 }
 
 /// The loop over one problem's configurations. What was asked for and not yet told lies in slots,
-/// in the order asked; compiling runs ahead over all of them, the device takes them one by one.
+/// in the order asked; compiling runs ahead over all of them, each device takes them one by one.
 class Search {
  public:
   Search(Tuning& tuning, ProblemState& state, std::unique_ptr<Strategy> strategy,
          const Share& share)
-      : tuning_(tuning), state_(state), strategy_(std::move(strategy)), share_(share) {}
+      : tuning_(tuning),
+        state_(state),
+        strategy_(std::move(strategy)),
+        share_(share),
+        on_device_(state.devices.size()),
+        best_ms_(state.kernels.size(), HUGE_VAL),
+        static_rejects_(state.kernels.size()) {}
 
   void run() {
     for (;;) {
@@ -68,7 +73,7 @@ class Search {
       advance();
       if (slots_.front().done) continue;
       work(tuning_, state_, kWait_s);
-      take_answer();
+      take_answers();
       report();
     }
     leave();
@@ -81,8 +86,18 @@ class Search {
     std::optional<Variant> variant = std::nullopt;
     std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for.
     std::vector<Module> modules = {};         ///< Once it is compiled.
+    std::string identity = {};                ///< Once it is compiled.
+    StaticLimits limits = {};                 ///< From what had been told when it was asked.
+    bool hopeless = false;                    ///< It is beyond those limits.
     bool known = false;
+    bool on_device = false;
     bool done = false;
+  };
+
+  /// What a device is doing.
+  struct Evaluation {
+    Candidate candidate;
+    EvaluateRequest asked;  ///< Without modules.
   };
 
   const SetKernel& kernel(const Slot& slot) const { return state_.kernels[slot.candidate.kernel]; }
@@ -105,7 +120,7 @@ class Search {
       no_more_ = true;
       return;
     }
-    Slot slot = {.candidate = *candidate};
+    Slot slot = {.candidate = *candidate, .limits = static_rejects_[candidate->kernel].limits()};
     const SetKernel& kernel = state_.kernels[candidate->kernel];
     const Configuration configuration =
         kernel.bound.front().search_space().configuration(candidate->configuration);
@@ -113,6 +128,7 @@ class Search {
     if (std::optional<Result> known = find(kernel, slot.result)) {
       slot.result = std::move(*known);
       slot.known = slot.done = true;
+      slot.hopeless = rejects(slot.limits, slot.result).has_value();
       slots_.push_back(std::move(slot));
       return;
     }
@@ -141,15 +157,29 @@ class Search {
     if (tuning_.log == nullptr || !options().resume) return std::nullopt;
     std::optional<Result> known =
         tuning_.log->find(kernel.hash, wanted.kernel, wanted.problem, wanted.configuration);
-    if (known) {
-      known->is_default = wanted.is_default;
-      known->is_reference = wanted.is_reference;
-    }
+    if (!known || !still_holds(*known)) return std::nullopt;
+    known->is_default = wanted.is_default;
+    known->is_reference = wanted.is_reference;
     return known;
+  }
+
+  /// What was not timed because of an option is not known when the option is another one.
+  bool still_holds(const Result& known) const {
+    if (is_static_reject(known)) return options().static_reject;
+    if (known.reason == kQuarantined) return !options().retry_quarantined;
+    if (known.status != Status::constraints || known.reason != "occupancy") return true;
+    const double least_percent = options().resource_limits.min_occupancy_percent;
+    return std::ranges::any_of(known.launches, [&](const LaunchResult& launch) {
+      return launch.occupancy.blocks_per_sm == 0 || launch.occupancy.percent < least_percent;
+    });
   }
 
   void tell(Slot& slot) {
     strategy_->tell(slot.candidate, slot.result);
+    // A hopeless one would not have been timed, so nothing is learnt from it.
+    if (slot.result.timed() && !slot.hopeless) {
+      static_rejects_[slot.candidate.kernel].tell(slot.result);
+    }
     keep(slot);
   }
 
@@ -160,10 +190,15 @@ class Search {
       ++state_.summary.known;
       tuning_.observer.result(slot.result, true);
     }
+    note_time(slot, best_ms_);
     const Result& result = slot.result;
     if (result.status != Status::correct) ++state_.progress.failed;
     if (result.timed() && result.measurement.median_ms < best_ms()) state_.progress.best = result;
-    state_.entries.push_back({slot.candidate, std::move(slot.result), slot.known});
+    state_.entries.push_back({.candidate = slot.candidate,
+                              .result = std::move(slot.result),
+                              .known = slot.known,
+                              .identity = std::move(slot.identity),
+                              .hopeless = slot.hopeless});
   }
 
   double best_ms() const {
@@ -175,7 +210,7 @@ class Search {
     for (Slot& slot : slots_) {
       if (!slot.done && slot.modules.empty()) take_modules(slot);
     }
-    feed_device();
+    feed_devices();
     tuning_.queue.pump();
   }
 
@@ -197,9 +232,15 @@ class Search {
       failure = judge(*slot.variant, slot.modules, tuning_.device, options().resource_limits,
                       slot.result);
     }
+    if (!failure) {
+      std::optional<Failure> hopeless = rejects(slot.limits, slot.result);
+      slot.hopeless = hopeless.has_value();
+      if (options().static_reject) failure = std::move(hopeless);
+    }
     if (failure) {
       set_failure(slot.result, *failure);
-    } else if (state_.device) {
+    } else if (!state_.devices.empty()) {
+      slot.identity = identity(*slot.variant, slot.modules);
       return;
     }
     count();
@@ -229,54 +270,126 @@ class Search {
     tuning_.observer.result(result, false);
   }
 
-  void feed_device() {
-    if (!state_.device || state_.device->busy()) return;
-    double incumbent_ms = best_ms();
+  void feed_devices() {
+    if (state_.devices.empty()) return;
+    // By kernel: a slow rung of a ladder is measured as well as the others.
+    std::vector<double> incumbents_ms = best_ms_;
     for (Slot& slot : slots_) {
       if (slot.done) {
-        if (slot.result.timed()) {
-          incumbent_ms = std::min(incumbent_ms, slot.result.measurement.median_ms);
-        }
+        note_time(slot, incumbents_ms);
         continue;
       }
-      if (!device_has_preparation(tuning_, state_) || !state_.device->ready()) return;
-      if (slot.modules.empty()) return;
-      submit(slot, incumbent_ms);
-      return;
+      if (slot.on_device) continue;
+      if (!devices_have_preparation(tuning_, state_)) return;
+      const std::optional<std::size_t> device = idle_device();
+      if (!device) return;
+      if (slot.modules.empty()) {
+        // Whatever the compilers do, one device measures in the order asked.
+        if (state_.devices.size() == 1) return;
+      } else if (share(slot)) {
+        note_time(slot, incumbents_ms);
+      } else if (!is_being_measured(slot.identity)) {
+        submit(slot, *device, incumbents_ms[slot.candidate.kernel]);
+      }
     }
   }
 
-  void submit(Slot& slot, double incumbent_ms) {
+  bool is_being_measured(const std::string& identity) const {
+    return std::ranges::any_of(
+        slots_, [&](const Slot& slot) { return slot.on_device && slot.identity == identity; });
+  }
+
+  std::optional<std::size_t> idle_device() {
+    std::optional<std::size_t> idle;
+    for (std::size_t i = 0; i < state_.devices.size(); ++i) {
+      // All are asked, as that is what prepares them.
+      const bool can = !state_.devices[i].busy() && state_.devices[i].ready();
+      if (can && !idle) idle = i;
+    }
+    return idle;
+  }
+
+  static void note_time(const Slot& slot, std::vector<double>& best_ms) {
+    if (!slot.result.timed()) return;
+    double& least_ms = best_ms[slot.candidate.kernel];
+    least_ms = std::min(least_ms, slot.result.measurement.median_ms);
+  }
+
+  /// What ran the same code in the same way has been measured already. Returns false where nothing
+  /// has.
+  bool share(Slot& slot) {
+    const auto found = measured_.find(slot.identity);
+    if (found == measured_.end()) return false;
+    const Result& twin = found->second;
+    const auto samples = static_cast<std::size_t>(options().screen_samples);
+    const bool was_cut = twin.timed() && twin.measurement.samples_ms.size() < samples;
+    if (slot.result.is_default && was_cut) return false;
+    take_measurement(slot.result, twin);
+    count();
+    complete(slot);
+    return true;
+  }
+
+  void submit(Slot& slot, std::size_t device, double incumbent_ms) {
     const Result& result = slot.result;
     tuning_.log->begin_attempt(kernel(slot).hash, result.kernel, result.problem,
                                result.configuration);
-    asked_ = EvaluateRequest{.job = make_job(*slot.variant, slot.modules),
+    EvaluateRequest asked = {.job = make_job(*slot.variant, slot.modules),
                              .verify = true,
                              .screen_samples = std::max(1, options().screen_samples)};
     // A kernel's default is what people compare with, however slow it is.
     const bool cut = !result.is_default && incumbent_ms < HUGE_VAL;
-    asked_.stop_above_ms = cut ? kCutFactor * incumbent_ms : 0;
-    state_.device->submit(MessageType::evaluate, pack(asked_),
-                          deadline_s(options(), result.is_default ? 0 : slowest_s_), true);
-    asked_.job.modules.clear();
-    on_device_ = slot.candidate;
+    asked.stop_above_ms = cut ? options().cut_factor * incumbent_ms : 0;
+    const std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
+    state_.devices[device].submit(
+        MessageType::evaluate, pack(asked),
+        deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
+    asked.job.modules.clear();
+    slot.on_device = true;
+    on_device_[device] = Evaluation{.candidate = slot.candidate, .asked = std::move(asked)};
   }
 
-  void take_answer() {
-    if (!state_.device) return;
-    std::optional<DeviceAnswer> answer = state_.device->take_answer();
+  void take_answers() {
+    for (std::size_t i = 0; i < state_.devices.size(); ++i) take_answer(i);
+  }
+
+  void take_answer(std::size_t device) {
+    std::optional<DeviceAnswer> answer = state_.devices[device].take_answer();
     if (!answer) return;
-    const auto slot = std::ranges::find(slots_, *on_device_, &Slot::candidate);
-    on_device_.reset();
-    read_answer(*answer, slot->result);
+    const auto evaluation = std::exchange(on_device_[device], std::nullopt);
+    const auto slot = std::ranges::find(slots_, evaluation->candidate, &Slot::candidate);
+    slot->on_device = false;
+    if (answer->not_asked) return;  // Another device takes it.
+    slot->result.unit = state_.devices[device].device().uuid;
+    read_answer(*answer, *evaluation, state_.devices[device], slot->result);
+    note_pace(*slot, evaluation->asked, answer->elapsed_s);
     slot->done = true;
+    if (!slot->result.unit.empty()) ++tuning_.summary.evaluated_on[slot->result.unit];
     count();
+    // A crash or a hang may have been bad luck; what is right or wrong is so again.
+    const Status status = slot->result.status;
+    if (!slot->identity.empty() && (status == Status::correct || status == Status::correctness)) {
+      measured_.emplace(slot->identity, slot->result);
+    }
     // The device need not wait until this result is on disk.
-    if (!ended()) feed_device();
+    if (!ended()) feed_devices();
     complete(*slot);
   }
 
-  void read_answer(const DeviceAnswer& answer, Result& result) {
+  void note_pace(const Slot& slot, const EvaluateRequest& asked, double elapsed_s) {
+    const Measurement& measured = slot.result.measurement;
+    std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
+    if (!slot.result.timed() || (pace && pace->median_ms <= measured.median_ms)) return;
+    std::size_t runs = 1;
+    for (const Part& part : slot.variant->parts) runs += part.workloads.size();
+    const auto samples = static_cast<double>(asked.screen_samples + 1);
+    pace = Pace{.median_ms = measured.median_ms,
+                .launches = static_cast<double>(runs) + samples * measured.launches_per_sample,
+                .evaluation_s = elapsed_s};
+  }
+
+  void read_answer(const DeviceAnswer& answer, const Evaluation& evaluation, DeviceSession& device,
+                   Result& result) {
     if (!answer.reply) {
       set_failure(result, answer.failure);
       return;
@@ -285,9 +398,9 @@ class Search {
     try {
       if (answer.reply->type != MessageType::evaluated) throw WireError("no evaluation");
       reply = unpack<EvaluateReply>(answer.reply->payload);
-      check(reply, asked_);
+      check(reply, evaluation.asked);
     } catch (const WireError& error) {
-      state_.device->context_is_lost();
+      device.context_is_lost();
       set_failure(result,
                   {.status = Status::runtime,
                    .reason = "crash",
@@ -296,11 +409,11 @@ class Search {
     }
     result.verify_ms = reply.verify_ms;
     if (reply.failure) {
-      if (reply.failure->context_lost) state_.device->context_is_lost();
+      if (reply.failure->context_lost) device.context_is_lost();
       set_failure(result, *reply.failure);
       return;
     }
-    slowest_s_ = std::max(slowest_s_, answer.elapsed_s);
+    state_.slowest_s = std::max(state_.slowest_s, answer.elapsed_s);
     result.max_absolute_error = reply.max_absolute_error;
     result.max_relative_error = reply.max_relative_error;
     result.stage = Stage::screen;
@@ -309,25 +422,31 @@ class Search {
     result.measurement.sm_clock_mhz = reply.time.sm_clock_mhz;
     const std::string differences = cross_check(result, reply.loaded);
     if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
-    if (reply.time.samples_ms.size() < static_cast<std::size_t>(asked_.screen_samples) &&
-        asked_.stop_above_ms > 0) {
+    if (reply.time.samples_ms.size() < static_cast<std::size_t>(evaluation.asked.screen_samples) &&
+        evaluation.asked.stop_above_ms > 0) {
       result.detail += std::string(result.detail.empty() ? "" : "; ") +
-                       "sampled no further: slower than 20 times the best before it";
+                       "sampled no further: the first sample is far behind its kernel's best";
     }
   }
 
   bool ended() {
     if (tuning_.stop) return true;
-    if (share_.until_s <= 0 || tuning_.elapsed_s() < share_.until_s) return false;
+    const bool time_is_up = share_.until_s > 0 && tuning_.elapsed_s() >= share_.until_s;
+    const bool device_time_is_up =
+        share_.until_device_s > 0 && device_s(tuning_, state_) >= share_.until_device_s;
+    if (!time_is_up && !device_time_is_up) return false;
     tuning_.summary.out_of_budget = true;
     return true;
   }
 
-  /// Lets the device finish, and drops what has not reached it.
+  /// Lets the devices finish, and drops what has not reached them.
   void leave() {
-    while (on_device_ && !state_.device->preparing()) {
+    const auto is_measuring = [](const DeviceSession& device) {
+      return device.busy() && !device.preparing();
+    };
+    while (std::ranges::any_of(state_.devices, is_measuring)) {
       work(tuning_, state_, kWait_s);
-      take_answer();
+      take_answers();
       report();
     }
     for (Slot& slot : slots_) {
@@ -350,15 +469,20 @@ class Search {
       progress.remaining_s = std::min(*progress.remaining_s, std::max(0.0, share_.until_s - now_s));
     }
     progress.waiting_for = waiting_for();
-    const bool preparing = state_.device && state_.device->preparing();
+    const bool preparing = !state_.devices.empty() &&
+                           std::ranges::all_of(state_.devices, [](const DeviceSession& device) {
+                             return device.preparing() || device.gone();
+                           });
     show_progress(tuning_, state_, preparing ? "prepare" : "search");
   }
 
   std::string waiting_for() const {
     if (slots_.empty()) return "";
-    if (!state_.device || !state_.device->busy()) return "compiler";
-    const bool one_waits = std::ranges::any_of(slots_, [this](const Slot& slot) {
-      return !slot.done && !slot.modules.empty() && slot.candidate != on_device_;
+    const bool all_busy = std::ranges::all_of(
+        state_.devices, [](const DeviceSession& device) { return device.busy() || device.gone(); });
+    if (state_.devices.empty() || !all_busy) return "compiler";
+    const bool one_waits = std::ranges::any_of(slots_, [](const Slot& slot) {
+      return !slot.done && !slot.modules.empty() && !slot.on_device;
     });
     return one_waits ? "device" : "";
   }
@@ -370,11 +494,12 @@ class Search {
   std::unique_ptr<Strategy> strategy_;
   Share share_;
   std::deque<Slot> slots_;
-  std::optional<Candidate> on_device_;
-  EvaluateRequest asked_;  ///< What the device is doing, without modules.
+  std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.
+  std::vector<double> best_ms_;                       ///< Of what was told, by kernel.
+  std::map<std::string, Result> measured_;            ///< By identity.
+  std::vector<StaticReject> static_rejects_;          ///< By kernel.
   ProgressMeter meter_;
   std::uint64_t begun_ = 0;
-  double slowest_s_ = 0;  ///< Longest evaluation that came through.
   bool no_more_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include "tuner/engine/compile_queue.h"
 #include "tuner/engine/device_session.h"
+#include "tuner/engine/race.h"
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/engine/variant.h"
 
@@ -18,7 +19,7 @@ namespace smemtune {
 /// What the parts of one run share.
 struct Tuning {
   const TuningRequest& request;
-  const Device& device;
+  const Device& device;  ///< The first unit: of what is decided by its model.
   WorkerPool& pool;
   CompileQueue& queue;
   ResultLog* log = nullptr;  ///< Null in a dry run, which has no device either.
@@ -36,16 +37,27 @@ struct Tuning {
 struct Entry {
   Candidate candidate;
   Result result;
-  bool known = false;  ///< From the log.
+  bool known = false;         ///< From the log.
+  std::string identity = {};  ///< See identity(); empty when it is known from the log.
+  bool hopeless = false;      ///< Static rejects would have kept it from being timed.
 };
 
-/// One problem: its kernels, the device prepared for it, and what has been found so far.
+/// How fast the best of a kernel so far went, from which it is told how long others may take.
+struct Pace {
+  double median_ms = 0;
+  double launches = 0;      ///< Of the whole kernel, in one evaluation.
+  double evaluation_s = 0;  ///< All of it: loading, verifying, sampling.
+};
+
+/// One problem: its kernels, the devices prepared for it, and what has been found so far.
 struct ProblemState {
   ProblemSet set;
   std::vector<SetKernel> kernels;  ///< Those searched, numbered as a Candidate does.
   SetKernel reference;
-  std::optional<DeviceSession> device;  ///< None in a dry run.
-  std::vector<Entry> entries;           ///< In the order told.
+  std::vector<DeviceSession> devices;      ///< Of the units that were left; none in a dry run.
+  std::vector<Entry> entries;              ///< In the order told.
+  std::vector<std::optional<Pace>> paces;  ///< By kernel; nullopt until one came through.
+  double slowest_s = 0;                    ///< The longest evaluation that came through.
   Progress progress;
   ProblemSummary summary;
   std::optional<Variant> reference_variant;      ///< While the reference is being compiled...
@@ -55,16 +67,20 @@ struct ProblemState {
 /// Binds the space's kernels to the problem. Throws InputError.
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number);
 
-/// Makes the device ready for requests, as far as that goes without waiting: the reference kernel
+/// Makes the devices ready for requests, as far as that goes without waiting: the reference kernel
 /// has to be compiled first. Throws InputError when it cannot be.
-bool device_has_preparation(Tuning& tuning, ProblemState& state);
+bool devices_have_preparation(Tuning& tuning, ProblemState& state);
 
 /// Lets workers work until something has happened, at most so long.
 void work(Tuning& tuning, ProblemState& state, double timeout_s);
 
-/// How long the device may take for something when the slowest of its kind took `slowest_s` (0:
-/// nothing is known yet).
-double deadline_s(const TuningOptions& options, double slowest_s);
+/// How long the device may take for an evaluation (TuningOptions::min_deadline_s). `pace`: of its
+/// kernel; nullopt for a default. `slowest_s`: the longest evaluation that came through; a device
+/// that is slow for all of them is given three times as long whatever the options say.
+double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace, double slowest_s);
+
+/// How long the device has been busy in this run.
+double device_s(const Tuning& tuning, const ProblemState& state);
 
 /// Brings the progress up to date and shows it.
 void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase);
@@ -72,12 +88,20 @@ void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase
 /// Searches until nothing is left, the share of the budget is spent or stop is asked for.
 struct Share {
   std::uint64_t evaluations = UINT64_MAX;
-  double until_s = 0;  ///< Of the run; 0: no limit.
+  double until_s = 0;         ///< Of the run; 0: no limit.
+  double until_device_s = 0;  ///< The same for device_s().
 };
 void search(Tuning& tuning, ProblemState& state, const Share& share);
 
 /// Compiles and checks every configuration without a device, in the space's order.
 void check_all(Tuning& tuning, ProblemState& state, const Share& share);
+
+/// How the finals race, but for what depends on how long the variants take.
+RaceOptions race_options(const TuningOptions& options);
+
+/// Rounds of each block of the finals when one keeps the device for `round_s` and all of them may
+/// for `most_s` at most (0: only the options decide).
+std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s = 0);
 
 /// Races what is correct and sets the summary's best, ties and noise. Without a device or when stop
 /// is asked for, the best is the fastest that is known.

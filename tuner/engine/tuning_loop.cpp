@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kMegabyte = 1024 * 1024;
 constexpr std::size_t kMaxModuleBytes = 512 * kMegabyte;
 
-// A configuration counts as hung after so many times the longest time of one that came through; a
-// device that is slow for all of them is given at least three times as long.
+// See TuningOptions::min_deadline_s and deadline_s().
 constexpr double kHangFactor = 20;
+constexpr double kOverheadFactor = 2;
 constexpr double kSlowDeviceFactor = 3;
 
 // Of a problem's time, what is left for the finals.
@@ -51,6 +51,13 @@ SetKernel bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate
   return bound;
 }
 
+/// Until when the search of a problem may go on: an equal part of what is left, but for the finals.
+double search_until(double most, double spent, std::size_t problems_left) {
+  if (most <= 0) return 0;
+  const double left = std::max(0.0, most - spent);
+  return std::max(1e-9, spent + (1 - kFinalsShare) * left / static_cast<double>(problems_left));
+}
+
 /// An equal part of what is left, for each problem that is left.
 Share share_of(const Tuning& tuning, std::size_t problems_left) {
   const Budget& budget = tuning.request.options.budget;
@@ -60,13 +67,28 @@ Share share_of(const Tuning& tuning, std::size_t problems_left) {
         budget.max_evaluations - std::min(budget.max_evaluations, tuning.summary.evaluated);
     share.evaluations = (left + problems_left - 1) / problems_left;
   }
-  if (budget.max_seconds > 0) {
-    const double now_s = tuning.elapsed_s();
-    const double left_s = std::max(0.0, budget.max_seconds - now_s);
-    share.until_s =
-        std::max(1e-9, now_s + (1 - kFinalsShare) * left_s / static_cast<double>(problems_left));
-  }
+  share.until_s = search_until(budget.max_seconds, tuning.elapsed_s(), problems_left);
+  share.until_device_s =
+      search_until(budget.max_device_seconds, tuning.summary.device_s, problems_left);
   return share;
+}
+
+/// Which of the fastest 1 % static rejects would have kept from being timed.
+StaticRejects would_be_lost(const ProblemState& state) {
+  StaticRejects rejects;
+  std::vector<const Entry*> timed;
+  for (const Entry& entry : state.entries) {
+    if (entry.hopeless) ++rejects.rejected;
+    if (entry.result.timed()) timed.push_back(&entry);
+  }
+  std::ranges::sort(timed, {},
+                    [](const Entry* entry) { return entry->result.measurement.median_ms; });
+  timed.resize((timed.size() + 99) / 100);
+  rejects.top = timed.size();
+  for (const Entry* entry : timed) {
+    if (entry->hopeless) rejects.lost.push_back(entry->result);
+  }
+  return rejects;
 }
 
 void tune_problem(Tuning& tuning, std::size_t i) {
@@ -78,7 +100,9 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   } else {
     search(tuning, state, share);
     run_finals(tuning, state);
+    if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
   }
+  tuning.summary.device_s = device_s(tuning, state);
   for (Entry& entry : state.entries) state.summary.results.push_back(std::move(entry.result));
   tuning.summary.problems.push_back(std::move(state.summary));
 }
@@ -125,6 +149,20 @@ void add_further_problems(Tuning& tuning, ProblemState& state) {
   }
 }
 
+/// A session on each unit that is left.
+void add_devices(Tuning& tuning, ProblemState& state) {
+  const auto reference = std::make_shared<ReferenceRecord>();
+  reference->name = reference_text(state.reference.kernel(), state.set.problems.front());
+  for (std::size_t unit = 0; unit < tuning.pool.units(); ++unit) {
+    if (!tuning.pool.has_unit(unit)) continue;
+    const std::string uuid = tuning.pool.greeting().devices[unit].uuid;
+    auto note = [&note = tuning.observer.note, prefix = tuning.pool.units() > 1 ? uuid + ": " : ""](
+                    const std::string& text) { note(prefix + text); };
+    state.devices.emplace_back(tuning.pool, unit, reference,
+                               tuning.request.options.prepare_deadline_s, std::move(note));
+  }
+}
+
 }  // namespace
 
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number) {
@@ -153,16 +191,16 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   state.summary.cartesian =
       cartesian >= kLargest ? UINT64_MAX : static_cast<std::uint64_t>(cartesian);
   state.progress.valid = state.summary.valid;
+  state.paces.resize(state.kernels.size());
   if (tuning.log != nullptr) {
     state.reference = bind(tuning, state.set, reference_of(tuning.request));
-    state.device.emplace(tuning.pool, reference_text(state.reference.kernel(), problem),
-                         tuning.request.options.prepare_deadline_s, tuning.observer.note);
+    add_devices(tuning, state);
   }
   return state;
 }
 
-bool device_has_preparation(Tuning& tuning, ProblemState& state) {
-  if (state.device->has_preparation()) return true;
+bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
+  if (state.devices.front().has_preparation()) return true;
   const std::string name =
       reference_text(state.reference.kernel(), state.reference.bound.front().problem());
   if (!state.reference_variant) {
@@ -190,28 +228,41 @@ bool device_has_preparation(Tuning& tuning, ProblemState& state) {
   for (const SetKernel& kernel : state.kernels) {
     if (!kernel.is_reference) kernels.push_back(&kernel);
   }
-  state.device->set_preparation(
-      {.workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
-       .reference = make_job(*state.reference_variant, modules),
-       .definitions = tuning.request.space->verify.definitions});
+  const PrepareRequest preparation = {
+      .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
+      .reference = make_job(*state.reference_variant, modules),
+      .definitions = tuning.request.space->verify.definitions};
+  for (DeviceSession& device : state.devices) device.set_preparation(preparation);
   return true;
 }
 
 void work(Tuning& tuning, ProblemState& state, double timeout_s) {
   tuning.queue.pump();
-  if (state.device) state.device->step();
+  for (DeviceSession& device : state.devices) device.step();
   for (const WorkerEvent& event : tuning.pool.wait(timeout_s)) {
     tuning.queue.handle(event);
-    if (state.device) state.device->handle(event);
+    for (DeviceSession& device : state.devices) device.handle(event);
+    if (event.kind == WorkerEvent::Kind::unit_gone) {
+      const Device& gone = tuning.pool.greeting().devices[event.unit];
+      tuning.observer.note("*** going on without " + gone.name + " (" + gone.uuid +
+                           "): " + event.death.message);
+    }
   }
-  if (state.device) state.device->step();
+  for (DeviceSession& device : state.devices) device.step();
   tuning.queue.pump();
 }
 
-double deadline_s(const TuningOptions& options, double slowest_s) {
-  if (slowest_s <= 0) return options.max_deadline_s;
+double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace, double slowest_s) {
   const double most_s = std::max(options.max_deadline_s, kSlowDeviceFactor * slowest_s);
-  return std::min(most_s, std::max(options.min_deadline_s, kHangFactor * slowest_s));
+  if (!pace) return most_s;
+  return std::min(most_s, options.min_deadline_s + kOverheadFactor * pace->evaluation_s +
+                              kHangFactor * pace->launches * pace->median_ms * 1e-3);
+}
+
+double device_s(const Tuning& tuning, const ProblemState& state) {
+  double busy_s = tuning.summary.device_s;
+  for (const DeviceSession& device : state.devices) busy_s += device.busy_s();
+  return busy_s;
 }
 
 void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase) {
@@ -223,7 +274,7 @@ void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase
 
 TuningSummary tune(const TuningRequest& request, WorkerPool& pool, ResultLog& log,
                    const Observer& observer, const std::atomic<bool>& stop) {
-  return run(request, pool.greeting().device, pool, &log, observer, stop);
+  return run(request, pool.greeting().devices.front(), pool, &log, observer, stop);
 }
 
 TuningSummary dry_run(const TuningRequest& request, const Device& device, WorkerPool& pool,

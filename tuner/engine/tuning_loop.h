@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace smemtune {
@@ -25,19 +26,22 @@ namespace smemtune {
 /// How worker processes are started: this executable again, with these words.
 struct WorkerCommand {
   std::vector<std::string> compile;  ///< argv of a compile worker; [0] is the executable's path.
-  std::vector<std::string> device;   ///< argv of the device worker; empty: none is needed.
+  /// argv of the device workers, each on a unit of its own, all of one model; empty: none is
+  /// needed.
+  std::vector<std::vector<std::string>> devices;
   int compile_workers = 1;
   /// Address space of a compile worker, in bytes; 0: no limit, as for sanitizer builds, which
   /// reserve terabytes.
   std::uint64_t compile_address_space = 0;
   double compile_timeout_s = 120;  ///< A compile worker is killed when one compile takes longer.
-  double hello_timeout_s = 60;     ///< For the device worker's start: driver, context.
+  double hello_timeout_s = 60;     ///< For a device worker's start: driver, context.
 };
 
 /// When to stop.
 struct Budget {
   std::uint64_t max_evaluations = UINT64_MAX;  ///< Configurations compiled or measured in this run.
   double max_seconds = 0;                      ///< 0: no limit.
+  double max_device_seconds = 0;               ///< That devices are busy, together; 0: none.
 };
 
 struct TuningOptions {
@@ -46,13 +50,24 @@ struct TuningOptions {
   Budget budget;
   ResourceLimits resource_limits;
   int screen_samples = 3;     ///< Cold samples of every variant.
-  int final_samples = 31;     ///< Of each finalist.
   std::size_t finalists = 8;  ///< Measured again at the end, interleaved.
-  double tie_percent = 0.5;   ///< Finalists that differ by less are declared tied.
-  bool resume = true;         ///< Use what the log knows; false: measure everything again.
-  std::size_t window = 64;    ///< Asked and not yet told: how far compiling runs ahead.
-  /// Loading, verifying and sampling one configuration may take 20 times as long as the slowest one
-  /// that came through so far, within these bounds; then it counts as hung.
+  /// Rounds of the finals, in each of two blocks. Where all of them would keep the device for more
+  /// than so many seconds it is as many as fit, but no less than the least.
+  std::size_t final_rounds = 60;
+  std::size_t least_final_rounds = 15;
+  double final_seconds = 5;
+  double tie_percent = 0.5;        ///< Finalists that differ by less are declared tied.
+  bool static_reject = true;       ///< Do not time what the compiler's report makes hopeless.
+  bool retry_quarantined = false;  ///< Try again what took the process down twice.
+  bool resume = true;              ///< Use what the log knows; false: measure everything again.
+  std::size_t window = 64;         ///< Asked and not yet told: how far compiling runs ahead.
+  /// A configuration whose first sample is slower than so many times the best of its kernel is
+  /// sampled no further; a default always is.
+  double cut_factor = 2;
+  /// Loading, verifying and sampling one configuration may take the least, twice as long as it took
+  /// the best of its kernel, and 20 times what its launches took the device, but not more than the
+  /// most; then it counts as hung. A default, and whatever comes before any other of its kernel
+  /// came through, may take the most.
   double min_deadline_s = 5;
   double max_deadline_s = 60;
   double prepare_deadline_s = 300;  ///< Filling buffers and running and checking the reference.
@@ -82,6 +97,15 @@ struct Observer {
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<void(const Result&, bool known)> result = [](const Result&, bool) {};
   std::function<void(const std::string&)> note = [](const std::string&) {};  ///< A line for people.
+  /// The finals of a problem begin, on this device.
+  std::function<void(const Device&)> before_finals = [](const Device&) {};
+};
+
+/// What static rejects would have kept from being timed, in a run without them.
+struct StaticRejects {
+  std::uint64_t rejected = 0;
+  std::uint64_t top = 0;     ///< So many are the fastest 1 % of what was timed...
+  std::vector<Result> lost;  ///< ... and these of them would have been rejected.
 };
 
 /// What is known of a problem at the end.
@@ -94,7 +118,8 @@ struct ProblemSummary {
   std::uint64_t valid = 0;
   std::uint64_t evaluated = 0;  ///< In this run.
   std::uint64_t known = 0;
-  std::optional<double> noise_percent;  ///< A/A: the best against itself in the finals.
+  std::optional<StaticRejects> static_rejects;  ///< Where they were turned off.
+  std::optional<double> noise_percent;          ///< A/A: the best against itself in the finals.
 };
 
 struct TuningSummary {
@@ -102,8 +127,11 @@ struct TuningSummary {
   bool interrupted = false;  ///< By stop.
   bool out_of_budget = false;
   double elapsed_s = 0;
+  double device_s = 0;  ///< That devices were busy, together.
   std::uint64_t evaluated = 0;
   std::uint64_t worker_deaths = 0;
+  std::map<std::string, std::uint64_t>
+      evaluated_on;                      ///< Evaluations that a unit was given, by UUID.
   std::optional<Failure> first_failure;  ///< With its log, for the case that nothing worked.
 };
 
@@ -117,11 +145,11 @@ struct TuningRequest {
   TuningOptions options;
 };
 
-/// A session with a device worker that has said what it runs on. Needs no more than the command, so
-/// the caller can learn the device before it opens a database for it.
+/// A session with device workers that have said what they run on. Needs no more than the command,
+/// so the caller can learn the device before it opens a database for it.
 struct DeviceGreeting {
-  Device device;
-  std::string compiler;  ///< Version, from a compile worker.
+  std::vector<Device> devices;  ///< As WorkerCommand::devices.
+  std::string compiler;         ///< Version, from a compile worker.
   std::string compiler_sha256;
 };
 
@@ -134,14 +162,16 @@ class ReferenceError : public InputError {
 
 class WorkerPool;
 
-/// Starts the workers and waits for the greetings of the device worker and the first compile
+/// Starts the workers and waits for the greetings of the device workers and the first compile
 /// worker. Throws UnavailableError with what they said when they cannot start. The pool ends them
 /// when it is destroyed; so does the end of the thread that called this or tune().
 std::shared_ptr<WorkerPool> start_workers(const WorkerCommand& command);
 const DeviceGreeting& greeting(const WorkerPool& pool);
+std::vector<pid_t> worker_process_ids(const WorkerPool& pool);
 
-/// Tunes. `stop` is looked at a few times a second. Throws Error when the machine fails; what was
-/// recorded stays recorded.
+/// Tunes. The units of a model share the search; what is close is raced on one of them. A unit that
+/// fails is left out while there are others. `stop` is looked at a few times a second. Throws Error
+/// when the machine fails; what was recorded stays recorded.
 TuningSummary tune(const TuningRequest& request, WorkerPool& pool, ResultLog& log,
                    const Observer& observer, const std::atomic<bool>& stop);
 

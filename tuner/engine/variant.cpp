@@ -55,13 +55,31 @@ void add_names(CompileRequest& request, const KernelInstance& instance) {
   }
 }
 
-/// Of launch `i`, or an entry without resources where the compiler has none.
-Resources resources_of(const Variant& variant, const std::vector<Module>& modules, std::size_t i) {
-  const Part& part = variant.parts.front();
-  const CompiledEntry* entry = modules[part.module]->entry(part.launches[i].name_expression);
-  if (entry == nullptr)
-    throw UnavailableError("the compiler left out " + part.launches[i].name_expression);
-  return entry->resources;
+const CompiledEntry& entry_of(const Part& part, const std::vector<Module>& modules,
+                              const LaunchShape& launch) {
+  const CompiledEntry* entry = modules[part.module]->entry(launch.name_expression);
+  if (entry == nullptr) throw UnavailableError("the compiler left out " + launch.name_expression);
+  return *entry;
+}
+
+/// Of the machine code of the part's launches; of the whole module where that is not known.
+std::string code_sha256(const Part& part, const std::vector<Module>& modules) {
+  std::string codes;
+  for (const LaunchShape& launch : part.launches) {
+    const std::string& code = entry_of(part, modules, launch).code_sha256;
+    if (code.empty()) {
+      const std::vector<std::uint8_t>& image = modules[part.module]->image;
+      return sha256({reinterpret_cast<const char*>(image.data()), image.size()});
+    }
+    codes += code;
+  }
+  return sha256(codes);
+}
+
+template <typename T>
+std::string packed(const T& value) {
+  const std::vector<std::uint8_t> bytes = pack(value);
+  return {bytes.begin(), bytes.end()};
 }
 
 std::string difference(const std::string& what, std::int64_t compiler, std::int64_t driver) {
@@ -116,6 +134,19 @@ void set_failure(Result& result, const Failure& failure) {
   result.measurement = Measurement{};
 }
 
+void take_measurement(Result& result, const Result& twin) {
+  result.status = twin.status;
+  result.reason = twin.reason;
+  result.stage = twin.stage;
+  result.unit = twin.unit;
+  result.measurement = twin.measurement;
+  result.max_absolute_error = twin.max_absolute_error;
+  result.max_relative_error = twin.max_relative_error;
+  result.detail = "measured once with " + twin.kernel + " " + key(twin.configuration) +
+                  ", which has the same code and launches";
+  if (!twin.detail.empty()) result.detail += "; " + twin.detail;
+}
+
 std::optional<std::string> cannot_run(const BoundKernel& bound, const Configuration& configuration,
                                       const Device& device) {
   if (!bound.satisfies_constraints(configuration)) return "its constraints do not hold";
@@ -161,7 +192,7 @@ std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& 
   result.launches.clear();
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
     const LaunchShape& shape = instance.launches[i];
-    resources.push_back(resources_of(variant, modules, i));
+    resources.push_back(entry_of(variant.parts.front(), modules, shape).resources);
     result.launches.push_back(
         {.shape = shape,
          .resources = resources.back(),
@@ -176,9 +207,23 @@ std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& 
     result.compile_ms +=
         modules[i]->compile_ms * own / static_cast<double>(modules[i]->entries.size());
   }
-  const std::vector<std::uint8_t>& image = modules[variant.parts.front().module]->image;
-  result.cubin_sha256 = sha256({reinterpret_cast<const char*>(image.data()), image.size()});
+  result.cubin_sha256 = code_sha256(variant.parts.front(), modules);
   return exceeds_resources(instance, resources, device, limits);
+}
+
+std::string identity(const Variant& variant, const std::vector<Module>& modules) {
+  std::string text;
+  for (Part part : variant.parts) {
+    for (LaunchShape& launch : part.launches) {
+      const CompiledEntry& entry = entry_of(part, modules, launch);
+      if (entry.code_sha256.empty()) return "";
+      launch.name_expression = entry.code_sha256;
+      text += packed(entry.resources);
+    }
+    part.module = 0;
+    text += packed(part);
+  }
+  return sha256(text);
 }
 
 Job make_job(const Variant& variant, const std::vector<Module>& modules) {

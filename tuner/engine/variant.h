@@ -59,10 +59,19 @@ Result begin_result(const SetKernel& kernel, const Configuration& configuration)
 std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& modules,
                              const Device& device, const ResourceLimits& limits, Result& result);
 
+/// Equal for variants that run the same machine code with the same launches, arguments and checks,
+/// so that what is measured of one holds for the other; empty where that cannot be said. `modules`
+/// belong to the variant's requests.
+std::string identity(const Variant& variant, const std::vector<Module>& modules);
+
 /// `modules` belong to the variant's requests.
 Job make_job(const Variant& variant, const std::vector<Module>& modules);
 
 void set_failure(Result& result, const Failure& failure);
+
+/// Makes what was measured of `twin`, which has the same identity, that of `result`; its detail
+/// says so.
+void take_measurement(Result& result, const Result& twin);
 
 /// Where the driver's figures differ from the compiler's or from our occupancy: a line for people,
 /// or nothing.

@@ -25,32 +25,30 @@ std::chrono::steady_clock::duration seconds(double s) {
 
 const char* name_of(bool is_device) { return is_device ? "device worker" : "compile worker"; }
 
-[[noreturn]] void throw_stuck(bool is_device) {
-  throw UnavailableError(std::string("the ") + name_of(is_device) +
-                         " cannot be ended: the driver does not let it go");
-}
-
-[[noreturn]] void throw_broken(const Broken& broken) {
-  if (broken.input) throw InputError(broken.message);
-  throw UnavailableError(broken.message);
+std::string stuck_text(bool is_device) {
+  return std::string("the ") + name_of(is_device) +
+         " cannot be ended: the driver does not let it go";
 }
 
 }  // namespace
 
 WorkerPool::WorkerPool(WorkerCommand command) : command_(std::move(command)) {
-  if (has_device()) workers_.push_back(Worker{.is_device = true});
+  for (std::size_t i = 0; i < units(); ++i) workers_.push_back(Worker{.is_device = true});
+  greeting_.devices.resize(units());
   const int compilers = command_.compile.empty() ? 0 : std::max(1, command_.compile_workers);
   for (int i = 0; i < compilers; ++i) workers_.push_back(Worker{});
   for (Worker& worker : workers_) start(worker);
   const auto all_greeted = [this] {
-    const bool device = !has_device() || workers_.front().greeted;
+    const bool devices = std::ranges::all_of(
+        workers_, [](const Worker& worker) { return !worker.is_device || worker.greeted; });
     const bool compiler =
         command_.compile.empty() || std::ranges::any_of(workers_, [](const Worker& worker) {
           return !worker.is_device && worker.greeted;
         });
-    return device && compiler;
+    return devices && compiler;
   };
   while (!all_greeted()) wait(1);
+  all_have_started_ = true;
 }
 
 WorkerPool::~WorkerPool() {
@@ -74,8 +72,9 @@ std::size_t WorkerPool::compilers() const {
       std::ranges::count_if(workers_, [](const Worker& worker) { return !worker.is_device; }));
 }
 
-bool WorkerPool::device_is_idle() const {
-  return has_device() && workers_.front().greeted && !workers_.front().ticket;
+bool WorkerPool::device_is_idle(std::size_t unit) const {
+  const Worker& device = workers_[unit];
+  return !device.gone && device.greeted && !device.ticket;
 }
 
 std::vector<pid_t> WorkerPool::process_ids() const {
@@ -92,10 +91,14 @@ void WorkerPool::start(Worker& worker) {
   worker.phase = Phase{};
   worker.broken.reset();
   worker.deadline = Clock::now() + seconds(command_.hello_timeout_s);
-  if (worker.is_device) ++device_generation_;
-  worker.process =
-      std::make_unique<WorkerProcess>(worker.is_device ? command_.device : command_.compile,
-                                      worker.is_device ? 0 : command_.compile_address_space);
+  if (worker.is_device) {
+    const auto unit = static_cast<std::size_t>(&worker - workers_.data());
+    worker.generation = ++generations_;
+    worker.process = std::make_unique<WorkerProcess>(command_.devices[unit], 0);
+  } else {
+    worker.process =
+        std::make_unique<WorkerProcess>(command_.compile, command_.compile_address_space);
+  }
 }
 
 void WorkerPool::send_compile(Worker& worker) {
@@ -116,9 +119,9 @@ Ticket WorkerPool::compile(CompileBatch batch) {
   return last_ticket_;
 }
 
-Ticket WorkerPool::ask_device(MessageType type, std::vector<std::uint8_t> payload,
+Ticket WorkerPool::ask_device(std::size_t unit, MessageType type, std::vector<std::uint8_t> payload,
                               double deadline_s) {
-  Worker& device = workers_.front();
+  Worker& device = workers_[unit];
   device.ticket = ++last_ticket_;
   device.phase = Phase{};
   device.deadline = Clock::now() + seconds(deadline_s);
@@ -126,17 +129,41 @@ Ticket WorkerPool::ask_device(MessageType type, std::vector<std::uint8_t> payloa
   return last_ticket_;
 }
 
-void WorkerPool::restart_device() {
-  Worker& device = workers_.front();
+void WorkerPool::restart_device(std::size_t unit) {
+  Worker& device = workers_[unit];
+  if (device.gone) return;
   ++deaths_;
   device.ticket.reset();
-  if (device.process->end(0).cause == WorkerDeath::Cause::stuck) throw_stuck(device.is_device);
-  start(device);
+  if (device.process->end(0).cause == WorkerDeath::Cause::stuck) {
+    give_up(device, stuck_text(true), early_events_);
+  } else {
+    start(device);
+  }
+}
+
+void WorkerPool::give_up_unit(std::size_t unit, const std::string& why) {
+  give_up(workers_[unit], why, early_events_);
+}
+
+void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<WorkerEvent>& events) {
+  const auto left = std::ranges::count_if(
+      workers_, [](const Worker& other) { return other.is_device && !other.gone; });
+  if (!worker.is_device || !all_have_started_ || left == 1) throw UnavailableError(why);
+  worker.gone = true;
+  worker.process.reset();
+  WorkerEvent event = {.kind = WorkerEvent::Kind::unit_gone,
+                       .ticket = worker.ticket.value_or(0),
+                       .unit = static_cast<std::size_t>(&worker - workers_.data())};
+  event.death.message = why;
+  event.death.phase_number = worker.phase.number;
+  events.push_back(std::move(event));
+  worker.ticket.reset();
 }
 
 int WorkerPool::poll_timeout_ms(double timeout_s) const {
   Clock::time_point until = Clock::now() + seconds(timeout_s);
   for (const Worker& worker : workers_) {
+    if (worker.gone) continue;
     if (!worker.greeted || worker.ticket) until = std::min(until, worker.deadline);
   }
   const double left_ms = std::chrono::duration<double, std::milli>(until - Clock::now()).count();
@@ -144,9 +171,14 @@ int WorkerPool::poll_timeout_ms(double timeout_s) const {
 }
 
 std::vector<WorkerEvent> WorkerPool::wait(double timeout_s) {
-  std::vector<WorkerEvent> events;
+  std::vector<WorkerEvent> events = std::exchange(early_events_, {});
+  if (!events.empty()) return events;
   std::vector<pollfd> polled;
   for (const Worker& worker : workers_) {
+    if (worker.gone) {
+      polled.resize(polled.size() + 2, {.fd = -1, .events = 0, .revents = 0});  // Never ready.
+      continue;
+    }
     const short wanted =
         static_cast<short>(POLLIN | (worker.process->wants_to_write() ? POLLOUT : 0));
     polled.push_back({.fd = worker.process->socket(), .events = wanted, .revents = 0});
@@ -172,7 +204,10 @@ void WorkerPool::collect(Worker& worker, std::vector<WorkerEvent>& events) {
   bool open = true;
   try {
     open = worker.process->read(frames);
-    for (const Frame& frame : frames) take(worker, frame, events);
+    for (const Frame& frame : frames) {
+      take(worker, frame, events);
+      if (worker.gone) return;
+    }
   } catch (const WireError& error) {
     lose(worker, WorkerDeath::Cause::protocol, error.what(), events);
     return;
@@ -187,7 +222,7 @@ void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEven
     return;
   }
   if (!worker.greeted) {
-    greet(worker, frame);
+    greet(worker, frame, events);
     return;
   }
   if (!worker.ticket || frame.sequence != *worker.ticket) {
@@ -200,17 +235,20 @@ void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEven
   reply(worker, frame, events);
 }
 
-void WorkerPool::greet(Worker& worker, const Frame& frame) {
+void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events) {
   if (frame.type != MessageType::hello) throw WireError("no greeting");
   if (worker.is_device) {
     Device device = unpack<DeviceHello>(frame.payload).device;
-    const bool is_first = greeting_.device.name.empty();
-    if (!is_first && device != greeting_.device) {
-      throw UnavailableError("the restarted device worker found another device: " + device.name +
-                             " " + device.uuid + " instead of " + greeting_.device.name + " " +
-                             greeting_.device.uuid);
+    Device& known = greeting_.devices[static_cast<std::size_t>(&worker - workers_.data())];
+    const bool is_first = known.name.empty();
+    if (!is_first && device != known) {
+      give_up(worker,
+              "the restarted device worker found another device: " + device.name + " " +
+                  device.uuid + " instead of " + known.name + " " + known.uuid,
+              events);
+      return;
     }
-    greeting_.device = std::move(device);
+    known = std::move(device);
   } else {
     const auto hello = unpack<CompilerHello>(frame.payload);
     greeting_.compiler = hello.version;
@@ -240,19 +278,28 @@ void WorkerPool::lose(Worker& worker, WorkerDeath::Cause cause, const std::strin
                       std::vector<WorkerEvent>& events) {
   ++deaths_;
   WorkerDeath death = worker.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
-  if (death.cause == WorkerDeath::Cause::stuck) throw_stuck(worker.is_device);
+  if (death.cause == WorkerDeath::Cause::stuck) {
+    give_up(worker, stuck_text(worker.is_device), events);
+    return;
+  }
   death.cause = cause;
   death.message = message;
   death.phase = worker.phase.name;
   death.phase_number = worker.phase.number;
   if (worker.broken) {
     // A compiler that is broken is broken for every variant, and so is a worker that cannot start.
-    if (!worker.is_device || !worker.greeted || worker.broken->input) throw_broken(*worker.broken);
+    if (worker.broken->input) throw InputError(worker.broken->message);
+    if (!worker.is_device || !worker.greeted) {
+      give_up(worker, worker.broken->message, events);
+      return;
+    }
     death.message = worker.broken->message;
   }
   if (!worker.greeted && (!death.from_outside() || ++failed_starts_ > kMaxFailedStarts)) {
-    throw UnavailableError(std::string("a ") + name_of(worker.is_device) +
-                           " does not start: " + death.text());
+    give_up(worker,
+            std::string("a ") + name_of(worker.is_device) + " does not start: " + death.text(),
+            events);
+    return;
   }
   if (!worker.is_device) {
     lose_compiler(worker, death, events);
@@ -287,7 +334,7 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
 void WorkerPool::enforce_deadlines(std::vector<WorkerEvent>& events) {
   const Clock::time_point now = Clock::now();
   for (Worker& worker : workers_) {
-    if ((!worker.greeted || worker.ticket) && now >= worker.deadline) {
+    if (!worker.gone && (!worker.greeted || worker.ticket) && now >= worker.deadline) {
       lose(worker, WorkerDeath::Cause::deadline, "", events);
     }
   }
@@ -298,5 +345,7 @@ std::shared_ptr<WorkerPool> start_workers(const WorkerCommand& command) {
 }
 
 const DeviceGreeting& greeting(const WorkerPool& pool) { return pool.greeting(); }
+
+std::vector<pid_t> worker_process_ids(const WorkerPool& pool) { return pool.process_ids(); }
 
 }  // namespace smemtune

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace smemtune {
@@ -22,18 +23,22 @@ struct WorkerEvent {
     compiled,     ///< `compiled` holds a module, or why there is none, of each request.
     replied,      ///< `reply` is the device worker's.
     device_lost,  ///< The device worker has ended before it replied; `death` says how.
+    unit_gone,    ///< `unit` is used no more; `death.message` says why.
   };
   Kind kind = Kind::compiled;
   Ticket ticket = 0;
+  std::size_t unit = 0;
   CompiledTogether compiled = {};
   bool compiler_lost = false;  ///< `compiled` says how its worker ended.
   Frame reply = {};
   WorkerDeath death = {};
 };
 
-/// Compile workers, and a device worker. Ended ones are started again at once, and what they were
-/// compiling becomes a failure (or is tried again, once, when something else has killed them).
-/// Nothing here waits but the constructor and wait(). Belongs to one thread.
+/// Compile workers, and a device worker for each unit (one board). Units are numbered from 0, in
+/// the order of the command; one that fails for good is gone, and the others go on. Ended workers
+/// are started again at once, and what they were compiling becomes a failure (or is tried again,
+/// once, when something else has killed them). Nothing here waits but the constructor and wait().
+/// Belongs to one thread.
 class WorkerPool {
  public:
   /// Throws UnavailableError when workers cannot start.
@@ -43,7 +48,8 @@ class WorkerPool {
   ~WorkerPool();
 
   const DeviceGreeting& greeting() const { return greeting_; }
-  bool has_device() const { return !command_.device.empty(); }
+  std::size_t units() const { return command_.devices.size(); }  ///< Also those that are gone.
+  bool has_unit(std::size_t unit) const { return !workers_[unit].gone; }
 
   /// Compile workers that could take a request now.
   std::size_t idle_compilers() const;
@@ -53,27 +59,34 @@ class WorkerPool {
 
   std::size_t compilers() const;
 
-  /// Whether the device worker has greeted and is not answering a request.
-  bool device_is_idle() const;
+  /// Whether the unit's worker has greeted and is not answering a request.
+  bool device_is_idle(std::size_t unit) const;
 
-  /// Counts the device workers started so far: what was prepared or kept on an earlier one is gone.
-  std::uint64_t device_generation() const { return device_generation_; }
+  /// Which of all device workers started so far the unit's is, from 1: what was prepared or kept on
+  /// an earlier one is gone.
+  std::uint64_t device_generation(std::size_t unit) const { return workers_[unit].generation; }
 
-  /// REQUIRES: device_is_idle().
-  Ticket ask_device(MessageType type, std::vector<std::uint8_t> payload, double deadline_s);
+  /// REQUIRES: device_is_idle(unit).
+  Ticket ask_device(std::size_t unit, MessageType type, std::vector<std::uint8_t> payload,
+                    double deadline_s);
 
-  /// Ends the device worker and starts another.
-  void restart_device();
+  /// Ends the unit's worker and starts another.
+  void restart_device(std::size_t unit);
+
+  /// Goes on without the unit. Throws UnavailableError with `why` when it is the last.
+  void give_up_unit(std::size_t unit, const std::string& why);
 
   /// Waits until something has come of a request, at most so long. Throws UnavailableError when a
-  /// worker cannot be replaced or says that the machine is broken, InputError when it says that
+  /// worker cannot be replaced or says that the machine is broken (the last device worker, that is:
+  /// of several, its unit is gone), InputError when it says that
   /// what the user gave is wrong.
   std::vector<WorkerEvent> wait(double timeout_s);
 
   /// Workers that ended before they were told to.
   std::uint64_t deaths() const { return deaths_; }
 
-  /// For tests and messages: the process of the device worker, then those of the compile workers.
+  /// For tests and messages: the processes of the device workers, then those of the compile
+  /// workers.
   std::vector<pid_t> process_ids() const;
 
  private:
@@ -81,12 +94,14 @@ class WorkerPool {
 
   struct Worker {
     bool is_device = false;
+    bool gone = false;  ///< A device worker that is not replaced any more.
     std::unique_ptr<WorkerProcess> process = nullptr;
     bool greeted = false;
     std::optional<Ticket> ticket = std::nullopt;  ///< What it is asked for.
     Clock::time_point deadline = {};              ///< Of the greeting or the reply.
     CompileBatch batch = {};                      ///< What is compiled, to try it again.
     int attempts = 0;
+    std::uint64_t generation = 0;
     Phase phase = {};
     std::optional<Broken> broken = std::nullopt;
   };
@@ -95,19 +110,23 @@ class WorkerPool {
   void send_compile(Worker& worker);
   void collect(Worker& worker, std::vector<WorkerEvent>& events);
   void take(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
-  void greet(Worker& worker, const Frame& frame);
+  void greet(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
   void reply(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
   void lose(Worker& worker, WorkerDeath::Cause cause, const std::string& message,
             std::vector<WorkerEvent>& events);
   void lose_compiler(Worker& worker, const WorkerDeath& death, std::vector<WorkerEvent>& events);
+  /// Throws UnavailableError with `why` unless it is one of several units.
+  void give_up(Worker& worker, const std::string& why, std::vector<WorkerEvent>& events);
   void enforce_deadlines(std::vector<WorkerEvent>& events);
   int poll_timeout_ms(double timeout_s) const;
 
   WorkerCommand command_;
   DeviceGreeting greeting_;
-  std::vector<Worker> workers_;  ///< The device worker first, where there is one.
+  std::vector<Worker> workers_;            ///< The device workers first, by unit.
+  std::vector<WorkerEvent> early_events_;  ///< Of the next wait().
   Ticket last_ticket_ = 0;
-  std::uint64_t device_generation_ = 0;
+  std::uint64_t generations_ = 0;
+  bool all_have_started_ = false;
   std::uint64_t deaths_ = 0;
   int failed_starts_ = 0;  ///< One after another.
 };

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <set>
 
 namespace smemtune::cuda {
 namespace {
@@ -37,6 +38,7 @@ std::map<std::string, Resources, std::less<>> ptxas_report(std::string_view log)
   Resources* entry = nullptr;
   std::string_view entry_name;
   bool properties_are_of_entry = false;
+  std::set<std::string_view> serialized;  // Said before the entry's own lines.
   while (!log.empty()) {
     // ptxas's error text begins after a NUL, in the middle of a line.
     const std::size_t end = log.find_first_of(std::string_view("\n\0", 2));
@@ -46,6 +48,10 @@ std::map<std::string, Resources, std::less<>> ptxas_report(std::string_view log)
     if (const auto name = name_after(line, "Compiling entry function ")) {
       entry_name = *name;
       entry = &entries[std::string(*name)];
+      continue;
+    }
+    if (line.find("wgmma") != line.npos && line.find("instructions are serialized") != line.npos) {
+      if (const auto name = name_after(line, "in the function ")) serialized.insert(*name);
       continue;
     }
     if (entry == nullptr) continue;
@@ -70,6 +76,7 @@ std::map<std::string, Resources, std::less<>> ptxas_report(std::string_view log)
       entry->stack_bytes = std::max(entry->stack_bytes, cumulative.value_or(0));
     }
   }
+  for (auto& [name, resources] : entries) resources.wgmma_serialized = serialized.contains(name);
   return entries;
 }
 

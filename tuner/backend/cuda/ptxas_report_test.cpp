@@ -28,6 +28,20 @@ TEST(PtxasReport, ReadsEachEntryByItsLoweredName) {
             (Resources{.registers_per_thread = 48, .static_shared_bytes = 8192, .barriers = 1}));
 }
 
+TEST(PtxasReport, SeesWhoseWgmmaInstructionsAreSerialized) {
+  const auto report = ptxas_report(
+      "ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are "
+      "serialized due to insufficient register resources for the wgmma pipeline in the function "
+      "'_Z6serialPfmm'\n"
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function '_Z4finePf' for 'sm_90a'\n"
+      "ptxas info    : Used 8 registers, used 0 barriers\n"
+      "ptxas info    : Compiling entry function '_Z6serialPfmm' for 'sm_90a'\n"
+      "ptxas info    : Used 30 registers, used 0 barriers\n");
+  EXPECT_FALSE(report.at("_Z4finePf").wgmma_serialized);
+  EXPECT_TRUE(report.at("_Z6serialPfmm").wgmma_serialized);
+}
+
 TEST(PtxasReport, ReadsTheWordingOfOlderToolkits) {
   const auto report = ptxas_report(
       "ptxas info    : 0 bytes gmem, 400 bytes cmem[3]\n"

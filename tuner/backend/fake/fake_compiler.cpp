@@ -6,6 +6,16 @@
 
 namespace smemtune::fake {
 
+namespace {
+
+std::string code_sha256(const Script& script, const std::string& name_expression,
+                        const Bindings& bindings) {
+  if (script.code.empty()) return smemtune::sha256(name_expression + key(bindings));
+  return smemtune::sha256(script.entry + std::to_string(evaluate(script.code, bindings)));
+}
+
+}  // namespace
+
 std::string FakeCompiler::sha256() const { return smemtune::sha256(version()); }
 
 Outcome<CompiledKernel> FakeCompiler::compile(const CompileRequest& request) {
@@ -25,9 +35,12 @@ Outcome<CompiledKernel> FakeCompiler::compile(const CompileRequest& request) {
     CompiledEntry entry = {.name_expression = name_expression,
                            .lowered_name = "_Z" + name_expression,
                            .resources = {},
-                           .code_sha256 = {}};
+                           .code_sha256 = code_sha256(script, name_expression, bindings)};
     entry.resources.registers_per_thread = static_cast<int>(evaluate(script.registers, bindings));
     entry.resources.static_shared_bytes = evaluate(script.static_shared, bindings);
+    entry.resources.spill_store_bytes = evaluate(script.spills, bindings);
+    entry.resources.spill_load_bytes = entry.resources.spill_store_bytes;
+    entry.resources.wgmma_serialized = evaluate(script.wgmma_serialized, bindings) != 0;
     compiled.entries.push_back(std::move(entry));
   }
   for (const std::string& symbol : request.symbol_expressions) {

@@ -27,10 +27,11 @@ double noise(std::uint64_t seed, std::uint64_t i) {
 
 }  // namespace
 
-Device fake_device() {
+Device fake_device(int unit) {
   Device device;
   device.name = "Fake 90";
   device.uuid = "GPU-fake";
+  if (unit > 0) device.uuid += "-" + std::to_string(unit);
   device.architecture = "sm_90";
   device.compute_major = 9;
   device.sm_count = 100;
@@ -78,6 +79,7 @@ Outcome<LoadedKernel> FakeLauncher::load(KernelHandle handle, const CompiledKern
                    .bindings = {}};
   for (const std::string& option : module.options) kernel.name += " " + option;
   kernel.bindings = bindings_of(kernel.script, launches.front().name_expression, module.options);
+  kernel.bindings["UNIT"] = std::int64_t{unit_};
   LoadedKernel loaded;
   for (const LaunchShape& launch : launches) {
     const CompiledEntry* entry = compiled.entry(launch.name_expression);

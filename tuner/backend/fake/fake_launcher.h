@@ -10,23 +10,23 @@
 
 namespace smemtune::fake {
 
-/// A device that is nowhere: limits like those of an sm_90 GPU.
-Device fake_device();
+/// A device that is nowhere: limits like those of an sm_90 GPU. `unit`: which of several boards.
+Device fake_device(int unit = 0);
 
 /// Behaves as scripts say (script.h). Faults in `load`, `run` and `time` strike here; beside those
 /// of processes there are `error` (a launch that fails), `context_lost`, and wrong results:
 /// `mismatch`, `nan`, `unwritten`, `overrun`, `input_modified`.
 class FakeLauncher final : public Launcher {
  public:
-  /// `seed`: of noise and drift. `reply_descriptor`: where `garbage` goes.
-  explicit FakeLauncher(std::uint64_t seed = 1, int reply_descriptor = -1)
-      : seed_(seed), reply_descriptor_(reply_descriptor) {}
+  /// `seed`: of noise and drift. `reply_descriptor`: where `garbage` goes. `unit`: UNIT of scripts.
+  explicit FakeLauncher(std::uint64_t seed = 1, int reply_descriptor = -1, int unit = 0)
+      : seed_(seed), reply_descriptor_(reply_descriptor), unit_(unit) {}
 
   /// More loaded kernels than this fail with `device_memory`, so that whoever never unloads is
   /// found.
   static constexpr std::size_t kMaxLoaded = 160;
 
-  Device device() const override { return fake_device(); }
+  Device device() const override { return fake_device(unit_); }
   Outcome<std::int64_t> prepare(WorkloadId id, const Workload& workload) override;
   Outcome<LoadedKernel> load(KernelHandle handle, const CompiledKernel& compiled,
                              const std::vector<LaunchShape>& launches,
@@ -54,6 +54,7 @@ class FakeLauncher final : public Launcher {
 
   std::uint64_t seed_;
   int reply_descriptor_;
+  int unit_;
   std::map<WorkloadId, Workload> workloads_;
   std::map<KernelHandle, Loaded> loaded_;
   KernelHandle last_handle_ = 0;

@@ -3,12 +3,14 @@
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <new>
 #include <sstream>
+#include <thread>
 #include <unistd.h>
 
 namespace smemtune::fake {
@@ -106,6 +108,12 @@ Script parse_script(std::string_view text) {
       script.registers = rest;
     } else if (word == "static_shared") {
       script.static_shared = rest;
+    } else if (word == "spills") {
+      script.spills = rest;
+    } else if (word == "wgmma_serialized") {
+      script.wgmma_serialized = rest;
+    } else if (word == "code") {
+      script.code = rest;
     } else if (word == "driver_registers") {
       script.driver_registers = rest;
     } else if (word == "fault") {
@@ -167,6 +175,7 @@ void commit(const std::string& kind, int reply_descriptor) {
     const std::string line(1023, 'x');
     for (int i = 0; i < 8192; ++i) std::fprintf(stderr, "%s\n", line.c_str());
   }
+  if (kind == "pause") std::this_thread::sleep_for(std::chrono::milliseconds(20));
   if (kind == "broken") throw UnavailableError("the fake device fell off the bus");
   if (kind == "memory") throw std::bad_alloc();
   if (kind == "garbage") {

@@ -21,13 +21,17 @@ namespace smemtune::fake {
 ///   drift_percent 5                   of the device over some hundred samples
 ///   registers 32 + TILE               as compiler and driver report them; default 32
 ///   static_shared TILE * 4            default 0
+///   spills 8 * TILE                   bytes stored, and as many loaded; default 0
+///   wgmma_serialized TILE > 8         default 0
+///   code TILE                         configurations with equal numbers have the same code;
+///                                     by default all differ
 ///   driver_registers 40               where the driver is to differ
 ///   fault crash in time when TILE == 8 && TIMES > 3
 ///
 /// Expressions read template arguments, macros of the options, and HAPPENED: whether a fault that
-/// happens only once has happened. While running also the problem's integer scalars, SEED (of the
-/// workload), and RUNS and TIMES (calls of run and time before this one, by this process and
-/// configuration).
+/// happens only once has happened. While running also UNIT (of the device), the problem's integer
+/// scalars, SEED (of the workload), and RUNS and TIMES (calls of run and time before this one, by
+/// this process and configuration).
 struct Script {
   struct Fault {
     std::string kind;
@@ -42,6 +46,9 @@ struct Script {
   double drift_percent = 0;
   std::string registers = "32";
   std::string static_shared = "0";
+  std::string spills = "0";
+  std::string wgmma_serialized = "0";
+  std::string code;              ///< Empty: each has its own.
   std::string driver_registers;  ///< Empty: as the compiler has them.
   std::vector<Fault> faults;
 };
@@ -61,9 +68,10 @@ std::optional<std::string> fault_at(const Script& script, std::string_view place
                                     const Bindings& bindings);
 
 /// Does what faults of processes do, where `kind` is one: `crash` (abort), `hang`, `exit`, `killed`
-/// (by SIGKILL), `flood` (prints 8 MB and goes on), `broken` (throws UnavailableError), `memory`
-/// (throws bad_alloc), `garbage` (writes what is no message to `reply_descriptor` and hangs).
-/// `crash_once` and `killed_once` happen once per folder that SMEMTUNE_FAKE_FOLDER names.
+/// (by SIGKILL), `flood` (prints 8 MB and goes on), `pause` (takes 20 ms and goes on), `broken`
+/// (throws UnavailableError), `memory` (throws bad_alloc), `garbage` (writes what is no message to
+/// `reply_descriptor` and hangs). `crash_once` and `killed_once` happen once per folder that
+/// SMEMTUNE_FAKE_FOLDER names.
 void commit(const std::string& kind, int reply_descriptor);
 
 }  // namespace smemtune::fake

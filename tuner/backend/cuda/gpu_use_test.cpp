@@ -1,0 +1,39 @@
+#include "tuner/backend/cuda/gpu_use.h"
+
+#include <gtest/gtest.h>
+
+namespace smemtune::cuda {
+namespace {
+
+TEST(GpuUse, ListsEveryProcessHoweverMany) {
+  const auto use = gpu_use("GPU-crowded", SMEMTUNE_FAKE_NVML);
+  ASSERT_TRUE(use);
+  ASSERT_EQ(use->processes.size(), 20u);
+  EXPECT_EQ(use->processes[19], (DeviceProcess{.id = 1019, .memory_bytes = 20 << 20}));
+  EXPECT_EQ(use->busy_percent, 100);
+}
+
+TEST(GpuUse, TellsMemoryThatIsHiddenFromNone) {
+  const auto use = gpu_use("GPU-busy", SMEMTUNE_FAKE_NVML);
+  ASSERT_TRUE(use);
+  ASSERT_EQ(use->processes.size(), 1u);
+  EXPECT_EQ(use->processes[0].memory_bytes, std::nullopt);
+}
+
+TEST(GpuUse, OfAnIdleGpuHasNoProcesses) {
+  for (int again = 0; again < 2; ++again) {
+    const auto use = gpu_use("GPU-idle", SMEMTUNE_FAKE_NVML);
+    ASSERT_TRUE(use);
+    EXPECT_TRUE(use->processes.empty());
+    EXPECT_EQ(use->busy_percent, 0);
+  }
+}
+
+TEST(GpuUse, IsUnknownWithoutTheLibraryOrTheGpu) {
+  EXPECT_FALSE(gpu_use("GPU-idle", "libno-such-library.so.1"));
+  EXPECT_FALSE(gpu_use("GPU-elsewhere", SMEMTUNE_FAKE_NVML));
+  EXPECT_FALSE(gpu_use("GPU-idle", "libm.so.6")) << "a library without NVML's functions";
+}
+
+}  // namespace
+}  // namespace smemtune::cuda

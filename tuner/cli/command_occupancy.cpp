@@ -1,0 +1,289 @@
+#include "tuner/cli/command_occupancy.h"
+
+#include "tuner/cli/backends.h"
+#include "tuner/cli/known_devices.h"
+#include "tuner/cli/occupancy_chart.h"
+#include "tuner/cli/occupancy_report.h"
+#include "tuner/cli/options.h"
+#include "tuner/config/space_file.h"
+#include "tuner/core/error.h"
+#include "tuner/engine/fit_check.h"
+#include "tuner/engine/tuning_loop.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <vector>
+
+namespace smemtune::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kNothingCompiled = 3;
+
+void write_out(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+std::string capability(const Device& device) {
+  return "compute capability " + std::to_string(device.compute_major) + "." +
+         std::to_string(device.compute_minor);
+}
+
+std::string heading(const Device& device) {
+  const std::string of = capability(device);
+  return device.name == of ? of : device.name + ", " + of;
+}
+
+/// How large charts may be on this terminal, or nullopt where they have no room: a chart takes its
+/// rows and four lines more, and there are three.
+std::optional<ChartSize> chart_size() {
+  winsize size = {};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+    return std::nullopt;
+  }
+  constexpr std::size_t kLeastColumns = 50;
+  constexpr std::size_t kLeastRows = 40;
+  if (size.ws_col < kLeastColumns || size.ws_row < kLeastRows) return std::nullopt;
+  return ChartSize{.columns = std::min<std::size_t>(size.ws_col - 12, 64),
+                   .rows = size.ws_row >= 60 ? 8u : 4u};
+}
+
+std::string charts(const Device& device, const BlockNeeds& needs, bool asked) {
+  const std::optional<ChartSize> size = asked ? ChartSize{} : chart_size();
+  return size ? "\n" + occupancy_charts(device, needs, *size) : "";
+}
+
+[[noreturn]] void beyond(const std::string& option, const std::string& text, const Device& device,
+                         std::int64_t most, const std::string& what) {
+  throw InputError(option + ": '" + text + "' is too much, " + capability(device) + " allows " +
+                   std::to_string(most) + " " + what);
+}
+
+/// `256`, `16x16`, `8x8x4`.
+std::int64_t parse_threads(const std::string& text, const Device& device) {
+  constexpr std::uint64_t kMost = 1 << 20;
+  std::uint64_t threads = 1;
+  std::size_t begin = 0;
+  for (std::size_t axis = 0; begin <= text.size(); ++axis) {
+    const std::size_t end = std::min(text.find('x', begin), text.size());
+    if (axis == 3) throw InputError("--threads: '" + text + "' has more than three dimensions");
+    const std::uint64_t size =
+        parse_count("--threads", text.substr(begin, end - begin), 1, UINT64_MAX);
+    const bool several = text.find('x') != std::string::npos;
+    const auto most = static_cast<std::uint64_t>(device.max_block_dim[axis]);
+    if (several && size > most) {
+      beyond("--threads", text, device, device.max_block_dim[axis],
+             std::string("threads per block in ") + "xyz"[axis]);
+    }
+    threads *= std::min(size, kMost);
+    begin = end + 1;
+  }
+  if (threads > static_cast<std::uint64_t>(device.max_threads_per_block)) {
+    beyond("--threads", text, device, device.max_threads_per_block, "threads per block");
+  }
+  return static_cast<std::int64_t>(threads);
+}
+
+BlockNeeds needs_of(const OccupancyOptions& options, const Device& device) {
+  BlockNeeds needs;
+  needs.threads = parse_threads(options.threads, device);
+  if (options.registers) {
+    const int most = allocation_units(device).max_registers_per_thread;
+    if (*options.registers > static_cast<std::uint64_t>(most)) {
+      beyond("--registers", std::to_string(*options.registers), device, most,
+             "registers per thread");
+    }
+    needs.registers_per_thread = static_cast<int>(*options.registers);
+  }
+  needs.shared_bytes = static_cast<std::int64_t>(options.shared.value_or(0));
+  return needs;
+}
+
+Json document(const Device& device) {
+  return {{"format", "smemtune-occupancy"},
+          {"version", 1},
+          {"device",
+           {{"name", device.name},
+            {"compute_capability",
+             std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor)}}}};
+}
+
+int answer_numbers(const OccupancyOptions& options, const Device& device) {
+  const BlockNeeds needs = needs_of(options, device);
+  // A target alone asks what a block may use, not what one that uses nothing reaches.
+  const bool forward = !options.target || options.registers || options.shared;
+  if (options.json) {
+    Json json = document(device);
+    if (forward) json.update(occupancy_json(device, needs));
+    if (options.target) json["allowance"] = allowance_json(device, needs.threads, *options.target);
+    write_out(json.dump(2) + "\n");
+    return 0;
+  }
+  std::string text = heading(device) + "\n";
+  if (forward) text += occupancy_text(device, needs);
+  if (options.target) {
+    text += (forward ? "\n" : "") + allowance_text(device, needs.threads, *options.target);
+  }
+  write_out(text + charts(device, needs, options.chart));
+  return 0;
+}
+
+/// The kernels that are meant: the one that is named, else all that have the parameters.
+std::vector<FitQuestion> questions(const OccupancyOptions& options, const Space& space) {
+  const Problem problem =
+      options.problem.empty() ? space.problems.front() : parse_problem(space, options.problem);
+  std::vector<FitQuestion> result;
+  std::string names;
+  std::string first_fault;
+  for (const KernelTemplate& kernel : space.kernels) {
+    names += (names.empty() ? "" : ", ") + kernel.name;
+    if (!options.kernel.empty() && kernel.name != options.kernel) continue;
+    try {
+      result.push_back({.kernel = &kernel,
+                        .problem = problem,
+                        .configuration = parse_configuration(kernel, options.configuration)});
+    } catch (const InputError& error) {
+      if (first_fault.empty()) first_fault = error.what();
+    }
+  }
+  if (!result.empty()) return result;
+  if (!first_fault.empty()) throw InputError("--config: " + first_fault);
+  throw InputError("--kernel: " + space.file.string() + " has no kernel '" + options.kernel +
+                   "'; it has " + names);
+}
+
+BlockNeeds needs_of(const LaunchResult& launch) {
+  return {.threads = launch.shape.threads_per_block(),
+          .registers_per_thread = launch.resources.registers_per_thread,
+          .shared_bytes = launch.resources.static_shared_bytes + launch.shape.dynamic_shared_bytes};
+}
+
+std::string kernel_text(const OccupancyOptions& options, const Device& device,
+                        const Result& result) {
+  std::string text =
+      result.kernel + " " + key(result.configuration) + "  on " + key(result.problem) + "\n";
+  if (result.status != Status::correct) {
+    text += "  rejected (" + to_text(result.status) + "/" + result.reason + "): " + result.detail +
+            "\n";
+  }
+  for (const LaunchResult& launch : result.launches) {
+    text += "  " + launch.shape.name_expression + ": stack " +
+            std::to_string(launch.resources.stack_bytes) + " bytes, spilled " +
+            std::to_string(launch.resources.spill_store_bytes + launch.resources.spill_load_bytes) +
+            " bytes\n" + occupancy_text(device, needs_of(launch));
+    if (options.target) {
+      text += "\n" + allowance_text(device, launch.shape.threads_per_block(), *options.target);
+    }
+    text += charts(device, needs_of(launch), options.chart);
+  }
+  return text;
+}
+
+Json kernel_json(const OccupancyOptions& options, const Device& device, const Result& result) {
+  Json json = {{"kernel", result.kernel},        {"configuration", key(result.configuration)},
+               {"problem", key(result.problem)}, {"status", to_text(result.status)},
+               {"reason", result.reason},        {"detail", result.detail},
+               {"launches", Json::array()}};
+  for (const LaunchResult& launch : result.launches) {
+    Json entry = {{"entry", launch.shape.name_expression},
+                  {"stack_bytes", launch.resources.stack_bytes},
+                  {"spill_store_bytes", launch.resources.spill_store_bytes},
+                  {"spill_load_bytes", launch.resources.spill_load_bytes}};
+    entry.update(occupancy_json(device, needs_of(launch)));
+    if (options.target) {
+      entry["allowance"] =
+          allowance_json(device, launch.shape.threads_per_block(), *options.target);
+    }
+    json["launches"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+int answer_kernels(const OccupancyOptions& options, const Device& device) {
+  const LoadedSpace loaded = load_space(options.space, share_folder());
+  const std::vector<FitQuestion> asked = questions(options, loaded.space);
+  const auto pool = start_workers(compile_workers_for({}, device));
+  const std::vector<Result> results = check_fit(loaded.space, loaded.sources, asked, device, *pool);
+  const bool compiled =
+      std::ranges::any_of(results, [](const Result& result) { return !result.launches.empty(); });
+  if (!compiled && results.size() == 1 && results.front().reason == "constraint") {
+    throw InputError("--config: " + key(results.front().configuration) + ": " +
+                     results.front().detail);
+  }
+  std::string text = heading(device) + "\n";
+  Json json = document(device);
+  for (const Result& result : results) {
+    text += "\n" + kernel_text(options, device, result);
+    json["kernels"].push_back(kernel_json(options, device, result));
+  }
+  write_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
+  return compiled ? 0 : kNothingCompiled;
+}
+
+/// Adds an option that may be absent.
+template <typename Add, typename T>
+void add_optional(CLI::App& app, const std::string& name, std::optional<T>& value,
+                  const std::string& type, const std::string& description, Add parse) {
+  app.add_option_function<std::string>(
+         name, [&value, parse](const std::string& text) { value = parse(text); }, description)
+      ->type_name(type);
+}
+
+}  // namespace
+
+void add_occupancy_options(CLI::App& app, OccupancyOptions& options) {
+  app.add_option("--threads", options.threads, "Threads per block: 256, or 16x16")->type_name("N");
+  add_optional(
+      app, "--registers", options.registers, "N", "Registers per thread [no limit by registers]",
+      [](const std::string& text) { return parse_count("--registers", text, 1, UINT32_MAX); });
+  add_optional(
+      app, "--shared", options.shared, "BYTES", "Shared memory per block, static and dynamic [0]",
+      [](const std::string& text) { return parse_count("--shared", text, 0, UINT32_MAX); });
+  add_optional(app, "--target", options.target, "PERCENT",
+               "Ask what keeps this occupancy: the most shared memory and registers",
+               [](const std::string& text) { return parse_number("--target", text, 0.1, 100); });
+  app.add_option("--device", options.device,
+                 "Any GPU that is known, sm_XX, or a compute capability such as 1.3 [the first "
+                 "GPU; the H200 where there is none]")
+      ->type_name("NAME");
+  app.add_option("--space", options.space, "Compile a kernel of this space instead")
+      ->type_name("FILE");
+  app.add_option("--config", options.configuration,
+                 "With --space: NAME=VALUE,...; the kernel's default for what is left out")
+      ->type_name("KEY");
+  app.add_option("--kernel", options.kernel,
+                 "With --space: only this kernel [all that have the parameters]")
+      ->type_name("NAME");
+  app.add_option("--problem", options.problem, "With --space: NAME=VALUE,... [the file's first]")
+      ->type_name("KEY");
+  add_database(app, options.database);
+  app.add_flag("--chart", options.chart,
+               "Draw occupancy against threads, registers and shared memory [only on a terminal "
+               "of 40 rows or more]");
+  app.add_flag("--json", options.json, "Print as JSON");
+}
+
+int run_occupancy(const OccupancyOptions& options) {
+  const bool of_kernel = !options.space.empty();
+  if (of_kernel && (!options.threads.empty() || options.registers || options.shared)) {
+    throw InputError(
+        "--space asks the compiler for threads, registers and shared memory: leave out --threads, "
+        "--registers and --shared");
+  }
+  if (!of_kernel && options.threads.empty()) {
+    throw InputError("--threads N or --space FILE is missing; see smemtune occupancy --help");
+  }
+  if (!of_kernel && !(options.configuration + options.kernel + options.problem).empty()) {
+    throw InputError("--config, --kernel and --problem are of a space: --space FILE is missing");
+  }
+  if (options.device == "cpu") {
+    throw InputError("--device: the CPU has no occupancy; name the GPU, such as h200");
+  }
+  const Device device = device_to_check(options.device, options.database);
+  return of_kernel ? answer_kernels(options, device) : answer_numbers(options, device);
+}
+
+}  // namespace smemtune::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace smemtune::cli {
+
+/// Either the numbers of a block, or a configuration of a space's kernel.
+struct OccupancyOptions {
+  std::string threads;                     ///< `256` or `16x16`.
+  std::optional<std::uint64_t> registers;  ///< Per thread.
+  std::optional<std::uint64_t> shared;     ///< Bytes per block, static and dynamic.
+  std::optional<double> target;            ///< Per cent: what keeps it?
+  std::filesystem::path space;
+  std::string kernel;         ///< Empty: every kernel that has the configuration's parameters.
+  std::string configuration;  ///< Defaults where it leaves parameters out.
+  std::string problem;        ///< Empty: the file's first.
+  std::string device;
+  std::filesystem::path database;
+  bool chart = false;
+  bool json = false;
+};
+
+void add_occupancy_options(CLI::App& app, OccupancyOptions& options);
+
+/// Answers without a GPU. Returns 0, or 3 when no configuration compiled. Throws InputError, and
+/// UnavailableError when a kernel cannot be compiled here.
+int run_occupancy(const OccupancyOptions& options);
+
+}  // namespace smemtune::cli

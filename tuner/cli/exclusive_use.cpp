@@ -1,0 +1,93 @@
+#include "tuner/cli/exclusive_use.h"
+
+#include "reports/table.h"
+#include "tuner/core/error.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
+#include <unistd.h>
+
+namespace smemtune::cli {
+namespace {
+
+constexpr auto kLockInterval = std::chrono::milliseconds(200);
+
+// Less is what a desktop or a monitor causes.
+constexpr int kBusyPercent = 10;
+
+std::string warning(const Device& device, const std::string& what) {
+  return "*** " + device_text(device) +
+         " is not ours alone, which disturbs what is measured: " + what;
+}
+
+std::string processes_text(const std::vector<DeviceProcess>& processes) {
+  std::string text;
+  for (const DeviceProcess& process : processes) {
+    text += (text.empty() ? "process " : ", process ") + std::to_string(process.id);
+    if (process.memory_bytes) {
+      text += " (" + format_bytes(static_cast<double>(*process.memory_bytes)) + ")";
+    }
+  }
+  return text;
+}
+
+bool contains(const std::vector<DeviceProcess>& processes, pid_t id) {
+  return std::ranges::find(processes, id, &DeviceProcess::id) != processes.end();
+}
+
+}  // namespace
+
+std::string device_text(const Device& device) {
+  if (device.kind == DeviceKind::cpu) return "the CPU device";
+  return device.name + " (" + device.uuid + ")";
+}
+
+std::vector<DeviceLock> lock_devices(std::vector<Device> devices, const std::string& purpose,
+                                     bool wait, const std::atomic<bool>& stop,
+                                     const std::function<void(const std::string&)>& say) {
+  // All in one order, so that no two processes wait for each other.
+  std::ranges::sort(devices, {}, lock_name);
+  const LockHolder self = {.process_id = getpid(), .purpose = purpose, .since = std::time(nullptr)};
+  std::vector<DeviceLock> locks;
+  for (const Device& device : devices) {
+    DeviceLock& lock = locks.emplace_back(lock_folder(), lock_name(device));
+    std::string said;
+    while (!lock.try_lock(self)) {
+      if (stop) return locks;
+      const auto holder = lock.holder();
+      const std::string who = device_text(device) + " is in use by another smemtune" +
+                              (holder ? ": " + to_text(*holder) : "");
+      if (!wait) throw UnavailableError(who + "; without --no-wait this one would wait for it");
+      if (who != said) say("waiting: " + who);
+      said = who;
+      std::this_thread::sleep_for(kLockInterval);
+    }
+  }
+  return locks;
+}
+
+std::string Neighbors::before_us(const Device& device, const DeviceUse& use) {
+  before_ = use.processes;
+  if (!use.processes.empty()) return warning(device, processes_text(use.processes));
+  if (use.busy_percent.value_or(0) < kBusyPercent) return "";
+  return warning(device, "busy for " + std::to_string(*use.busy_percent) +
+                             " % of the time with what cannot be seen from here");
+}
+
+std::string Neighbors::beside_us(const Device& device, const DeviceUse& use,
+                                 const std::vector<pid_t>& ours) const {
+  std::vector<DeviceProcess> others = use.processes;
+  std::erase_if(others, [&](const DeviceProcess& process) {
+    return std::ranges::find(ours, process.id) != ours.end();
+  });
+  if (others.size() == use.processes.size()) {
+    const auto ours_by_another_id = std::ranges::find_if(
+        others, [&](const DeviceProcess& process) { return !contains(before_, process.id); });
+    if (ours_by_another_id != others.end()) others.erase(ours_by_another_id);
+  }
+  return others.empty() ? "" : warning(device, processes_text(others));
+}
+
+}  // namespace smemtune::cli

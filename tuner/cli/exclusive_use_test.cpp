@@ -1,0 +1,57 @@
+#include "tuner/cli/exclusive_use.h"
+
+#include "tuner/core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smemtune::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+Device gpu() {
+  Device device;
+  device.name = "Some GPU";
+  device.uuid = "GPU-7";
+  return device;
+}
+
+TEST(Neighbors, AreNamedWithTheirMemory) {
+  Neighbors neighbors;
+  const std::string text = neighbors.before_us(
+      gpu(), {.processes = {{.id = 12, .memory_bytes = 3 << 20}, {.id = 34}}, .busy_percent = 99});
+  EXPECT_THAT(text, AllOf(HasSubstr("Some GPU (GPU-7)"), HasSubstr("process 12 (3.0 MB)"),
+                          HasSubstr("process 34"), Not(HasSubstr("99"))));
+}
+
+TEST(Neighbors, ThatCannotBeSeenShowByWhatTheyDo) {
+  Neighbors neighbors;
+  EXPECT_THAT(neighbors.before_us(gpu(), {.processes = {}, .busy_percent = 87}), HasSubstr("87 %"));
+  EXPECT_EQ(neighbors.before_us(gpu(), {.processes = {}, .busy_percent = 3}), "");
+  EXPECT_EQ(neighbors.before_us(gpu(), {}), "");
+}
+
+TEST(Neighbors, AreNotOurOwnWorkers) {
+  Neighbors neighbors;
+  EXPECT_EQ(neighbors.before_us(gpu(), {}), "");
+  EXPECT_EQ(neighbors.beside_us(gpu(), {.processes = {{.id = 5}}}, {4, 5}), "");
+  const std::string text =
+      neighbors.beside_us(gpu(), {.processes = {{.id = 5}, {.id = 77}}}, {4, 5});
+  EXPECT_THAT(text, AllOf(HasSubstr("process 77"), Not(HasSubstr("process 5"))));
+}
+
+TEST(Neighbors, AreToldFromOurWorkerWhereItsIdIsCountedOtherwise) {
+  Neighbors neighbors;
+  neighbors.before_us(gpu(), {.processes = {{.id = 900}}});
+  const std::string text =
+      neighbors.beside_us(gpu(), {.processes = {{.id = 900}, {.id = 901}}}, {4});
+  EXPECT_THAT(text, AllOf(HasSubstr("process 900"), Not(HasSubstr("901"))));
+  EXPECT_EQ(neighbors.beside_us(gpu(), {.processes = {{.id = 901}}}, {4}), "");
+  EXPECT_EQ(neighbors.beside_us(gpu(), {}, {4}), "");
+}
+
+}  // namespace
+}  // namespace smemtune::cli

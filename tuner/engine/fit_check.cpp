@@ -1,0 +1,131 @@
+#include "tuner/engine/fit_check.h"
+
+#include "tuner/core/error.h"
+#include "tuner/core/occupancy.h"
+#include "tuner/engine/compile_queue.h"
+#include "tuner/engine/variant.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <algorithm>
+
+namespace smemtune {
+
+namespace {
+
+constexpr std::size_t kMaxModuleBytes = 512 * 1024 * 1024;
+constexpr double kWait_s = 1;
+
+SetKernel bind(const Space& space, const FitQuestion& question, const Device& device) {
+  SetKernel kernel;
+  kernel.bound.emplace_back(space, *question.kernel, question.problem, device);
+  kernel.is_reference = question.kernel->name == space.verify.reference;
+  return kernel;
+}
+
+std::optional<Failure> violation(const SetKernel& kernel, const Configuration& configuration) {
+  const auto constraint = kernel.bound.front().violated_constraint(configuration);
+  if (!constraint) return std::nullopt;
+  return Failure{.status = Status::constraints,
+                 .reason = "constraint",
+                 .detail = "the constraint '" + *constraint + "' does not hold"};
+}
+
+/// A question on its way through the compiler.
+struct Asked {
+  SetKernel kernel;
+  Result result;
+  std::optional<Variant> variant;      ///< None once the result is a failure.
+  std::vector<std::uint64_t> numbers;  ///< Of what the queue was asked for.
+};
+
+Asked ask(const Space& space, const std::map<std::string, KernelSource>& sources,
+          const FitQuestion& question, const Device& device, CompileQueue& queue) {
+  Asked asked;
+  asked.kernel = bind(space, question, device);
+  const auto source = sources.find(question.kernel->name);
+  if (source == sources.end()) {
+    throw InputError("kernel " + question.kernel->name + " has no source");
+  }
+  asked.kernel.source = &source->second;
+  asked.result = begin_result(asked.kernel, question.configuration);
+  if (const auto failure = violation(asked.kernel, question.configuration)) {
+    set_failure(asked.result, *failure);
+    return asked;
+  }
+  const ProblemSet set = {.problems = {question.problem}};
+  Outcome<Variant> variant = plan(asked.kernel, set, question.configuration, device);
+  if (!variant) {
+    set_failure(asked.result, variant.failure());
+    return asked;
+  }
+  for (const CompileRequest& request : variant->requests) {
+    asked.numbers.push_back(queue.add(request));
+  }
+  asked.variant = std::move(*variant);
+  return asked;
+}
+
+/// REQUIRES: all numbers are ready.
+void judge(Asked& asked, const Device& device, CompileQueue& queue) {
+  std::vector<Module> modules;
+  std::optional<Failure> failure;
+  for (const std::uint64_t number : asked.numbers) {
+    Outcome<Module> module = queue.take(number);
+    if (module) {
+      modules.push_back(*module);
+    } else if (!failure) {
+      failure = module.failure();
+    }
+  }
+  if (!failure) failure = judge(*asked.variant, modules, device, ResourceLimits{}, asked.result);
+  if (failure) set_failure(asked.result, *failure);
+}
+
+}  // namespace
+
+std::vector<Result> check_fit(const Space& space,
+                              const std::map<std::string, KernelSource>& sources,
+                              const std::vector<FitQuestion>& questions, const Device& device,
+                              WorkerPool& pool) {
+  CompileQueue queue(pool, kMaxModuleBytes);
+  std::vector<Asked> all;
+  for (const FitQuestion& question : questions) {
+    all.push_back(ask(space, sources, question, device, queue));
+  }
+  std::vector<Result> results;
+  for (Asked& asked : all) {
+    while (!std::ranges::all_of(asked.numbers, [&](auto number) { return queue.ready(number); })) {
+      queue.pump();
+      for (const WorkerEvent& event : pool.wait(kWait_s)) queue.handle(event);
+    }
+    if (asked.variant) judge(asked, device, queue);
+    results.push_back(std::move(asked.result));
+  }
+  return results;
+}
+
+Result judge_fit(const Space& space, const FitQuestion& question,
+                 const std::vector<Resources>& resources, const Device& device) {
+  const SetKernel kernel = bind(space, question, device);
+  Result result = begin_result(kernel, question.configuration);
+  if (const auto failure = violation(kernel, question.configuration)) {
+    set_failure(result, *failure);
+    return result;
+  }
+  const KernelInstance instance = kernel.bound.front().instantiate(question.configuration);
+  auto failure = exceeds_limits(instance, device);
+  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
+    const LaunchShape& shape = instance.launches[i];
+    result.launches.push_back(
+        {.shape = shape,
+         .resources = resources.at(i),
+         .occupancy =
+             occupancy(device, shape.threads_per_block(), resources[i].registers_per_thread,
+                       resources[i].static_shared_bytes + shape.dynamic_shared_bytes)});
+  }
+  if (!failure) failure = exceeds_resources(instance, resources, device, ResourceLimits{});
+  if (failure) set_failure(result, *failure);
+  return result;
+}
+
+}  // namespace smemtune

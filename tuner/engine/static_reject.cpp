@@ -1,0 +1,90 @@
+#include "tuner/engine/static_reject.h"
+
+#include <algorithm>
+#include <string>
+
+namespace smemtune {
+
+namespace {
+
+// So many variants of a kernel must have been timed, and so many of the fastest are looked at: the
+// very fastest may be the only one that does without spills.
+constexpr std::size_t kLeastTold = 32;
+constexpr std::size_t kLookedAt = 8;
+
+// A few spilled registers are often worth their price. Far more than the best's is more than this
+// and so many times theirs.
+constexpr std::int64_t kHarmlessSpill = 512;
+constexpr std::int64_t kFarMore = 4;
+
+constexpr const char* kSpills = "spills";
+constexpr const char* kSerializedWgmma = "serialized_wgmma";
+
+/// Of the launch that spills most, per thread.
+std::int64_t spilled_bytes(const Result& result) {
+  std::int64_t most = 0;
+  for (const LaunchResult& launch : result.launches) {
+    most = std::max(most, launch.resources.spill_store_bytes + launch.resources.spill_load_bytes);
+  }
+  return most;
+}
+
+bool serializes_wgmma(const Result& result) {
+  return std::ranges::any_of(result.launches, [](const LaunchResult& launch) {
+    return launch.resources.wgmma_serialized;
+  });
+}
+
+}  // namespace
+
+void StaticReject::tell(const Result& result) {
+  ++told_;
+  const Timed timed = {.median_ms = result.measurement.median_ms,
+                       .spilled_bytes = smemtune::spilled_bytes(result),
+                       .serialized_wgmma = serializes_wgmma(result)};
+  fastest_.insert(std::ranges::upper_bound(fastest_, timed.median_ms, {}, &Timed::median_ms),
+                  timed);
+  if (fastest_.size() > kLookedAt) fastest_.pop_back();
+}
+
+StaticLimits StaticReject::limits() const {
+  StaticLimits limits;
+  if (told_ < kLeastTold) return limits;
+  limits.spilled_bytes = 0;
+  limits.serialized_wgmma = false;
+  for (const Timed& timed : fastest_) {
+    limits.spilled_bytes = std::max(limits.spilled_bytes, timed.spilled_bytes);
+    limits.serialized_wgmma = limits.serialized_wgmma || timed.serialized_wgmma;
+  }
+  limits.spilled_bytes = kHarmlessSpill + kFarMore * limits.spilled_bytes;
+  return limits;
+}
+
+std::optional<Failure> rejects(const StaticLimits& limits, const Result& result) {
+  if (result.is_default) return std::nullopt;
+  const std::int64_t spilled = spilled_bytes(result);
+  if (spilled > limits.spilled_bytes) {
+    return Failure{.status = Status::constraints,
+                   .reason = kSpills,
+                   .detail = std::to_string(spilled) +
+                             " bytes spilled per thread (stores and loads), " +
+                             std::to_string(limits.spilled_bytes) +
+                             " are allowed after those of the fastest; not timed "
+                             "(--no-static-reject times it)"};
+  }
+  if (!limits.serialized_wgmma && serializes_wgmma(result)) {
+    return Failure{.status = Status::constraints,
+                   .reason = kSerializedWgmma,
+                   .detail =
+                       "the compiler serializes the wgmma instructions, not so those of the "
+                       "fastest; not timed (--no-static-reject times it)"};
+  }
+  return std::nullopt;
+}
+
+bool is_static_reject(const Result& result) {
+  return result.status == Status::constraints &&
+         (result.reason == kSpills || result.reason == kSerializedWgmma);
+}
+
+}  // namespace smemtune

@@ -1,0 +1,183 @@
+// Several units of one model in a run.
+
+#include "tuner/core/error.h"
+#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smemtune::test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kFirst = "GPU-fake";
+constexpr const char* kSecond = "GPU-fake-1";
+constexpr std::size_t kConfigurations = 16;
+
+/// Evaluations take a while, so that no unit is done with all before another has begun.
+FakeSpace slow_space() {
+  FakeSpace fake;
+  fake.add("tiled", "fault pause in load");
+  return fake;
+}
+
+std::string best_key(const TuningSummary& summary) {
+  const std::optional<Result>& best = summary.problems.front().best;
+  return best ? best->kernel + " " + key(best->configuration) : "none";
+}
+
+std::vector<std::string> keys(const TuningSummary& summary) {
+  std::vector<std::string> keys;
+  for (const Result& result : summary.problems.front().results) {
+    keys.push_back(result.kernel + " " + key(result.configuration));
+  }
+  return keys;
+}
+
+TEST(Units, ShareTheSearch) {
+  const FakeSpace fake = slow_space();
+  FakeRun run(fake);
+  add_units(run.request.workers, 2);
+  const TuningSummary summary = run.run();
+  EXPECT_EQ(summary.evaluated, kConfigurations);
+  ASSERT_THAT(summary.evaluated_on, SizeIs(2));
+  EXPECT_EQ(summary.evaluated_on.at(kFirst) + summary.evaluated_on.at(kSecond), kConfigurations);
+  EXPECT_THAT(run.log->attempts, SizeIs(kConfigurations)) << "each by one unit";
+  EXPECT_THAT(run.log->open, IsEmpty());
+}
+
+TEST(Units, AreToldWithEachResult) {
+  const FakeSpace fake = slow_space();
+  FakeRun run(fake);
+  add_units(run.request.workers, 3);
+  const TuningSummary summary = run.run();
+  std::map<std::string, std::uint64_t> screened;
+  for (const Result& result : run.log->records) {
+    if (result.stage == Stage::screen) ++screened[result.unit];
+  }
+  EXPECT_EQ(screened, summary.evaluated_on);
+}
+
+TEST(Units, ThatDifferFindTheWinnerThatOneFinds) {
+  for (const int slower : {0, 1}) {
+    FakeSpace fake = slow_space();
+    fake.sources["tiled"].files.front().text +=
+        "time_ns (2000 + 100 * abs(TILE - 8) + 20 * abs(ITEMS - 2)) * select(UNIT == " +
+        std::to_string(slower) + ", 104, 100) / 100\n";
+    FakeRun run(fake);
+    add_units(run.request.workers, 2);
+    const TuningSummary summary = run.run();
+    EXPECT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8");
+    for (const Result& result : summary.problems.front().results) {
+      if (result.stage == Stage::final) EXPECT_EQ(result.unit, kFirst);
+    }
+  }
+}
+
+TEST(Units, ChangeNothingOfWhatIsAskedAndTold) {
+  const FakeSpace fake = slow_space();
+  std::vector<std::vector<std::string>> told;
+  for (const int units : {1, 3}) {
+    FakeRun run(fake);
+    add_units(run.request.workers, units);
+    run.request.options.window = 5;
+    run.request.options.seed = 7;
+    told.push_back(keys(run.run()));
+  }
+  EXPECT_EQ(told[0], told[1]);
+}
+
+TEST(Units, ResumeFromTheResultsOfAnyOther) {
+  const FakeSpace fake = slow_space();
+  FakeRun both(fake);
+  add_units(both.request.workers, 2);
+  both.run();
+  FakeRun one(fake);
+  one.log = both.log;
+  EXPECT_EQ(one.run().evaluated, 0u);
+}
+
+class UnhealthyUnit : public testing::TestWithParam<int> {};
+
+// After its first crash the unit gets the reference kernel wrong for good.
+TEST_P(UnhealthyUnit, IsLeftOutAndTheOthersGoOn) {
+  const FakeFolder folder;
+  const std::string unit = std::to_string(GetParam());
+  FakeSpace fake = slow_space();
+  fake.space.problems.push_back({{"N", std::int64_t{2000}}});
+  fake.add("tiled", "fault crash_once in run when UNIT == " + unit);
+  fake.add("naive", "fault error in run when HAPPENED && UNIT == " + unit);
+  FakeRun run(fake);
+  add_units(run.request.workers, 2);
+  const TuningSummary summary = run.run();
+  ASSERT_THAT(summary.problems, SizeIs(2));
+  const std::string healthy = GetParam() == 0 ? kSecond : kFirst;
+  std::size_t crashes = 0;
+  for (const ProblemSummary& problem : summary.problems) {
+    ASSERT_THAT(problem.results, SizeIs(kConfigurations));
+    EXPECT_EQ(problem.best->unit, healthy);
+    for (const Result& result : problem.results) crashes += result.timed() ? 0 : 1;
+  }
+  EXPECT_EQ(crashes, 1u) << "the variant that took the unit along is not tried on another";
+  EXPECT_THAT(run.notes, Contains(AllOf(HasSubstr("going on without"), HasSubstr("unhealthy"))));
+  EXPECT_THAT(run.log->open, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(EachOfTwo, UnhealthyUnit, testing::Values(0, 1));
+
+TEST(Units, ThatDoNotComeBackAreLeftOut) {
+  const FakeFolder folder;
+  FakeSpace fake = slow_space();
+  fake.add("tiled", "fault crash_once in run when UNIT == 1");
+  FakeRun run(fake);
+  add_units(run.request.workers, 2);
+  run.request.workers.devices.back() = {"/bin/sh", "-c",
+                                        "mkdir " + (folder.path() / "started").string() +
+                                            " || exit 9; exec " + executable() + " " + kDeviceWord +
+                                            " 1"};
+  const TuningSummary summary = run.run();
+  EXPECT_THAT(summary.problems.front().results, SizeIs(kConfigurations));
+  EXPECT_EQ(best_key(summary).substr(0, 5), "tiled");
+  EXPECT_THAT(run.notes, Contains(AllOf(HasSubstr("going on without"), HasSubstr("status 9"))));
+}
+
+TEST(Units, EndTheRunWhenTheLastIsGone) {
+  const FakeFolder folder;
+  FakeSpace fake = slow_space();
+  fake.add("tiled", "fault crash_once in run when HAPPENED == 0");
+  fake.add("tiled", "fault crash in run when HAPPENED");
+  fake.add("naive", "fault error in run when HAPPENED");
+  FakeRun run(fake);
+  add_units(run.request.workers, 2);
+  EXPECT_THROW(run.run(), UnavailableError);
+}
+
+TEST(Units, ThatCannotStartAreNotLeftOutSilently) {
+  WorkerCommand command = fake_workers(1);
+  add_units(command, 2);
+  command.devices.back().back() = "broken";
+  EXPECT_THROW(start_workers(command), UnavailableError);
+}
+
+TEST(Units, OfAReferenceThatIsWrongAreAllInnocent) {
+  FakeSpace fake;
+  fake.add("naive", "fault error in run");
+  FakeRun run(fake);
+  add_units(run.request.workers, 2);
+  EXPECT_THROW(run.run(), ReferenceError);
+}
+
+}  // namespace
+}  // namespace smemtune::test
