@@ -74,7 +74,7 @@ int run_command_line(int argc, char** argv) {
   add_list_options(*list_command, list);
   list_command->callback([&] { command = [&] { return run_list(list); }; });
   ResultsOptions exported;
-  CLI::App* export_command = app.add_subcommand("export", "Write the best configurations as JSON");
+  CLI::App* export_command = app.add_subcommand("export", "Write the best configurations for programs");
   add_export_options(*export_command, exported);
   export_command->callback([&] { command = [&] { return run_export(exported); }; });
   ResultsOptions compared;
