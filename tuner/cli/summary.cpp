@@ -209,6 +209,10 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
   if (!leads.empty()) text += "    " + leads + "\n";
   const std::string resources = resources_text(best, device);
   if (!resources.empty()) text += "    " + resources + "\n";
+  if (best.measurement.throttled) {
+    text += "    throttled: measured at " + decimal(best.measurement.sm_clock_mhz, 0) +
+            " MHz, below what the device reached before\n";
+  }
   const std::string steps = one_step_away(problem);
   if (!steps.empty()) text += "    one parameter changed: " + steps + "\n";
   if (!problem.ties.empty()) {
@@ -286,6 +290,20 @@ std::string fits_text(const Space& space, const ProblemSummary& problem, const D
          " configurations fit " + device.name + "\n" + table.text("    ");
 }
 
+/// "12 samples were discarded and 3 configurations measured at a low clock (throttled)"
+std::string throttled_text(const ProblemSummary& problem) {
+  std::uint64_t discarded = 0;
+  std::uint64_t throttled = 0;
+  for (const Result* result : timed_results(problem)) {
+    discarded += static_cast<std::uint64_t>(result->measurement.discarded);
+    throttled += result->measurement.throttled ? 1 : 0;
+  }
+  if (discarded == 0 && throttled == 0) return "";
+  return "  " + format_count(discarded) +
+         " samples were discarded because the clock had dropped, " + format_count(throttled) +
+         " configurations are throttled (measured at a low clock)\n";
+}
+
 /// "static rejects would have kept 12 from being timed, and lost none of the top 1 % (44)"
 std::string static_rejects_text(const StaticRejects& rejects) {
   std::string text = "  static rejects would have kept " + format_count(rejects.rejected) +
@@ -329,6 +347,9 @@ Json measurement_json(const Measurement& measurement) {
           {"q3_ms", measurement.q3_ms},
           {"max_ms", measurement.max_ms},
           {"samples", measurement.samples_ms.size()},
+          {"discarded", measurement.discarded},
+          {"sm_clock_mhz", measurement.sm_clock_mhz},
+          {"throttled", measurement.throttled},
           {"launches_per_sample", measurement.launches_per_sample}};
 }
 
@@ -379,6 +400,33 @@ Json result_json(const Result& result) {
   return json;
 }
 
+namespace {
+
+std::optional<OneForAll> one_for_all_problems(const TuningSummary& summary) {
+  std::vector<const Result*> results;
+  for (const ProblemSummary& problem : summary.problems) {
+    for (const Result& result : problem.results) results.push_back(&result);
+  }
+  return one_for_all(results);
+}
+
+}  // namespace
+
+Json to_json(const OneForAll& one) {
+  Json losses = Json::array();
+  for (const OneForAll::Loss& loss : one.losses) {
+    losses.push_back({{"problem", bindings_json(loss.problem)},
+                      {"median_ms", loss.median_ms},
+                      {"best_ms", loss.best_ms},
+                      {"percent", loss.percent}});
+  }
+  return {{"kernel", one.kernel},
+          {"configuration", bindings_json(one.configuration)},
+          {"mean_percent", one.mean_percent},
+          {"worst_percent", one.worst_percent},
+          {"losses", std::move(losses)}};
+}
+
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
   if (summary.evaluated_on.size() > 1) {
@@ -397,8 +445,10 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
     }
     const std::string failures = failures_text(problem);
     if (!failures.empty()) text += "  rejected or failed:\n" + failures;
+    text += throttled_text(problem);
     if (problem.static_rejects) text += static_rejects_text(*problem.static_rejects);
   }
+  if (const auto one = one_for_all_problems(summary)) text += "\n" + one_for_all_text(*one, "  ");
   return text;
 }
 
@@ -482,6 +532,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
     for (const Result& result : problem.results) entry["results"].push_back(result_json(result));
     document["problems"].push_back(std::move(entry));
   }
+  if (const auto one = one_for_all_problems(summary)) document["one_for_all"] = to_json(*one);
   if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -60,6 +60,12 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
 /// Whether the preprocessor replaces `name` somewhere, so that its value may matter.
 bool uses_macro(std::span<const SourceFile> files, std::string_view name);
 
+/// Whether the CUDA toolkit has a header of that name (`cuda_fp16.h`, `cub/block/block_load.cuh`).
+bool is_toolkit_header(std::string_view name);
+
+/// Whether it is one of C's headers (`stdint.h`, `cmath`), of which kernels may be given a part.
+bool is_c_header(std::string_view name);
+
 /// The identifiers of a text, in order.
 std::vector<std::string_view> identifiers(std::string_view text);
 
