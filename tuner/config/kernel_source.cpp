@@ -594,10 +594,12 @@ Access access_of(const Tokens& tokens, std::size_t first, std::size_t end,
                          : Access::unknown;
 }
 
-std::vector<SharedArray> shared_arrays(const Tokens& tokens, std::size_t first, std::size_t end) {
+/// Those declared behind `space`: __shared__ or __constant__.
+std::vector<SharedArray> arrays_of(const Tokens& tokens, std::size_t first, std::size_t end,
+                                   std::string_view space) {
   std::vector<SharedArray> arrays;
   for (std::size_t i = first; i < end; ++i) {
-    if (!tokens[i].is("__shared__")) continue;
+    if (!tokens[i].is(space)) continue;
     bool is_dynamic = false;
     for (std::size_t j = i; j > first && is_word(tokens[j - 1]); --j) {
       is_dynamic = is_dynamic || tokens[j - 1].is("extern");
@@ -671,7 +673,7 @@ KernelFunction kernel_of(const Tokens& tokens, const Item& item) {
     kernel.launch_bounds = texts(tokens, split(tokens, i + 2, end));
   }
   const Range body = {item.body, item.end};
-  kernel.shared = shared_arrays(tokens, body.first, body.end);
+  kernel.shared = arrays_of(tokens, body.first, body.end, "__shared__");
   const int block = dimensions_of(tokens, body, "blockDim");
   kernel.uses_block_size = block > 0;
   kernel.block_dimensions = std::max({1, block, dimensions_of(tokens, body, "threadIdx")});
@@ -802,6 +804,7 @@ class FileReader {
     read_kernels();
     keep_device_part();
     read_numbers();
+    read_constants();
     file_.launches = LaunchReader(tokens_).launches();
     write_device_text();
     return std::move(file_);
@@ -856,6 +859,16 @@ class FileReader {
       number.is_guarded = is_guarded(item);
       const auto known = std::ranges::find(file_.numbers, name, &NamedNumber::name);
       if (known == file_.numbers.end()) file_.numbers.push_back(std::move(number));
+    }
+  }
+
+  void read_constants() {
+    for (const Item& item : items_) {
+      if (!item.kept || item.kind != Item::Kind::declaration || item.list != kNone) continue;
+      for (SharedArray& array : arrays_of(tokens_, item.first, item.end, "__constant__")) {
+        array.name = item.name_space + array.name;
+        file_.constants.push_back(std::move(array));
+      }
     }
   }
 
