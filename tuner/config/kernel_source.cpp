@@ -746,6 +746,15 @@ class LaunchReader {
     return site;
   }
 
+  /// Whether the statement that holds token i declares variables of type dim3.
+  bool declares_dim3(std::size_t i) const {
+    while (i > 0 && !tokens_[i - 1].is(";") && !tokens_[i - 1].is("{") && !tokens_[i - 1].is("}")) {
+      --i;
+    }
+    if (tokens_[i].is("const") && i + 1 < tokens_.size()) ++i;
+    return tokens_[i].is("dim3");
+  }
+
   /// `dim3(a, b)`, or what the variable of that name was made of before token `before`.
   std::vector<std::string> dimensions(Range range, std::size_t before, int depth = 0) const {
     constexpr int kMaxDepth = 4;
@@ -760,7 +769,8 @@ class LaunchReader {
       for (std::size_t i = before; i-- > 1;) {
         if (!tokens_[i].is(tokens_[first].text) || i + 1 >= tokens_.size()) continue;
         const CppToken& next = tokens_[i + 1];
-        if (tokens_[i - 1].is("dim3") && (next.is("(") || next.is("{"))) {
+        const bool declared = tokens_[i - 1].is("dim3") || tokens_[i - 1].is(",");
+        if (declared && (next.is("(") || next.is("{")) && declares_dim3(i)) {
           const std::size_t close = closing(tokens_, i + 1);
           if (close >= tokens_.size()) return {};
           return texts(tokens_, split(tokens_, i + 2, close));

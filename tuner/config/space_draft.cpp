@@ -198,7 +198,13 @@ class Draft {
 
   const LaunchSite* launch_of(const std::string& kernel) const {
     const auto site = std::ranges::find(file_.launches, last_name(kernel), &LaunchSite::kernel);
-    return site == file_.launches.end() ? nullptr : &*site;
+    if (site != file_.launches.end()) return &*site;
+    // Through a pointer to the function, which may be any of them.
+    const bool is_indirect = file_.launches.size() == 1 &&
+                             std::ranges::none_of(file_.kernels, [&](const KernelFunction& other) {
+                               return last_name(other.name) == file_.launches.front().kernel;
+                             });
+    return is_indirect ? &file_.launches.front() : nullptr;
   }
 
   /// Template arguments that are types, or that change what is computed.

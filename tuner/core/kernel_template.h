@@ -85,7 +85,7 @@ struct LaunchTemplate {
 struct Tolerance {
   std::optional<double> absolute;
   std::optional<double> relative;
-  std::optional<double> ulps;  ///< Units in the last place.
+  std::optional<double> ulps = std::nullopt;  ///< Units in the last place.
 
   bool is_given() const { return absolute || relative || ulps; }
 
