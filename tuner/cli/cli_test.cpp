@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -313,6 +314,33 @@ TEST_F(CommandLine, TunesStoresAnswersAndResumesOnTheCpu) {
   EXPECT_THAT(compared.out, HasSubstr("N=1000"));
 }
 
+TEST_F(CommandLine, NamesTheOneConfigurationForAllProblems) {
+  const std::string file = space(kTwice);
+  EXPECT_EQ(run({"--space", file, "--device", "cpu", "--quiet"}).status, 0);
+  const Ended alone = run({"best", "--one"});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_THAT(alone.err, HasSubstr("two problems"));
+
+  const std::vector<std::string> both = {"--space",   file,     "--device",  "cpu",
+                                         "--problem", "N=1000", "--problem", "N=5000"};
+  std::vector<std::string> as_json = both;
+  as_json.emplace_back("--json");
+  const Ended tuned = run(as_json);
+  ASSERT_EQ(tuned.status, 0) << tuned.err;
+  const auto one = nlohmann::json::parse(tuned.out)["one_for_all"];
+  EXPECT_EQ(one["kernel"], "twice");
+  EXPECT_EQ(one["losses"].size(), 2u);
+  EXPECT_GE(one["worst_percent"], one["mean_percent"]);
+  EXPECT_THAT(run(both).out, HasSubstr("one for all 2 problems: twice THREADS="));
+
+  const Ended stored = run({"best", "--one", "--json"});
+  ASSERT_EQ(stored.status, 0) << stored.err;
+  const auto answer = nlohmann::json::parse(stored.out)[0];
+  EXPECT_EQ(answer["space"], "mine");
+  EXPECT_EQ(answer["configuration"], one["configuration"]);
+  EXPECT_THAT(run({"best", "--one"}).out, HasSubstr("(geometric mean)"));
+}
+
 TEST_F(CommandLine, SaysWithStatusThreeThatNothingWorkedAndShowsTheFirstLog) {
   const Ended ended =
       run({"--space", space(std::string(kTwice) + "static_assert(sizeof(int) == 5, \"odd int\");"),
@@ -339,6 +367,98 @@ TEST_F(CommandLine, StopsCleanlyWhenInterruptedAndGoesOnLater) {
   const Ended list = run({"list", "--json"});
   EXPECT_THAT(list.out, HasSubstr("interrupted"));
   EXPECT_EQ(run({"best"}).status, 0);
+}
+
+/// Processes that `parent` has started and that are still there.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::string text = read(entry.path() / "stat");
+    const std::size_t name_end = text.rfind(") ");
+    if (name_end == std::string::npos) continue;
+    char state = 0;
+    pid_t its_parent = 0;
+    std::istringstream(text.substr(name_end + 2)) >> state >> its_parent;
+    if (its_parent == parent && state != 'Z') {
+      children.push_back(std::stoi(entry.path().filename().string()));
+    }
+  }
+  return children;
+}
+
+TEST_F(CommandLine, EndsCleanlyAtEverySignalThatAsksForIt) {
+  const std::vector<std::string> words = {
+      "--space",   config("gemm.json"),        "--device", "cpu", "--jobs", "1",
+      "--problem", "K=160,M=160,N=160,T=float"};
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const pid_t child = start(words);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (children_of(child).size() < 2 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    const std::vector<pid_t> workers = children_of(child);
+    EXPECT_GE(workers.size(), 2u);
+    // Not before the run is in the database.
+    while (run({"list", "--json"}).status != 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    ASSERT_EQ(kill(child, signal), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "signal " << signal;
+    EXPECT_EQ(WEXITSTATUS(status), 130) << "signal " << signal;
+    for (const pid_t worker : workers) EXPECT_NE(kill(worker, 0), 0) << "worker " << worker;
+    EXPECT_EQ(run({"list"}).status, 0) << "the database is whole";
+    std::filesystem::remove(database());
+  }
+}
+
+TEST_F(CommandLine, FinishesWhenNobodyReadsItsOutput) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  const std::string file = space(kTwice);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("SMEMTUNE_DB", database().c_str(), 1);
+    setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+    setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
+    dup2(ends[1], STDOUT_FILENO);
+    execl(SMEMTUNE_EXECUTABLE, SMEMTUNE_EXECUTABLE, "--space", file.c_str(), "--device", "cpu",
+          "--verbose", nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  const auto runs = nlohmann::json::parse(run({"list", "--json"}).out);
+  EXPECT_EQ(runs.at(0)["outcome"], "complete");
+  EXPECT_EQ(runs.at(0)["correct"], 3);
+}
+
+TEST_F(CommandLine, ADiskThatIsFullIsStatusFourAndCostsNothingStored) {
+  const std::string file = space(kTwice);
+  ASSERT_EQ(run({"--space", file, "--device", "cpu"}).status, 0);
+  const std::string before = run({"list", "--results", "--json"}).out;
+  const auto results_before = nlohmann::json::parse(before).size();
+  struct rlimit usual {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  // No file may become larger than the database is: it is full as soon as it has to grow.
+  const auto size = static_cast<rlim_t>(std::filesystem::file_size(database()));
+  const struct rlimit full = {.rlim_cur = size, .rlim_max = usual.rlim_max};
+  Ended ended;
+  for (int i = 0; i < 50 && ended.status != 4; ++i) {
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+    ended = run({"--space", file, "--device", "cpu", "--fresh"});
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    ASSERT_TRUE(ended.status == 0 || ended.status == 4) << ended.err;
+  }
+  EXPECT_EQ(ended.status, 4) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr(database().string()));
+  const auto after = nlohmann::json::parse(run({"list", "--results", "--json"}).out);
+  EXPECT_GE(after.size(), results_before);
+  EXPECT_EQ(run({"--space", file, "--device", "cpu"}).status, 0) << "with room again it goes on";
 }
 
 TEST_F(CommandLine, ASecondRunOnTheDeviceRefusesOrWaitsUntilTheFirstHasGone) {

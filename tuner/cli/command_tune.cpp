@@ -280,7 +280,8 @@ void export_best(const TuneOptions& options, const Space& space,
   std::erase_if(best, [&](const db::StoredResult& stored) {
     return !models.contains(db::device_model_key(stored.device));
   });
-  db::write_whole_file(options.export_file, db::export_json(best));
+  db::write_whole_file(options.export_file,
+                       db::export_json(best, store.defaults({.space = space.name})));
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ void catch_signals() {
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, nullptr);  // `smemtune ... | head` must not cut a run short.
+  sigaction(SIGXFSZ, &ignore, nullptr);  // A file that grows too large is an error of its writer.
 }
 
 int report(int status, const std::string& message) {
@@ -74,7 +75,7 @@ int run_command_line(int argc, char** argv) {
   add_list_options(*list_command, list);
   list_command->callback([&] { command = [&] { return run_list(list); }; });
   ResultsOptions exported;
-  CLI::App* export_command = app.add_subcommand("export", "Write the best configurations as JSON");
+  CLI::App* export_command = app.add_subcommand("export", "Write the best configurations for programs");
   add_export_options(*export_command, exported);
   export_command->callback([&] { command = [&] { return run_export(exported); }; });
   ResultsOptions compared;

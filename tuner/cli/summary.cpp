@@ -252,6 +252,10 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
   if (!leads.empty()) text += "    " + leads + "\n";
   const std::string resources = resources_text(best, device);
   if (!resources.empty()) text += "    " + resources + "\n";
+  if (best.measurement.throttled) {
+    text += "    throttled: measured at " + decimal(best.measurement.sm_clock_mhz, 0) +
+            " MHz, below what the device reached before\n";
+  }
   const std::string steps = one_step_away(problem);
   if (!steps.empty()) text += "    one parameter changed: " + steps + "\n";
   if (!problem.ties.empty()) {
@@ -289,6 +293,58 @@ std::string failures_text(const ProblemSummary& problem) {
             example.detail.substr(0, example.detail.find('\n')) + "\n";
   }
   return text;
+}
+
+/// Of each kernel how many configurations fit, how full they fill a multiprocessor, and what stops
+/// the others.
+std::string fits_text(const Space& space, const ProblemSummary& problem, const Device& device) {
+  std::size_t all_fitting = 0;
+  Table table({{"kernel"},
+               {"fit", Table::Align::right},
+               {"of", Table::Align::right},
+               {"highest occupancy", Table::Align::right},
+               {"the others"}});
+  for (const KernelTemplate& kernel : space.kernels) {
+    std::size_t fitting = 0;
+    std::size_t all = 0;
+    double highest = 0;
+    std::map<std::string, std::size_t> reasons;
+    for (const Result& result : problem.results) {
+      if (result.kernel != kernel.name) continue;
+      ++all;
+      if (result.status != Status::correct) {
+        ++reasons[to_text(result.status) + "/" + result.reason];
+        continue;
+      }
+      ++fitting;
+      const LaunchResult* launch = tightest_launch(result);
+      if (launch != nullptr) highest = std::max(highest, launch->occupancy.percent);
+    }
+    if (all == 0) continue;
+    std::vector<std::string> others;
+    for (const auto& [reason, count] : reasons) {
+      others.push_back(std::to_string(count) + " " + reason);
+    }
+    table.add_row({kernel.name, std::to_string(fitting), std::to_string(all),
+                   fitting == 0 ? "" : decimal(highest, 0) + " %", joined(others, ", ")});
+    all_fitting += fitting;
+  }
+  return "\n  " + std::to_string(all_fitting) + " of " + std::to_string(problem.results.size()) +
+         " configurations fit " + device.name + "\n" + table.text("    ");
+}
+
+/// "12 samples were discarded and 3 configurations measured at a low clock (throttled)"
+std::string throttled_text(const ProblemSummary& problem) {
+  std::uint64_t discarded = 0;
+  std::uint64_t throttled = 0;
+  for (const Result* result : timed_results(problem)) {
+    discarded += static_cast<std::uint64_t>(result->measurement.discarded);
+    throttled += result->measurement.throttled ? 1 : 0;
+  }
+  if (discarded == 0 && throttled == 0) return "";
+  return "  " + format_count(discarded) +
+         " samples were discarded because the clock had dropped, " + format_count(throttled) +
+         " configurations are throttled (measured at a low clock)\n";
 }
 
 /// "static rejects would have kept 12 from being timed, and lost none of the top 1 % (44)"
@@ -334,6 +390,9 @@ Json measurement_json(const Measurement& measurement) {
           {"q3_ms", measurement.q3_ms},
           {"max_ms", measurement.max_ms},
           {"samples", measurement.samples_ms.size()},
+          {"discarded", measurement.discarded},
+          {"sm_clock_mhz", measurement.sm_clock_mhz},
+          {"throttled", measurement.throttled},
           {"launches_per_sample", measurement.launches_per_sample}};
 }
 
@@ -384,6 +443,33 @@ Json result_json(const Result& result) {
   return json;
 }
 
+namespace {
+
+std::optional<OneForAll> one_for_all_problems(const TuningSummary& summary) {
+  std::vector<const Result*> results;
+  for (const ProblemSummary& problem : summary.problems) {
+    for (const Result& result : problem.results) results.push_back(&result);
+  }
+  return one_for_all(results);
+}
+
+}  // namespace
+
+Json to_json(const OneForAll& one) {
+  Json losses = Json::array();
+  for (const OneForAll::Loss& loss : one.losses) {
+    losses.push_back({{"problem", bindings_json(loss.problem)},
+                      {"median_ms", loss.median_ms},
+                      {"best_ms", loss.best_ms},
+                      {"percent", loss.percent}});
+  }
+  return {{"kernel", one.kernel},
+          {"configuration", bindings_json(one.configuration)},
+          {"mean_percent", one.mean_percent},
+          {"worst_percent", one.worst_percent},
+          {"losses", std::move(losses)}};
+}
+
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
   if (summary.evaluated_on.size() > 1) {
@@ -402,8 +488,10 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
     }
     const std::string failures = failures_text(problem);
     if (!failures.empty()) text += "  rejected or failed:\n" + failures;
+    text += throttled_text(problem);
     if (problem.static_rejects) text += static_rejects_text(*problem.static_rejects);
   }
+  if (const auto one = one_for_all_problems(summary)) text += "\n" + one_for_all_text(*one, "  ");
   return text;
 }
 
@@ -437,7 +525,7 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
              joined(launch.occupancy.limiters(), ", ")});
       }
     }
-    text += table.text("  ");
+    text += table.text("  ") + fits_text(space, problem, device);
     const std::string failures = failures_text(problem);
     if (!failures.empty()) text += "  rejected or failed:\n" + failures;
   }
@@ -492,6 +580,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
     for (const Result& result : problem.results) entry["results"].push_back(result_json(result));
     document["problems"].push_back(std::move(entry));
   }
+  if (const auto one = one_for_all_problems(summary)) document["one_for_all"] = to_json(*one);
   if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

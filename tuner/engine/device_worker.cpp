@@ -112,11 +112,14 @@ class DeviceWorker {
     }
     SampleRoundReply reply;
     const auto tell = [this](int number) { channel_.tell_phase("race", number); };
-    for (const Outcome<double>& outcome :
+    for (const Outcome<TimeReport>& outcome :
          smemtune::sample_round(launcher_, timed_workload(), entrants, tell)) {
       RoundSample sample;
       if (outcome) {
-        sample.time_ms = *outcome;
+        sample.time_ms = outcome->samples_ms.front();
+        sample.discarded = outcome->discarded;
+        sample.sm_clock_mhz = outcome->sm_clock_mhz;
+        sample.throttled = outcome->throttled;
       } else {
         sample.failure = outcome.failure();
       }

@@ -42,8 +42,11 @@ struct Contender {
   std::optional<Variant> variant = std::nullopt;
   std::vector<std::uint64_t> numbers = {};  ///< In the compile queue.
   std::vector<Module> modules = {};
-  std::uint64_t kept_on = 0;  ///< Generation of the worker that keeps it loaded.
-  int lost = 0;               ///< Times that something else killed the worker at its turn.
+  std::uint64_t kept_on = 0;            ///< Generation of the worker that keeps it loaded.
+  std::vector<double> clocks_mhz = {};  ///< Of the samples of its last stage, where known.
+  int discarded = 0;                    ///< Samples of its last stage.
+  bool throttled = false;               ///< One of those that were not discarded.
+  int lost = 0;  ///< Times that something else killed the worker at its turn.
   bool failed = false;
 };
 
@@ -90,6 +93,7 @@ class Finals {
     for (std::vector<std::size_t> round = race.next_round(); !round.empty();
          round = race.next_round()) {
       if (race.in_finals() && !std::exchange(is_limited, true)) {
+        for (const std::size_t i : round) forget_clocks(contenders_[i]);
         race.set_final_rounds(final_rounds(options(), round_device_s(round), seconds_left()));
       }
       const double start_s = tuning_.elapsed_s();
@@ -456,11 +460,26 @@ class Finals {
         fail(contenders_[round[places[i]]], *sample.failure);
       } else {
         times_ms[places[i]] = sample.time_ms;
+        // What the leader takes for being measured against itself is not among its samples.
+        const auto here = round.begin() + static_cast<std::ptrdiff_t>(places[i]);
+        if (std::find(round.begin(), here, *here) == here) note_clock(contenders_[*here], sample);
       }
     }
     if (!lost_context) return times_ms;
     device().context_is_lost();
     return {};
+  }
+
+  static void forget_clocks(Contender& contender) {
+    contender.clocks_mhz.clear();
+    contender.discarded = 0;
+    contender.throttled = false;
+  }
+
+  static void note_clock(Contender& contender, const RoundSample& sample) {
+    if (sample.sm_clock_mhz > 0) contender.clocks_mhz.push_back(sample.sm_clock_mhz);
+    contender.discarded += sample.discarded;
+    contender.throttled = contender.throttled || sample.throttled;
   }
 
   /// Waits until the device is prepared. Returns false when stop is asked for.
@@ -541,11 +560,14 @@ class Finals {
   /// Makes a race's samples the result's measurement. Returns false when it has none.
   bool take_over(const Race::Standing& standing) {
     if (standing.samples_ms.empty()) return false;
-    Result& raced = result(contenders_[standing.variant]);
-    const Measurement screen = raced.measurement;
-    raced.measurement = summarize(standing.samples_ms, screen.launches_per_sample);
-    raced.measurement.discarded = screen.discarded;
-    raced.measurement.sm_clock_mhz = screen.sm_clock_mhz;
+    const Contender& contender = contenders_[standing.variant];
+    Result& raced = result(contender);
+    raced.measurement = summarize(standing.samples_ms, raced.measurement.launches_per_sample);
+    raced.measurement.discarded = contender.discarded;
+    raced.measurement.throttled = contender.throttled;
+    if (!contender.clocks_mhz.empty()) {
+      raced.measurement.sm_clock_mhz = quantile(contender.clocks_mhz, 0.5);
+    }
     raced.unit = device().device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
     return true;

@@ -148,7 +148,10 @@ struct SampleRoundRequest {
 
 struct RoundSample {
   double time_ms = 0;
-  std::optional<Failure> failure;
+  std::optional<Failure> failure = std::nullopt;
+  std::int32_t discarded = 0;  ///< As in TimeReport, and so are the others.
+  double sm_clock_mhz = 0;
+  bool throttled = false;
 
   bool operator==(const RoundSample&) const = default;
 };
@@ -215,7 +218,7 @@ void fields(auto& archive, Is<LoadedKernel::Launch> auto& v) {
 }
 void fields(auto& archive, Is<LoadedKernel> auto& v) { archive(v.handle, v.launches); }
 void fields(auto& archive, Is<TimeReport> auto& v) {
-  archive(v.samples_ms, v.launches_per_sample, v.discarded, v.sm_clock_mhz);
+  archive(v.samples_ms, v.launches_per_sample, v.discarded, v.sm_clock_mhz, v.throttled);
 }
 
 void fields(auto& archive, Is<Part> auto& v) {
@@ -244,7 +247,9 @@ void fields(auto& archive, Is<EvaluateReply> auto& v) {
 }
 void fields(auto& archive, Is<RoundEntry> auto& v) { archive(v.slot, v.launches_per_sample); }
 void fields(auto& archive, Is<SampleRoundRequest> auto& v) { archive(v.entries); }
-void fields(auto& archive, Is<RoundSample> auto& v) { archive(v.time_ms, v.failure); }
+void fields(auto& archive, Is<RoundSample> auto& v) {
+  archive(v.time_ms, v.failure, v.discarded, v.sm_clock_mhz, v.throttled);
+}
 void fields(auto& archive, Is<SampleRoundReply> auto& v) { archive(v.samples); }
 
 }  // namespace smemtune

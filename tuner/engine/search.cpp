@@ -295,8 +295,9 @@ class Search {
   }
 
   bool is_being_measured(const std::string& identity) const {
-    return std::ranges::any_of(
-        slots_, [&](const Slot& slot) { return slot.on_device && slot.identity == identity; });
+    return !identity.empty() && std::ranges::any_of(slots_, [&](const Slot& slot) {
+      return slot.on_device && slot.identity == identity;
+    });
   }
 
   std::optional<std::size_t> idle_device() {
@@ -420,6 +421,7 @@ class Search {
     result.measurement = summarize(reply.time.samples_ms, reply.time.launches_per_sample);
     result.measurement.discarded = reply.time.discarded;
     result.measurement.sm_clock_mhz = reply.time.sm_clock_mhz;
+    result.measurement.throttled = reply.time.throttled;
     const std::string differences = cross_check(result, reply.loaded);
     if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
     if (reply.time.samples_ms.size() < static_cast<std::size_t>(evaluation.asked.screen_samples) &&

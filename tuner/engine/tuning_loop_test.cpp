@@ -247,6 +247,33 @@ TEST(TuningLoop, EndsWhenItsTimeIsUp) {
   EXPECT_THAT(run.log->open, IsEmpty());
 }
 
+TEST(TuningLoop, DiscardsSamplesAtALowClock) {
+  FakeSpace fake;
+  fake.add("tiled", "clock_mhz select(DISCARDED < 2, 1000, 1500)");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const Result& best = *summary.problems.front().best;
+  EXPECT_EQ(best.measurement.discarded, 2 * 120) << "two of each of the finals' samples";
+  EXPECT_FALSE(best.measurement.throttled);
+  EXPECT_EQ(best.measurement.sm_clock_mhz, 1500);
+  EXPECT_DOUBLE_EQ(best.measurement.max_ms, 2e-3) << "none at 1000 MHz";
+}
+
+TEST(TuningLoop, SaysWhatWasMeasuredWhileTheDeviceWasThrottled) {
+  FakeSpace fake;
+  fake.add("tiled", "clock_mhz select(TILE == 8, 1400, 1500)");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const Result& low = result_of(summary.problems.front(), "tiled", "TILE=8,ITEMS=2");
+  EXPECT_EQ(low.stage, Stage::final);
+  EXPECT_TRUE(low.measurement.throttled);
+  EXPECT_EQ(low.measurement.sm_clock_mhz, 1400);
+  EXPECT_EQ(low.measurement.discarded, 3 * 120);
+  EXPECT_TRUE(run.log->last("tiled", "TILE=8,ITEMS=2")->measurement.throttled);
+  EXPECT_FALSE(
+      result_of(summary.problems.front(), "tiled", "TILE=4,ITEMS=2").measurement.throttled);
+}
+
 TEST(TuningLoop, EndsWhenTheDeviceHasBeenBusyForSoLong) {
   FakeSpace fake;
   fake.add("tiled", "fault hang in run");

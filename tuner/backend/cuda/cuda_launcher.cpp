@@ -717,7 +717,9 @@ Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& r
         const bool trusted =
             interval->sm_clock_mhz > 0 && interval->elapsed_ms >= kMinClockIntervalMs;
         if (in_a_row == kMaxDiscardedInARow || report.discarded == kMaxDiscarded) discards = false;
-        if (!discards || !trusted || interval->sm_clock_mhz >= kMinClockShare * own_mhz) {
+        const bool is_low = trusted && interval->sm_clock_mhz < kMinClockShare * own_mhz;
+        if (!discards || !is_low) {
+          report.throttled = report.throttled || is_low;
           if (interval->sm_clock_mhz > 0) clocks_mhz.push_back(interval->sm_clock_mhz);
           if (trusted) trusted_clocks_mhz.push_back(interval->sm_clock_mhz);
           return interval;
