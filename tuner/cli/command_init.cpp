@@ -52,7 +52,8 @@ const KernelFunction& chosen_kernel(const KernelFile& file, const InitOptions& o
   }
   const std::string nearest = suggestion(options.kernel, names);
   throw InputError("--kernel: " + options.source.string() + " has no __global__ function " +
-                   quote(options.kernel) + (nearest.empty() ? "; it has " + listed(names) : nearest));
+                   quote(options.kernel) +
+                   (nearest.empty() ? "; it has " + listed(names) : nearest));
 }
 
 /// A name of a space, made of a file's.
@@ -121,21 +122,24 @@ int run_init(const InitOptions& options) {
   fs::path output = options.output;
   if (output.empty()) output = fs::path(options.source).replace_extension(".json");
   std::error_code error;
-  const fs::path folder = fs::canonical(output.has_parent_path() ? output.parent_path() : ".", error);
+  const fs::path folder =
+      fs::canonical(output.has_parent_path() ? output.parent_path() : ".", error);
   if (error) throw InputError(output.string() + ": there is no such folder");
   const fs::path source_folder = fs::canonical(options.source).parent_path();
   const fs::path beneath = source_folder.lexically_relative(folder);
   if (beneath.empty() || *beneath.begin() == "..") {
-    throw InputError("--output: sources are looked for in the space file's folder and beneath it, "
-                     "so it must lie in " + source_folder.string() + " or above");
+    throw InputError(
+        "--output: sources are looked for in the space file's folder and beneath it, "
+        "so it must lie in " +
+        source_folder.string() + " or above");
   }
 
   const bool named = !options.kernel.empty();
-  DraftRequest request = {.name = space_name(output),
-                          .written_from = options.source.filename().string(),
-                          .source = {},
-                          .kernels = named ? std::vector<std::string>{first.name}
-                                           : kernels_like(file, first.name)};
+  DraftRequest request = {
+      .name = space_name(output),
+      .written_from = options.source.filename().string(),
+      .source = {},
+      .kernels = named ? std::vector<std::string>{first.name} : kernels_like(file, first.name)};
   std::set<std::string> guard;
   for (const NamedNumber& number : tunable_numbers(file)) {
     if (!number.is_guarded) guard.insert(number.name);

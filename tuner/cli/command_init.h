@@ -17,8 +17,8 @@ struct InitOptions {
 /// Adds the options of `smemtune init`.
 void add_init_options(CLI::App& app, InitOptions& options);
 
-/// Writes a space file for a source, and the source's kernels by themselves where it holds more than
-/// those. Returns 0. Throws InputError.
+/// Writes a space file for a source, and the source's kernels by themselves where it holds more
+/// than those. Returns 0. Throws InputError.
 int run_init(const InitOptions& options);
 
 }  // namespace smemtune::cli

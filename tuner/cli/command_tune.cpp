@@ -58,6 +58,7 @@ int check(const std::filesystem::path& file) {
     const LoadedSpace loaded = load_space(file, share_folder());
     write_out(file.string() + ": ok, " + std::to_string(loaded.space.kernels.size()) +
               " kernels, " + std::to_string(loaded.space.problems.size()) + " problems\n");
+    for (const std::string& note : loaded.notes) write_out("note: " + note + "\n");
     return 0;
   }
   std::string text;

@@ -1,5 +1,6 @@
 #include "tuner/cli/backends.h"
 #include "tuner/cli/command_devices.h"
+#include "tuner/cli/command_init.h"
 #include "tuner/cli/command_occupancy.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/command_tune.h"
@@ -81,6 +82,11 @@ int run_command_line(int argc, char** argv) {
   CLI::App* compare_command = app.add_subcommand("compare", "Devices side by side");
   add_compare_options(*compare_command, compared);
   compare_command->callback([&] { command = [&] { return run_compare(compared); }; });
+  InitOptions init;
+  CLI::App* init_command =
+      app.add_subcommand("init", "Write a space file for a kernel of yours, ready to be edited");
+  add_init_options(*init_command, init);
+  init_command->callback([&] { command = [&] { return run_init(init); }; });
   DevicesOptions devices;
   CLI::App* devices_command = app.add_subcommand("devices", "The GPUs here and what they allow");
   add_devices_options(*devices_command, devices);

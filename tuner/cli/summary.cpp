@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -182,16 +183,59 @@ std::string one_step_away(const ProblemSummary& problem) {
   return text;
 }
 
+std::string change_text(double change, const std::string& amount, const char* what) {
+  return (change > 0 ? "costs " : "saves ") + amount + (change > 0 ? " more " : " of ") + what;
+}
+
+/// "1.80x over yours (+-0.4 %), which is TILE=16; costs 12.0 KB more shared memory per block"
+std::string over_default_text(const ProblemSummary& problem, const Device& device) {
+  const Result& best = *problem.best;
+  const Result* const yours = default_result(problem, best.kernel);
+  if (yours == nullptr) return "";
+  if (yours->configuration == best.configuration) {
+    return best.configuration.empty() ? "" : "yours, the default, is already best";
+  }
+  const auto is_yours = [&](const Result& tie) {
+    return tie.kernel == best.kernel && tie.configuration == yours->configuration;
+  };
+  std::string text;
+  if (std::any_of(problem.ties.begin(), problem.ties.end(), is_yours)) {
+    text = "yours, " + key(yours->configuration) + ", is already as good";
+  } else {
+    double factor = yours->measurement.median_ms / best.measurement.median_ms;
+    std::string margin;
+    if (const auto& paired = problem.default_slower) {
+      factor = 1 + paired->percent / 100;
+      const double half = (paired->high_percent - paired->low_percent) / 2 / factor;
+      if (std::isfinite(half)) margin = " (+-" + decimal(half, 1) + " %)";
+    }
+    text = times(factor) + " over yours" + margin + ", which is " + key(yours->configuration);
+  }
+  const LaunchResult* const ours = tightest_launch(best);
+  const LaunchResult* const theirs = tightest_launch(*yours);
+  if (ours == nullptr || theirs == nullptr) return text;
+  const std::int64_t shared = shared_bytes(*ours) - shared_bytes(*theirs);
+  if (shared != 0) {
+    text += "; " + change_text(static_cast<double>(shared),
+                               format_bytes(std::abs(static_cast<double>(shared))),
+                               "shared memory per block");
+  }
+  const int registers =
+      ours->resources.registers_per_thread - theirs->resources.registers_per_thread;
+  if (device.kind == DeviceKind::gpu && registers != 0) {
+    text +=
+        "; " + change_text(registers, std::to_string(std::abs(registers)), "registers per thread");
+  }
+  return text;
+}
+
 std::string why(const Space& space, const ProblemSummary& problem, const Device& device) {
   const Result& best = *problem.best;
   std::string text = "  best: " + best.kernel + " " + key(best.configuration) + "  " +
                      format_time(best.measurement.median_ms) + "\n";
-  const Result* start = default_result(problem, best.kernel);
+  const std::string over_default = over_default_text(problem, device);
+  if (!over_default.empty()) text += "    " + over_default + "\n";
   std::string leads;
-  if (start != nullptr && start->configuration != best.configuration) {
-    leads = times(start->measurement.median_ms / best.measurement.median_ms) +
-            " over its default (" + key(start->configuration) + ")";
-  }
   const Result* runner_up = nullptr;
   for (const KernelTemplate& kernel : space.kernels) {
     if (kernel.name == best.kernel) continue;
@@ -202,9 +246,8 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
     }
   }
   if (runner_up != nullptr) {
-    leads += (leads.empty() ? "" : ", ") +
-             times(runner_up->measurement.median_ms / best.measurement.median_ms) + " over " +
-             runner_up->kernel + "'s best";
+    leads = times(runner_up->measurement.median_ms / best.measurement.median_ms) + " over " +
+            runner_up->kernel + "'s best";
   }
   if (!leads.empty()) text += "    " + leads + "\n";
   const std::string resources = resources_text(best, device);
@@ -525,6 +568,11 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                                  {"lost", std::move(lost)}};
     }
     if (problem.noise_percent) entry["noise_percent"] = *problem.noise_percent;
+    if (const auto& slower = problem.default_slower) {
+      entry["default_slower"] = {{"percent", slower->percent},
+                                 {"low_percent", slower->low_percent},
+                                 {"high_percent", slower->high_percent}};
+    }
     for (const Result& tie : problem.ties) {
       entry["ties"].push_back(
           {{"kernel", tie.kernel}, {"configuration", bindings_json(tie.configuration)}});

@@ -594,10 +594,12 @@ Access access_of(const Tokens& tokens, std::size_t first, std::size_t end,
                          : Access::unknown;
 }
 
-std::vector<SharedArray> shared_arrays(const Tokens& tokens, std::size_t first, std::size_t end) {
+/// Those declared behind `space`: __shared__ or __constant__.
+std::vector<SharedArray> arrays_of(const Tokens& tokens, std::size_t first, std::size_t end,
+                                   std::string_view space) {
   std::vector<SharedArray> arrays;
   for (std::size_t i = first; i < end; ++i) {
-    if (!tokens[i].is("__shared__")) continue;
+    if (!tokens[i].is(space)) continue;
     bool is_dynamic = false;
     for (std::size_t j = i; j > first && is_word(tokens[j - 1]); --j) {
       is_dynamic = is_dynamic || tokens[j - 1].is("extern");
@@ -671,7 +673,7 @@ KernelFunction kernel_of(const Tokens& tokens, const Item& item) {
     kernel.launch_bounds = texts(tokens, split(tokens, i + 2, end));
   }
   const Range body = {item.body, item.end};
-  kernel.shared = shared_arrays(tokens, body.first, body.end);
+  kernel.shared = arrays_of(tokens, body.first, body.end, "__shared__");
   const int block = dimensions_of(tokens, body, "blockDim");
   kernel.uses_block_size = block > 0;
   kernel.block_dimensions = std::max({1, block, dimensions_of(tokens, body, "threadIdx")});
@@ -744,6 +746,15 @@ class LaunchReader {
     return site;
   }
 
+  /// Whether the statement that holds token i declares variables of type dim3.
+  bool declares_dim3(std::size_t i) const {
+    while (i > 0 && !tokens_[i - 1].is(";") && !tokens_[i - 1].is("{") && !tokens_[i - 1].is("}")) {
+      --i;
+    }
+    if (tokens_[i].is("const") && i + 1 < tokens_.size()) ++i;
+    return tokens_[i].is("dim3");
+  }
+
   /// `dim3(a, b)`, or what the variable of that name was made of before token `before`.
   std::vector<std::string> dimensions(Range range, std::size_t before, int depth = 0) const {
     constexpr int kMaxDepth = 4;
@@ -758,7 +769,8 @@ class LaunchReader {
       for (std::size_t i = before; i-- > 1;) {
         if (!tokens_[i].is(tokens_[first].text) || i + 1 >= tokens_.size()) continue;
         const CppToken& next = tokens_[i + 1];
-        if (tokens_[i - 1].is("dim3") && (next.is("(") || next.is("{"))) {
+        const bool declared = tokens_[i - 1].is("dim3") || tokens_[i - 1].is(",");
+        if (declared && (next.is("(") || next.is("{")) && declares_dim3(i)) {
           const std::size_t close = closing(tokens_, i + 1);
           if (close >= tokens_.size()) return {};
           return texts(tokens_, split(tokens_, i + 2, close));
@@ -802,6 +814,7 @@ class FileReader {
     read_kernels();
     keep_device_part();
     read_numbers();
+    read_constants();
     file_.launches = LaunchReader(tokens_).launches();
     write_device_text();
     return std::move(file_);
@@ -856,6 +869,16 @@ class FileReader {
       number.is_guarded = is_guarded(item);
       const auto known = std::ranges::find(file_.numbers, name, &NamedNumber::name);
       if (known == file_.numbers.end()) file_.numbers.push_back(std::move(number));
+    }
+  }
+
+  void read_constants() {
+    for (const Item& item : items_) {
+      if (!item.kept || item.kind != Item::Kind::declaration || item.list != kNone) continue;
+      for (SharedArray& array : arrays_of(tokens_, item.first, item.end, "__constant__")) {
+        array.name = item.name_space + array.name;
+        file_.constants.push_back(std::move(array));
+      }
     }
   }
 

@@ -32,9 +32,10 @@ struct TemplateParameter {
   bool is_type() const { return kind == "typename" || kind == "class"; }
 };
 
+/// Of __shared__ or __constant__ memory.
 struct SharedArray {
   std::string type;
-  std::string name;
+  std::string name;                  ///< Of a constant, with its namespaces.
   std::vector<std::string> extents;  ///< As written. Empty for a variable and for `extern ... []`.
   bool is_dynamic = false;
 };
@@ -89,9 +90,10 @@ struct KernelFile {
   std::vector<KernelFunction> kernels;
   std::vector<NamedNumber> numbers;  ///< That a kernel reaches.
   std::vector<LaunchSite> launches;
-  std::vector<LeftOut> left_out;  ///< What is the host's, in the text's order.
-  std::set<std::string> names;    ///< Every identifier of the text.
-  std::string device_text;        ///< Without what is left out.
+  std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
+  std::vector<LeftOut> left_out;       ///< What is the host's, in the text's order.
+  std::set<std::string> names;         ///< Every identifier of the text.
+  std::string device_text;             ///< Without what is left out.
 };
 
 /// Reads a source. The device's part are the kernels and what they reach: __device__ functions,

@@ -146,6 +146,21 @@ TEST(KernelFile, KnowsHowTheHostLaunches) {
   EXPECT_THAT(site.arguments, SizeIs(7));
 }
 
+TEST(KernelFile, FindsTheVariablesOfALaunch) {
+  const auto site = [](const std::string& host) {
+    return read_kernel_file("void f() { " + host + " k<<<grid, threads>>>(a); }").launches.front();
+  };
+  const LaunchSite both = site("dim3 grid(w / X, h), threads(X, Y);");
+  EXPECT_THAT(both.grid, ElementsAre("w / X", "h"));
+  EXPECT_THAT(both.block, ElementsAre("X", "Y"));
+  EXPECT_THAT(site("const dim3 threads{8, 4};").block, ElementsAre("8", "4"));
+  EXPECT_THAT(site("dim3 threads = dim3(8, 4);").block, ElementsAre("8", "4"));
+  EXPECT_THAT(site("int grid = (n + 1) / 2, threads = 64;").block, ElementsAre("threads"));
+  EXPECT_THAT(site("int threads = 64; int grid = min(n, 2);").grid, ElementsAre("min(n, 2)"));
+  EXPECT_THAT(site("call(a, threads(1));").block, ElementsAre("threads"));
+  EXPECT_THAT(site("auto x = threads; auto threads = x;").block, ElementsAre("threads"));
+}
+
 TEST(KernelFile, KeepsTheDevicesPartAndNamesTheRest) {
   const KernelFile file = read_kernel_file(kProgram, kHeaders, {"BLOCK", "PADDING"});
   const std::string& text = file.device_text;

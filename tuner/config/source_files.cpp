@@ -231,6 +231,27 @@ bool is_c_header(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
+  // Of CUDA 13.0, measured against a kernel that only includes cuda_fp16.h.
+  static constexpr std::array<std::string_view, 6> kCostly = {
+      "cooperative_groups", "cub/", "cuda/", "curand_kernel.h", "cute/", "thrust/"};
+  std::vector<std::string> found;
+  for (const SourceFile& file : files) {
+    for (const SourceLine& line : file.lines) {
+      const std::optional<Directive> include = directive(line);
+      if (!include || include->name != "include" || include->rest.size() < 2) continue;
+      const std::size_t end = include->rest.find_first_of(">\"", 1);
+      const std::string_view name =
+          include->rest.substr(1, end == std::string_view::npos ? 0 : end - 1);
+      if (std::any_of(kCostly.begin(), kCostly.end(),
+                      [&](std::string_view prefix) { return name.starts_with(prefix); })) {
+        found.push_back(place_of(file, line) + ": " + printable(include->rest));
+      }
+    }
+  }
+  return found;
+}
+
 std::vector<SourceLine> source_lines(std::string_view text) {
   std::vector<SourceLine> lines = {{.number = 1, .text = {}}};
   enum class State { code, line_comment, block_comment, string, character };

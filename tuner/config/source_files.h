@@ -48,6 +48,10 @@ std::optional<std::filesystem::path> find_source(const std::filesystem::path& re
 /// Throws InputError naming the file and the line of the #include.
 std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceRoots& roots);
 
+/// `FILE:LINE: <cub/block/block_reduce.cuh>` for each include of a header that takes far longer to
+/// read than most kernels to compile.
+std::vector<std::string> costly_includes(std::span<const SourceFile> files);
+
 std::vector<SourceLine> source_lines(std::string_view text);
 
 /// Names of the __global__ functions.

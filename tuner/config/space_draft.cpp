@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -38,15 +38,15 @@ enum class Meaning { tunable, unknown, problem };
 
 Meaning meaning_of(const std::string& name) {
   static constexpr std::array<std::string_view, 18> kProblem = {
-      "radius", "kernel_l", "kernel_s", "kernel_w", "kernel_h", "filter", "length",
-      "width",  "height",   "iter",     "max_",     "eps",      "pi",     "alphabet",
-      "seed",   "count",    "samples",  "num_"};
+      "radius", "kernel_l", "kernel_s", "kernel_w", "kernel_h", "filter",
+      "length", "width",    "height",   "iter",     "max_",     "eps",
+      "pi",     "alphabet", "seed",     "count",    "samples",  "num_"};
   static constexpr std::array<std::string_view, 23> kTunable = {
       "block", "tile",  "thread", "unroll", "item",  "per_",  "vec",   "step",
       "chunk", "warps", "wpt",    "stage",  "pad",   "bdim",  "coars", "work",
       "rows",  "cols",  "bsize",  "group",  "split", "depth", "factor"};
-  static constexpr std::array<std::string_view, 12> kWhole = {"bm", "bn", "bk", "tm", "tn", "tk",
-                                                              "ts", "wm", "wn", "mwg", "nwg", "kwg"};
+  static constexpr std::array<std::string_view, 12> kWhole = {
+      "bm", "bn", "bk", "tm", "tn", "tk", "ts", "wm", "wn", "mwg", "nwg", "kwg"};
   const std::string small = lower(name);
   if (std::ranges::find(kWhole, small) != kWhole.end() || holds_any(name, kTunable)) {
     return Meaning::tunable;
@@ -66,7 +66,8 @@ Json values_around(const std::string& name, std::int64_t value, bool may_vary) {
   } else if (value == 0 || (value == 1 && lower(name).find("pad") != std::string::npos)) {
     values = {0, 1};
   } else if (is_power_of_two(value)) {
-    for (std::int64_t v = std::max<std::int64_t>(1, value / 4); v <= std::max(value, kMost); v *= 2) {
+    for (std::int64_t v = std::max<std::int64_t>(1, value / 4); v <= std::max(value, kMost);
+         v *= 2) {
       if (v <= 4 * value) values.push_back(v);
     }
   } else {
@@ -159,6 +160,7 @@ class Draft {
     for (const KernelParameter& parameter : first_.parameters) {
       arguments.push_back(argument(parameter));
     }
+    add_constants(arguments);
     Json kernels = Json::array();
     for (const std::string& name : request_.kernels) kernels.push_back(kernel(name));
     if (problem_.empty()) {
@@ -196,7 +198,13 @@ class Draft {
 
   const LaunchSite* launch_of(const std::string& kernel) const {
     const auto site = std::ranges::find(file_.launches, last_name(kernel), &LaunchSite::kernel);
-    return site == file_.launches.end() ? nullptr : &*site;
+    if (site != file_.launches.end()) return &*site;
+    // Through a pointer to the function, which may be any of them.
+    const bool is_indirect = file_.launches.size() == 1 &&
+                             std::ranges::none_of(file_.kernels, [&](const KernelFunction& other) {
+                               return last_name(other.name) == file_.launches.front().kernel;
+                             });
+    return is_indirect ? &file_.launches.front() : nullptr;
   }
 
   /// Template arguments that are types, or that change what is computed.
@@ -231,7 +239,7 @@ class Draft {
 
   static bool is_size(const KernelParameter& parameter) {
     static constexpr std::array<std::string_view, 19> kOther = {
-        "radius", "iter",  "step", "offset", "shift", "seed", "flag", "mode",   "start", "begin",
+        "radius", "iter",  "step", "offset", "shift", "seed",  "flag",   "mode",  "start", "begin",
         "end",    "index", "idx",  "pow",    "value", "pitch", "stride", "power", "gpu"};
     if (parameter.pointers > 0) return false;
     const Elements elements = elements_of(parameter.type);
@@ -272,9 +280,8 @@ class Draft {
   Json argument(const KernelParameter& parameter) {
     Json json = {{"name", parameter.name}};
     const bool is_template = std::ranges::any_of(
-        first_.template_parameters, [&](const TemplateParameter& t) {
-          return t.is_type() && t.name == parameter.type;
-        });
+        first_.template_parameters,
+        [&](const TemplateParameter& t) { return t.is_type() && t.name == parameter.type; });
     Elements elements = elements_of(parameter.type);
     if (is_template) elements.type = parameter.type;
     const std::string type =
@@ -293,11 +300,11 @@ class Draft {
 
   void add_buffer(Json& json, const KernelParameter& parameter, const Elements& elements,
                   const std::string& type) const {
-    static constexpr std::array<std::string_view, 8> kIndex = {"idx", "index", "indic", "ptr",
-                                                               "offset", "row", "col", "map"};
+    static constexpr std::array<std::string_view, 8> kIndex = {"idx",    "index", "indic", "ptr",
+                                                               "offset", "row",   "col",   "map"};
     json["type"] = type;
-    json["shape"] = Json::array({"TODO: elements of " + parameter.name + ", such as " +
-                                 sizes_text()});
+    json["shape"] =
+        Json::array({"TODO: elements of " + parameter.name + ", such as " + sizes_text()});
     if (elements.count > 1) json["shape"].push_back(elements.count);
     std::string role = "inout";
     std::string why = "it is read and written";
@@ -315,11 +322,12 @@ class Draft {
     }
     json["role"] = role;
     if (role != "output") {
-      const bool is_integer = !elements.type.empty() && scalar_type(elements.type) &&
-                              !is_floating_name(elements.type);
+      const bool is_integer =
+          !elements.type.empty() && scalar_type(elements.type) && !is_floating_name(elements.type);
       if (is_integer && holds_any(parameter.name, kIndex)) {
-        json["init"] = "TODO: if these are indices, what keeps them in range: permutation, iota, "
-                       "uniform(0, 99), file(\"NAME.npy\")";
+        json["init"] =
+            "TODO: if these are indices, what keeps them in range: permutation, iota, "
+            "uniform(0, 99), file(\"NAME.npy\")";
       } else if (elements.type.empty()) {
         json["init"] = "zero";
       } else if (is_integer && scalar_bytes_of(elements.type) == 1) {
@@ -331,10 +339,42 @@ class Draft {
     json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
   }
 
+  /// Constant memory is an argument that is not passed.
+  void add_constants(Json& arguments) const {
+    for (const SharedArray& constant : file_.constants) {
+      const std::string name = last_name(constant.name);
+      if (!first_.reached.contains(name)) continue;
+      const Elements elements = elements_of(constant.type);
+      Json json = {{"name", name}};
+      json["type"] = elements.type.empty()
+                         ? "TODO: type of the elements, in the source " + constant.type
+                         : elements.type;
+      json["shape"] = Json::array();
+      for (const std::string& extent : constant.extents) {
+        const auto number = std::ranges::find(file_.numbers, extent, &NamedNumber::name);
+        if (const auto literal = number_of(extent)) {
+          json["shape"].push_back(*literal);
+        } else if (number != file_.numbers.end()) {
+          json["shape"].push_back(number->value);
+        } else {
+          json["shape"].push_back("TODO: elements of " + name + ", in the source " + extent);
+        }
+      }
+      if (constant.extents.empty()) json["shape"].push_back(1);
+      if (elements.count > 1) json["shape"].push_back(elements.count);
+      json["role"] = "input";
+      json["init"] = "uniform(-1, 1)";
+      json["memory"] = "constant";
+      if (constant.name != name) json["symbol"] = constant.name;
+      json["description"] = "A __constant__ variable; not passed.";
+      arguments.push_back(std::move(json));
+    }
+  }
+
   void add_scalar(Json& json, const KernelParameter& parameter, const Elements& elements,
                   const std::string& type, bool is_template) const {
-    const auto size = std::ranges::find(sizes_, parameter.name,
-                                        &std::pair<std::string, std::string>::first);
+    const auto size =
+        std::ranges::find(sizes_, parameter.name, &std::pair<std::string, std::string>::first);
     if (elements.type.empty() || elements.count > 1) {
       json["type"] = elements.type.empty()
                          ? type
@@ -387,8 +427,8 @@ class Draft {
       unused.push_back(number.name + " = " + std::to_string(number.value));
     }
     if (!unused.empty()) {
-      notes_.push_back("Not searched, because what is computed seems to depend on it: " +
-                       listed(unused) + ".");
+      notes_.push_back(
+          "Not searched, because what is computed seems to depend on it: " + listed(unused) + ".");
     }
     add_template_parameters(kernel);
     Json block = block_of(kernel);
@@ -396,8 +436,8 @@ class Draft {
     Json json = {{"name", last_name(name)}};
     describe_shared(kernel);
     if (parameters_.empty()) notes_.emplace_back("Nothing to tune was found: add parameters.");
-    std::string description = "Line " + std::to_string(kernel.line) + " of " +
-                              request_.written_from + ".";
+    std::string description =
+        "Line " + std::to_string(kernel.line) + " of " + request_.written_from + ".";
     for (const std::string& note : notes_) description += " " + note;
     json["description"] = description;
     json["source"] = request_.source;
@@ -439,9 +479,9 @@ class Draft {
         continue;
       }
       static constexpr std::array<std::string_view, 2> kThreads = {"thread", "block"};
-      const std::int64_t guess = !holds_any(parameter.name, kThreads)      ? 4
-                                 : first_.block_dimensions > 1 ? 16
-                                                                           : 128;
+      const std::int64_t guess = !holds_any(parameter.name, kThreads) ? 4
+                                 : first_.block_dimensions > 1        ? 16
+                                                                      : 128;
       add_parameter(parameter.name, number_of(text).value_or(guess));
     }
   }
@@ -547,7 +587,9 @@ class Draft {
     return block;
   }
 
-  static std::string axis(std::size_t i) { return std::string(1, "xyz"[std::min<std::size_t>(i, 2)]); }
+  static std::string axis(std::size_t i) {
+    return std::string(1, "xyz"[std::min<std::size_t>(i, 2)]);
+  }
   static std::string axis(int i) { return axis(static_cast<std::size_t>(i)); }
 
   std::string suggested_block(const KernelFunction& kernel) const {
@@ -571,12 +613,10 @@ class Draft {
   Json grid_of(const KernelFunction& kernel) const {
     Json grid = Json::array();
     for (int i = 0; i < kernel.grid_dimensions; ++i) {
-      const std::string size = sizes_.empty() ? "1000000"
-                                              : sizes_[std::min(sizes_.size() - 1,
-                                                                static_cast<std::size_t>(i))]
-                                                    .second;
-      const std::string per_block =
-          parameters_.empty() ? "256" : parameters_.begin().key();
+      const std::string size =
+          sizes_.empty() ? "1000000"
+                         : sizes_[std::min(sizes_.size() - 1, static_cast<std::size_t>(i))].second;
+      const std::string per_block = parameters_.empty() ? "256" : parameters_.begin().key();
       grid.push_back("TODO: blocks in " + axis(i) + ", such as ceil_div(" + size + ", " +
                      per_block + ")" + launched_with(kernel, "grid"));
     }

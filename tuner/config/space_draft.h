@@ -10,9 +10,9 @@ namespace smemtune {
 
 /// What the space of a draft is about.
 struct DraftRequest {
-  std::string name;            ///< Of the space.
-  std::string written_from;    ///< The file that was read, for people.
-  std::string source;          ///< What the kernels' "source" is to be.
+  std::string name;                  ///< Of the space.
+  std::string written_from;          ///< The file that was read, for people.
+  std::string source;                ///< What the kernels' "source" is to be.
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
 };
 
@@ -24,8 +24,8 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file);
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel);
 
 /// A space file for a source, ready to be edited: what the source shows is filled in and described,
-/// what it cannot show (shapes, the grid) is a text that begins with TODO. REQUIRES: the kernels are
-/// the file's.
+/// what it cannot show (shapes, the grid) is a text that begins with TODO. REQUIRES: the kernels
+/// are the file's.
 std::string draft_space(const KernelFile& file, const DraftRequest& request);
 
 }  // namespace smemtune

@@ -5,6 +5,8 @@
 #include "tuner/engine/wire.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -96,6 +98,7 @@ struct PrepareRequest {
   std::vector<NumberedWorkload> workloads;
   Job reference;
   std::vector<ExpressionText> definitions;  ///< To hold the reference against; may be empty.
+  std::map<std::string, std::filesystem::path> expected;  ///< The same (Verify).
 
   bool operator==(const PrepareRequest&) const = default;
 };
@@ -171,11 +174,11 @@ void fields(auto& archive, Is<ExpressionText> auto& v) { archive(v.text, v.where
 void fields(auto& archive, Is<Failure> auto& v) {
   archive(v.status, v.reason, v.detail, v.context_lost);
 }
-void fields(auto& archive, Is<Tolerance> auto& v) { archive(v.absolute, v.relative); }
+void fields(auto& archive, Is<Tolerance> auto& v) { archive(v.absolute, v.relative, v.ulps); }
 void fields(auto& archive, Is<Init> auto& v) { archive(v.kind, v.a, v.b, v.file); }
 void fields(auto& archive, Is<Argument> auto& v) {
   archive(v.name, v.type, v.role, v.shape, v.init, v.in_constant_memory, v.symbol, v.integer,
-          v.number);
+          v.number, v.raw_bytes);
 }
 void fields(auto& archive, Is<LaunchShape> auto& v) {
   archive(v.name_expression, v.grid, v.block, v.dynamic_shared_bytes, v.static_shared_bytes,
@@ -233,7 +236,7 @@ void fields(auto& archive, Is<NumberedWorkload> auto& v) {
   archive(v.id, v.label, v.problem, v.workload);
 }
 void fields(auto& archive, Is<PrepareRequest> auto& v) {
-  archive(v.workloads, v.reference, v.definitions);
+  archive(v.workloads, v.reference, v.definitions, v.expected);
 }
 void fields(auto& archive, Is<PrepareReply> auto& v) { archive(v.failure, v.notes); }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {

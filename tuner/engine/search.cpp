@@ -139,7 +139,7 @@ class Search {
       complete(slots_.back());
       return;
     }
-    if (begun_ >= share_.evaluations) {
+    if (begun_ >= share_.evaluations && !slot.result.is_default) {
       no_more_ = true;
       tuning_.summary.out_of_budget = true;
       return;
@@ -437,6 +437,10 @@ class Search {
     const bool device_time_is_up =
         share_.until_device_s > 0 && device_s(tuning_, state_) >= share_.until_device_s;
     if (!time_is_up && !device_time_is_up) return false;
+    // What the user has now is measured however little time there is.
+    const bool default_is_pending = std::ranges::any_of(
+        slots_, [](const Slot& slot) { return slot.result.is_default && !slot.done; });
+    if (default_is_pending) return false;
     tuning_.summary.out_of_budget = true;
     return true;
   }

@@ -139,9 +139,13 @@ bool begins_with_contents(const Argument& argument) {
 }
 
 CompareRule compare_rule(Tolerance tolerance, ScalarType type, bool poisoned) {
-  if (!tolerance.absolute && !tolerance.relative) tolerance = default_tolerance(type);
+  tolerance = tolerance_for(tolerance, type);
+  const LastPlace place = last_place(type);
   return {.absolute = tolerance.absolute.value_or(0),
           .relative = tolerance.relative.value_or(0),
+          .ulps = tolerance.ulps.value_or(0),
+          .digits = place.digits,
+          .least_exponent = place.least_exponent,
           .poisoned = poisoned};
 }
 
