@@ -55,8 +55,8 @@ class DeviceSession {
   /// Whether a request could be sent now. Preparing begins when this is first asked.
   bool ready();
 
-  /// Whether a request has not been answered yet.
-  bool busy() const { return pending_.has_value(); }
+  /// Whether a request has not been answered yet, or nobody has taken the answer.
+  bool busy() const { return pending_.has_value() || answer_.has_value(); }
   bool preparing() const { return preparing_; }
 
   /// Asks the device. A worker that something else killed is asked again, once, when `try_again`.

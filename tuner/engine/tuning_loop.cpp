@@ -231,7 +231,8 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
   const PrepareRequest preparation = {
       .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
       .reference = make_job(*state.reference_variant, modules),
-      .definitions = tuning.request.space->verify.definitions};
+      .definitions = tuning.request.space->verify.definitions,
+      .expected = tuning.request.space->verify.expected};
   for (DeviceSession& device : state.devices) device.set_preparation(preparation);
   return true;
 }
