@@ -112,8 +112,8 @@ struct KernelTemplate {
   Tolerance tolerance;                            ///< The space's, or the kernel's own.
   std::string where;
 
-  /// Whether a launch takes what `parameter` stands for as a template argument; then it is handed over
-  /// so and not as a macro.
+  /// Whether a launch takes what `parameter` stands for as a template argument; then it is handed
+  /// over so and not as a macro.
   bool names_template_argument(std::string_view parameter) const;
 
   bool operator==(const KernelTemplate&) const = default;
