@@ -112,9 +112,9 @@ struct KernelTemplate {
   Tolerance tolerance;                            ///< The space's, or the kernel's own.
   std::string where;
 
-  /// Whether a launch takes what `name` stands for as a template argument; then it is handed over
-  /// so and not as a macro.
-  bool names_template_argument(std::string_view name) const;
+  /// Whether a launch takes what `parameter` stands for as a template argument; then it is handed
+  /// over so and not as a macro.
+  bool names_template_argument(std::string_view parameter) const;
 
   bool operator==(const KernelTemplate&) const = default;
 };

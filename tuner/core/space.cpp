@@ -4,10 +4,10 @@
 
 namespace smemtune {
 
-bool KernelTemplate::names_template_argument(std::string_view argument_name) const {
+bool KernelTemplate::names_template_argument(std::string_view parameter) const {
   for (const LaunchTemplate& launch : launches) {
     for (const ExpressionText& argument : launch.template_arguments) {
-      if (argument.text == argument_name) return true;
+      if (argument.text == parameter) return true;
     }
   }
   return false;
