@@ -21,8 +21,7 @@
 // Shared memory    16384 bytes, static, with PLACE shared
 
 #include "../common/opaque.cuh"
-
-enum Place { registers, shared, l1, readonly, l2, global };
+#include "place.cuh"
 
 template <Place PLACE>
 __device__ __forceinline__ uint4 read_from(const uint4* address) {
@@ -38,6 +37,7 @@ __device__ __forceinline__ uint4 read_from(const uint4* address) {
 template <Place PLACE, int PASSES>
 __global__ void __launch_bounds__(256)
     memory_bandwidth(const unsigned char* in, unsigned long long* out, int zero) {
+  static_assert(PLACE != constant, "16 KB of each block's own are no constants");
   static_assert(PLACE != global || PASSES == 16, "a block has 16 chunks of its own");
   constexpr int THREADS = 256;
   constexpr int READS = 4;                // Per thread and pass.

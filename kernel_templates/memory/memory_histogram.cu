@@ -16,11 +16,12 @@
 // Grid             ceil(n / (256 * ITEMS)) blocks
 // Shared memory    1024 bytes, static, with PLACE shared
 
-enum Place { shared, global };
+#include "place.cuh"
 
 template <Place PLACE, int ITEMS>
 __global__ void __launch_bounds__(256)
     memory_histogram(const int* __restrict__ in, unsigned* counts, long long n) {
+  static_assert(PLACE == shared || PLACE == global, "additions are atomic in these two");
   static_assert(ITEMS >= 1, "each thread must count at least one element");
   constexpr int BINS = 256;
   const int thread = static_cast<int>(threadIdx.x);

@@ -21,8 +21,7 @@
 // Shared memory    HOPS * 4 bytes, static, with PLACE shared
 
 #include "../common/opaque.cuh"
-
-enum Place { registers, shared, l1, readonly, l2, global, constant };
+#include "place.cuh"
 
 __constant__ int latency_table[256];
 

@@ -12,6 +12,8 @@
 //
 //   tile   4 tables of 32 elements, STRIDE elements apart
 //
+// Arguments        zero: 0, which the compiler does not know, so that it reads again
+//
 // Template parameters
 //   BYTES    of an element                    4 or 8; of 8 the upper half is 0
 //   STRIDE   between lanes, in elements       0 (all the same) .. 32
@@ -20,8 +22,6 @@
 // Block            256 threads
 // Grid             any number of blocks
 // Shared memory    128 * max(STRIDE, 1) * BYTES bytes, static
-
-#include "../common/opaque.cuh"
 
 template <int BYTES>
 struct Element;
@@ -40,7 +40,7 @@ struct Element<8> {
 
 template <int BYTES, int STRIDE, int REPEATS>
 __global__ void __launch_bounds__(256)
-    memory_stride(const unsigned* __restrict__ in, unsigned* __restrict__ out) {
+    memory_stride(const unsigned* __restrict__ in, unsigned* __restrict__ out, int zero) {
   static_assert(STRIDE >= 0 && STRIDE <= 32, "banks repeat after 32 words");
   constexpr int THREADS = 256;
   constexpr int TABLES = 4;
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(256)
   unsigned sum = 0;
 #pragma unroll 1
   for (int repeat = 0; repeat < REPEATS; ++repeat) {
-    const int start = opaque(lane);  // So that the compiler reads again.
+    const int start = lane + zero * repeat;
 #pragma unroll 8
     for (int turn = 0; turn < 32; ++turn) {
       const int slot = (start + turn) % 32 * APART;

@@ -69,7 +69,9 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
         "launches",
         "arguments",
         "metrics",
+        "expect",
         "verify"}},
+      {"expect", {"time", "within_percent"}},
       {"kernel_verify", {"absolute", "relative"}},
       {"launch",
        {"entry", "block", "grid", "arguments", "static_shared_bytes", "dynamic_shared_bytes"}}};

@@ -57,6 +57,7 @@ class SpaceReader {
   void read_tolerance(const Json& value, const std::string& pointer, Tolerance& result);
   void read_verify(const Json& root);
   KernelTemplate read_kernel(const Json& value, const std::string& pointer);
+  void read_expectation(const Json& value, const std::string& pointer, KernelTemplate& result);
   void read_parameters(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   void read_launches(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   LaunchTemplate read_launch(const Json& value, const std::string& pointer);
