@@ -221,6 +221,10 @@ Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& r
   }
   TimeReport report;
   report.sm_clock_mhz = 1500;
+  if (request.with_transfers) {
+    report.transfers = Transfers{
+        .to_device_ms = 3, .to_host_ms = 2, .to_device_bytes = 30000000, .to_host_bytes = 20000000};
+  }
   const double first_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
   report.launches_per_sample = request.launches_per_sample;
   if (report.launches_per_sample == 0) {
