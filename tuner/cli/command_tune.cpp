@@ -327,6 +327,8 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--no-static-reject{false}", options.tuning.static_reject,
                "Time also what spills far more than the fastest or serializes wgmma, and tell what "
                "would have been lost");
+  app.add_flag("--with-transfers", options.tuning.with_transfers,
+               "Also report the time with the copies of inputs and outputs, pageable memory");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Configurations that differ by less, in per cent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
