@@ -133,6 +133,7 @@ Result full_result() {
       timed({{"TILE", std::int64_t{32}}, {"LAYOUT", "row"}, {"WORD", "7"}}, 1.5, Stage::final);
   result.measurement = summarize(std::vector<double>{1.5, 1.25, 1.75, 1.375}, 8);
   result.measurement.discarded = 2;
+  result.measurement.throttled = true;
   result.measurement.sm_clock_mhz = 1980;
   result.metrics = {{"bytes", 2.5e9}, {"flops", 1.25e11}};
   LaunchResult launch;

@@ -104,8 +104,9 @@ struct TimeRequest {
 struct TimeReport {
   std::vector<double> samples_ms;  ///< Per launch of the whole kernel (all its launches).
   int launches_per_sample = 1;
-  int discarded = 0;
+  int discarded = 0;        ///< Samples repeated because the clock had dropped.
   double sm_clock_mhz = 0;  ///< 0: not known.
+  bool throttled = false;   ///< The clock stayed low: some samples were taken nevertheless.
   std::optional<Transfers> transfers;
 
   bool operator==(const TimeReport&) const = default;

@@ -1,15 +1,23 @@
 #include "tuner/cli/command_results.h"
 
+#include "db/device_model.h"
+#include "db/export_code.h"
+#include "db/export_csv.h"
 #include "db/export_json.h"
 #include "reports/comparison.h"
+#include "reports/one_for_all.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/summary.h"
 #include "tuner/core/error.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
+#include <tuple>
 
 namespace smemtune::cli {
 namespace {
@@ -43,6 +51,29 @@ std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
   return best;
 }
 
+/// The one result to be written as #defines.
+const db::StoredResult& only(const std::vector<db::StoredResult>& best) {
+  if (best.size() == 1) return best.front();
+  std::string text;
+  for (const db::StoredResult& one : best) {
+    text += "\n  " + printable(one.space + "/" + one.result.kernel + " " + key(one.result.problem) +
+                               " on " + one.device.name);
+  }
+  throw InputError("--format defines writes one configuration, and " + std::to_string(best.size()) +
+                   " match: --space, --problem, --device and --kernel pick one of" + text);
+}
+
+std::string export_text(const ResultsOptions& options, const db::ResultStore& store) {
+  if (options.format == "defines") {
+    return db::export_defines(only(best_or_throw(options, store, /*per_kernel=*/false)));
+  }
+  const std::vector<db::StoredResult> best = best_or_throw(options, store, /*per_kernel=*/true);
+  if (options.format == "csv") return db::export_csv(best);
+  const std::vector<db::KernelDefaults> defaults = store.defaults(options.query);
+  return options.format == "header" ? db::export_header(best, defaults)
+                                    : db::export_json(best, defaults);
+}
+
 std::string rates(const Result& result) {
   std::string text;
   const double seconds = result.measurement.median_ms * 1e-3;
@@ -59,12 +90,64 @@ std::string device_label(const Device& device) {
   return device.kind == DeviceKind::cpu ? device.name + " (CPU)" : device.name;
 }
 
+/// A space on a device, with its results.
+struct SpaceOnDevice {
+  const db::StoredResult* first = nullptr;
+  std::vector<const Result*> results;
+  std::set<std::string> kernels;
+};
+
+std::vector<SpaceOnDevice> by_space(const std::vector<db::StoredResult>& results) {
+  std::map<std::tuple<std::string, std::string, std::string>, SpaceOnDevice> groups;
+  for (const db::StoredResult& stored : results) {
+    if (stored.stale) continue;
+    SpaceOnDevice& group =
+        groups[{stored.device.name, db::device_model_key(stored.device), stored.space}];
+    if (group.first == nullptr) group.first = &stored;
+    group.results.push_back(&stored.result);
+    group.kernels.insert(stored.result.kernel);
+  }
+  std::vector<SpaceOnDevice> spaces;
+  for (auto& [name, group] : groups) spaces.push_back(std::move(group));
+  return spaces;
+}
+
+int run_one(const ResultsOptions& options, const db::ResultStore& store) {
+  const std::vector<db::StoredResult> all = store.results(options.query);
+  std::string text;
+  Json json = Json::array();
+  for (const SpaceOnDevice& space : by_space(all)) {
+    const std::set<std::string> any = {""};
+    for (const std::string& kernel : options.per_kernel ? space.kernels : any) {
+      const auto one = one_for_all(space.results, kernel);
+      if (!one) continue;
+      const Device& device = space.first->device;
+      text +=
+          space.first->space + " on " + device_label(device) + "\n" + one_for_all_text(*one, "  ");
+      Json entry = {{"space", space.first->space},
+                    {"device", device.name},
+                    {"kind", device.kind == DeviceKind::cpu ? "cpu" : "gpu"}};
+      entry.update(to_json(*one));
+      json.push_back(std::move(entry));
+    }
+  }
+  if (json.empty()) {
+    throw InputError(
+        options.database.string() +
+        ": no configuration that matches is right on two problems or more, and on all");
+  }
+  write_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
+  return 0;
+}
+
 }  // namespace
 
 void add_best_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
   app.add_flag("--per-kernel", options.per_kernel, "The best of every kernel");
-  app.add_flag("--json", options.json, "Print as `export` would");
+  app.add_flag("--one", options.one,
+               "The one configuration that loses least over all problems of a space");
+  app.add_flag("--json", options.json, "Print as `export` would; with --one as JSON of its own");
 }
 
 void add_list_options(CLI::App& app, ResultsOptions& options) {
@@ -80,6 +163,13 @@ void add_list_options(CLI::App& app, ResultsOptions& options) {
 
 void add_export_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
+  app.add_option(
+         "--format", options.format,
+         "json; csv; header: a C++17 header with tables and select(); defines: the #defines "
+         "of one configuration")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"defines", "header", "json", "csv"}))
+      ->capture_default_str();
   app.add_option("-o,--output", options.output, "File to write, - for stdout")
       ->type_name("FILE")
       ->capture_default_str();
@@ -92,9 +182,10 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
 
 int run_best(const ResultsOptions& options) {
   const db::ResultStore store = open(options);
+  if (options.one) return run_one(options, store);
   const std::vector<db::StoredResult> best = best_or_throw(options, store, options.per_kernel);
   if (options.json) {
-    write_out(db::export_json(best));
+    write_out(db::export_json(best, store.defaults(options.query)));
     return 0;
   }
   Table table({{"device"},
@@ -190,8 +281,7 @@ int run_list(const ResultsOptions& options) {
 
 int run_export(const ResultsOptions& options) {
   const db::ResultStore store = open(options);
-  db::write_whole_file(options.output,
-                       db::export_json(best_or_throw(options, store, /*per_kernel=*/true)));
+  db::write_whole_file(options.output, export_text(options, store));
   return 0;
 }
 

@@ -59,6 +59,7 @@ int check(const std::filesystem::path& file) {
     const LoadedSpace loaded = load_space(file, share_folder());
     write_out(file.string() + ": ok, " + std::to_string(loaded.space.kernels.size()) +
               " kernels, " + std::to_string(loaded.space.problems.size()) + " problems\n");
+    for (const std::string& note : loaded.notes) write_out("note: " + note + "\n");
     return 0;
   }
   std::string text;
@@ -286,7 +287,8 @@ void export_best(const TuneOptions& options, const Space& space,
   std::erase_if(best, [&](const db::StoredResult& stored) {
     return !models.contains(db::device_model_key(stored.device));
   });
-  db::write_whole_file(options.export_file, db::export_json(best));
+  db::write_whole_file(options.export_file,
+                       db::export_json(best, store.defaults({.space = space.name})));
 }
 
 }  // namespace

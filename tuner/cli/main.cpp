@@ -1,5 +1,6 @@
 #include "tuner/cli/backends.h"
 #include "tuner/cli/command_devices.h"
+#include "tuner/cli/command_init.h"
 #include "tuner/cli/command_occupancy.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/command_tune.h"
@@ -36,6 +37,7 @@ void catch_signals() {
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, nullptr);  // `smemtune ... | head` must not cut a run short.
+  sigaction(SIGXFSZ, &ignore, nullptr);  // A file that grows too large is an error of its writer.
 }
 
 int report(int status, const std::string& message) {
@@ -73,13 +75,18 @@ int run_command_line(int argc, char** argv) {
   add_list_options(*list_command, list);
   list_command->callback([&] { command = [&] { return run_list(list); }; });
   ResultsOptions exported;
-  CLI::App* export_command = app.add_subcommand("export", "Write the best configurations as JSON");
+  CLI::App* export_command = app.add_subcommand("export", "Write the best configurations for programs");
   add_export_options(*export_command, exported);
   export_command->callback([&] { command = [&] { return run_export(exported); }; });
   ResultsOptions compared;
   CLI::App* compare_command = app.add_subcommand("compare", "Devices side by side");
   add_compare_options(*compare_command, compared);
   compare_command->callback([&] { command = [&] { return run_compare(compared); }; });
+  InitOptions init;
+  CLI::App* init_command =
+      app.add_subcommand("init", "Write a space file for a kernel of yours, ready to be edited");
+  add_init_options(*init_command, init);
+  init_command->callback([&] { command = [&] { return run_init(init); }; });
   DevicesOptions devices;
   CLI::App* devices_command = app.add_subcommand("devices", "The GPUs here and what they allow");
   add_devices_options(*devices_command, devices);

@@ -58,8 +58,8 @@ class DeviceSession {
   /// What preparing said of the copies between host and device.
   const std::optional<Transfers>& transfers() const { return transfers_; }
 
-  /// Whether a request has not been answered yet.
-  bool busy() const { return pending_.has_value(); }
+  /// Whether a request has not been answered yet, or nobody has taken the answer.
+  bool busy() const { return pending_.has_value() || answer_.has_value(); }
   bool preparing() const { return preparing_; }
 
   /// Asks the device. A worker that something else killed is asked again, once, when `try_again`.

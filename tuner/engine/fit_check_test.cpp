@@ -33,7 +33,7 @@ class FitCheck : public testing::Test {
  protected:
   FitCheck() {
     WorkerCommand workers = fake_workers();
-    workers.device.clear();
+    workers.devices.clear();
     pool_ = start_workers(workers);
   }
 

@@ -141,7 +141,7 @@ class Search {
       complete(slots_.back());
       return;
     }
-    if (begun_ >= share_.evaluations) {
+    if (begun_ >= share_.evaluations && !slot.result.is_default) {
       no_more_ = true;
       tuning_.summary.out_of_budget = true;
       return;
@@ -297,8 +297,9 @@ class Search {
   }
 
   bool is_being_measured(const std::string& identity) const {
-    return std::ranges::any_of(
-        slots_, [&](const Slot& slot) { return slot.on_device && slot.identity == identity; });
+    return !identity.empty() && std::ranges::any_of(slots_, [&](const Slot& slot) {
+      return slot.on_device && slot.identity == identity;
+    });
   }
 
   std::optional<std::size_t> idle_device() {
@@ -422,6 +423,7 @@ class Search {
     result.measurement = summarize(reply.time.samples_ms, reply.time.launches_per_sample);
     result.measurement.discarded = reply.time.discarded;
     result.measurement.sm_clock_mhz = reply.time.sm_clock_mhz;
+    result.measurement.throttled = reply.time.throttled;
     const std::string differences = cross_check(result, reply.loaded);
     if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
     if (reply.time.samples_ms.size() < static_cast<std::size_t>(evaluation.asked.screen_samples) &&
@@ -437,6 +439,10 @@ class Search {
     const bool device_time_is_up =
         share_.until_device_s > 0 && device_s(tuning_, state_) >= share_.until_device_s;
     if (!time_is_up && !device_time_is_up) return false;
+    // What the user has now is measured however little time there is.
+    const bool default_is_pending = std::ranges::any_of(
+        slots_, [](const Slot& slot) { return slot.result.is_default && !slot.done; });
+    if (default_is_pending) return false;
     tuning_.summary.out_of_budget = true;
     return true;
   }

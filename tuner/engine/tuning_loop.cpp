@@ -250,6 +250,7 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
       .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
       .reference = make_job(*state.reference_variant, modules),
       .definitions = tuning.request.space->verify.definitions,
+      .expected = tuning.request.space->verify.expected,
       .with_transfers = tuning.request.options.with_transfers};
   for (DeviceSession& device : state.devices) device.set_preparation(preparation);
   return true;

@@ -7,6 +7,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/result.h"
 #include "tuner/core/space.h"
+#include "tuner/engine/race.h"
 #include "tuner/engine/result_log.h"
 #include "tuner/search/strategy.h"
 
@@ -122,6 +123,9 @@ struct ProblemSummary {
   std::optional<StaticRejects> static_rejects;  ///< Where they were turned off.
   std::optional<double> noise_percent;          ///< A/A: the best against itself in the finals.
   std::optional<Transfers> transfers;           ///< Where they were asked for.
+  /// How much slower the default of the best's kernel was in the finals; nullopt when it is the
+  /// best or no finals were held.
+  std::optional<PairedDifference> default_slower;
 };
 
 struct TuningSummary {

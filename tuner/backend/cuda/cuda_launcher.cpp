@@ -139,9 +139,13 @@ bool begins_with_contents(const Argument& argument) {
 }
 
 CompareRule compare_rule(Tolerance tolerance, ScalarType type, bool poisoned) {
-  if (!tolerance.absolute && !tolerance.relative) tolerance = default_tolerance(type);
+  tolerance = tolerance_for(tolerance, type);
+  const LastPlace place = last_place(type);
   return {.absolute = tolerance.absolute.value_or(0),
           .relative = tolerance.relative.value_or(0),
+          .ulps = tolerance.ulps.value_or(0),
+          .digits = place.digits,
+          .least_exponent = place.least_exponent,
           .poisoned = poisoned};
 }
 
@@ -714,7 +718,9 @@ Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& r
         const bool trusted =
             interval->sm_clock_mhz > 0 && interval->elapsed_ms >= kMinClockIntervalMs;
         if (in_a_row == kMaxDiscardedInARow || report.discarded == kMaxDiscarded) discards = false;
-        if (!discards || !trusted || interval->sm_clock_mhz >= kMinClockShare * own_mhz) {
+        const bool is_low = trusted && interval->sm_clock_mhz < kMinClockShare * own_mhz;
+        if (!discards || !is_low) {
+          report.throttled = report.throttled || is_low;
           if (interval->sm_clock_mhz > 0) clocks_mhz.push_back(interval->sm_clock_mhz);
           if (trusted) trusted_clocks_mhz.push_back(interval->sm_clock_mhz);
           return interval;

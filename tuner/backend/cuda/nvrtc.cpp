@@ -195,6 +195,11 @@ std::vector<fs::path> header_folders(const Nvrtc& nvrtc) {
     folders.push_back(candidate);
     // From 13.0 the C++ core libraries lie one folder deeper.
     if (fs::exists(candidate / "cccl")) folders.push_back(candidate / "cccl");
+    // mma.h and cooperative_groups.h include what lies beside their parts, and nothing is looked
+    // for beside an including file (--no-source-include).
+    for (const char* const part : {"crt", "cooperative_groups", "cooperative_groups/details"}) {
+      if (fs::exists(candidate / part)) folders.push_back(candidate / part);
+    }
     break;
   }
   return folders;

