@@ -120,8 +120,10 @@ class Search {
       no_more_ = true;
       return;
     }
-    Slot slot = {.candidate = *candidate, .limits = static_rejects_[candidate->kernel].limits()};
     const SetKernel& kernel = state_.kernels[candidate->kernel];
+    Slot slot = {.candidate = *candidate, .limits = {}};
+    // What is slow is as much a part of a predicted curve as what is fast.
+    if (!kernel.kernel().expect) slot.limits = static_rejects_[candidate->kernel].limits();
     const Configuration configuration =
         kernel.bound.front().search_space().configuration(candidate->configuration);
     slot.result = begin_result(kernel, configuration);
