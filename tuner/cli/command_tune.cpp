@@ -4,6 +4,7 @@
 #include "db/export_json.h"
 #include "db/result_store.h"
 #include "tuner/cli/also_fits.h"
+#include "tuner/cli/choices.h"
 #include "tuner/cli/exclusive_use.h"
 #include "tuner/cli/host_baseline.h"
 #include "tuner/cli/known_devices.h"
@@ -66,39 +67,6 @@ int check(const std::filesystem::path& file) {
   for (const std::string& fault : faults) text += "smemtune: " + fault + "\n";
   write_error(text);
   return 2;
-}
-
-std::vector<const KernelTemplate*> chosen_kernels(const Space& space,
-                                                  const std::vector<std::string>& names) {
-  std::vector<const KernelTemplate*> kernels;
-  if (names.empty()) {
-    for (const KernelTemplate& kernel : space.kernels) kernels.push_back(&kernel);
-    return kernels;
-  }
-  for (const std::string& name : names) {
-    const KernelTemplate* kernel = space.kernel(name);
-    if (kernel == nullptr) {
-      std::vector<std::string> known;
-      for (const KernelTemplate& other : space.kernels) known.push_back(other.name);
-      std::string list;
-      for (const std::string& other : known) list += (list.empty() ? "" : ", ") + other;
-      throw InputError("--kernel: " + space.file.string() + " has no kernel '" + name +
-                       "'; it has " + list);
-    }
-    kernels.push_back(kernel);
-  }
-  return kernels;
-}
-
-std::vector<Problem> chosen_problems(const Space& space, const std::vector<std::string>& texts,
-                                     DeviceKind kind) {
-  if (texts.empty()) {
-    return kind == DeviceKind::cpu && !space.cpu_problems.empty() ? space.cpu_problems
-                                                                  : space.problems;
-  }
-  std::vector<Problem> problems;
-  for (const std::string& text : texts) problems.push_back(parse_problem(space, text));
-  return problems;
 }
 
 std::string random_id() {
@@ -295,7 +263,9 @@ void export_best(const TuneOptions& options, const Space& space,
 
 void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_option("--space", options.space, "Search space to tune, a JSON file")->type_name("FILE");
-  app.add_option("--check", options.check, "Only look for faults in this space file")
+  app.add_option("--check", options.check,
+                 "Only look for faults in this space file; measures nothing (the command "
+                 "`smemtune check` measures the stored winner again)")
       ->type_name("FILE");
   app.add_option("--device", options.device.device,
                  "GPU by index, UUID or name; cpu; with --dry-run any GPU that is known, or sm_XX "

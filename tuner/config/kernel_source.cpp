@@ -735,6 +735,8 @@ class LaunchReader {
     if (close >= tokens_.size()) return std::nullopt;
     const std::vector<Range> parts = split(tokens_, open + 3, close);
     if (parts.size() < 2) return std::nullopt;
+    const bool is_variable = parts[1].end == parts[1].first + 1 && is_word(tokens_[parts[1].first]);
+    if (is_variable) site.block_name = tokens_[parts[1].first].text;
     site.grid = dimensions(parts[0], name);
     site.block = dimensions(parts[1], name);
     if (parts.size() > 2) site.shared_bytes = joined(tokens_, parts[2].first, parts[2].end);
@@ -839,8 +841,18 @@ class FileReader {
       if (item.kind == Item::Kind::pragma) item.kept = !item.what.starts_with("#error");
       if (item.kind != Item::Kind::include) continue;
       const std::string name = item.what.substr(std::string_view("#include ").size());
-      item.kept = is_device_include(name) || (name.starts_with('"') && declares_reached(name));
+      item.kept = (is_device_include(name) && is_of_use(name)) ||
+                  (name.starts_with('"') && declares_reached(name));
     }
+  }
+
+  /// Headers that take long to read are kept where their namespace is used.
+  bool is_of_use(const std::string& name) const {
+    const auto is_used = [&](const char* space) { return reached_.contains(space); };
+    if (name.starts_with("<cooperative_groups")) return is_used("cooperative_groups");
+    if (name.starts_with("<cub/")) return is_used("cub");
+    if (name.starts_with("<cuda/")) return is_used("cuda") || is_used("cub");
+    return true;
   }
 
   bool declares_reached(const std::string& quoted) const {

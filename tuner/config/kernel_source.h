@@ -75,6 +75,7 @@ struct LaunchSite {
   /// them; one text otherwise.
   std::vector<std::string> grid;
   std::vector<std::string> block;
+  std::string block_name;  ///< The variable that holds the block, if it is one.
   std::string shared_bytes;
   std::vector<std::string> arguments;
 };

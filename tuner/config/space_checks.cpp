@@ -190,7 +190,7 @@ void SpaceReader::check_buffers_agree() {
   }
 }
 
-void SpaceReader::check_source(const KernelTemplate& kernel, LoadedSpace& loaded) {
+void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
   const std::string where = child(kernel.where, "source");
   std::vector<SourceFile> files;
   try {
@@ -231,7 +231,7 @@ void SpaceReader::check_source(const KernelTemplate& kernel, LoadedSpace& loaded
 }
 
 /// A parameter that reaches neither the compiler nor the launch would be searched for nothing.
-void SpaceReader::check_effects(const KernelTemplate& kernel, std::span<const SourceFile> files) {
+void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFile> files) {
   std::set<std::string_view> used;
   const auto use = [&](const ExpressionText& expression) {
     for (const std::string_view name : identifiers(expression.text)) used.insert(name);
@@ -251,6 +251,7 @@ void SpaceReader::check_effects(const KernelTemplate& kernel, std::span<const So
   if (as_macros) {
     for (const std::string& name : names_of(space_.problems.front())) {
       if (kernel.names_template_argument(name)) continue;
+      if (!uses_macro(files, name)) kernel.unused_names.insert(name);
       if (const auto line = redefinition(files, name)) {
         fault(child(kernel.where, "source"),
               *line +

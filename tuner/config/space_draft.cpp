@@ -1,8 +1,10 @@
 #include "tuner/config/space_draft.h"
 
+#include "tuner/config/cpp_tokens.h"
 #include "tuner/config/json_reader.h"
 #include "tuner/config/source_files.h"
 #include "tuner/config/space_words.h"
+#include "tuner/core/expression.h"
 
 #include <algorithm>
 #include <array>
@@ -136,6 +138,8 @@ std::string last_name(const std::string& name) {
   const std::size_t colons = name.rfind("::");
   return colons == std::string::npos ? name : name.substr(colons + 2);
 }
+
+const std::vector<std::string> kNone;  // NOLINT(cert-err58-cpp)
 
 /// The space of one signature.
 class Draft {
@@ -433,13 +437,13 @@ class Draft {
     add_template_parameters(kernel);
     Json block = block_of(kernel);
 
-    Json json = {{"name", last_name(name)}};
+    Json grid = grid_of(kernel, block);
     describe_shared(kernel);
     if (parameters_.empty()) notes_.emplace_back("Nothing to tune was found: add parameters.");
     std::string description =
         "Line " + std::to_string(kernel.line) + " of " + request_.written_from + ".";
     for (const std::string& note : notes_) description += " " + note;
-    json["description"] = description;
+    Json json = {{"name", last_name(name)}, {"description", description}};
     json["source"] = request_.source;
     if (has_macros) json["pass"] = "define";
     json["entry"] = entry(kernel);
@@ -448,7 +452,7 @@ class Draft {
       json["default"] = default_;
     }
     json["block"] = std::move(block);
-    json["grid"] = grid_of(kernel);
+    json["grid"] = std::move(grid);
     if (std::ranges::any_of(kernel.shared, &SharedArray::is_dynamic)) {
       const LaunchSite* const site = launch_of(name);
       const bool said = site != nullptr && !site->shared_bytes.empty();
@@ -544,8 +548,9 @@ class Draft {
     if (kernel.uses_block_size) return free_block(kernel, Json::array());
     Json block = Json::array();
     for (int i = 0; i < kernel.block_dimensions; ++i) {
-      block.push_back("TODO: threads of a block in " + axis(i) + suggested_block(kernel) +
-                      launched_with(kernel, "block"));
+      block.push_back(
+          "TODO: threads of a block in " + axis(i) + suggested_block(kernel) +
+          launched_with(site, site == nullptr ? kNone : site->block, static_cast<std::size_t>(i)));
     }
     return block;
   }
@@ -601,24 +606,105 @@ class Draft {
     return parameters_.empty() ? ", such as 256" : ", such as " + parameters_.begin().key();
   }
 
-  std::string launched_with(const KernelFunction& kernel, const char* what) const {
-    const LaunchSite* const site = launch_of(kernel.name);
-    if (site == nullptr) return "";
-    const std::vector<std::string>& texts =
-        what == std::string_view("block") ? site->block : site->grid;
-    if (texts.empty()) return "";
-    return "; line " + std::to_string(site->line) + " has " + listed(texts);
+  /// What the host has in dimension i; all of it where it does not say one by one.
+  static std::string launched_with(const LaunchSite* site, const std::vector<std::string>& texts,
+                                   std::size_t i) {
+    if (site == nullptr || texts.empty()) return "";
+    return "; line " + std::to_string(site->line) + " has " +
+           (texts.size() > 1 && i < texts.size() ? texts[i] : listed(texts));
   }
 
-  Json grid_of(const KernelFunction& kernel) const {
+  /// An expression of the host in our names, if it is one that can be evaluated here: its variables
+  /// are known by the arguments that they are passed as.
+  std::optional<std::string> in_our_terms(const LaunchSite& site, const std::string& text,
+                                          const Json& block) const {
+    std::vector<std::pair<std::string, std::string>> terms;
+    for (std::size_t i = 0; i < std::min(site.arguments.size(), first_.parameters.size()); ++i) {
+      const auto size = std::ranges::find(sizes_, first_.parameters[i].name,
+                                          &std::pair<std::string, std::string>::first);
+      if (size != sizes_.end()) terms.emplace_back(site.arguments[i], size->second);
+    }
+    for (std::size_t i = 0; i < block.size() && !site.block_name.empty(); ++i) {
+      const std::string extent =
+          block[i].is_string() ? block[i].get<std::string>() : block[i].dump();
+      terms.emplace_back(site.block_name + "." + axis(i), "(" + extent + ")");
+      if (block.size() == 1) terms.emplace_back(site.block_name, "(" + extent + ")");
+    }
+    for (const NamedNumber& number : file_.numbers) {
+      if (!parameters_.contains(number.name)) {
+        terms.emplace_back(number.name, std::to_string(number.value));
+      }
+    }
+    const std::string ours = substituted(text, terms);
+    Scope scope;
+    for (const Json* names : {&parameters_, &problem_}) {
+      for (const auto& [name, value] : names->items()) {
+        if (!scope.contains(name)) scope.add_constant(name, Value(std::int64_t{1}));
+      }
+    }
+    try {
+      Expression::compile(ours, scope);
+      return ours;
+    } catch (const ExpressionError&) {
+      return std::nullopt;
+    }
+  }
+
+  /// `text` with whole terms (one token or several, such as `a.x`) replaced.
+  static std::string substituted(const std::string& text,
+                                 const std::vector<std::pair<std::string, std::string>>& terms) {
+    const std::vector<CppToken> tokens = cpp_tokens(text);
+    std::string result;
+    for (std::size_t i = 0; i < tokens.size();) {
+      const std::string* by = nullptr;
+      std::size_t most = 0;
+      for (const auto& [term, ours] : terms) {
+        const std::vector<CppToken> wanted = cpp_tokens(term);
+        const bool fits =
+            !wanted.empty() && i + wanted.size() <= tokens.size() &&
+            std::equal(wanted.begin(), wanted.end(), tokens.begin() + static_cast<long>(i),
+                       [](const CppToken& a, const CppToken& b) { return a.text == b.text; });
+        if (!fits || wanted.size() <= most) continue;
+        most = wanted.size();
+        by = &ours;
+      }
+      if (i > 0 && tokens[i].begin > tokens[i - 1].end()) result += ' ';
+      result += by != nullptr ? *by : std::string(tokens[i].text);
+      i += std::max<std::size_t>(most, 1);
+    }
+    return result;
+  }
+
+  /// As the host has it, where that can be said in our names.
+  Json grid_of(const KernelFunction& kernel, const Json& block) {
+    const LaunchSite* const site = launch_of(kernel.name);
+    const std::vector<std::string>& texts = site == nullptr ? kNone : site->grid;
+    const bool says_each = texts.size() > 1 || kernel.grid_dimensions == 1;
     Json grid = Json::array();
-    for (int i = 0; i < kernel.grid_dimensions; ++i) {
+    const std::size_t dimensions = std::max(static_cast<std::size_t>(kernel.grid_dimensions),
+                                            says_each ? texts.size() : std::size_t{0});
+    bool is_hosts = false;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, dimensions); ++i) {
+      if (says_each && i < texts.size()) {
+        if (const auto ours = in_our_terms(*site, texts[i], block)) {
+          const auto number = number_of(*ours);
+          grid.push_back(number ? Json(*number) : Json(*ours));
+          is_hosts = true;
+          continue;
+        }
+      }
       const std::string size =
-          sizes_.empty() ? "1000000"
-                         : sizes_[std::min(sizes_.size() - 1, static_cast<std::size_t>(i))].second;
-      const std::string per_block = parameters_.empty() ? "256" : parameters_.begin().key();
+          sizes_.empty() ? "1000000" : sizes_[std::min(sizes_.size() - 1, i)].second;
+      std::string per_block = parameters_.empty() ? "256" : parameters_.begin().key();
+      if (i < block.size() && block[i].is_string() && !is_todo(block[i].get<std::string>())) {
+        per_block = block[i].get<std::string>();
+      }
       grid.push_back("TODO: blocks in " + axis(i) + ", such as ceil_div(" + size + ", " +
-                     per_block + ")" + launched_with(kernel, "grid"));
+                     per_block + ")" + launched_with(site, texts, i));
+    }
+    if (is_hosts) {
+      notes_.push_back("Grid as in line " + std::to_string(site->line) +
+                       ": see that it covers sizes that no block divides.");
     }
     return grid;
   }

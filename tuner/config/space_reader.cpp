@@ -59,7 +59,7 @@ LoadedSpace SpaceReader::read() {
   if (!faults_.empty()) return loaded;
   check_buffers_agree();
   for (const KernelTemplate& kernel : space_.kernels) check_arguments(kernel);
-  for (const KernelTemplate& kernel : space_.kernels) check_source(kernel, loaded);
+  for (KernelTemplate& kernel : space_.kernels) check_source(kernel, loaded);
   if (!faults_.empty()) return loaded;
   for (const KernelTemplate& kernel : space_.kernels) check_values(kernel);
   check_definitions();

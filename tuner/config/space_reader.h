@@ -75,8 +75,8 @@ class SpaceReader {
                   std::map<std::string, std::string>& meanings);
   void check_arguments(const KernelTemplate& kernel);
   void check_buffers_agree();
-  void check_effects(const KernelTemplate& kernel, std::span<const SourceFile> files);
-  void check_source(const KernelTemplate& kernel, LoadedSpace& loaded);
+  void check_effects(KernelTemplate& kernel, std::span<const SourceFile> files);
+  void check_source(KernelTemplate& kernel, LoadedSpace& loaded);
   void check_values(const KernelTemplate& kernel);
   void check_definitions();
   void check_expected();

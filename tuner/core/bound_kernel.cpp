@@ -560,7 +560,8 @@ KernelInstance BoundKernel::instantiate(const Configuration& configuration) cons
     Bindings macros = problem_;
     macros.insert(configuration.begin(), configuration.end());
     for (const auto& [name, value] : macros) {
-      if (kernel_->names_template_argument(name)) continue;
+      const bool is_unused = kernel_->unused_names.contains(name);
+      if (is_unused || kernel_->names_template_argument(name)) continue;
       instance.options.push_back("-D" + name + "=" + to_text(value));
     }
   }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,11 +120,13 @@ struct KernelTemplate {
   std::map<std::string, ExpressionText> metrics;  ///< The space's, with the kernel's own on top.
   std::optional<Expectation> expect;
   Tolerance tolerance;  ///< The space's, or the kernel's own.
+  /// Names of the problems that the source does not use: these are no macros for it.
+  std::set<std::string> unused_names;
   std::string where;
 
-  /// Whether a launch takes what `name` stands for as a template argument; then it is handed over
+  /// Whether a launch takes what `wanted` stands for as a template argument; then it is handed over
   /// so and not as a macro.
-  bool names_template_argument(std::string_view name) const;
+  bool names_template_argument(std::string_view wanted) const;
 
   bool operator==(const KernelTemplate&) const = default;
 };

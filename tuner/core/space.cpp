@@ -4,10 +4,10 @@
 
 namespace smemtune {
 
-bool KernelTemplate::names_template_argument(std::string_view name) const {
+bool KernelTemplate::names_template_argument(std::string_view wanted) const {
   for (const LaunchTemplate& launch : launches) {
     for (const ExpressionText& argument : launch.template_arguments) {
-      if (argument.text == name) return true;
+      if (argument.text == wanted) return true;
     }
   }
   return false;

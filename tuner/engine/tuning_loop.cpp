@@ -38,19 +38,6 @@ const KernelTemplate& reference_of(const TuningRequest& request) {
   return *reference;
 }
 
-SetKernel bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel) {
-  const KernelTemplate& reference = reference_of(tuning.request);
-  SetKernel bound;
-  for (const Problem& problem : set.problems) {
-    bound.bound.emplace_back(*tuning.request.space, kernel, problem, tuning.device);
-  }
-  bound.source = &source_of(tuning.request, kernel.name);
-  bound.hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
-                           source_of(tuning.request, reference.name));
-  bound.is_reference = kernel.name == reference.name;
-  return bound;
-}
-
 /// Until when the search of a problem may go on: an equal part of what is left, but for the finals.
 double search_until(double most, double spent, std::size_t problems_left) {
   if (most <= 0) return 0;
@@ -182,6 +169,19 @@ void add_devices(Tuning& tuning, ProblemState& state) {
 }
 
 }  // namespace
+
+SetKernel bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel) {
+  const KernelTemplate& reference = reference_of(tuning.request);
+  SetKernel bound;
+  for (const Problem& problem : set.problems) {
+    bound.bound.emplace_back(*tuning.request.space, kernel, problem, tuning.device);
+  }
+  bound.source = &source_of(tuning.request, kernel.name);
+  bound.hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
+                           source_of(tuning.request, reference.name));
+  bound.is_reference = kernel.name == reference.name;
+  return bound;
+}
 
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number) {
   ProblemState state;

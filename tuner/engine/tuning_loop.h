@@ -141,12 +141,23 @@ struct TuningSummary {
   std::optional<Failure> first_failure;  ///< With its log, for the case that nothing worked.
 };
 
+/// A configuration of one of a space's kernels.
+struct KernelConfiguration {
+  std::string kernel;
+  Configuration configuration;
+
+  bool operator==(const KernelConfiguration&) const = default;
+};
+
 /// One run: every problem of `problems`, every kernel of `kernels`.
 struct TuningRequest {
   const Space* space = nullptr;
   std::vector<const KernelTemplate*> kernels;  ///< To search; the reference need not be among them.
   std::map<std::string, KernelSource> sources;  ///< By kernel name, of all kernels of the space.
   std::vector<Problem> problems;
+  /// Where not empty: only these, in this order, whatever the strategy says. One that is not among
+  /// the problem's valid configurations is left out.
+  std::vector<KernelConfiguration> only;
   WorkerCommand workers;
   TuningOptions options;
 };
