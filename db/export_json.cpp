@@ -1,18 +1,16 @@
 #include "db/export_json.h"
 
 #include "db/device_model.h"
+#include "db/export_order.h"
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <tuple>
 #include <unistd.h>
 #include <utility>
 
@@ -40,16 +38,9 @@ ordered_json dimensions(const Dim3& dimensions) {
   return ordered_json::array({dimensions[0], dimensions[1], dimensions[2]});
 }
 
-/// `2026-11-21T14:03:07Z`; null for a moment that no calendar has.
 ordered_json utc(double unix_seconds) {
-  constexpr double kYear9999 = 253402300799;
-  if (!(unix_seconds >= 0 && unix_seconds <= kYear9999)) return nullptr;
-  const auto seconds = static_cast<std::time_t>(unix_seconds);
-  std::tm parts{};
-  char text[32];
-  if (gmtime_r(&seconds, &parts) == nullptr) return nullptr;
-  if (std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) return nullptr;
-  return text;
+  const std::string text = utc_text(unix_seconds);
+  return text.empty() ? ordered_json(nullptr) : ordered_json(text);
 }
 
 ordered_json device(const Device& device) {
@@ -121,10 +112,7 @@ ordered_json time(const Result& result) {
 ordered_json throughput(const Result& result) {
   ordered_json object = ordered_json::object();
   const auto add = [&](const char* metric, const char* name) {
-    const auto work = result.metrics.find(metric);
-    if (work == result.metrics.end()) return;
-    // Work in units, time in ms: 1e-6 makes it 1e9 units per second.
-    object[name] = number(work->second / result.measurement.median_ms * 1e-6);
+    if (result.metrics.contains(metric)) object[name] = number(giga_per_s(result, metric));
   };
   add("flops", "gflop_per_s");
   add("bytes", "gb_per_s");
@@ -235,25 +223,20 @@ void sync_folder(const std::filesystem::path& file) {
 
 }  // namespace
 
-std::string export_json(const std::vector<StoredResult>& best) {
-  std::vector<const StoredResult*> order;
-  for (const StoredResult& stored : best) {
-    if (stored.result.timed()) order.push_back(&stored);
-  }
-  const auto rank = [](const StoredResult& stored) {
-    return std::tuple(stored.space, key(stored.result.problem), stored.device.name,
-                      device_model_key(stored.device), stored.result.measurement.median_ms,
-                      stored.result.kernel, stored.kernel_hash, key(stored.result.configuration),
-                      stored.run_id, stored.at_unix);
-  };
-  std::sort(order.begin(), order.end(), [&](const StoredResult* one, const StoredResult* other) {
-    return rank(*one) < rank(*other);
-  });
-
+std::string export_json(const std::vector<StoredResult>& best,
+                        const std::vector<KernelDefaults>& defaults) {
   ordered_json entries = ordered_json::array();
-  for (const StoredResult* stored : order) entries.push_back(entry(*stored));
-  const ordered_json document = {
-      {"format", "smemtune-best"}, {"version", 1}, {"best", std::move(entries)}};
+  for (const StoredResult* stored : in_export_order(best)) entries.push_back(entry(*stored));
+  ordered_json default_entries = ordered_json::array();
+  for (const KernelDefaults& one : in_export_order(defaults)) {
+    default_entries.push_back({{"space", one.space},
+                               {"kernel", one.kernel},
+                               {"parameters", bindings(one.configuration)}});
+  }
+  const ordered_json document = {{"format", "smemtune-best"},
+                                 {"version", 1},
+                                 {"best", std::move(entries)},
+                                 {"defaults", std::move(default_entries)}};
   // Stored text may come from anywhere: what is no UTF-8 becomes U+FFFD.
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

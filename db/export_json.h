@@ -10,9 +10,11 @@ namespace smemtune::db {
 
 /// The best configurations as JSON, `"format": "smemtune-best", "version": 1` (docs in
 /// db/EXPORT.md): per space, kernel, device and problem the parameters, launch shape, time,
-/// throughput, occupancy, resources and provenance. Ends with a newline. Only verified results are
-/// ever in it. The same results give the same text, in whatever order they come.
-std::string export_json(const std::vector<StoredResult>& best);
+/// throughput, occupancy, resources and provenance; and each kernel's default values. Ends with a
+/// newline. Only verified results are ever in it. The same results give the same text, in whatever
+/// order they come.
+std::string export_json(const std::vector<StoredResult>& best,
+                        const std::vector<KernelDefaults>& defaults);
 
 /// Writes a file whole or not at all: a temporary beside it, fsync, rename. "-" is standard output.
 /// Throws InputError when the place cannot be written; a file that was there is then as it was.

@@ -215,6 +215,16 @@ const char* const kGolden = R"json({
         "measured_utc": "2026-11-21T14:03:07Z"
       }
     }
+  ],
+  "defaults": [
+    {
+      "space": "gemm",
+      "kernel": "tiled",
+      "parameters": {
+        "LAYOUT": "row",
+        "TILE": 16
+      }
+    }
   ]
 }
 )json";
@@ -228,12 +238,18 @@ TEST(ExportJson, IsTheDocumentedFormat) {
   const StoredResult stored = stored_result();
   std::string expected = kGolden;
   expected.replace(expected.find("MODEL"), 5, device_model_key(stored.device));
-  EXPECT_EQ(export_json({stored}), expected);
+  const KernelDefaults defaults = {
+      .space = "gemm",
+      .kernel = "tiled",
+      .configuration = {{"LAYOUT", "row"}, {"TILE", std::int64_t{16}}}};
+  EXPECT_EQ(export_json({stored}, {defaults}), expected);
 }
 
 TEST(ExportJson, IsADocumentWithoutResultsToo) {
-  EXPECT_EQ(export_json({}),
-            "{\n  \"format\": \"smemtune-best\",\n  \"version\": 1,\n  \"best\": []\n}\n");
+  EXPECT_EQ(
+      export_json({}, {}),
+      "{\n  \"format\": \"smemtune-best\",\n  \"version\": 1,\n  \"best\": [],\n  \"defaults\": "
+      "[]\n}\n");
 }
 
 TEST(ExportJson, DoesNotDependOnTheOrder) {
@@ -242,9 +258,9 @@ TEST(ExportJson, DoesNotDependOnTheOrder) {
   results[2].result.problem["N"] = std::int64_t{512};
   results[3].device.name = "NVIDIA A100";
   results[4].result.measurement.median_ms = 1;
-  const std::string text = export_json(results);
+  const std::string text = export_json(results, {});
   std::reverse(results.begin(), results.end());
-  EXPECT_EQ(export_json(results), text);
+  EXPECT_EQ(export_json(results, {}), text);
   const json best = json::parse(text).at("best");
   ASSERT_EQ(best.size(), 5u);
   EXPECT_EQ(best[0].at("space"), "another");
@@ -257,7 +273,7 @@ TEST(ExportJson, LeavesOutWhatWasNotVerifiedAndTimed) {
   failed.result.status = Status::correctness;
   StoredResult untimed = stored_result();
   untimed.result.stage = Stage::none;
-  EXPECT_EQ(export_json({failed, untimed}), export_json({}));
+  EXPECT_EQ(export_json({failed, untimed}, {}), export_json({}, {}));
 }
 
 TEST(ExportJson, HasNullForWhatIsNoNumber) {
@@ -266,7 +282,7 @@ TEST(ExportJson, HasNullForWhatIsNoNumber) {
   stored.result.measurement.q1_ms = std::nan("");
   stored.result.metrics["flops"] = std::nan("");
   stored.at_unix = 1e300;
-  const json entry = json::parse(export_json({stored})).at("best").at(0);
+  const json entry = json::parse(export_json({stored}, {})).at("best").at(0);
   EXPECT_TRUE(entry.at("verification").at("max_relative_error").is_null());
   EXPECT_TRUE(entry.at("time").at("q1_ms").is_null());
   EXPECT_TRUE(entry.at("metrics").at("flops").is_null());
@@ -277,7 +293,7 @@ TEST(ExportJson, HasNullForWhatIsNoNumber) {
 TEST(ExportJson, ReplacesWhatIsNoUtf8) {
   StoredResult stored = stored_result();
   stored.host = "caf\xe9";
-  const json entry = json::parse(export_json({stored})).at("best").at(0);
+  const json entry = json::parse(export_json({stored}, {})).at("best").at(0);
   EXPECT_EQ(entry.at("provenance").at("host"), "caf\xef\xbf\xbd");
 }
 
@@ -285,7 +301,7 @@ TEST(ExportJson, MarksTheCpuDevice) {
   StoredResult stored = stored_result();
   stored.device.kind = DeviceKind::cpu;
   stored.device.limits_of = "NVIDIA H200";
-  const json device = json::parse(export_json({stored})).at("best").at(0).at("device");
+  const json device = json::parse(export_json({stored}, {})).at("best").at(0).at("device");
   EXPECT_EQ(device.at("kind"), "cpu");
   EXPECT_EQ(device.at("limits_of"), "NVIDIA H200");
 }

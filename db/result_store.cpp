@@ -220,6 +220,32 @@ std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel)
   return results;
 }
 
+std::vector<KernelDefaults> ResultStore::defaults(const Query& query) const {
+  Statement statement(*connection_, R"sql(
+    WITH newest AS (
+      SELECT kernel.space_id, kernel.name, max(result.id) AS result_id
+      FROM result JOIN kernel ON kernel.id = result.kernel_id
+      WHERE result.is_default AND result.status = 'correct'
+      GROUP BY kernel.space_id, kernel.name)
+    SELECT space.name AS space_name, newest.name AS kernel_name,
+           configuration.values_json AS configuration_json
+    FROM newest
+    JOIN space ON space.id = newest.space_id
+    JOIN result ON result.id = newest.result_id
+    JOIN configuration ON configuration.id = result.configuration_id
+    WHERE (:space = '' OR space.name = :space)
+      AND (:kernel = '' OR newest.name = :kernel OR space.name || '/' || newest.name = :kernel)
+    ORDER BY space.name, newest.name)sql");
+  statement.bind(":space", query.space).bind(":kernel", query.kernel);
+  std::vector<KernelDefaults> defaults;
+  while (statement.step()) {
+    defaults.push_back({.space = statement.text("space_name"),
+                        .kernel = statement.text("kernel_name"),
+                        .configuration = bindings_from_json(statement.text("configuration_json"))});
+  }
+  return defaults;
+}
+
 std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t limit) const {
   Statement statement(*connection_, results_sql());
   bind_query(statement, *connection_, query);
@@ -235,8 +261,14 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
     SELECT run.uid, space.name AS space_name, device_model.name, device_model.kind,
            environment.compiler, run.strategy, run.seed, run.started_unix, run.ended_unix,
            run.outcome,
-           (SELECT count(*) FROM result WHERE run_id = run.id) AS results,
-           (SELECT count(*) FROM result WHERE run_id = run.id AND status = 'correct') AS correct
+           (SELECT count(*) FROM (
+              SELECT DISTINCT kernel_id, problem_id, configuration_id
+              FROM result WHERE run_id = run.id)) AS results,
+           -- Of each configuration what was found last: with max(), SQLite takes status from there.
+           (SELECT count(*) FROM (
+              SELECT status, max(id) FROM result WHERE run_id = run.id
+              GROUP BY kernel_id, problem_id, configuration_id)
+            WHERE status = 'correct') AS correct
     FROM run
     JOIN space ON space.id = run.space_id
     JOIN environment ON environment.id = run.environment_id

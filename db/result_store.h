@@ -30,6 +30,15 @@ struct StoredResult {
   bool stale = false;  ///< Its kernel hash is not the newest one of that kernel on that device.
 };
 
+/// The values that a kernel's space file gives as its default, as they were when last measured.
+struct KernelDefaults {
+  std::string space;
+  std::string kernel;
+  Configuration configuration;
+
+  bool operator==(const KernelDefaults&) const = default;
+};
+
 /// Which results to answer with. Empty members mean all.
 struct Query {
   std::string space = {};
@@ -84,6 +93,10 @@ class ResultStore {
   /// device, space, problem, time), or of all kernels together with `per_kernel` false. CPU and GPU
   /// are different devices and never compete.
   std::vector<StoredResult> best(const Query& query, bool per_kernel) const;
+
+  /// The default values of each kernel that was right with them somewhere. Of the query, space and
+  /// kernel count.
+  std::vector<KernelDefaults> defaults(const Query& query) const;
 
   /// Results in the order they were recorded; only the newest `limit`, 0 is all.
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;

@@ -189,6 +189,76 @@ TEST_F(CommandLine, ChecksSpaceFiles) {
   EXPECT_THAT(bad.err, HasSubstr("kernels"));
 }
 
+constexpr const char* kProgram = R"(#include <cstdio>
+#include <iostream>
+#define TILE 16
+
+__global__ void transpose(float* out, const float* in, int width, int height) {
+  __shared__ float tile[TILE][TILE + 1];
+  int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+  if (x < width && y < height) tile[threadIdx.y][threadIdx.x] = in[y * width + x];
+  __syncthreads();
+  x = blockIdx.y * TILE + threadIdx.x, y = blockIdx.x * TILE + threadIdx.y;
+  if (x < height && y < width) out[y * height + x] = tile[threadIdx.x][threadIdx.y];
+}
+
+int main() {
+  dim3 threads(TILE, TILE);
+  transpose<<<dim3(w / TILE, h / TILE), threads>>>(out, in, w, h);
+  std::cout << "done" << std::endl;
+}
+)";
+
+TEST_F(CommandLine, WritesASpaceForAKernelThatIsCompletedAndTuned) {
+  write(folder_ / "mine.cu", kProgram);
+  const std::string source = (folder_ / "mine.cu").string();
+  const std::string json = (folder_ / "mine.json").string();
+  const Ended init = run({"init", source});
+  EXPECT_EQ(init.status, 0) << init.err;
+  EXPECT_THAT(init.out, HasSubstr("transpose, line 5, 4 arguments\n"));
+  EXPECT_THAT(init.out, HasSubstr("mine.cu:2: left out: #include <iostream>\n"));
+  EXPECT_THAT(init.out, HasSubstr("mine.cu:14-18: left out: main\n"));
+  EXPECT_THAT(init.out, HasSubstr("/arguments/1/shape/0: TODO: elements of in, such as"));
+  EXPECT_THAT(read(folder_ / "mine_kernel.cu"), HasSubstr("#ifndef TILE\n#define TILE 16\n#endif"));
+
+  const Ended check = run({"--check", json});
+  EXPECT_EQ(check.status, 2);
+  EXPECT_EQ(lines(check.err), 2u) << check.err;
+  EXPECT_THAT(check.err, HasSubstr("mine.json: /arguments/0/shape/0: TODO: elements of out"));
+
+  nlohmann::ordered_json space = nlohmann::ordered_json::parse(read(json));
+  for (const int i : {0, 1}) space["arguments"][i]["shape"] = {"WIDTH * HEIGHT"};
+  space["kernels"][0]["grid"] = {"ceil_div(WIDTH, TILE)", "ceil_div(HEIGHT, TILE)"};
+  space["cpu_problems"] = {{{"WIDTH", 70}, {"HEIGHT", 50}}};
+  space["kernels"][0]["parameters"]["TILE"] = {8, 16};
+  write(json, space.dump(2));
+  const Ended checked = run({"--check", json});
+  EXPECT_EQ(checked.status, 0) << checked.err;
+  const Ended tuned = run({"--space", json, "--device", "cpu"});
+  EXPECT_EQ(tuned.status, 0) << tuned.err;
+  EXPECT_THAT(tuned.out, HasSubstr("yours, "));
+}
+
+TEST_F(CommandLine, InitWritesOverNothingUnlessItIsTold) {
+  write(folder_ / "mine.cu", kProgram);
+  const std::string source = (folder_ / "mine.cu").string();
+  write(folder_ / "mine.json", "kept");
+  EXPECT_EQ(run({"init", source}).status, 2);
+  EXPECT_EQ(read(folder_ / "mine.json"), "kept");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "mine_kernel.cu"));
+  EXPECT_EQ(run({"init", source, "--force"}).status, 0);
+  EXPECT_THAT(read(folder_ / "mine.json"), HasSubstr("mine_kernel.cu"));
+  EXPECT_EQ(read(folder_ / "mine.cu"), kProgram);
+
+  const Ended unknown = run({"init", source, "--force", "--kernel", "transpos"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("transpose"));
+  write(folder_ / "empty.cu", "int main() {}");
+  EXPECT_EQ(run({"init", (folder_ / "empty.cu").string()}).status, 2);
+  EXPECT_EQ(run({"init", (folder_ / "none.cu").string()}).status, 2);
+  EXPECT_EQ(run({"init"}).status, 2);
+}
+
 TEST_F(CommandLine, RefusesADatabaseThatIsNoneAndLeavesItAlone) {
   const std::string letter = "Dear database, this is a letter and no SQLite file at all.\n";
   write(database(), letter);
@@ -413,7 +483,7 @@ TEST_F(CommandLine, ASecondRunOnTheDeviceRefusesOrWaitsUntilTheFirstHasGone) {
 
   const auto runs = nlohmann::json::parse(run({"list", "--json"}).out);
   ASSERT_EQ(runs.size(), 2u) << runs;
-  EXPECT_EQ(runs[0]["outcome"], "") << "cut off";
+  EXPECT_EQ(runs[0]["outcome"], "cut off");
   EXPECT_EQ(runs[1]["outcome"], "complete");
 }
 

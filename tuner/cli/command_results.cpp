@@ -1,6 +1,8 @@
 #include "tuner/cli/command_results.h"
 
 #include "db/device_model.h"
+#include "db/export_code.h"
+#include "db/export_csv.h"
 #include "db/export_json.h"
 #include "reports/comparison.h"
 #include "reports/one_for_all.h"
@@ -47,6 +49,29 @@ std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
                      ": no verified result matches (smemtune list shows what is there)");
   }
   return best;
+}
+
+/// The one result to be written as #defines.
+const db::StoredResult& only(const std::vector<db::StoredResult>& best) {
+  if (best.size() == 1) return best.front();
+  std::string text;
+  for (const db::StoredResult& one : best) {
+    text += "\n  " + printable(one.space + "/" + one.result.kernel + " " + key(one.result.problem) +
+                               " on " + one.device.name);
+  }
+  throw InputError("--format defines writes one configuration, and " + std::to_string(best.size()) +
+                   " match: --space, --problem, --device and --kernel pick one of" + text);
+}
+
+std::string export_text(const ResultsOptions& options, const db::ResultStore& store) {
+  if (options.format == "defines") {
+    return db::export_defines(only(best_or_throw(options, store, /*per_kernel=*/false)));
+  }
+  const std::vector<db::StoredResult> best = best_or_throw(options, store, /*per_kernel=*/true);
+  if (options.format == "csv") return db::export_csv(best);
+  const std::vector<db::KernelDefaults> defaults = store.defaults(options.query);
+  return options.format == "header" ? db::export_header(best, defaults)
+                                    : db::export_json(best, defaults);
 }
 
 std::string rates(const Result& result) {
@@ -138,6 +163,13 @@ void add_list_options(CLI::App& app, ResultsOptions& options) {
 
 void add_export_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
+  app.add_option(
+         "--format", options.format,
+         "json; csv; header: a C++17 header with tables and select(); defines: the #defines "
+         "of one configuration")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"defines", "header", "json", "csv"}))
+      ->capture_default_str();
   app.add_option("-o,--output", options.output, "File to write, - for stdout")
       ->type_name("FILE")
       ->capture_default_str();
@@ -153,7 +185,7 @@ int run_best(const ResultsOptions& options) {
   if (options.one) return run_one(options, store);
   const std::vector<db::StoredResult> best = best_or_throw(options, store, options.per_kernel);
   if (options.json) {
-    write_out(db::export_json(best));
+    write_out(db::export_json(best, store.defaults(options.query)));
     return 0;
   }
   Table table({{"device"},
@@ -249,8 +281,7 @@ int run_list(const ResultsOptions& options) {
 
 int run_export(const ResultsOptions& options) {
   const db::ResultStore store = open(options);
-  db::write_whole_file(options.output,
-                       db::export_json(best_or_throw(options, store, /*per_kernel=*/true)));
+  db::write_whole_file(options.output, export_text(options, store));
   return 0;
 }
 

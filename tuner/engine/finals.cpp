@@ -156,6 +156,43 @@ class Finals {
     return fastest;
   }
 
+  std::string leading_kernel(double fastest) const {
+    const auto leader = std::ranges::find_if(
+        contenders_, [&](const Contender& contender) { return screen_ms(contender) <= fastest; });
+    return leader == contenders_.end() ? "" : result(*leader).kernel;
+  }
+
+  bool holds_default(const Contender& contender) const {
+    return result(contender).is_default ||
+           std::ranges::any_of(contender.twins, [this](std::size_t twin) {
+             return state_.entries[twin].result.is_default;
+           });
+  }
+
+  bool holds(const Contender& contender, const Result& wanted) const {
+    const auto is_wanted = [&](const Result& other) {
+      return other.kernel == wanted.kernel && other.configuration == wanted.configuration;
+    };
+    return is_wanted(result(contender)) ||
+           std::ranges::any_of(contender.twins, [&](std::size_t twin) {
+             return is_wanted(state_.entries[twin].result);
+           });
+  }
+
+  /// Round by round, so that a drift of the clock moves both.
+  void compare_with_default(const std::vector<const Race::Standing*>& finalists) {
+    const Race::Standing* best = nullptr;
+    const Race::Standing* users = nullptr;
+    for (const Race::Standing* standing : finalists) {
+      const Contender& contender = contenders_[standing->variant];
+      if (holds(contender, *state_.summary.best)) best = standing;
+      const bool same_kernel = result(contender).kernel == state_.summary.best->kernel;
+      if (same_kernel && holds_default(contender)) users = standing;
+    }
+    if (best == nullptr || users == nullptr || best == users) return;
+    state_.summary.default_slower = paired_difference(users->samples_ms, best->samples_ms);
+  }
+
   /// Whether an earlier run has held the finals over the same results: then none that was only
   /// screened looks better than what came out of them.
   bool nothing_new() {
@@ -217,13 +254,16 @@ class Finals {
     std::vector<double> screen;
     std::vector<std::size_t> always;
     const double fastest = fastest_ms();
+    const std::string leader = leading_kernel(fastest);
     double all_ms = 0;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       const Result& candidate = result(contenders_[i]);
       screen.push_back(screen_ms(contenders_[i]));
       const bool stored_best = candidate.stage == Stage::final;
+      // The default of the kernel that leads is what the user wants the best compared with.
       const bool near_default = candidate.is_default && screen.back() <= kDefaultFactor * fastest;
-      if (stored_best || near_default) always.push_back(i);
+      const bool is_users = holds_default(contenders_[i]) && candidate.kernel == leader;
+      if (stored_best || near_default || is_users) always.push_back(i);
       all_ms += screen.back() * candidate.measurement.launches_per_sample;
     }
     RaceOptions race = race_options(options());
@@ -504,6 +544,7 @@ class Finals {
     }
     if (!winner_is_right) add_equals(ranked, equals);
     choose(equals);
+    compare_with_default(finalists);
   }
 
   /// Writes down what became of a contender, and of those that it was measured for.

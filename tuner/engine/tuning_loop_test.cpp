@@ -197,6 +197,37 @@ TEST(TuningLoop, ResumesWhereABudgetEnded) {
   EXPECT_THAT(first.log->attempts, SizeIs(kConfigurations));
 }
 
+TEST(TuningLoop, MeasuresTheDefaultsWhateverTheBudget) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.request.options.budget.max_evaluations = 1;
+  const ProblemSummary few = run.run().problems.front();
+  EXPECT_EQ(few.evaluated, 2u);
+  EXPECT_TRUE(result_of(few, "naive", "BLOCK=64").timed());
+  EXPECT_TRUE(result_of(few, "tiled", "TILE=1,ITEMS=1").timed());
+
+  FakeRun hurried(fake);
+  hurried.request.options.budget.max_seconds = 0.001;
+  const ProblemSummary short_of_time = hurried.run().problems.front();
+  EXPECT_TRUE(result_of(short_of_time, "naive", "BLOCK=64").timed());
+  EXPECT_TRUE(result_of(short_of_time, "tiled", "TILE=1,ITEMS=1").timed());
+}
+
+TEST(TuningLoop, SaysHowMuchSlowerTheDefaultIsAndHowSurely) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  const ProblemSummary summary = run.run().problems.front();
+  ASSERT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8");
+  ASSERT_TRUE(summary.default_slower);
+  const double best_ms = summary.best->measurement.median_ms;
+  const Result& yours = result_of(summary, "tiled", "TILE=1,ITEMS=1");
+  EXPECT_EQ(yours.stage, Stage::final);
+  const double percent = 100 * (yours.measurement.median_ms / best_ms - 1);
+  EXPECT_NEAR(summary.default_slower->percent, percent, 0.05 * percent);
+  EXPECT_LE(summary.default_slower->low_percent, summary.default_slower->percent);
+  EXPECT_GE(summary.default_slower->high_percent, summary.default_slower->percent);
+}
+
 TEST(TuningLoop, ABudgetThatIsJustEnoughIsNotExceeded) {
   const FakeSpace fake;
   FakeRun run(fake);
