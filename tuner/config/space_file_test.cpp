@@ -703,8 +703,8 @@ TEST(CheckSpace, ListsEveryTodoWithItsPlace) {
   std::string text = replaced(kSpace, R"("N": 1024)", R"("N": "TODO: how many")");
   text = replaced(text, R"("shape": ["N"], "role": "input")",
                   R"("shape": ["TODO: elements"], "role": "input")");
-  text = replaced(text, R"("uniform(-1, 1)")", R"("TODO: indices")");
-  text = replaced(text, R"("grid": ["ceil_div(N, TILE)"])", R"("grid": ["TODO: blocks in x"])");
+  text = replaced(text, R"-("uniform(-1, 1)")-", R"("TODO: indices")");
+  text = replaced(text, R"-("grid": ["ceil_div(N, TILE)"])-", R"("grid": ["TODO: blocks in x"])");
   folder.write("space.json", text);
   EXPECT_THAT(folder.faults(), ElementsAre("space.json: /problems/0/N: TODO: how many",
                                            "space.json: /arguments/0/shape/0: TODO: elements",
@@ -721,27 +721,22 @@ TEST(SpaceFile, ReadsStructsAsBytes) {
   };
   folder.write("data.npy", "");
   const ArgumentTemplate buffer = load(
-      R"({ "name": "n", "type": "bytes(24)", "shape": ["N"], "role": "inout", "init": "zero"
-})");
+      R"json({ "name": "n", "type": "bytes(24)", "shape": ["N"], "role": "inout", "init": "zero" })json");
   EXPECT_EQ(buffer.type, "unsigned char");
-ASSERT_EQ(buffer.shape.size(), 2u);
-EXPECT_EQ(buffer.shape[1].text, "24");
-const ArgumentTemplate scalar =
-    load(R"json({ "name": "n", "type": "bytes(24)", "value": "file(\"data.npy\")" })json");
-EXPECT_EQ(scalar.raw_bytes, 24);
-EXPECT_EQ(scalar.init.kind, Init::Kind::file);
-EXPECT_FALSE(scalar.is_buffer());
-for (const char* const wrong : {R"({ "name": "n", "type": "bytes(0)", "value" : "zero"})
-  ",
-  R"({ "name": "n", "type": "bytes(4097)",
-      "value" : "zero"
-})",
-        R"({ "name": "n", "type": "bytes(4)", "value": "uniform(0, 1)"
-})",
-        R"({ "name": "n", "type": "bytes(4)", "value": 3
-})"}) {
+  ASSERT_EQ(buffer.shape.size(), 2u);
+  EXPECT_EQ(buffer.shape[1].text, "24");
+  const ArgumentTemplate scalar =
+      load(R"json({ "name": "n", "type": "bytes(24)", "value": "file(\"data.npy\")" })json");
+  EXPECT_EQ(scalar.raw_bytes, 24);
+  EXPECT_EQ(scalar.init.kind, Init::Kind::file);
+  EXPECT_FALSE(scalar.is_buffer());
+  for (const char* const wrong :
+       {R"json({ "name": "n", "type": "bytes(0)", "value": "zero" })json",
+        R"json({ "name": "n", "type": "bytes(4097)", "value": "zero" })json",
+        R"json({ "name": "n", "type": "bytes(4)", "value": "uniform(0, 1)" })json",
+        R"json({ "name": "n", "type": "bytes(4)", "value": 3 })json"}) {
     EXPECT_THROW(load(wrong), InputError) << wrong;
-}
+  }
 }
 
 TEST(SpaceFile, TakesTheFirstKernelForItsDefaultReference) {
