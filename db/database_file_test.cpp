@@ -83,7 +83,7 @@ TEST_F(DatabaseFile, IsMadeWithItsFolderForTheOwnerOnly) {
   EXPECT_EQ(fs::status(file).permissions(), fs::perms(0600));
   EXPECT_EQ(fs::status(file.parent_path()).permissions(), fs::perms(0700));
   EXPECT_EQ(connection.integer("PRAGMA application_id"), 0x534D5455);
-  EXPECT_EQ(connection.integer("PRAGMA user_version"), 1);
+  EXPECT_EQ(connection.integer("PRAGMA user_version"), migrations().back().version);
 }
 
 TEST_F(DatabaseFile, IsOpenedWithEverySafeguard) {
@@ -113,7 +113,7 @@ TEST_F(DatabaseFile, IsFoundAgain) {
 TEST_F(DatabaseFile, ThatIsEmptyIsFilled) {
   const fs::path file = folder() / "results.sqlite";
   write(file, "");
-  EXPECT_EQ(open_current(file).integer("PRAGMA user_version"), 1);
+  EXPECT_EQ(open_current(file).integer("PRAGMA user_version"), migrations().back().version);
 }
 
 TEST_F(DatabaseFile, CannotBeWrittenWhenOpenedForReading) {
@@ -153,7 +153,7 @@ TEST_F(DatabaseFile, IsRefusedWhenItIsAnotherPrograms) {
 TEST_F(DatabaseFile, IsRefusedWhenItIsNewer) {
   const fs::path file = folder() / "results.sqlite";
   open_current(file).execute("PRAGMA user_version = 99");
-  EXPECT_THAT(refusal(file), HasSubstr("newer smemtune (version 99, this one reads up to 1)"));
+  EXPECT_THAT(refusal(file), HasSubstr("newer smemtune (version 99, this one reads up to 2)"));
   EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("newer smemtune"));
 }
 

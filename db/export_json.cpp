@@ -104,6 +104,7 @@ ordered_json time(const Result& result) {
           {"launches_per_sample", measured.launches_per_sample},
           {"discarded", measured.discarded},
           {"sm_clock_mhz", number(measured.sm_clock_mhz)},
+          {"throttled", measured.throttled},
           {"stage", to_text(result.stage)}};
 }
 

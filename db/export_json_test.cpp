@@ -62,6 +62,7 @@ StoredResult stored_result() {
   result.measurement.samples_ms = {1.5, 2, 2.5};
   result.measurement.launches_per_sample = 8;
   result.measurement.discarded = 1;
+  result.measurement.throttled = true;
   result.measurement.median_ms = 2;
   result.measurement.min_ms = 1.5;
   result.measurement.max_ms = 2.5;
@@ -183,6 +184,7 @@ const char* const kGolden = R"json({
         "launches_per_sample": 8,
         "discarded": 1,
         "sm_clock_mhz": 1980.0,
+        "throttled": true,
         "stage": "final"
       },
       "metrics": {

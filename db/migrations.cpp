@@ -46,7 +46,10 @@ void back_up(const Connection& connection, std::int64_t version) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const Migration list[] = {{.version = 1, .sql = schema_sql()}};
+  static const Migration list[] = {
+      {.version = 1, .sql = schema_sql()},
+      // The clock stayed low while it was measured.
+      {.version = 2, .sql = "ALTER TABLE result ADD COLUMN throttled INTEGER NOT NULL DEFAULT 0"}};
   return list;
 }
 

@@ -327,13 +327,14 @@ std::int64_t RunLog::store_result(const Subject& subject, const Result& result) 
       (run_id, number, model_id, environment_id, kernel_id, problem_id, configuration_id, status,
        reason, detail, stage, launches_json, metrics_json, launches_per_sample, discarded,
        sample_count, median_ms, min_ms, max_ms, mean_ms, q1_ms, q3_ms, median_low_ms,
-       median_high_ms, sm_clock_mhz, samples, max_absolute_error, max_relative_error, compile_ms,
+       median_high_ms, sm_clock_mhz, throttled, samples, max_absolute_error, max_relative_error, compile_ms,
        verify_ms, cubin_sha256, is_default, is_reference, at_unix)
     VALUES
       (:run, (SELECT coalesce(max(number), 0) + 1 FROM result WHERE run_id = :run), :model,
        :environment, :kernel, :problem, :configuration, :status, :reason, :detail, :stage,
        :launches, :metrics, :launches_per_sample, :discarded, :sample_count, :median_ms, :min_ms,
-       :max_ms, :mean_ms, :q1_ms, :q3_ms, :median_low_ms, :median_high_ms, :sm_clock_mhz, :samples,
+       :max_ms, :mean_ms, :q1_ms, :q3_ms, :median_low_ms, :median_high_ms, :sm_clock_mhz, :throttled,
+       :samples,
        :max_absolute_error, :max_relative_error, :compile_ms, :verify_ms, :cubin_sha256,
        :is_default, :is_reference, :now))sql");
   insert.bind(":run", run_id_)
@@ -353,6 +354,7 @@ std::int64_t RunLog::store_result(const Subject& subject, const Result& result) 
       .bind(":compile_ms", finite(result.compile_ms).value_or(0))
       .bind(":verify_ms", finite(result.verify_ms).value_or(0))
       .bind(":cubin_sha256", result.cubin_sha256)
+      .bind(":throttled", result.measurement.throttled)
       .bind(":is_default", result.is_default)
       .bind(":is_reference", result.is_reference)
       .bind(":now", unix_now());
@@ -575,7 +577,8 @@ Result read_result(const Statement& row) {
         .q3_ms = row.real("q3_ms"),
         .median_low_ms = row.real("median_low_ms"),
         .median_high_ms = row.real("median_high_ms"),
-        .sm_clock_mhz = row.real("sm_clock_mhz")};
+        .sm_clock_mhz = row.real("sm_clock_mhz"),
+        .throttled = row.integer("throttled") != 0};
   }
   result.max_absolute_error = row.real("max_absolute_error");
   result.max_relative_error = row.real("max_relative_error");

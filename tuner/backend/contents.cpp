@@ -483,6 +483,11 @@ std::vector<std::uint8_t> encode(double value, ScalarType type) {
 }
 
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument) {
+  if (argument.raw_bytes > 0) {
+    Argument bytes = argument;
+    bytes.shape = {argument.raw_bytes};
+    return initial_contents(bytes, 0);
+  }
   if (is_floating(argument.type)) return encode(argument.number, argument.type);
   return with_type(argument.type, [&argument](auto tag) {
     using T = typename decltype(tag)::Type;
@@ -516,6 +521,39 @@ Tolerance default_tolerance(ScalarType type) {
     default:
       return both(0);
   }
+}
+
+Tolerance tolerance_for(const Tolerance& given, ScalarType type) {
+  return given.is_given() ? given : default_tolerance(type);
+}
+
+LastPlace last_place(ScalarType type) {
+  switch (type) {
+    case ScalarType::float16:
+      return {.digits = 10, .least_exponent = -14};
+    case ScalarType::bfloat16:
+      return {.digits = 7, .least_exponent = -126};
+    case ScalarType::float32:
+      return {.digits = 23, .least_exponent = -126};
+    case ScalarType::float64:
+      return {.digits = 52, .least_exponent = -1022};
+    default:
+      return {};
+  }
+}
+
+double allowed_error(const Tolerance& tolerance, ScalarType type, double reference) {
+  double allowed =
+      tolerance.absolute.value_or(0) + tolerance.relative.value_or(0) * std::abs(reference);
+  if (tolerance.ulps) {
+    const LastPlace place = last_place(type);
+    const bool floats = is_floating(type) && std::isfinite(reference);
+    const int exponent = floats && reference != 0 ? std::ilogb(reference) : place.least_exponent;
+    const double unit =
+        floats ? std::ldexp(1.0, std::max(exponent, place.least_exponent) - place.digits) : 1;
+    allowed += *tolerance.ulps * unit;
+  }
+  return allowed;
 }
 
 }  // namespace smemtune

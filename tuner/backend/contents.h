@@ -30,4 +30,18 @@ std::vector<std::uint8_t> scalar_bytes(const Argument& argument);
 /// their own.
 Tolerance default_tolerance(ScalarType type);
 
+/// `given`, or the type's default where nothing is given.
+Tolerance tolerance_for(const Tolerance& given, ScalarType type);
+
+/// How far an element may lie from `reference`. Not a number for a reference that is none.
+double allowed_error(const Tolerance& tolerance, ScalarType type, double reference);
+
+/// Digits of a floating type behind the binary point, and the exponent of its least normal number;
+/// a unit in the last place of x is 2^(max(exponent of x, least) - digits). 0 and 0 for integers.
+struct LastPlace {
+  int digits = 0;
+  int least_exponent = 0;
+};
+LastPlace last_place(ScalarType type);
+
 }  // namespace smemtune

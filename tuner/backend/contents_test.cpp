@@ -356,6 +356,31 @@ TEST_F(NpyFiles, OfOtherKindsAreRefused) {
   EXPECT_EQ("no_such_file.npy: cannot be opened for argument in", message(missing));
 }
 
+TEST(AllowedError, AddsUnitsInTheLastPlaceOfTheType) {
+  const Tolerance ulps = {.absolute = {}, .relative = {}, .ulps = 2};
+  EXPECT_EQ(allowed_error(ulps, ScalarType::float32, 1.0), 2 * 0x1p-23);
+  EXPECT_EQ(allowed_error(ulps, ScalarType::float32, -1.999), 2 * 0x1p-23);
+  EXPECT_EQ(allowed_error(ulps, ScalarType::float32, 2.0), 2 * 0x1p-22);
+  EXPECT_EQ(allowed_error(ulps, ScalarType::float32, 0.0), 2 * 0x1p-149);
+  EXPECT_EQ(allowed_error(ulps, ScalarType::float32, 0x1p-140), 2 * 0x1p-149);
+  EXPECT_EQ(allowed_error(ulps, ScalarType::float16, 1.0), 2 * 0x1p-10);
+  EXPECT_EQ(allowed_error(ulps, ScalarType::bfloat16, 1.0), 2 * 0x1p-7);
+  EXPECT_EQ(allowed_error(ulps, ScalarType::float64, 1.0), 2 * 0x1p-52);
+  EXPECT_EQ(allowed_error(ulps, ScalarType::int8, 100), 2);
+  const Tolerance all = {.absolute = 0.5, .relative = 0.25, .ulps = 1};
+  EXPECT_EQ(allowed_error(all, ScalarType::int32, -8), 0.5 + 2 + 1);
+}
+
+TEST(ScalarBytes, OfAStructAreThoseOfItsFile) {
+  Argument argument;
+  argument.name = "options";
+  argument.type = ScalarType::uint8;
+  argument.raw_bytes = 12;
+  argument.init.kind = Init::Kind::zero;
+  EXPECT_EQ(argument.bytes(), 12);
+  EXPECT_EQ(scalar_bytes(argument), std::vector<std::uint8_t>(12, 0));
+}
+
 TEST(DefaultTolerance, IsExactForIntegersAndAFewUnitsForFloats) {
   EXPECT_EQ(0, default_tolerance(ScalarType::int32).absolute);
   EXPECT_EQ(0, default_tolerance(ScalarType::uint8).relative);

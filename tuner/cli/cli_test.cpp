@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -188,6 +189,76 @@ TEST_F(CommandLine, ChecksSpaceFiles) {
   EXPECT_THAT(bad.err, HasSubstr("kernels"));
 }
 
+constexpr const char* kProgram = R"(#include <cstdio>
+#include <iostream>
+#define TILE 16
+
+__global__ void transpose(float* out, const float* in, int width, int height) {
+  __shared__ float tile[TILE][TILE + 1];
+  int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+  if (x < width && y < height) tile[threadIdx.y][threadIdx.x] = in[y * width + x];
+  __syncthreads();
+  x = blockIdx.y * TILE + threadIdx.x, y = blockIdx.x * TILE + threadIdx.y;
+  if (x < height && y < width) out[y * height + x] = tile[threadIdx.x][threadIdx.y];
+}
+
+int main() {
+  dim3 threads(TILE, TILE);
+  transpose<<<dim3(w / TILE, h / TILE), threads>>>(out, in, w, h);
+  std::cout << "done" << std::endl;
+}
+)";
+
+TEST_F(CommandLine, WritesASpaceForAKernelThatIsCompletedAndTuned) {
+  write(folder_ / "mine.cu", kProgram);
+  const std::string source = (folder_ / "mine.cu").string();
+  const std::string json = (folder_ / "mine.json").string();
+  const Ended init = run({"init", source});
+  EXPECT_EQ(init.status, 0) << init.err;
+  EXPECT_THAT(init.out, HasSubstr("transpose, line 5, 4 arguments\n"));
+  EXPECT_THAT(init.out, HasSubstr("mine.cu:2: left out: #include <iostream>\n"));
+  EXPECT_THAT(init.out, HasSubstr("mine.cu:14-18: left out: main\n"));
+  EXPECT_THAT(init.out, HasSubstr("/arguments/1/shape/0: TODO: elements of in, such as"));
+  EXPECT_THAT(read(folder_ / "mine_kernel.cu"), HasSubstr("#ifndef TILE\n#define TILE 16\n#endif"));
+
+  const Ended check = run({"--check", json});
+  EXPECT_EQ(check.status, 2);
+  EXPECT_EQ(lines(check.err), 2u) << check.err;
+  EXPECT_THAT(check.err, HasSubstr("mine.json: /arguments/0/shape/0: TODO: elements of out"));
+
+  nlohmann::ordered_json space = nlohmann::ordered_json::parse(read(json));
+  for (const int i : {0, 1}) space["arguments"][i]["shape"] = {"WIDTH * HEIGHT"};
+  space["kernels"][0]["grid"] = {"ceil_div(WIDTH, TILE)", "ceil_div(HEIGHT, TILE)"};
+  space["cpu_problems"] = {{{"WIDTH", 70}, {"HEIGHT", 50}}};
+  space["kernels"][0]["parameters"]["TILE"] = {8, 16};
+  write(json, space.dump(2));
+  const Ended checked = run({"--check", json});
+  EXPECT_EQ(checked.status, 0) << checked.err;
+  const Ended tuned = run({"--space", json, "--device", "cpu"});
+  EXPECT_EQ(tuned.status, 0) << tuned.err;
+  EXPECT_THAT(tuned.out, HasSubstr("yours, "));
+}
+
+TEST_F(CommandLine, InitWritesOverNothingUnlessItIsTold) {
+  write(folder_ / "mine.cu", kProgram);
+  const std::string source = (folder_ / "mine.cu").string();
+  write(folder_ / "mine.json", "kept");
+  EXPECT_EQ(run({"init", source}).status, 2);
+  EXPECT_EQ(read(folder_ / "mine.json"), "kept");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "mine_kernel.cu"));
+  EXPECT_EQ(run({"init", source, "--force"}).status, 0);
+  EXPECT_THAT(read(folder_ / "mine.json"), HasSubstr("mine_kernel.cu"));
+  EXPECT_EQ(read(folder_ / "mine.cu"), kProgram);
+
+  const Ended unknown = run({"init", source, "--force", "--kernel", "transpos"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("transpose"));
+  write(folder_ / "empty.cu", "int main() {}");
+  EXPECT_EQ(run({"init", (folder_ / "empty.cu").string()}).status, 2);
+  EXPECT_EQ(run({"init", (folder_ / "none.cu").string()}).status, 2);
+  EXPECT_EQ(run({"init"}).status, 2);
+}
+
 TEST_F(CommandLine, RefusesADatabaseThatIsNoneAndLeavesItAlone) {
   const std::string letter = "Dear database, this is a letter and no SQLite file at all.\n";
   write(database(), letter);
@@ -243,6 +314,33 @@ TEST_F(CommandLine, TunesStoresAnswersAndResumesOnTheCpu) {
   EXPECT_THAT(compared.out, HasSubstr("N=1000"));
 }
 
+TEST_F(CommandLine, NamesTheOneConfigurationForAllProblems) {
+  const std::string file = space(kTwice);
+  EXPECT_EQ(run({"--space", file, "--device", "cpu", "--quiet"}).status, 0);
+  const Ended alone = run({"best", "--one"});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_THAT(alone.err, HasSubstr("two problems"));
+
+  const std::vector<std::string> both = {"--space",   file,     "--device",  "cpu",
+                                         "--problem", "N=1000", "--problem", "N=5000"};
+  std::vector<std::string> as_json = both;
+  as_json.emplace_back("--json");
+  const Ended tuned = run(as_json);
+  ASSERT_EQ(tuned.status, 0) << tuned.err;
+  const auto one = nlohmann::json::parse(tuned.out)["one_for_all"];
+  EXPECT_EQ(one["kernel"], "twice");
+  EXPECT_EQ(one["losses"].size(), 2u);
+  EXPECT_GE(one["worst_percent"], one["mean_percent"]);
+  EXPECT_THAT(run(both).out, HasSubstr("one for all 2 problems: twice THREADS="));
+
+  const Ended stored = run({"best", "--one", "--json"});
+  ASSERT_EQ(stored.status, 0) << stored.err;
+  const auto answer = nlohmann::json::parse(stored.out)[0];
+  EXPECT_EQ(answer["space"], "mine");
+  EXPECT_EQ(answer["configuration"], one["configuration"]);
+  EXPECT_THAT(run({"best", "--one"}).out, HasSubstr("(geometric mean)"));
+}
+
 TEST_F(CommandLine, SaysWithStatusThreeThatNothingWorkedAndShowsTheFirstLog) {
   const Ended ended =
       run({"--space", space(std::string(kTwice) + "static_assert(sizeof(int) == 5, \"odd int\");"),
@@ -271,6 +369,98 @@ TEST_F(CommandLine, StopsCleanlyWhenInterruptedAndGoesOnLater) {
   EXPECT_EQ(run({"best"}).status, 0);
 }
 
+/// Processes that `parent` has started and that are still there.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::string text = read(entry.path() / "stat");
+    const std::size_t name_end = text.rfind(") ");
+    if (name_end == std::string::npos) continue;
+    char state = 0;
+    pid_t its_parent = 0;
+    std::istringstream(text.substr(name_end + 2)) >> state >> its_parent;
+    if (its_parent == parent && state != 'Z') {
+      children.push_back(std::stoi(entry.path().filename().string()));
+    }
+  }
+  return children;
+}
+
+TEST_F(CommandLine, EndsCleanlyAtEverySignalThatAsksForIt) {
+  const std::vector<std::string> words = {
+      "--space",   config("gemm.json"),        "--device", "cpu", "--jobs", "1",
+      "--problem", "K=160,M=160,N=160,T=float"};
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const pid_t child = start(words);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (children_of(child).size() < 2 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    const std::vector<pid_t> workers = children_of(child);
+    EXPECT_GE(workers.size(), 2u);
+    // Not before the run is in the database.
+    while (run({"list", "--json"}).status != 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    ASSERT_EQ(kill(child, signal), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "signal " << signal;
+    EXPECT_EQ(WEXITSTATUS(status), 130) << "signal " << signal;
+    for (const pid_t worker : workers) EXPECT_NE(kill(worker, 0), 0) << "worker " << worker;
+    EXPECT_EQ(run({"list"}).status, 0) << "the database is whole";
+    std::filesystem::remove(database());
+  }
+}
+
+TEST_F(CommandLine, FinishesWhenNobodyReadsItsOutput) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  const std::string file = space(kTwice);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("SMEMTUNE_DB", database().c_str(), 1);
+    setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+    setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
+    dup2(ends[1], STDOUT_FILENO);
+    execl(SMEMTUNE_EXECUTABLE, SMEMTUNE_EXECUTABLE, "--space", file.c_str(), "--device", "cpu",
+          "--verbose", nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  const auto runs = nlohmann::json::parse(run({"list", "--json"}).out);
+  EXPECT_EQ(runs.at(0)["outcome"], "complete");
+  EXPECT_EQ(runs.at(0)["correct"], 3);
+}
+
+TEST_F(CommandLine, ADiskThatIsFullIsStatusFourAndCostsNothingStored) {
+  const std::string file = space(kTwice);
+  ASSERT_EQ(run({"--space", file, "--device", "cpu"}).status, 0);
+  const std::string before = run({"list", "--results", "--json"}).out;
+  const auto results_before = nlohmann::json::parse(before).size();
+  struct rlimit usual {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  // No file may become larger than the database is: it is full as soon as it has to grow.
+  const auto size = static_cast<rlim_t>(std::filesystem::file_size(database()));
+  const struct rlimit full = {.rlim_cur = size, .rlim_max = usual.rlim_max};
+  Ended ended;
+  for (int i = 0; i < 50 && ended.status != 4; ++i) {
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+    ended = run({"--space", file, "--device", "cpu", "--fresh"});
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    ASSERT_TRUE(ended.status == 0 || ended.status == 4) << ended.err;
+  }
+  EXPECT_EQ(ended.status, 4) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr(database().string()));
+  const auto after = nlohmann::json::parse(run({"list", "--results", "--json"}).out);
+  EXPECT_GE(after.size(), results_before);
+  EXPECT_EQ(run({"--space", file, "--device", "cpu"}).status, 0) << "with room again it goes on";
+}
+
 TEST_F(CommandLine, ASecondRunOnTheDeviceRefusesOrWaitsUntilTheFirstHasGone) {
   const pid_t first = start({"--space", config("gemm.json"), "--device", "cpu", "--problem",
                              "K=160,M=160,N=160,T=float", "--verbose"});
@@ -293,7 +483,7 @@ TEST_F(CommandLine, ASecondRunOnTheDeviceRefusesOrWaitsUntilTheFirstHasGone) {
 
   const auto runs = nlohmann::json::parse(run({"list", "--json"}).out);
   ASSERT_EQ(runs.size(), 2u) << runs;
-  EXPECT_EQ(runs[0]["outcome"], "") << "cut off";
+  EXPECT_EQ(runs[0]["outcome"], "cut off");
   EXPECT_EQ(runs[1]["outcome"], "complete");
 }
 

@@ -1,17 +1,23 @@
 #include "tuner/cli/command_results.h"
 
+#include "db/device_model.h"
 #include "db/export_code.h"
 #include "db/export_csv.h"
 #include "db/export_json.h"
 #include "reports/comparison.h"
+#include "reports/one_for_all.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/summary.h"
 #include "tuner/core/error.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
+#include <tuple>
 
 namespace smemtune::cli {
 namespace {
@@ -84,12 +90,64 @@ std::string device_label(const Device& device) {
   return device.kind == DeviceKind::cpu ? device.name + " (CPU)" : device.name;
 }
 
+/// A space on a device, with its results.
+struct SpaceOnDevice {
+  const db::StoredResult* first = nullptr;
+  std::vector<const Result*> results;
+  std::set<std::string> kernels;
+};
+
+std::vector<SpaceOnDevice> by_space(const std::vector<db::StoredResult>& results) {
+  std::map<std::tuple<std::string, std::string, std::string>, SpaceOnDevice> groups;
+  for (const db::StoredResult& stored : results) {
+    if (stored.stale) continue;
+    SpaceOnDevice& group =
+        groups[{stored.device.name, db::device_model_key(stored.device), stored.space}];
+    if (group.first == nullptr) group.first = &stored;
+    group.results.push_back(&stored.result);
+    group.kernels.insert(stored.result.kernel);
+  }
+  std::vector<SpaceOnDevice> spaces;
+  for (auto& [name, group] : groups) spaces.push_back(std::move(group));
+  return spaces;
+}
+
+int run_one(const ResultsOptions& options, const db::ResultStore& store) {
+  const std::vector<db::StoredResult> all = store.results(options.query);
+  std::string text;
+  Json json = Json::array();
+  for (const SpaceOnDevice& space : by_space(all)) {
+    const std::set<std::string> any = {""};
+    for (const std::string& kernel : options.per_kernel ? space.kernels : any) {
+      const auto one = one_for_all(space.results, kernel);
+      if (!one) continue;
+      const Device& device = space.first->device;
+      text +=
+          space.first->space + " on " + device_label(device) + "\n" + one_for_all_text(*one, "  ");
+      Json entry = {{"space", space.first->space},
+                    {"device", device.name},
+                    {"kind", device.kind == DeviceKind::cpu ? "cpu" : "gpu"}};
+      entry.update(to_json(*one));
+      json.push_back(std::move(entry));
+    }
+  }
+  if (json.empty()) {
+    throw InputError(
+        options.database.string() +
+        ": no configuration that matches is right on two problems or more, and on all");
+  }
+  write_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
+  return 0;
+}
+
 }  // namespace
 
 void add_best_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
   app.add_flag("--per-kernel", options.per_kernel, "The best of every kernel");
-  app.add_flag("--json", options.json, "Print as `export` would");
+  app.add_flag("--one", options.one,
+               "The one configuration that loses least over all problems of a space");
+  app.add_flag("--json", options.json, "Print as `export` would; with --one as JSON of its own");
 }
 
 void add_list_options(CLI::App& app, ResultsOptions& options) {
@@ -124,6 +182,7 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
 
 int run_best(const ResultsOptions& options) {
   const db::ResultStore store = open(options);
+  if (options.one) return run_one(options, store);
   const std::vector<db::StoredResult> best = best_or_throw(options, store, options.per_kernel);
   if (options.json) {
     write_out(db::export_json(best, store.defaults(options.query)));

@@ -15,6 +15,7 @@ struct ResultsOptions {
   std::filesystem::path database;
   db::Query query;
   bool per_kernel = false;  ///< best: each kernel's, not only the fastest of all.
+  bool one = false;         ///< best: the one that loses least over all problems.
   bool results = false;     ///< list: single results instead of runs.
   std::uint64_t limit = 0;  ///< list: so many at most; 0 is all.
   bool json = false;

@@ -6,6 +6,7 @@
 #include "tuner/cli/also_fits.h"
 #include "tuner/cli/choices.h"
 #include "tuner/cli/exclusive_use.h"
+#include "tuner/cli/host_baseline.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/summary.h"
@@ -59,6 +60,7 @@ int check(const std::filesystem::path& file) {
     const LoadedSpace loaded = load_space(file, share_folder());
     write_out(file.string() + ": ok, " + std::to_string(loaded.space.kernels.size()) +
               " kernels, " + std::to_string(loaded.space.problems.size()) + " problems\n");
+    for (const std::string& note : loaded.notes) write_out("note: " + note + "\n");
     return 0;
   }
   std::string text;
@@ -234,7 +236,13 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
   if (!summary.interrupted) {
     also_fits = check_also_fits(request, summary, units.front().kind, also_on, options.device);
   }
-  return finish(options, loaded.space, summary, hello.devices.front(), also_fits);
+  const int status = finish(options, loaded.space, summary, hello.devices.front(), also_fits);
+  if (options.with_host && !summary.interrupted) {
+    const auto host = measure_host(loaded, hello.devices.front());
+    write_out(host ? host_text(*host, summary)
+                   : "\nhost, one thread: all problems would take longer than seconds\n");
+  }
+  return status;
 }
 
 /// The best of the space on these devices' models, also of earlier runs.
@@ -298,6 +306,11 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--no-static-reject{false}", options.tuning.static_reject,
                "Time also what spills far more than the fastest or serializes wgmma, and tell what "
                "would have been lost");
+  app.add_flag(
+      "--with-host", options.with_host,
+      "Also time the reference on one thread of the host, on a problem that takes seconds");
+  app.add_flag("--with-transfers", options.tuning.with_transfers,
+               "Also report the time with the copies of inputs and outputs, pageable memory");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Configurations that differ by less, in per cent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
@@ -325,6 +338,9 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
     throw InputError("--quiet and --verbose exclude each other");
+  if (options.with_host && (options.quiet || options.json || options.dry_run)) {
+    throw InputError("--with-host adds to a run's text, which --quiet, --json and --dry-run lack");
+  }
   if (!options.device.devices.empty() && !options.device.device.empty())
     throw InputError("--device and --devices exclude each other");
   if (!options.device.devices.empty() && options.dry_run)

@@ -135,7 +135,7 @@ TEST_F(GpuFaults, AreRecordedForWhatTheyAreAndTheRunGoesOn) {
   ASSERT_EQ(run("--space " + space() + " --json"), 0) << output("err");
   const Json summary = Json::parse(output("out"));
   const Json& best = summary["problems"][0]["best"];
-  EXPECT_EQ(best["parameters"]["FAULT"], "none");
+  EXPECT_EQ(best["configuration"]["FAULT"], "none");
   const std::map<std::string, std::string> expected = {
       {"none", "correct/"},
       {"far_write", "runtime/illegal_address"},

@@ -1,6 +1,7 @@
 #include "tuner/cli/backends.h"
 #include "tuner/cli/command_check.h"
 #include "tuner/cli/command_devices.h"
+#include "tuner/cli/command_init.h"
 #include "tuner/cli/command_occupancy.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/command_run.h"
@@ -38,6 +39,7 @@ void catch_signals() {
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, nullptr);  // `smemtune ... | head` must not cut a run short.
+  sigaction(SIGXFSZ, &ignore, nullptr);  // A file that grows too large is an error of its writer.
 }
 
 int report(int status, const std::string& message) {
@@ -84,6 +86,11 @@ int run_command_line(int argc, char** argv) {
   CLI::App* compare_command = app.add_subcommand("compare", "Devices side by side");
   add_compare_options(*compare_command, compared);
   compare_command->callback([&] { command = [&] { return run_compare(compared); }; });
+  InitOptions init;
+  CLI::App* init_command =
+      app.add_subcommand("init", "Write a space file for a kernel of yours, ready to be edited");
+  add_init_options(*init_command, init);
+  init_command->callback([&] { command = [&] { return run_init(init); }; });
   RunOptions one;
   CLI::App* run_command =
       app.add_subcommand("run", "One configuration: verify, time, keep what the compiler made");

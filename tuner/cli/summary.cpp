@@ -1,12 +1,15 @@
 #include "tuner/cli/summary.h"
 
 #include "reports/table.h"
+#include "tuner/cli/expectations.h"
+#include "tuner/cli/ladder.h"
+#include "tuner/cli/problem_results.h"
 #include "tuner/core/occupancy.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -15,33 +18,6 @@ namespace smemtune::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string decimal(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-std::string times(double factor) { return decimal(factor, factor < 10 ? 2 : 1) + "x"; }
-
-/// The launch that decides a configuration's resources: the one with the lowest occupancy.
-const LaunchResult* tightest_launch(const Result& result) {
-  const auto tightest = std::min_element(result.launches.begin(), result.launches.end(),
-                                         [](const auto& left, const auto& right) {
-                                           return left.occupancy.percent < right.occupancy.percent;
-                                         });
-  return tightest == result.launches.end() ? nullptr : &*tightest;
-}
-
-std::int64_t shared_bytes(const LaunchResult& launch) {
-  return launch.resources.static_shared_bytes + launch.shape.dynamic_shared_bytes;
-}
-
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-  return text;
-}
 
 /// "40 registers, 8.0 KB shared, no spills, 100 % occupancy (threads)"
 std::string resources_text(const Result& result, const Device& device) {
@@ -59,103 +35,6 @@ std::string resources_text(const Result& result, const Device& device) {
   text += ", " + decimal(launch->occupancy.percent, 0) + " % occupancy (limited by " +
           joined(launch->occupancy.limiters(), " and ") + ")";
   return text;
-}
-
-/// Work per second by the metric's name; nullopt where the kernel has none of that name.
-std::optional<double> rate(const Result& result, const std::string& metric) {
-  const auto found = result.metrics.find(metric);
-  if (found == result.metrics.end() || !result.timed()) return std::nullopt;
-  return found->second / (result.measurement.median_ms * 1e-3);
-}
-
-std::string rate_text(const Result& result, const std::string& metric, const std::string& unit) {
-  const auto value = rate(result, metric);
-  return value ? format_rate(*value, unit) : "";
-}
-
-const Result* fastest(const std::vector<const Result*>& results) {
-  const auto found =
-      std::min_element(results.begin(), results.end(), [](const Result* a, const Result* b) {
-        return a->measurement.median_ms < b->measurement.median_ms;
-      });
-  return found == results.end() ? nullptr : *found;
-}
-
-std::vector<const Result*> timed_results(const ProblemSummary& problem,
-                                         const std::string& kernel = "") {
-  std::vector<const Result*> results;
-  for (const Result& result : problem.results) {
-    if (result.timed() && (kernel.empty() || result.kernel == kernel)) results.push_back(&result);
-  }
-  return results;
-}
-
-const Result* default_result(const ProblemSummary& problem, const std::string& kernel) {
-  for (const Result* result : timed_results(problem, kernel)) {
-    if (result->is_default) return result;
-  }
-  return nullptr;
-}
-
-/// The best's row of a kernel: the final measurement where the kernel has the winner.
-const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel) {
-  if (problem.best && problem.best->kernel == kernel) return &*problem.best;
-  return fastest(timed_results(problem, kernel));
-}
-
-std::vector<std::string> ladder_row(const std::string& mark, const Result& result,
-                                    const Result* slowest_rung, const Device& device) {
-  const LaunchResult* launch = tightest_launch(result);
-  std::vector<std::string> row = {
-      mark + result.kernel,
-      key(result.configuration),
-      format_time(result.measurement.median_ms),
-      "+-" + decimal(result.measurement.spread_percent() / 2, 1) + " %",
-      slowest_rung == nullptr
-          ? ""
-          : times(slowest_rung->measurement.median_ms / result.measurement.median_ms),
-      rate_text(result, "flops", "FLOP/s"),
-      rate_text(result, "bytes", "B/s"),
-      launch == nullptr ? "" : format_bytes(static_cast<double>(shared_bytes(*launch)))};
-  if (device.kind == DeviceKind::gpu) {
-    row.push_back(launch == nullptr ? "" : std::to_string(launch->resources.registers_per_thread));
-    row.push_back(launch == nullptr ? ""
-                                    : std::to_string(launch->resources.spill_store_bytes +
-                                                     launch->resources.spill_load_bytes));
-    row.push_back(launch == nullptr ? "" : decimal(launch->occupancy.percent, 0) + " %");
-  }
-  return row;
-}
-
-std::string ladder(const Space& space, const ProblemSummary& problem, const Device& device) {
-  std::vector<Table::Column> columns = {{"kernel"},
-                                        {"configuration"},
-                                        {"time", Table::Align::right},
-                                        {"spread", Table::Align::right},
-                                        {"vs first", Table::Align::right},
-                                        {"compute", Table::Align::right},
-                                        {"memory", Table::Align::right},
-                                        {"shared", Table::Align::right}};
-  if (device.kind == DeviceKind::gpu) {
-    columns.push_back({"registers", Table::Align::right});
-    columns.push_back({"spilled", Table::Align::right});
-    columns.push_back({"occupancy", Table::Align::right});
-  }
-  Table table(columns);
-  const Result* first = nullptr;  // The first kernel's default: where the articles begin, too.
-  for (const KernelTemplate& kernel : space.kernels) {
-    const Result* start = default_result(problem, kernel.name);
-    const Result* best = kernel_best(problem, kernel.name);
-    if (best == nullptr) continue;
-    if (first == nullptr) first = start != nullptr ? start : best;
-    const bool default_is_best = start != nullptr && start->configuration == best->configuration;
-    if (start != nullptr && !default_is_best) {
-      table.add_row(ladder_row("  ", *start, first, device));
-    }
-    const bool wins = problem.best && best == &*problem.best;
-    table.add_row(ladder_row(wins ? "* " : "  ", *best, first, device));
-  }
-  return table.text("  ");
 }
 
 /// What changing one parameter of the best costs, everything else equal: where its lead comes from.
@@ -182,16 +61,59 @@ std::string one_step_away(const ProblemSummary& problem) {
   return text;
 }
 
+std::string change_text(double change, const std::string& amount, const char* what) {
+  return (change > 0 ? "costs " : "saves ") + amount + (change > 0 ? " more " : " of ") + what;
+}
+
+/// "1.80x over yours (+-0.4 %), which is TILE=16; costs 12.0 KB more shared memory per block"
+std::string over_default_text(const ProblemSummary& problem, const Device& device) {
+  const Result& best = *problem.best;
+  const Result* const yours = default_result(problem, best.kernel);
+  if (yours == nullptr) return "";
+  if (yours->configuration == best.configuration) {
+    return best.configuration.empty() ? "" : "yours, the default, is already best";
+  }
+  const auto is_yours = [&](const Result& tie) {
+    return tie.kernel == best.kernel && tie.configuration == yours->configuration;
+  };
+  std::string text;
+  if (std::any_of(problem.ties.begin(), problem.ties.end(), is_yours)) {
+    text = "yours, " + key(yours->configuration) + ", is already as good";
+  } else {
+    double factor = yours->measurement.median_ms / best.measurement.median_ms;
+    std::string margin;
+    if (const auto& paired = problem.default_slower) {
+      factor = 1 + paired->percent / 100;
+      const double half = (paired->high_percent - paired->low_percent) / 2 / factor;
+      if (std::isfinite(half)) margin = " (+-" + decimal(half, 1) + " %)";
+    }
+    text = times(factor) + " over yours" + margin + ", which is " + key(yours->configuration);
+  }
+  const LaunchResult* const ours = tightest_launch(best);
+  const LaunchResult* const theirs = tightest_launch(*yours);
+  if (ours == nullptr || theirs == nullptr) return text;
+  const std::int64_t shared = shared_bytes(*ours) - shared_bytes(*theirs);
+  if (shared != 0) {
+    text += "; " + change_text(static_cast<double>(shared),
+                               format_bytes(std::abs(static_cast<double>(shared))),
+                               "shared memory per block");
+  }
+  const int registers =
+      ours->resources.registers_per_thread - theirs->resources.registers_per_thread;
+  if (device.kind == DeviceKind::gpu && registers != 0) {
+    text +=
+        "; " + change_text(registers, std::to_string(std::abs(registers)), "registers per thread");
+  }
+  return text;
+}
+
 std::string why(const Space& space, const ProblemSummary& problem, const Device& device) {
   const Result& best = *problem.best;
   std::string text = "  best: " + best.kernel + " " + key(best.configuration) + "  " +
                      format_time(best.measurement.median_ms) + "\n";
-  const Result* start = default_result(problem, best.kernel);
+  const std::string over_default = over_default_text(problem, device);
+  if (!over_default.empty()) text += "    " + over_default + "\n";
   std::string leads;
-  if (start != nullptr && start->configuration != best.configuration) {
-    leads = times(start->measurement.median_ms / best.measurement.median_ms) +
-            " over its default (" + key(start->configuration) + ")";
-  }
   const Result* runner_up = nullptr;
   for (const KernelTemplate& kernel : space.kernels) {
     if (kernel.name == best.kernel) continue;
@@ -202,13 +124,16 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
     }
   }
   if (runner_up != nullptr) {
-    leads += (leads.empty() ? "" : ", ") +
-             times(runner_up->measurement.median_ms / best.measurement.median_ms) + " over " +
-             runner_up->kernel + "'s best";
+    leads = times(runner_up->measurement.median_ms / best.measurement.median_ms) + " over " +
+            runner_up->kernel + "'s best";
   }
   if (!leads.empty()) text += "    " + leads + "\n";
   const std::string resources = resources_text(best, device);
   if (!resources.empty()) text += "    " + resources + "\n";
+  if (best.measurement.throttled) {
+    text += "    throttled: measured at " + decimal(best.measurement.sm_clock_mhz, 0) +
+            " MHz, below what the device reached before\n";
+  }
   const std::string steps = one_step_away(problem);
   if (!steps.empty()) text += "    one parameter changed: " + steps + "\n";
   if (!problem.ties.empty()) {
@@ -230,6 +155,17 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
   return text;
 }
 
+/// What the space says is to be seen, and whether it was.
+std::string expectations_text(const Space& space, const ProblemSummary& problem,
+                              const Device& device) {
+  const bool expects = std::ranges::any_of(
+      space.kernels, [](const KernelTemplate& kernel) { return kernel.expect.has_value(); });
+  if (!expects) return "";
+  const std::string text = "\n  " + space.description + ".\n";
+  if (device.kind == DeviceKind::cpu) return text + "  Of a GPU, that is: not to be seen here.\n";
+  return text + curves_text(curves(space, problem, device));
+}
+
 /// "12 constraints/shared_bytes, for example tiled TILE=64: 65536 bytes of ..."
 std::string failures_text(const ProblemSummary& problem) {
   std::map<std::pair<std::string, std::string>, std::vector<const Result*>> groups;
@@ -246,6 +182,58 @@ std::string failures_text(const ProblemSummary& problem) {
             example.detail.substr(0, example.detail.find('\n')) + "\n";
   }
   return text;
+}
+
+/// Of each kernel how many configurations fit, how full they fill a multiprocessor, and what stops
+/// the others.
+std::string fits_text(const Space& space, const ProblemSummary& problem, const Device& device) {
+  std::size_t all_fitting = 0;
+  Table table({{"kernel"},
+               {"fit", Table::Align::right},
+               {"of", Table::Align::right},
+               {"highest occupancy", Table::Align::right},
+               {"the others"}});
+  for (const KernelTemplate& kernel : space.kernels) {
+    std::size_t fitting = 0;
+    std::size_t all = 0;
+    double highest = 0;
+    std::map<std::string, std::size_t> reasons;
+    for (const Result& result : problem.results) {
+      if (result.kernel != kernel.name) continue;
+      ++all;
+      if (result.status != Status::correct) {
+        ++reasons[to_text(result.status) + "/" + result.reason];
+        continue;
+      }
+      ++fitting;
+      const LaunchResult* launch = tightest_launch(result);
+      if (launch != nullptr) highest = std::max(highest, launch->occupancy.percent);
+    }
+    if (all == 0) continue;
+    std::vector<std::string> others;
+    for (const auto& [reason, count] : reasons) {
+      others.push_back(std::to_string(count) + " " + reason);
+    }
+    table.add_row({kernel.name, std::to_string(fitting), std::to_string(all),
+                   fitting == 0 ? "" : decimal(highest, 0) + " %", joined(others, ", ")});
+    all_fitting += fitting;
+  }
+  return "\n  " + std::to_string(all_fitting) + " of " + std::to_string(problem.results.size()) +
+         " configurations fit " + device.name + "\n" + table.text("    ");
+}
+
+/// "12 samples were discarded and 3 configurations measured at a low clock (throttled)"
+std::string throttled_text(const ProblemSummary& problem) {
+  std::uint64_t discarded = 0;
+  std::uint64_t throttled = 0;
+  for (const Result* result : timed_results(problem)) {
+    discarded += static_cast<std::uint64_t>(result->measurement.discarded);
+    throttled += result->measurement.throttled ? 1 : 0;
+  }
+  if (discarded == 0 && throttled == 0) return "";
+  return "  " + format_count(discarded) +
+         " samples were discarded because the clock had dropped, " + format_count(throttled) +
+         " configurations are throttled (measured at a low clock)\n";
 }
 
 /// "static rejects would have kept 12 from being timed, and lost none of the top 1 % (44)"
@@ -291,6 +279,9 @@ Json measurement_json(const Measurement& measurement) {
           {"q3_ms", measurement.q3_ms},
           {"max_ms", measurement.max_ms},
           {"samples", measurement.samples_ms.size()},
+          {"discarded", measurement.discarded},
+          {"sm_clock_mhz", measurement.sm_clock_mhz},
+          {"throttled", measurement.throttled},
           {"launches_per_sample", measurement.launches_per_sample}};
 }
 
@@ -341,6 +332,33 @@ Json result_json(const Result& result) {
   return json;
 }
 
+namespace {
+
+std::optional<OneForAll> one_for_all_problems(const TuningSummary& summary) {
+  std::vector<const Result*> results;
+  for (const ProblemSummary& problem : summary.problems) {
+    for (const Result& result : problem.results) results.push_back(&result);
+  }
+  return one_for_all(results);
+}
+
+}  // namespace
+
+Json to_json(const OneForAll& one) {
+  Json losses = Json::array();
+  for (const OneForAll::Loss& loss : one.losses) {
+    losses.push_back({{"problem", bindings_json(loss.problem)},
+                      {"median_ms", loss.median_ms},
+                      {"best_ms", loss.best_ms},
+                      {"percent", loss.percent}});
+  }
+  return {{"kernel", one.kernel},
+          {"configuration", bindings_json(one.configuration)},
+          {"mean_percent", one.mean_percent},
+          {"worst_percent", one.worst_percent},
+          {"losses", std::move(losses)}};
+}
+
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
   if (summary.evaluated_on.size() > 1) {
@@ -353,14 +371,17 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
   for (const ProblemSummary& problem : summary.problems) {
     text += heading(space, problem, device);
     if (problem.best) {
-      text += "\n" + ladder(space, problem, device) + "\n" + why(space, problem, device);
+      text += "\n" + ladder_text(space, problem, device) + "\n" + why(space, problem, device);
+      text += expectations_text(space, problem, device);
     } else {
       text += "  no configuration was timed\n";
     }
     const std::string failures = failures_text(problem);
     if (!failures.empty()) text += "  rejected or failed:\n" + failures;
+    text += throttled_text(problem);
     if (problem.static_rejects) text += static_rejects_text(*problem.static_rejects);
   }
+  if (const auto one = one_for_all_problems(summary)) text += "\n" + one_for_all_text(*one, "  ");
   return text;
 }
 
@@ -394,7 +415,7 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
              joined(launch.occupancy.limiters(), ", ")});
       }
     }
-    text += table.text("  ");
+    text += table.text("  ") + fits_text(space, problem, device);
     const std::string failures = failures_text(problem);
     if (!failures.empty()) text += "  rejected or failed:\n" + failures;
   }
@@ -437,6 +458,20 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                                  {"lost", std::move(lost)}};
     }
     if (problem.noise_percent) entry["noise_percent"] = *problem.noise_percent;
+    const std::vector<Curve> predicted = curves(space, problem, device);
+    if (!predicted.empty()) entry["expectations"] = curves_json(predicted);
+    if (problem.transfers) {
+      entry["transfers"] = {{"to_device_ms", problem.transfers->to_device_ms},
+                            {"to_host_ms", problem.transfers->to_host_ms},
+                            {"to_device_bytes", problem.transfers->to_device_bytes},
+                            {"to_host_bytes", problem.transfers->to_host_bytes},
+                            {"host_memory", "pageable"}};
+    }
+    if (const auto& slower = problem.default_slower) {
+      entry["default_slower"] = {{"percent", slower->percent},
+                                 {"low_percent", slower->low_percent},
+                                 {"high_percent", slower->high_percent}};
+    }
     for (const Result& tie : problem.ties) {
       entry["ties"].push_back(
           {{"kernel", tie.kernel}, {"configuration", bindings_json(tie.configuration)}});
@@ -444,6 +479,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
     for (const Result& result : problem.results) entry["results"].push_back(result_json(result));
     document["problems"].push_back(std::move(entry));
   }
+  if (const auto one = one_for_all_problems(summary)) document["one_for_all"] = to_json(*one);
   if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "reports/one_for_all.h"
 #include "tuner/cli/also_fits.h"
 #include "tuner/core/device.h"
 #include "tuner/engine/tuning_loop.h"
@@ -25,5 +26,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
 
 /// A result as it stands there.
 nlohmann::ordered_json result_json(const Result& result);
+
+nlohmann::ordered_json to_json(const OneForAll& one);
 
 }  // namespace smemtune::cli

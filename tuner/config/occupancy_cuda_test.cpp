@@ -10,11 +10,15 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace smemtune {
+
+static void PrintTo(const Device& device, std::ostream* out) { *out << device.architecture; }
+
 namespace {
 
 /// One device of every compute capability that configs/devices.json has and the header knows.

@@ -74,50 +74,6 @@ Guard guard(const Directive& found) {
   return {};
 }
 
-bool is_toolkit_header(std::string_view name) {
-  static constexpr std::array<std::string_view, 36> kNames = {"builtin_types.h",
-                                                              "channel_descriptor.h",
-                                                              "cooperative_groups.h",
-                                                              "cuComplex.h",
-                                                              "cuda.h",
-                                                              "cudaTypedefs.h",
-                                                              "cuda_awbarrier.h",
-                                                              "cuda_awbarrier_primitives.h",
-                                                              "cuda_bf16.h",
-                                                              "cuda_fp16.h",
-                                                              "cuda_fp4.h",
-                                                              "cuda_fp6.h",
-                                                              "cuda_fp8.h",
-                                                              "cuda_pipeline.h",
-                                                              "cuda_pipeline_primitives.h",
-                                                              "cuda_runtime.h",
-                                                              "cuda_runtime_api.h",
-                                                              "curand_kernel.h",
-                                                              "device_atomic_functions.h",
-                                                              "device_functions.h",
-                                                              "device_launch_parameters.h",
-                                                              "device_types.h",
-                                                              "driver_types.h",
-                                                              "float.h",
-                                                              "host_defines.h",
-                                                              "limits.h",
-                                                              "math.h",
-                                                              "math_constants.h",
-                                                              "mma.h",
-                                                              "sm_20_intrinsics.h",
-                                                              "stddef.h",
-                                                              "stdint.h",
-                                                              "surface_types.h",
-                                                              "texture_types.h",
-                                                              "vector_functions.h",
-                                                              "vector_types.h"};
-  static constexpr std::array<std::string_view, 6> kFolders = {
-      "cooperative_groups/", "crt/", "cub/", "cuda/", "nv/", "thrust/"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
-         std::any_of(kFolders.begin(), kFolders.end(),
-                     [&](std::string_view folder) { return name.starts_with(folder); });
-}
-
 /// The text between the quotation marks of an #include "...", else nullopt.
 std::optional<std::string> quoted_include(const SourceLine& line) {
   const std::optional<Directive> found = directive(line);
@@ -221,6 +177,79 @@ std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceR
     }
   }
   return files;
+}
+
+bool is_toolkit_header(std::string_view name) {
+  static constexpr std::array<std::string_view, 36> kNames = {"builtin_types.h",
+                                                              "channel_descriptor.h",
+                                                              "cooperative_groups.h",
+                                                              "cuComplex.h",
+                                                              "cuda.h",
+                                                              "cudaTypedefs.h",
+                                                              "cuda_awbarrier.h",
+                                                              "cuda_awbarrier_primitives.h",
+                                                              "cuda_bf16.h",
+                                                              "cuda_fp16.h",
+                                                              "cuda_fp4.h",
+                                                              "cuda_fp6.h",
+                                                              "cuda_fp8.h",
+                                                              "cuda_pipeline.h",
+                                                              "cuda_pipeline_primitives.h",
+                                                              "cuda_runtime.h",
+                                                              "cuda_runtime_api.h",
+                                                              "curand_kernel.h",
+                                                              "device_atomic_functions.h",
+                                                              "device_functions.h",
+                                                              "device_launch_parameters.h",
+                                                              "device_types.h",
+                                                              "driver_types.h",
+                                                              "float.h",
+                                                              "host_defines.h",
+                                                              "limits.h",
+                                                              "math.h",
+                                                              "math_constants.h",
+                                                              "mma.h",
+                                                              "sm_20_intrinsics.h",
+                                                              "stddef.h",
+                                                              "stdint.h",
+                                                              "surface_types.h",
+                                                              "texture_types.h",
+                                                              "vector_functions.h",
+                                                              "vector_types.h"};
+  static constexpr std::array<std::string_view, 6> kFolders = {
+      "cooperative_groups/", "crt/", "cub/", "cuda/", "nv/", "thrust/"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         std::any_of(kFolders.begin(), kFolders.end(),
+                     [&](std::string_view folder) { return name.starts_with(folder); });
+}
+
+bool is_c_header(std::string_view name) {
+  static constexpr std::array<std::string_view, 20> kNames = {
+      "assert.h", "cassert",  "cfloat",  "climits",  "cmath",    "cstddef",  "cstdint",
+      "cstdio",   "cstdlib",  "cstring", "ctime",    "float.h",  "limits.h", "math.h",
+      "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "time.h"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
+  // Of CUDA 13.0, measured against a kernel that only includes cuda_fp16.h.
+  static constexpr std::array<std::string_view, 6> kCostly = {
+      "cooperative_groups", "cub/", "cuda/", "curand_kernel.h", "cute/", "thrust/"};
+  std::vector<std::string> found;
+  for (const SourceFile& file : files) {
+    for (const SourceLine& line : file.lines) {
+      const std::optional<Directive> include = directive(line);
+      if (!include || include->name != "include" || include->rest.size() < 2) continue;
+      const std::size_t end = include->rest.find_first_of(">\"", 1);
+      const std::string_view name =
+          include->rest.substr(1, end == std::string_view::npos ? 0 : end - 1);
+      if (std::any_of(kCostly.begin(), kCostly.end(),
+                      [&](std::string_view prefix) { return name.starts_with(prefix); })) {
+        found.push_back(place_of(file, line) + ": " + printable(include->rest));
+      }
+    }
+  }
+  return found;
 }
 
 std::vector<SourceLine> source_lines(std::string_view text) {

@@ -48,6 +48,10 @@ std::optional<std::filesystem::path> find_source(const std::filesystem::path& re
 /// Throws InputError naming the file and the line of the #include.
 std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceRoots& roots);
 
+/// `FILE:LINE: <cub/block/block_reduce.cuh>` for each include of a header that takes far longer to
+/// read than most kernels to compile.
+std::vector<std::string> costly_includes(std::span<const SourceFile> files);
+
 std::vector<SourceLine> source_lines(std::string_view text);
 
 /// Names of the __global__ functions.
@@ -59,6 +63,12 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
 
 /// Whether the preprocessor replaces `name` somewhere, so that its value may matter.
 bool uses_macro(std::span<const SourceFile> files, std::string_view name);
+
+/// Whether the CUDA toolkit has a header of that name (`cuda_fp16.h`, `cub/block/block_load.cuh`).
+bool is_toolkit_header(std::string_view name);
+
+/// Whether it is one of C's headers (`stdint.h`, `cmath`), of which kernels may be given a part.
+bool is_c_header(std::string_view name);
 
 /// The identifiers of a text, in order.
 std::vector<std::string_view> identifiers(std::string_view text);

@@ -83,6 +83,9 @@ void SpaceReader::check_names() {
       }
     }
   }
+  const bool names_default = space_.verify.reference == "default" &&
+                             std::find(kernels.begin(), kernels.end(), "default") == kernels.end();
+  if (names_default && !kernels.empty()) space_.verify.reference = kernels.front();
   if (space_.verify.reference.empty()) {
     if (kernels.size() > 1) fault("", "lacks /verify/reference, the kernel that gives the answer");
     if (kernels.size() == 1) space_.verify.reference = kernels.front();
@@ -187,7 +190,7 @@ void SpaceReader::check_buffers_agree() {
   }
 }
 
-void SpaceReader::check_source(const KernelTemplate& kernel, LoadedSpace& loaded) {
+void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
   const std::string where = child(kernel.where, "source");
   std::vector<SourceFile> files;
   try {
@@ -195,6 +198,16 @@ void SpaceReader::check_source(const KernelTemplate& kernel, LoadedSpace& loaded
   } catch (const InputError& error) {
     fault(where, error.what());
     return;
+  }
+  for (const std::string& include : costly_includes(files)) {
+    const std::string note =
+        include + ": reading this header takes 5 to 10 times as long as compiling a small kernel" +
+        (kernel.pass == KernelTemplate::Pass::as_define
+             ? ", for every configuration, because macros differ"
+             : "; configurations that only differ in template arguments share it");
+    if (std::find(loaded.notes.begin(), loaded.notes.end(), note) == loaded.notes.end()) {
+      loaded.notes.push_back(note);
+    }
   }
   KernelSource& source = loaded.sources[kernel.name];
   for (const SourceFile& file : files) {
@@ -218,7 +231,7 @@ void SpaceReader::check_source(const KernelTemplate& kernel, LoadedSpace& loaded
 }
 
 /// A parameter that reaches neither the compiler nor the launch would be searched for nothing.
-void SpaceReader::check_effects(const KernelTemplate& kernel, std::span<const SourceFile> files) {
+void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFile> files) {
   std::set<std::string_view> used;
   const auto use = [&](const ExpressionText& expression) {
     for (const std::string_view name : identifiers(expression.text)) used.insert(name);
@@ -237,6 +250,8 @@ void SpaceReader::check_effects(const KernelTemplate& kernel, std::span<const So
   const bool as_macros = kernel.pass == KernelTemplate::Pass::as_define;
   if (as_macros) {
     for (const std::string& name : names_of(space_.problems.front())) {
+      if (kernel.names_template_argument(name)) continue;
+      if (!uses_macro(files, name)) kernel.unused_names.insert(name);
       if (const auto line = redefinition(files, name)) {
         fault(child(kernel.where, "source"),
               *line +
@@ -247,7 +262,7 @@ void SpaceReader::check_effects(const KernelTemplate& kernel, std::span<const So
   }
   for (const Parameter& parameter : kernel.parameters) {
     const std::string where = child(child(kernel.where, "parameters"), parameter.name);
-    if (as_macros) {
+    if (as_macros && !kernel.names_template_argument(parameter.name)) {
       if (const auto line = redefinition(files, parameter.name)) {
         fault(where, *line + " takes away the value that is handed over; put it under #ifndef " +
                          parameter.name);
@@ -289,6 +304,7 @@ void SpaceReader::check_values(const KernelTemplate& kernel) {
       is_valid_somewhere = true;
       bound.instantiate(kernel.default_configuration);
       bound.metrics(kernel.default_configuration);
+      bound.expected_time(kernel.default_configuration);
     } catch (const InputError& error) {
       add_line(error.what());
       return;
@@ -297,6 +313,29 @@ void SpaceReader::check_values(const KernelTemplate& kernel) {
   if (!is_valid_somewhere && !is_reference) {
     fault(kernel.where, "the default " + quote(key(kernel.default_configuration)) +
                             " satisfies the constraints for no problem");
+  }
+}
+
+void SpaceReader::check_expected() {
+  if (space_.verify.expected.empty()) return;
+  const KernelTemplate* const reference = space_.kernel(space_.verify.reference);
+  std::vector<std::string> outputs;
+  for (const ArgumentTemplate& argument : reference->arguments) {
+    if (!argument.is_buffer() || argument.role == Role::scratch) continue;
+    if (argument.role != Role::input) outputs.push_back(argument.name);
+    const Init::Kind kind = argument.init.kind;
+    if (kind == Init::Kind::uniform || kind == Init::Kind::normal ||
+        kind == Init::Kind::permutation) {
+      fault(child(argument.where, "init"),
+            "/verify/expected holds for one set of data only, but this one is drawn at random; "
+            "file(\"NAME.npy\"), iota, zero or constant(NUMBER)");
+    }
+  }
+  for (const auto& [output, file] : space_.verify.expected) {
+    if (std::find(outputs.begin(), outputs.end(), output) != outputs.end()) continue;
+    fault(
+        child("/verify/expected", output),
+        quote(output) + " is not an output of the reference kernel" + suggestion(output, outputs));
   }
 }
 

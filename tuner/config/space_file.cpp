@@ -47,8 +47,11 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
       {"space",
        {"$schema", "name", "description", "problems", "cpu_problems", "arguments", "metrics",
         "verify", "kernels"}},
-      {"argument", {"name", "type", "shape", "role", "init", "value", "memory", "symbol"}},
-      {"verify", {"description", "reference", "absolute", "relative", "also", "definition"}},
+      {"argument",
+       {"name", "description", "type", "shape", "role", "init", "value", "memory", "symbol"}},
+      {"verify",
+       {"description", "reference", "absolute", "relative", "ulps", "also", "definition",
+        "expected"}},
       {"kernel",
        {"name",
         "description",
@@ -69,10 +72,13 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
         "launches",
         "arguments",
         "metrics",
+        "expect",
         "verify"}},
-      {"kernel_verify", {"absolute", "relative"}},
+      {"expect", {"time", "within_percent"}},
+      {"kernel_verify", {"absolute", "relative", "ulps"}},
       {"launch",
-       {"entry", "block", "grid", "arguments", "static_shared_bytes", "dynamic_shared_bytes"}}};
+       {"description", "entry", "block", "grid", "arguments", "static_shared_bytes",
+        "dynamic_shared_bytes"}}};
   return keys;
 }
 

@@ -15,6 +15,7 @@ struct LoadedSpace {
   std::map<std::string, KernelSource> sources;  ///< By kernel name.
   std::string text;                             ///< Of the JSON file.
   std::string sha256;                           ///< Of `text`.
+  std::vector<std::string> notes;               ///< What costs time, a line each; no faults.
 };
 
 /// Reads and checks a space file and every kernel source and include of it. A source is looked for

@@ -46,6 +46,7 @@ const std::string kSpace = R"json({
       "constraints": ["TILE * (WIDE + 1) <= 32"],
       "block": ["TILE", "WIDE + 1"], "grid": ["ceil_div(N, TILE)"],
       "metrics": { "bytes": "3 * N * sizeof(T)" }, "verify": { "relative": 1e-5 },
+      "expect": { "time": "TILE * (1 + WIDE)", "within_percent": 25 },
       "static_shared_bytes": "TILE * sizeof(T)" },
     { "name": "macro", "source": "macro.cu", "pass": "define",
       "parameters": { "BLOCK": [32, 64], "SWITCH": ["on", "off"] },
@@ -156,6 +157,10 @@ TEST(SpaceFile, GivesWhatTheFileSays) {
   EXPECT_EQ(1e-6, tiled.tolerance.absolute);
   EXPECT_EQ(1e-5, tiled.tolerance.relative);
   EXPECT_EQ(std::nullopt, space.kernels[0].tolerance.relative);
+  ASSERT_TRUE(tiled.expect);
+  EXPECT_EQ((ExpressionText{"TILE * (1 + WIDE)", "/kernels/1/expect/time"}), tiled.expect->time);
+  EXPECT_EQ(25, tiled.expect->within_percent);
+  EXPECT_EQ(std::nullopt, space.kernels[0].expect);
   ASSERT_EQ(1u, tiled.launches.size());
   EXPECT_EQ("tiled", tiled.launches[0].entry_name);
   EXPECT_THAT(tiled.launches[0].template_arguments,
@@ -363,6 +368,8 @@ INSTANTIATE_TEST_SUITE_P(
               "'dynamic_shared_bytes'?"},
         Fault{"OfAKernelsVerify", "\"relative\": 1e-5", "\"reference\": \"plain\"",
               ": /kernels/1/verify/reference: unknown key; known are absolute, relative"},
+        Fault{"OfAnExpectation", "\"within_percent\"", "\"within\"",
+              ": /kernels/1/expect/within: unknown key; did you mean 'within_percent'?"},
         Fault{"WithASlash", "\"description\"", "\"a/b~c\"",
               ": /a~1b~0c: unknown key; known are $schema, name, description, problems, "
               "cpu_problems, arguments, metrics, verify, kernels"},
@@ -671,6 +678,8 @@ INSTANTIATE_TEST_SUITE_P(
               "\"dynamic_shared_bytes\": \"-BLOCK\"",
               "/kernels/2/launches/1/dynamic_shared_bytes: |-BLOCK"},
         Fault{"Metric", "\"flops\": \"N\"", "\"flops\": \"N + T\"", "/metrics/flops: |N + T"},
+        Fault{"ExpectedTime", "TILE * (1 + WIDE)", "TILES", "/kernels/1/expect/time: |TILES"},
+        Fault{"NoTime", "TILE * (1 + WIDE)", "WIDE", "/kernels/1/expect/time: a time of 0"},
         Fault{"Shape", "\"shape\": [\"N\"], \"role\": \"output\"",
               "\"shape\": [\"N - 1\"], \"role\": \"output\"", "/arguments/1/shape/0: |'out'"},
         Fault{"Definition", "in[i] + 1", "inn[i] + 1", "/verify/definition: |inn"}),
@@ -687,6 +696,112 @@ TEST(CheckSpace, FindsEveryIndependentFault) {
               ElementsAre(HasSubstr("/description: "), HasSubstr("/arguments/1/role: "),
                           HasSubstr("/kernels/1/parameters/TILE/2: "),
                           HasSubstr("/kernels/2/options/1: ")));
+}
+
+TEST(CheckSpace, ListsEveryTodoWithItsPlace) {
+  const SpaceFolder folder;
+  std::string text = replaced(kSpace, R"("N": 1024)", R"("N": "TODO: how many")");
+  text = replaced(text, R"("shape": ["N"], "role": "input")",
+                  R"("shape": ["TODO: elements"], "role": "input")");
+  text = replaced(text, R"("uniform(-1, 1)")", R"("TODO: indices")");
+  text = replaced(text, R"("grid": ["ceil_div(N, TILE)"])", R"("grid": ["TODO: blocks in x"])");
+  folder.write("space.json", text);
+  EXPECT_THAT(folder.faults(), ElementsAre("space.json: /problems/0/N: TODO: how many",
+                                           "space.json: /arguments/0/shape/0: TODO: elements",
+                                           "space.json: /arguments/0/init: TODO: indices",
+                                           "space.json: /kernels/1/grid/0: TODO: blocks in x"));
+}
+
+TEST(SpaceFile, ReadsStructsAsBytes) {
+  const SpaceFolder folder;
+  const auto load = [&](const std::string& argument) {
+    folder.write("space.json",
+                 replaced(kSpace, R"({ "name": "n", "type": "int", "value": "N" })", argument));
+    return folder.load().space.kernels[0].arguments[2];
+  };
+  folder.write("data.npy", "");
+  const ArgumentTemplate buffer = load(
+      R"({ "name": "n", "type": "bytes(24)", "shape": ["N"], "role": "inout", "init": "zero"
+})");
+  EXPECT_EQ(buffer.type, "unsigned char");
+ASSERT_EQ(buffer.shape.size(), 2u);
+EXPECT_EQ(buffer.shape[1].text, "24");
+const ArgumentTemplate scalar =
+    load(R"json({ "name": "n", "type": "bytes(24)", "value": "file(\"data.npy\")" })json");
+EXPECT_EQ(scalar.raw_bytes, 24);
+EXPECT_EQ(scalar.init.kind, Init::Kind::file);
+EXPECT_FALSE(scalar.is_buffer());
+for (const char* const wrong : {R"({ "name": "n", "type": "bytes(0)", "value" : "zero"})
+  ",
+  R"({ "name": "n", "type": "bytes(4097)",
+      "value" : "zero"
+})",
+        R"({ "name": "n", "type": "bytes(4)", "value": "uniform(0, 1)"
+})",
+        R"({ "name": "n", "type": "bytes(4)", "value": 3
+})"}) {
+    EXPECT_THROW(load(wrong), InputError) << wrong;
+}
+}
+
+TEST(SpaceFile, TakesTheFirstKernelForItsDefaultReference) {
+  const SpaceFolder folder;
+  folder.write("space.json",
+               replaced(kSpace, R"("reference": "plain")", R"("reference": "default")"));
+  EXPECT_EQ(folder.load().space.verify.reference, "plain");
+}
+
+TEST(SpaceFile, TakesUnitsInTheLastPlace) {
+  const SpaceFolder folder;
+  folder.write("space.json", replaced(kSpace, R"("absolute": 1e-6)", R"("ulps": 4)"));
+  const Tolerance tolerance = folder.load().space.kernels[0].tolerance;
+  EXPECT_EQ(tolerance.ulps, 4);
+  EXPECT_TRUE(tolerance.is_given());
+}
+
+TEST(SpaceFile, TakesExpectedOutputsOfDataThatIsAlwaysTheSame) {
+  const SpaceFolder folder;
+  folder.write("out.npy", "");
+  const std::string expected = replaced(kSpace, R"("absolute": 1e-6)",
+                                        R"("absolute": 1e-6, "expected": { "out": "out.npy" })");
+  folder.write("space.json", expected);
+  EXPECT_THAT(folder.faults(), ElementsAre(HasSubstr("/arguments/0/init: /verify/expected holds")));
+  const std::string same = replaced(expected, "uniform(-1, 1)", "iota");
+  folder.write("space.json", same);
+  EXPECT_THAT(folder.faults(), IsEmpty());
+  EXPECT_EQ(folder.load().space.verify.expected.at("out").filename(), "out.npy");
+  folder.write("space.json", replaced(same, R"({ "out":)", R"({ "in":)"));
+  EXPECT_THAT(folder.faults(),
+              ElementsAre(HasSubstr("/verify/expected/in: 'in' is not an output")));
+  folder.write("space.json", replaced(same, "out.npy", "other.npy"));
+  EXPECT_THAT(folder.faults(), ElementsAre(HasSubstr("/verify/expected/out: there is no")));
+}
+
+TEST(SpaceFile, HandsOverAsMacrosWhatIsNoTemplateArgument) {
+  const SpaceFolder folder;
+  folder.write("mixed.cu",
+               "#define N 3\n"
+               "template <typename T, int N> __global__ void mixed(const T* in, T* out, int n) {\n"
+               "  int b = BLOCK;\n}\n");
+  const std::string kernel =
+      R"({ "name": "mixed", "source": "mixed.cu", "pass": "define", "entry": "mixed<T, N>",
+           "parameters": { "BLOCK": [32] }, "block": ["BLOCK"], "grid": [1] },
+         { "name": "plain",)";
+  folder.write("space.json", replaced(kSpace, R"({ "name": "plain",)", kernel));
+  const LoadedSpace loaded = folder.load();
+  const KernelTemplate& mixed = loaded.space.kernels[0];
+  const BoundKernel bound(loaded.space, mixed, loaded.space.problems[0], Device{});
+  const KernelInstance instance = bound.instantiate(mixed.default_configuration);
+  EXPECT_THAT(instance.options, ElementsAre("-DBLOCK=32"));
+  EXPECT_EQ(instance.launches[0].name_expression, "mixed<float, 1024>");
+}
+
+TEST(LoadSpace, NotesHeadersThatCostTime) {
+  const SpaceFolder folder;
+  EXPECT_THAT(folder.load().notes, IsEmpty());
+  folder.write("plain.cu", "#include <cub/block/block_reduce.cuh>\n" + kPlain);
+  EXPECT_THAT(folder.load().notes,
+              ElementsAre(HasSubstr("plain.cu:1: <cub/block/block_reduce.cuh>: ")));
 }
 
 TEST(CheckSpace, SaysThatTheFileIsMissing) {

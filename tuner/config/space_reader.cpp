@@ -28,6 +28,7 @@ LoadedSpace SpaceReader::read() {
   loaded.sha256 = sha256(loaded.text);
   const Json root = parse_json(loaded.text, file_.string());
   space_.file = file_;
+  find_todos(root, "");
   if (!check_object(root, "", "space")) return loaded;
 
   if (root.contains("name")) {
@@ -58,15 +59,29 @@ LoadedSpace SpaceReader::read() {
   if (!faults_.empty()) return loaded;
   check_buffers_agree();
   for (const KernelTemplate& kernel : space_.kernels) check_arguments(kernel);
-  for (const KernelTemplate& kernel : space_.kernels) check_source(kernel, loaded);
+  for (KernelTemplate& kernel : space_.kernels) check_source(kernel, loaded);
   if (!faults_.empty()) return loaded;
   for (const KernelTemplate& kernel : space_.kernels) check_values(kernel);
   check_definitions();
+  check_expected();
   loaded.space = std::move(space_);
   return loaded;
 }
 
+void SpaceReader::find_todos(const Json& value, const std::string& pointer) {
+  if (value.is_string() && is_todo(value.get_ref<const std::string&>())) {
+    fault(pointer, printable(value.get_ref<const std::string&>(), 300));
+    todos_.insert(pointer);
+  }
+  std::size_t i = 0;
+  if (!value.is_structured()) return;
+  for (const auto& [key, member] : value.items()) {
+    find_todos(member, value.is_object() ? child(pointer, key) : child(pointer, i++));
+  }
+}
+
 void SpaceReader::fault(const std::string& pointer, const std::string& message) {
+  if (todos_.contains(pointer)) return;  // Said already.
   add_line(file_.string() + ": " + (pointer.empty() ? "" : printable(pointer, 200) + ": ") +
            message);
 }
@@ -290,6 +305,9 @@ std::optional<ArgumentTemplate> SpaceReader::read_argument(const Json& value,
   if (value.contains("type")) {
     argument.type = text(value["type"], child(pointer, "type"), "a type").value_or("");
   }
+  if (value.contains("description")) {
+    text(value["description"], child(pointer, "description"), "a text");
+  }
   if (value.contains("shape") == value.contains("value")) {
     fault(pointer, "needs either \"shape\" (a buffer) or \"value\" (a scalar)");
   } else if (value.contains("shape")) {
@@ -304,8 +322,18 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
                               ArgumentTemplate& argument) {
   static const std::vector<std::string> roles = {"input", "output", "inout", "scratch"};
   const std::string shape = child(pointer, "shape");
+  std::optional<std::int64_t> bytes;
+  try {
+    bytes = struct_bytes(argument.type);
+  } catch (const InputError& error) {
+    fault(child(pointer, "type"), error.what());
+  }
   if (check_list(value["shape"], shape, "a list of expressions, outermost dimension first")) {
     argument.shape = expressions(value["shape"], shape, "a list of expressions");
+  }
+  if (bytes) {  // Structs are compared byte by byte.
+    argument.type = cuda_name(ScalarType::uint8);
+    argument.shape.push_back({.text = std::to_string(*bytes), .where = child(pointer, "type")});
   }
   argument.role = Role::output;  // Where it is not known, so that nothing more is said of it.
   if (!value.contains("role")) {
@@ -324,20 +352,7 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
   if (value.contains("init")) {
     const std::string where = child(pointer, "init");
     if (const auto init = text(value["init"], where, "a text such as uniform(-1, 1)")) {
-      try {
-        argument.init = parse_init(*init);
-        if (argument.init.kind == Init::Kind::file) {
-          const std::array<fs::path, 1> folders = {roots_.space};
-          const std::optional<fs::path> found = find_source(argument.init.file, folders, roots_);
-          if (!found) {
-            throw InputError("there is no " + quote(argument.init.file.string()) + " in " +
-                             roots_.space.string());
-          }
-          argument.init.file = *found;
-        }
-      } catch (const InputError& error) {
-        fault(where, error.what());
-      }
+      read_init(*init, where, argument);
     }
     if (argument.role == Role::scratch) {
       fault(where, "a scratch buffer begins with nothing in particular; \"inout\" is restored");
@@ -369,6 +384,36 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
   }
 }
 
+void SpaceReader::read_init(const std::string& init, const std::string& where,
+                            ArgumentTemplate& argument) {
+  try {
+    argument.init = parse_init(init);
+    if (argument.init.kind != Init::Kind::file) return;
+    const std::array<fs::path, 1> folders = {roots_.space};
+    const std::optional<fs::path> found = find_source(argument.init.file, folders, roots_);
+    if (!found) {
+      throw InputError("there is no " + quote(argument.init.file.string()) + " in " +
+                       roots_.space.string());
+    }
+    argument.init.file = *found;
+  } catch (const InputError& error) {
+    fault(where, error.what());
+  }
+}
+
+/// A struct that is passed by value.
+void SpaceReader::read_struct(const Json& value, const std::string& pointer,
+                              ArgumentTemplate& argument) {
+  argument.type = cuda_name(ScalarType::uint8);
+  const std::string where = child(pointer, "value");
+  const auto init = text(value["value"], where, "zero or file(\"NAME.npy\") with the bytes");
+  if (!init) return;
+  read_init(*init, where, argument);
+  if (argument.init.kind != Init::Kind::file && argument.init.kind != Init::Kind::zero) {
+    fault(where, quote(*init) + " is neither zero nor file(\"NAME.npy\")");
+  }
+}
+
 void SpaceReader::read_scalar(const Json& value, const std::string& pointer,
                               ArgumentTemplate& argument) {
   for (const char* const key : {"init", "memory", "symbol"}) {
@@ -377,6 +422,12 @@ void SpaceReader::read_scalar(const Json& value, const std::string& pointer,
   if (value.contains("role") && value["role"] != "input") {
     fault(child(pointer, "role"), "a scalar can only be an input");
   }
+  try {
+    argument.raw_bytes = struct_bytes(argument.type).value_or(0);
+  } catch (const InputError& error) {
+    fault(child(pointer, "type"), error.what());
+  }
+  if (argument.raw_bytes > 0) return read_struct(value, pointer, argument);
   const std::optional<ScalarType> type = scalar_type(argument.type);
   const std::string where = child(pointer, "value");
   if (value["value"].is_number_float()) {
@@ -407,6 +458,9 @@ std::map<std::string, ExpressionText> SpaceReader::read_metrics(const Json& valu
 }
 
 void SpaceReader::read_tolerance(const Json& value, const std::string& pointer, Tolerance& result) {
+  if (value.contains("ulps")) {
+    result.ulps = tolerance(value["ulps"], child(pointer, "ulps"));
+  }
   if (value.contains("absolute")) {
     result.absolute = tolerance(value["absolute"], child(pointer, "absolute"));
   }
@@ -415,6 +469,29 @@ void SpaceReader::read_tolerance(const Json& value, const std::string& pointer, 
     result.relative = tolerance(value["relative"], where);
     if (result.relative && *result.relative >= 1) {
       fault(where, summary(value["relative"]) + " would let 0 pass for every value; below 1");
+    }
+  }
+}
+
+void SpaceReader::read_expected(const Json& value, const std::string& pointer) {
+  if (!value.is_object() || value.empty()) {
+    fault(pointer, summary(value) + " is not an object of .npy files by output");
+    return;
+  }
+  for (const auto& [output, file] : value.items()) {
+    const std::string where = child(pointer, output);
+    const auto name = text(file, where, "the name of a .npy file");
+    if (!name) continue;
+    try {
+      const std::array<fs::path, 1> folders = {roots_.space};
+      const std::optional<fs::path> found = find_source(*name, folders, roots_);
+      if (found) {
+        space_.verify.expected.emplace(output, *found);
+      } else {
+        fault(where, "there is no " + quote(*name) + " in " + roots_.space.string());
+      }
+    } catch (const InputError& error) {
+      fault(where, error.what());
     }
   }
 }
@@ -431,6 +508,7 @@ void SpaceReader::read_verify(const Json& root) {
         text(value["reference"], "/verify/reference", "the name of a kernel").value_or("");
   }
   if (value.contains("also")) space_.verify.also = problem_list(value["also"], "/verify/also");
+  if (value.contains("expected")) read_expected(value["expected"], "/verify/expected");
   if (!value.contains("definition")) return;
   const Json& definition = value["definition"];
   if (definition.is_array() && !definition.empty()) {
@@ -496,6 +574,7 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
       kernel.metrics.insert_or_assign(name, metric);
     }
   }
+  if (value.contains("expect")) read_expectation(value["expect"], child(pointer, "expect"), kernel);
   if (value.contains("verify")) {
     const std::string where = child(pointer, "verify");
     if (check_object(value["verify"], where, "kernel_verify")) {
@@ -511,6 +590,29 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
   if (value.contains("include")) read_include(value["include"], child(pointer, "include"), kernel);
   if (value.contains("options")) read_options(value["options"], child(pointer, "options"), kernel);
   return kernel;
+}
+
+void SpaceReader::read_expectation(const Json& value, const std::string& pointer,
+                                   KernelTemplate& result) {
+  if (!check_object(value, pointer, "expect")) return;
+  for (const char* const needed : {"time", "within_percent"}) {
+    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
+  }
+  Expectation expectation;
+  if (value.contains("time")) {
+    if (const auto time = expression(value["time"], child(pointer, "time"))) {
+      expectation.time = *time;
+    }
+  }
+  if (value.contains("within_percent")) {
+    const Json& within = value["within_percent"];
+    if (within.is_number() && within.get<double>() > 0) {
+      expectation.within_percent = within.get<double>();
+    } else {
+      fault(child(pointer, "within_percent"), summary(within) + " is not a number above 0");
+    }
+  }
+  result.expect = expectation;
 }
 
 void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer,
@@ -620,6 +722,9 @@ void SpaceReader::read_launches(const Json& kernel, const std::string& pointer,
 
 LaunchTemplate SpaceReader::read_launch(const Json& value, const std::string& pointer) {
   LaunchTemplate launch;
+  if (value.contains("description")) {
+    text(value["description"], child(pointer, "description"), "a text");
+  }
   for (const char* const needed : {"entry", "block", "grid"}) {
     if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
   }

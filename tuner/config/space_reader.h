@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ class SpaceReader {
 
  private:
   void fault(const std::string& pointer, const std::string& message);
+  void find_todos(const Json& value, const std::string& pointer);
   void add_line(const std::string& line);
 
   // Each of these says what is wrong and gives nothing, or false, when the value is not of its
@@ -53,10 +55,14 @@ class SpaceReader {
   std::optional<ArgumentTemplate> read_argument(const Json& value, const std::string& pointer);
   void read_buffer(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   void read_scalar(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  void read_init(const std::string& init, const std::string& where, ArgumentTemplate& argument);
+  void read_struct(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   std::map<std::string, ExpressionText> read_metrics(const Json& value, const std::string& pointer);
   void read_tolerance(const Json& value, const std::string& pointer, Tolerance& result);
   void read_verify(const Json& root);
+  void read_expected(const Json& value, const std::string& pointer);
   KernelTemplate read_kernel(const Json& value, const std::string& pointer);
+  void read_expectation(const Json& value, const std::string& pointer, KernelTemplate& result);
   void read_parameters(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   void read_launches(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   LaunchTemplate read_launch(const Json& value, const std::string& pointer);
@@ -69,15 +75,17 @@ class SpaceReader {
                   std::map<std::string, std::string>& meanings);
   void check_arguments(const KernelTemplate& kernel);
   void check_buffers_agree();
-  void check_effects(const KernelTemplate& kernel, std::span<const SourceFile> files);
-  void check_source(const KernelTemplate& kernel, LoadedSpace& loaded);
+  void check_effects(KernelTemplate& kernel, std::span<const SourceFile> files);
+  void check_source(KernelTemplate& kernel, LoadedSpace& loaded);
   void check_values(const KernelTemplate& kernel);
   void check_definitions();
+  void check_expected();
   std::vector<Problem> every_problem() const;
 
   std::filesystem::path file_;
   SourceRoots roots_;
   std::vector<std::string> faults_;
+  std::set<std::string> todos_;  ///< Pointers of what the user has yet to decide.
   Space space_;
   std::vector<ArgumentTemplate> arguments_;        ///< The space's, which kernels may override...
   std::map<std::string, ExpressionText> metrics_;  ///< ... and so these...

@@ -154,6 +154,19 @@ std::string refused_option(const std::string& option) {
          "given";
 }
 
+std::optional<std::int64_t> struct_bytes(std::string_view type) {
+  if (!type.starts_with("bytes(") || !type.ends_with(")")) return std::nullopt;
+  const std::string_view digits = type.substr(6, type.size() - 7);
+  constexpr std::int64_t kMost = 4096;
+  std::int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+  if (error == std::errc() && end == digits.data() + digits.size() && bytes >= 1 &&
+      bytes <= kMost) {
+    return bytes;
+  }
+  throw InputError(quote(type) + " has not 1 to " + std::to_string(kMost) + " bytes");
+}
+
 Init parse_init(std::string_view text) {
   static const std::vector<std::string> forms = {"uniform",  "normal",      "iota", "zero",
                                                  "constant", "permutation", "file"};

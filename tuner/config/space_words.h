@@ -4,6 +4,8 @@
 #include "tuner/core/value.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +41,13 @@ const std::vector<std::string>& type_names();
 /// Why the compiler must not be given this option; empty when it may. Options that read or write
 /// files, or that choose what smemtune chooses, may not.
 std::string refused_option(const std::string& option);
+
+/// What `smemtune init` writes where the user has to decide.
+inline bool is_todo(std::string_view text) { return text.starts_with("TODO"); }
+
+/// N of `bytes(N)`, the type of a struct; nullopt for another type. Throws InputError when N is not
+/// 1 to 4096, as much as a kernel may be passed.
+std::optional<std::int64_t> struct_bytes(std::string_view type);
 
 /// `uniform(-1, 1)`, `iota`, `file("x.npy")`, ... Throws InputError with what is wrong.
 Init parse_init(std::string_view text);

@@ -120,7 +120,7 @@ std::int64_t Argument::elements() const {
 }
 
 std::int64_t Argument::bytes() const {
-  return elements() * static_cast<std::int64_t>(size_of(type));
+  return raw_bytes > 0 ? raw_bytes : elements() * static_cast<std::int64_t>(size_of(type));
 }
 
 struct BoundKernel::Compiled {
@@ -133,6 +133,7 @@ struct BoundKernel::Compiled {
   std::vector<CompiledLaunch> launches;
   std::vector<CompiledArgument> arguments;  // Those that a launch names or constant memory holds.
   std::map<std::string, PlacedExpression> metrics;
+  std::optional<PlacedExpression> expected_time;
 
   Compiled(const Space& space, const KernelTemplate& bound, const Problem& its_problem,
            const Device& device)
@@ -152,6 +153,7 @@ struct BoundKernel::Compiled {
       arguments.push_back(std::move(compiled));
     }
     for (const auto& [name, text] : kernel->metrics) metrics.emplace(name, compile(text));
+    if (kernel->expect) expected_time = compile(kernel->expect->time);
   }
 
   [[noreturn]] void fail(const std::string& where, const std::string& message) const {
@@ -312,7 +314,7 @@ struct BoundKernel::Compiled {
       compiled.type = scalar_type(name);
       if (!compiled.type) fail_unknown_type(where, name);
     }
-    if (!argument.is_buffer() && !argument.value && !argument.number) {
+    if (!argument.is_buffer() && !argument.value && !argument.number && argument.raw_bytes == 0) {
       fail(argument.where, in_quotes(argument.name) + " has neither a shape nor a value");
     }
     return compiled;
@@ -407,6 +409,8 @@ class BoundKernel::Evaluation {
     }
     if (source.is_buffer()) {
       add_shape(compiled, argument);
+    } else if (source.raw_bytes > 0) {
+      argument.raw_bytes = source.raw_bytes;
     } else if (compiled.value) {
       set_integer(argument, compiled.value->where, value(*compiled.value));
     } else {
@@ -556,6 +560,8 @@ KernelInstance BoundKernel::instantiate(const Configuration& configuration) cons
     Bindings macros = problem_;
     macros.insert(configuration.begin(), configuration.end());
     for (const auto& [name, value] : macros) {
+      const bool is_unused = kernel_->unused_names.contains(name);
+      if (is_unused || kernel_->names_template_argument(name)) continue;
       instance.options.push_back("-D" + name + "=" + to_text(value));
     }
   }
@@ -575,6 +581,15 @@ std::map<std::string, double> BoundKernel::metrics(const Configuration& configur
     metrics.emplace(name, static_cast<double>(evaluation.value(expression)));
   }
   return metrics;
+}
+
+std::optional<std::int64_t> BoundKernel::expected_time(const Configuration& configuration) const {
+  if (!compiled_->expected_time) return std::nullopt;
+  const Evaluation evaluation(*compiled_, configuration);
+  const std::int64_t time = evaluation.value(*compiled_->expected_time);
+  if (time > 0) return time;
+  compiled_->fail(compiled_->expected_time->where,
+                  "a time of " + std::to_string(time) + " for '" + key(configuration) + "'");
 }
 
 namespace {
@@ -652,6 +667,7 @@ void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelS
     text.add("symbol", argument.symbol);
     text.add("value", argument.value);
     text.add("number", argument.number);
+    if (argument.raw_bytes > 0) text.add("raw_bytes", argument.raw_bytes);
   }
 }
 
@@ -664,9 +680,13 @@ std::string kernel_hash(const Space& space, const KernelTemplate& kernel,
   add_kernel(text, kernel, source);
   text.add("absolute", kernel.tolerance.absolute);
   text.add("relative", kernel.tolerance.relative);
+  if (kernel.tolerance.ulps) text.add("ulps", kernel.tolerance.ulps);
   text.add("also", std::ssize(space.verify.also));
   for (const Problem& problem : space.verify.also) text.add("problem", key(problem));
   text.add("definitions", space.verify.definitions);
+  for (const auto& [output, file] : space.verify.expected) {
+    text.add("expected " + output, file.generic_string());
+  }
   if (const KernelTemplate* reference = space.kernel(space.verify.reference)) {
     text.add("reference", key(reference->default_configuration));
     add_kernel(text, *reference, reference_source);

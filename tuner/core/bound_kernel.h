@@ -24,6 +24,8 @@ struct Argument {
   std::string symbol;        ///< Name expression of the __constant__ symbol.
   std::int64_t integer = 0;  ///< Value of an integer scalar.
   double number = 0;         ///< Value of a floating scalar.
+  /// Of a scalar that is a struct: its size; its bytes are those of `init`. 0: it is none.
+  std::int64_t raw_bytes = 0;
 
   bool is_buffer() const { return !shape.empty(); }
   std::int64_t elements() const;  ///< Product of the shape.
@@ -92,6 +94,10 @@ class BoundKernel {
 
   /// The kernel's metrics (`flops`, `bytes`, ...) for a configuration.
   std::map<std::string, double> metrics(const Configuration& configuration) const;
+
+  /// The predicted time of a kernel that has an expectation, in its unit. Throws InputError where
+  /// it is not positive.
+  std::optional<std::int64_t> expected_time(const Configuration& configuration) const;
 
  private:
   struct Compiled;

@@ -3,10 +3,13 @@
 #include "tuner/core/value.h"
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace smemtune {
@@ -55,6 +58,8 @@ struct ArgumentTemplate {
   std::string symbol;               ///< Of such a one; a name expression. Default: the name.
   std::optional<ExpressionText> value;  ///< Of an integer scalar.
   std::optional<double> number;         ///< Of a scalar given as a JSON number.
+  /// Of a scalar `bytes(N)`, a struct that is passed by value; its bytes are those of `init`.
+  std::int64_t raw_bytes = 0;
   std::string where;
 
   bool is_buffer() const { return !shape.empty(); }
@@ -75,14 +80,25 @@ struct LaunchTemplate {
   bool operator==(const LaunchTemplate&) const = default;
 };
 
-/// How a result is compared: |x - r| <= absolute + relative * |r|, element by element. Without
-/// either, the type's default (verifier.h). Integers are compared exactly unless a tolerance is
-/// given.
+/// How a result is compared: |x - r| <= absolute + relative * |r| + ulps * (the distance of r from
+/// the next number of its type), element by element. Without any, the type's default (contents.h).
+/// Integers are compared exactly unless a tolerance is given.
 struct Tolerance {
   std::optional<double> absolute;
   std::optional<double> relative;
+  std::optional<double> ulps = std::nullopt;  ///< Units in the last place.
+
+  bool is_given() const { return absolute || relative || ulps; }
 
   bool operator==(const Tolerance&) const = default;
+};
+
+/// What a kernel's times are predicted to be, for kernels that show how a device behaves.
+struct Expectation {
+  ExpressionText time;  ///< In any unit: only the ratio to the default configuration's matters.
+  double within_percent = 0;  ///< Seen where measured and predicted differ by no more, either way.
+
+  bool operator==(const Expectation&) const = default;
 };
 
 /// One way to solve a space's problems.
@@ -102,8 +118,15 @@ struct KernelTemplate {
   std::vector<LaunchTemplate> launches;           ///< In order, timed together. Never empty.
   std::vector<ArgumentTemplate> arguments;        ///< The space's, or the kernel's own.
   std::map<std::string, ExpressionText> metrics;  ///< The space's, with the kernel's own on top.
-  Tolerance tolerance;                            ///< The space's, or the kernel's own.
+  std::optional<Expectation> expect;
+  Tolerance tolerance;  ///< The space's, or the kernel's own.
+  /// Names of the problems that the source does not use: these are no macros for it.
+  std::set<std::string> unused_names;
   std::string where;
+
+  /// Whether a launch takes what `wanted` stands for as a template argument; then it is handed over
+  /// so and not as a macro.
+  bool names_template_argument(std::string_view wanted) const;
 
   bool operator==(const KernelTemplate&) const = default;
 };

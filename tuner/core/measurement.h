@@ -19,6 +19,8 @@ struct Measurement {
   double median_low_ms = 0;   ///< Distribution-free 95 % confidence interval of the median, from
   double median_high_ms = 0;  ///< binomial order statistics; min and max below 6 samples.
   double sm_clock_mhz = 0;    ///< Median over the samples; 0 when not known.
+  /// The clock stayed low however often the device was asked: some samples are slower for it.
+  bool throttled = false;
 
   bool operator==(const Measurement&) const = default;
 

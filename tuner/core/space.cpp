@@ -4,6 +4,15 @@
 
 namespace smemtune {
 
+bool KernelTemplate::names_template_argument(std::string_view wanted) const {
+  for (const LaunchTemplate& launch : launches) {
+    for (const ExpressionText& argument : launch.template_arguments) {
+      if (argument.text == wanted) return true;
+    }
+  }
+  return false;
+}
+
 const KernelTemplate* Space::kernel(std::string_view kernel_name) const {
   const auto found =
       std::find_if(kernels.begin(), kernels.end(),

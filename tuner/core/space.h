@@ -4,6 +4,7 @@
 #include "tuner/core/value.h"
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@ struct Verify {
   std::string reference;      ///< The kernel whose default configuration gives the answer.
   std::vector<Problem> also;  ///< Further sizes at which every configuration must be right.
   std::vector<ExpressionText> definitions;  ///< What the reference must compute (definition.h).
+  /// What the reference must give: .npy files, by output. For problems whose outputs have their
+  /// shapes.
+  std::map<std::string, std::filesystem::path> expected;
 
   bool operator==(const Verify&) const = default;
 };

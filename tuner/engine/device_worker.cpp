@@ -64,10 +64,25 @@ class DeviceWorker {
       reply.failure = hold_against_definitions(*checks, request.definitions, reply.notes);
       if (reply.failure) return reply;
     }
+    if (!request.expected.empty()) {
+      reply.failure = hold_against_files(checks->front(), request.expected, reply.notes);
+      if (reply.failure) return reply;
+    }
     channel_.tell_phase("reference");
     for (const Check& check : *checks) {
       reply.failure = establish_reference(launcher_, check);
       if (reply.failure) return reply;
+    }
+    if (!request.with_transfers) return reply;
+    channel_.tell_phase("transfers");
+    TimeRequest copies = {.workload = checks->front().workload};
+    copies.launches_per_sample = 1;
+    copies.with_transfers = true;
+    const Outcome<TimeReport> report = launcher_.time(checks->front().handle, copies);
+    if (report) {
+      reply.transfers = report->transfers;
+    } else {
+      reply.failure = report.failure();
     }
     return reply;
   }
@@ -108,11 +123,14 @@ class DeviceWorker {
     }
     SampleRoundReply reply;
     const auto tell = [this](int number) { channel_.tell_phase("race", number); };
-    for (const Outcome<double>& outcome :
+    for (const Outcome<TimeReport>& outcome :
          smemtune::sample_round(launcher_, timed_workload(), entrants, tell)) {
       RoundSample sample;
       if (outcome) {
-        sample.time_ms = *outcome;
+        sample.time_ms = outcome->samples_ms.front();
+        sample.discarded = outcome->discarded;
+        sample.sm_clock_mhz = outcome->sm_clock_mhz;
+        sample.throttled = outcome->throttled;
       } else {
         sample.failure = outcome.failure();
       }
@@ -196,6 +214,20 @@ class DeviceWorker {
       return check_definitions(launcher_, smallest, workloads_.at(smallest.workload), definitions);
     } catch (const TooManyOperations& error) {
       notes.push_back("the reference was not held against its definition on " + smallest.label +
+                      ": " + error.what());
+      return std::nullopt;
+    }
+  }
+
+  /// On the tuned problem, whose data the files are for.
+  std::optional<Failure> hold_against_files(
+      const Check& check, const std::map<std::string, std::filesystem::path>& expected,
+      std::vector<std::string>& notes) {
+    channel_.tell_phase("expected");
+    try {
+      return check_expected(launcher_, check, workloads_.at(check.workload), expected);
+    } catch (const InputError& error) {
+      notes.push_back("the reference was not held against its expected outputs on " + check.label +
                       ": " + error.what());
       return std::nullopt;
     }

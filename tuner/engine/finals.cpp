@@ -42,8 +42,11 @@ struct Contender {
   std::optional<Variant> variant = std::nullopt;
   std::vector<std::uint64_t> numbers = {};  ///< In the compile queue.
   std::vector<Module> modules = {};
-  std::uint64_t kept_on = 0;  ///< Generation of the worker that keeps it loaded.
-  int lost = 0;               ///< Times that something else killed the worker at its turn.
+  std::uint64_t kept_on = 0;            ///< Generation of the worker that keeps it loaded.
+  std::vector<double> clocks_mhz = {};  ///< Of the samples of its last stage, where known.
+  int discarded = 0;                    ///< Samples of its last stage.
+  bool throttled = false;               ///< One of those that were not discarded.
+  int lost = 0;  ///< Times that something else killed the worker at its turn.
   bool failed = false;
 };
 
@@ -90,6 +93,7 @@ class Finals {
     for (std::vector<std::size_t> round = race.next_round(); !round.empty();
          round = race.next_round()) {
       if (race.in_finals() && !std::exchange(is_limited, true)) {
+        for (const std::size_t i : round) forget_clocks(contenders_[i]);
         race.set_final_rounds(final_rounds(options(), round_device_s(round), seconds_left()));
       }
       const double start_s = tuning_.elapsed_s();
@@ -150,6 +154,43 @@ class Finals {
       fastest = std::min(fastest, screen_ms(contender));
     }
     return fastest;
+  }
+
+  std::string leading_kernel(double fastest) const {
+    const auto leader = std::ranges::find_if(
+        contenders_, [&](const Contender& contender) { return screen_ms(contender) <= fastest; });
+    return leader == contenders_.end() ? "" : result(*leader).kernel;
+  }
+
+  bool holds_default(const Contender& contender) const {
+    return result(contender).is_default ||
+           std::ranges::any_of(contender.twins, [this](std::size_t twin) {
+             return state_.entries[twin].result.is_default;
+           });
+  }
+
+  bool holds(const Contender& contender, const Result& wanted) const {
+    const auto is_wanted = [&](const Result& other) {
+      return other.kernel == wanted.kernel && other.configuration == wanted.configuration;
+    };
+    return is_wanted(result(contender)) ||
+           std::ranges::any_of(contender.twins, [&](std::size_t twin) {
+             return is_wanted(state_.entries[twin].result);
+           });
+  }
+
+  /// Round by round, so that a drift of the clock moves both.
+  void compare_with_default(const std::vector<const Race::Standing*>& finalists) {
+    const Race::Standing* best = nullptr;
+    const Race::Standing* users = nullptr;
+    for (const Race::Standing* standing : finalists) {
+      const Contender& contender = contenders_[standing->variant];
+      if (holds(contender, *state_.summary.best)) best = standing;
+      const bool same_kernel = result(contender).kernel == state_.summary.best->kernel;
+      if (same_kernel && holds_default(contender)) users = standing;
+    }
+    if (best == nullptr || users == nullptr || best == users) return;
+    state_.summary.default_slower = paired_difference(users->samples_ms, best->samples_ms);
   }
 
   /// Whether an earlier run has held the finals over the same results: then none that was only
@@ -213,13 +254,16 @@ class Finals {
     std::vector<double> screen;
     std::vector<std::size_t> always;
     const double fastest = fastest_ms();
+    const std::string leader = leading_kernel(fastest);
     double all_ms = 0;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       const Result& candidate = result(contenders_[i]);
       screen.push_back(screen_ms(contenders_[i]));
       const bool stored_best = candidate.stage == Stage::final;
+      // The default of the kernel that leads is what the user wants the best compared with.
       const bool near_default = candidate.is_default && screen.back() <= kDefaultFactor * fastest;
-      if (stored_best || near_default) always.push_back(i);
+      const bool is_users = holds_default(contenders_[i]) && candidate.kernel == leader;
+      if (stored_best || near_default || is_users) always.push_back(i);
       all_ms += screen.back() * candidate.measurement.launches_per_sample;
     }
     RaceOptions race = race_options(options());
@@ -416,11 +460,26 @@ class Finals {
         fail(contenders_[round[places[i]]], *sample.failure);
       } else {
         times_ms[places[i]] = sample.time_ms;
+        // What the leader takes for being measured against itself is not among its samples.
+        const auto here = round.begin() + static_cast<std::ptrdiff_t>(places[i]);
+        if (std::find(round.begin(), here, *here) == here) note_clock(contenders_[*here], sample);
       }
     }
     if (!lost_context) return times_ms;
     device().context_is_lost();
     return {};
+  }
+
+  static void forget_clocks(Contender& contender) {
+    contender.clocks_mhz.clear();
+    contender.discarded = 0;
+    contender.throttled = false;
+  }
+
+  static void note_clock(Contender& contender, const RoundSample& sample) {
+    if (sample.sm_clock_mhz > 0) contender.clocks_mhz.push_back(sample.sm_clock_mhz);
+    contender.discarded += sample.discarded;
+    contender.throttled = contender.throttled || sample.throttled;
   }
 
   /// Waits until the device is prepared. Returns false when stop is asked for.
@@ -485,6 +544,7 @@ class Finals {
     }
     if (!winner_is_right) add_equals(ranked, equals);
     choose(equals);
+    compare_with_default(finalists);
   }
 
   /// Writes down what became of a contender, and of those that it was measured for.
@@ -500,11 +560,14 @@ class Finals {
   /// Makes a race's samples the result's measurement. Returns false when it has none.
   bool take_over(const Race::Standing& standing) {
     if (standing.samples_ms.empty()) return false;
-    Result& raced = result(contenders_[standing.variant]);
-    const Measurement screen = raced.measurement;
-    raced.measurement = summarize(standing.samples_ms, screen.launches_per_sample);
-    raced.measurement.discarded = screen.discarded;
-    raced.measurement.sm_clock_mhz = screen.sm_clock_mhz;
+    const Contender& contender = contenders_[standing.variant];
+    Result& raced = result(contender);
+    raced.measurement = summarize(standing.samples_ms, raced.measurement.launches_per_sample);
+    raced.measurement.discarded = contender.discarded;
+    raced.measurement.throttled = contender.throttled;
+    if (!contender.clocks_mhz.empty()) {
+      raced.measurement.sm_clock_mhz = quantile(contender.clocks_mhz, 0.5);
+    }
     raced.unit = device().device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
     return true;

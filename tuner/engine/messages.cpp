@@ -108,6 +108,8 @@ void check(const SampleRoundReply& reply, const SampleRoundRequest& request) {
           "a round with another number of samples than was asked for");
   for (const RoundSample& sample : reply.samples) {
     require(sample.failure || is_time(sample.time_ms), "a sample that is no time");
+    require(sample.discarded >= 0 && std::isfinite(sample.sm_clock_mhz) && sample.sm_clock_mhz >= 0,
+            "a sample with impossible numbers");
   }
 }
 

@@ -5,6 +5,8 @@
 #include "tuner/engine/wire.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -96,6 +98,8 @@ struct PrepareRequest {
   std::vector<NumberedWorkload> workloads;
   Job reference;
   std::vector<ExpressionText> definitions;  ///< To hold the reference against; may be empty.
+  std::map<std::string, std::filesystem::path> expected;  ///< The same (Verify).
+  bool with_transfers = false;              ///< Time the copies of the first workload.
 
   bool operator==(const PrepareRequest&) const = default;
 };
@@ -103,6 +107,7 @@ struct PrepareRequest {
 struct PrepareReply {
   std::optional<Failure> failure;
   std::vector<std::string> notes;  ///< For people.
+  std::optional<Transfers> transfers;
 
   bool operator==(const PrepareReply&) const = default;
 };
@@ -145,7 +150,10 @@ struct SampleRoundRequest {
 
 struct RoundSample {
   double time_ms = 0;
-  std::optional<Failure> failure;
+  std::optional<Failure> failure = std::nullopt;
+  std::int32_t discarded = 0;  ///< As in TimeReport, and so are the others.
+  double sm_clock_mhz = 0;
+  bool throttled = false;
 
   bool operator==(const RoundSample&) const = default;
 };
@@ -168,11 +176,11 @@ void fields(auto& archive, Is<ExpressionText> auto& v) { archive(v.text, v.where
 void fields(auto& archive, Is<Failure> auto& v) {
   archive(v.status, v.reason, v.detail, v.context_lost);
 }
-void fields(auto& archive, Is<Tolerance> auto& v) { archive(v.absolute, v.relative); }
+void fields(auto& archive, Is<Tolerance> auto& v) { archive(v.absolute, v.relative, v.ulps); }
 void fields(auto& archive, Is<Init> auto& v) { archive(v.kind, v.a, v.b, v.file); }
 void fields(auto& archive, Is<Argument> auto& v) {
   archive(v.name, v.type, v.role, v.shape, v.init, v.in_constant_memory, v.symbol, v.integer,
-          v.number);
+          v.number, v.raw_bytes);
 }
 void fields(auto& archive, Is<LaunchShape> auto& v) {
   archive(v.name_expression, v.grid, v.block, v.dynamic_shared_bytes, v.static_shared_bytes,
@@ -211,8 +219,11 @@ void fields(auto& archive, Is<LoadedKernel::Launch> auto& v) {
   archive(v.resources, v.blocks_per_sm);
 }
 void fields(auto& archive, Is<LoadedKernel> auto& v) { archive(v.handle, v.launches); }
+void fields(auto& archive, Is<Transfers> auto& v) {
+  archive(v.to_device_ms, v.to_host_ms, v.to_device_bytes, v.to_host_bytes);
+}
 void fields(auto& archive, Is<TimeReport> auto& v) {
-  archive(v.samples_ms, v.launches_per_sample, v.discarded, v.sm_clock_mhz);
+  archive(v.samples_ms, v.launches_per_sample, v.discarded, v.sm_clock_mhz, v.throttled, v.transfers);
 }
 
 void fields(auto& archive, Is<Part> auto& v) {
@@ -230,9 +241,10 @@ void fields(auto& archive, Is<NumberedWorkload> auto& v) {
   archive(v.id, v.label, v.problem, v.workload);
 }
 void fields(auto& archive, Is<PrepareRequest> auto& v) {
-  archive(v.workloads, v.reference, v.definitions);
+  archive(v.workloads, v.reference, v.definitions, v.expected,
+          v.with_transfers);
 }
-void fields(auto& archive, Is<PrepareReply> auto& v) { archive(v.failure, v.notes); }
+void fields(auto& archive, Is<PrepareReply> auto& v) { archive(v.failure, v.notes, v.transfers); }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
   archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.keep_as);
 }
@@ -241,7 +253,9 @@ void fields(auto& archive, Is<EvaluateReply> auto& v) {
 }
 void fields(auto& archive, Is<RoundEntry> auto& v) { archive(v.slot, v.launches_per_sample); }
 void fields(auto& archive, Is<SampleRoundRequest> auto& v) { archive(v.entries); }
-void fields(auto& archive, Is<RoundSample> auto& v) { archive(v.time_ms, v.failure); }
+void fields(auto& archive, Is<RoundSample> auto& v) {
+  archive(v.time_ms, v.failure, v.discarded, v.sm_clock_mhz, v.throttled);
+}
 void fields(auto& archive, Is<SampleRoundReply> auto& v) { archive(v.samples); }
 
 }  // namespace smemtune

@@ -10,6 +10,9 @@ namespace smemtune {
 
 namespace {
 
+// On either side of a 95 % confidence interval.
+constexpr double kShownTail = 0.025;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double median(std::vector<double> values) {
@@ -297,8 +300,7 @@ Race::Standing Race::compare(std::size_t i, const Variant& winner,
     standing.slower_percent = (variant.screen_ms / winner.screen_ms - 1) * 100;
     return standing;
   }
-  constexpr double kTail = 0.025;
-  const Estimate shown = estimate(ratios, averages_beyond(ratios.size(), kTail));
+  const Estimate shown = estimate(ratios, averages_beyond(ratios.size(), kShownTail));
   standing.slower_percent = to_percent(shown.center);
   standing.slower_low_percent = to_percent(shown.low);
   standing.slower_high_percent = to_percent(shown.high);
@@ -319,6 +321,16 @@ Race::Standing Race::compare(std::size_t i, const Variant& winner,
 std::optional<double> Race::noise_percent() const {
   if (twin_differences_.empty()) return std::nullopt;
   return to_percent(std::abs(center(twin_differences_)));
+}
+
+std::optional<PairedDifference> paired_difference(const std::vector<double>& slower_ms,
+                                                  const std::vector<double>& faster_ms) {
+  const std::vector<double> ratios = log_ratios(slower_ms, faster_ms);
+  if (ratios.empty()) return std::nullopt;
+  const Estimate found = estimate(ratios, averages_beyond(ratios.size(), kShownTail));
+  return PairedDifference{.percent = to_percent(found.center),
+                          .low_percent = to_percent(found.low),
+                          .high_percent = to_percent(found.high)};
 }
 
 }  // namespace smemtune

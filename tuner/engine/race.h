@@ -26,6 +26,20 @@ struct RaceOptions {
   std::size_t final_rounds = 60;  ///< Per block, two blocks.
 };
 
+/// How much slower one is than another by times of the same rounds, in per cent: the center of the
+/// paired differences and its 95 % confidence interval.
+struct PairedDifference {
+  double percent = 0;
+  double low_percent = 0;
+  double high_percent = 0;
+
+  bool operator==(const PairedDifference&) const = default;
+};
+
+/// Nullopt when they have no round in common.
+std::optional<PairedDifference> paired_difference(const std::vector<double>& slower_ms,
+                                                  const std::vector<double>& faster_ms);
+
 /// Finds the fastest of several variants when the machine drifts: rounds that measure everyone
 /// still in once, in random order, compared pairwise within rounds (Wilcoxon's signed ranks); then
 /// finals in two blocks with the leader measured against itself. Pure: the caller measures.

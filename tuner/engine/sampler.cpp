@@ -27,21 +27,16 @@ Outcome<TimeReport> screen(Launcher& launcher, KernelHandle handle, WorkloadId w
       handle, {.workload = workload, .samples = samples, .stop_above_ms = stop_above_ms}));
 }
 
-std::vector<Outcome<double>> sample_round(Launcher& launcher, WorkloadId workload,
-                                          const std::vector<Entrant>& entrants,
-                                          const std::function<void(int)>& before) {
-  std::vector<Outcome<double>> outcomes;
+std::vector<Outcome<TimeReport>> sample_round(Launcher& launcher, WorkloadId workload,
+                                              const std::vector<Entrant>& entrants,
+                                              const std::function<void(int)>& before) {
+  std::vector<Outcome<TimeReport>> outcomes;
   for (const Entrant& entrant : entrants) {
     before(static_cast<int>(outcomes.size()));
-    const Outcome<TimeReport> report = checked(launcher.time(
+    outcomes.push_back(checked(launcher.time(
         entrant.handle,
-        {.workload = workload, .samples = 1, .launches_per_sample = entrant.launches_per_sample}));
-    if (report) {
-      outcomes.emplace_back(report->samples_ms.front());
-      continue;
-    }
-    outcomes.emplace_back(report.failure());
-    if (report.failure().context_lost) break;
+        {.workload = workload, .samples = 1, .launches_per_sample = entrant.launches_per_sample})));
+    if (!outcomes.back() && outcomes.back().failure().context_lost) break;
   }
   return outcomes;
 }

@@ -21,8 +21,8 @@ struct Entrant {
 /// One cold sample of each, in this order, so that what drifts on the device hits all of them.
 /// `before` is called with the number of each. Ends early when the device context is lost: then the
 /// last outcome is the failure that lost it.
-std::vector<Outcome<double>> sample_round(Launcher& launcher, WorkloadId workload,
-                                          const std::vector<Entrant>& entrants,
-                                          const std::function<void(int)>& before);
+std::vector<Outcome<TimeReport>> sample_round(Launcher& launcher, WorkloadId workload,
+                                              const std::vector<Entrant>& entrants,
+                                              const std::function<void(int)>& before);
 
 }  // namespace smemtune

@@ -147,8 +147,10 @@ class Search {
       no_more_ = true;
       return;
     }
-    Slot slot = {.candidate = *candidate, .limits = static_rejects_[candidate->kernel].limits()};
     const SetKernel& kernel = state_.kernels[candidate->kernel];
+    Slot slot = {.candidate = *candidate, .limits = {}};
+    // What is slow is as much a part of a predicted curve as what is fast.
+    if (!kernel.kernel().expect) slot.limits = static_rejects_[candidate->kernel].limits();
     const Configuration configuration =
         kernel.bound.front().search_space().configuration(candidate->configuration);
     slot.result = begin_result(kernel, configuration);
@@ -166,7 +168,7 @@ class Search {
       complete(slots_.back());
       return;
     }
-    if (begun_ >= share_.evaluations) {
+    if (begun_ >= share_.evaluations && !slot.result.is_default) {
       no_more_ = true;
       tuning_.summary.out_of_budget = true;
       return;
@@ -322,8 +324,9 @@ class Search {
   }
 
   bool is_being_measured(const std::string& identity) const {
-    return std::ranges::any_of(
-        slots_, [&](const Slot& slot) { return slot.on_device && slot.identity == identity; });
+    return !identity.empty() && std::ranges::any_of(slots_, [&](const Slot& slot) {
+      return slot.on_device && slot.identity == identity;
+    });
   }
 
   std::optional<std::size_t> idle_device() {
@@ -447,6 +450,7 @@ class Search {
     result.measurement = summarize(reply.time.samples_ms, reply.time.launches_per_sample);
     result.measurement.discarded = reply.time.discarded;
     result.measurement.sm_clock_mhz = reply.time.sm_clock_mhz;
+    result.measurement.throttled = reply.time.throttled;
     const std::string differences = cross_check(result, reply.loaded);
     if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
     if (reply.time.samples_ms.size() < static_cast<std::size_t>(evaluation.asked.screen_samples) &&
@@ -462,6 +466,10 @@ class Search {
     const bool device_time_is_up =
         share_.until_device_s > 0 && device_s(tuning_, state_) >= share_.until_device_s;
     if (!time_is_up && !device_time_is_up) return false;
+    // What the user has now is measured however little time there is.
+    const bool default_is_pending = std::ranges::any_of(
+        slots_, [](const Slot& slot) { return slot.result.is_default && !slot.done; });
+    if (default_is_pending) return false;
     tuning_.summary.out_of_budget = true;
     return true;
   }

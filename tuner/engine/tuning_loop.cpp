@@ -78,6 +78,23 @@ StaticRejects would_be_lost(const ProblemState& state) {
   return rejects;
 }
 
+/// What preparing measured; prepares where all was known and nothing had to be.
+std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
+  constexpr double kWait_s = 0.1;
+  for (;;) {
+    for (const DeviceSession& device : state.devices) {
+      if (device.transfers()) return device.transfers();
+    }
+    if (tuning.stop) return std::nullopt;
+    if (devices_have_preparation(tuning, state)) {
+      for (DeviceSession& device : state.devices) {
+        if (!device.gone()) device.ready();
+      }
+    }
+    work(tuning, state, kWait_s);
+  }
+}
+
 void tune_problem(Tuning& tuning, std::size_t i) {
   const TuningRequest& request = tuning.request;
   ProblemState state = begin_problem(tuning, request.problems[i], i + 1);
@@ -87,6 +104,7 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   } else {
     search(tuning, state, share);
     run_finals(tuning, state);
+    if (request.options.with_transfers) state.summary.transfers = transfers(tuning, state);
     if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
   }
   tuning.summary.device_s = device_s(tuning, state);
@@ -231,7 +249,9 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
   const PrepareRequest preparation = {
       .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
       .reference = make_job(*state.reference_variant, modules),
-      .definitions = tuning.request.space->verify.definitions};
+      .definitions = tuning.request.space->verify.definitions,
+      .expected = tuning.request.space->verify.expected,
+      .with_transfers = tuning.request.options.with_transfers};
   for (DeviceSession& device : state.devices) device.set_preparation(preparation);
   return true;
 }

@@ -7,6 +7,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/result.h"
 #include "tuner/core/space.h"
+#include "tuner/engine/race.h"
 #include "tuner/engine/result_log.h"
 #include "tuner/search/strategy.h"
 
@@ -59,6 +60,7 @@ struct TuningOptions {
   double tie_percent = 0.5;        ///< Finalists that differ by less are declared tied.
   bool static_reject = true;       ///< Do not time what the compiler's report makes hopeless.
   bool retry_quarantined = false;  ///< Try again what took the process down twice.
+  bool with_transfers = false;     ///< Measure the copies between host and device, too.
   bool resume = true;              ///< Use what the log knows; false: measure everything again.
   std::size_t window = 64;         ///< Asked and not yet told: how far compiling runs ahead.
   /// A configuration whose first sample is slower than so many times the best of its kernel is
@@ -120,6 +122,10 @@ struct ProblemSummary {
   std::uint64_t known = 0;
   std::optional<StaticRejects> static_rejects;  ///< Where they were turned off.
   std::optional<double> noise_percent;          ///< A/A: the best against itself in the finals.
+  std::optional<Transfers> transfers;           ///< Where they were asked for.
+  /// How much slower the default of the best's kernel was in the finals; nullopt when it is the
+  /// best or no finals were held.
+  std::optional<PairedDifference> default_slower;
 };
 
 struct TuningSummary {

@@ -197,6 +197,37 @@ TEST(TuningLoop, ResumesWhereABudgetEnded) {
   EXPECT_THAT(first.log->attempts, SizeIs(kConfigurations));
 }
 
+TEST(TuningLoop, MeasuresTheDefaultsWhateverTheBudget) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.request.options.budget.max_evaluations = 1;
+  const ProblemSummary few = run.run().problems.front();
+  EXPECT_EQ(few.evaluated, 2u);
+  EXPECT_TRUE(result_of(few, "naive", "BLOCK=64").timed());
+  EXPECT_TRUE(result_of(few, "tiled", "TILE=1,ITEMS=1").timed());
+
+  FakeRun hurried(fake);
+  hurried.request.options.budget.max_seconds = 0.001;
+  const ProblemSummary short_of_time = hurried.run().problems.front();
+  EXPECT_TRUE(result_of(short_of_time, "naive", "BLOCK=64").timed());
+  EXPECT_TRUE(result_of(short_of_time, "tiled", "TILE=1,ITEMS=1").timed());
+}
+
+TEST(TuningLoop, SaysHowMuchSlowerTheDefaultIsAndHowSurely) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  const ProblemSummary summary = run.run().problems.front();
+  ASSERT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8");
+  ASSERT_TRUE(summary.default_slower);
+  const double best_ms = summary.best->measurement.median_ms;
+  const Result& yours = result_of(summary, "tiled", "TILE=1,ITEMS=1");
+  EXPECT_EQ(yours.stage, Stage::final);
+  const double percent = 100 * (yours.measurement.median_ms / best_ms - 1);
+  EXPECT_NEAR(summary.default_slower->percent, percent, 0.05 * percent);
+  EXPECT_LE(summary.default_slower->low_percent, summary.default_slower->percent);
+  EXPECT_GE(summary.default_slower->high_percent, summary.default_slower->percent);
+}
+
 TEST(TuningLoop, ABudgetThatIsJustEnoughIsNotExceeded) {
   const FakeSpace fake;
   FakeRun run(fake);
@@ -214,6 +245,33 @@ TEST(TuningLoop, EndsWhenItsTimeIsUp) {
   EXPECT_TRUE(summary.out_of_budget);
   EXPECT_LT(summary.problems.front().results.size(), kConfigurations);
   EXPECT_THAT(run.log->open, IsEmpty());
+}
+
+TEST(TuningLoop, DiscardsSamplesAtALowClock) {
+  FakeSpace fake;
+  fake.add("tiled", "clock_mhz select(DISCARDED < 2, 1000, 1500)");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const Result& best = *summary.problems.front().best;
+  EXPECT_EQ(best.measurement.discarded, 2 * 120) << "two of each of the finals' samples";
+  EXPECT_FALSE(best.measurement.throttled);
+  EXPECT_EQ(best.measurement.sm_clock_mhz, 1500);
+  EXPECT_DOUBLE_EQ(best.measurement.max_ms, 2e-3) << "none at 1000 MHz";
+}
+
+TEST(TuningLoop, SaysWhatWasMeasuredWhileTheDeviceWasThrottled) {
+  FakeSpace fake;
+  fake.add("tiled", "clock_mhz select(TILE == 8, 1400, 1500)");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  const Result& low = result_of(summary.problems.front(), "tiled", "TILE=8,ITEMS=2");
+  EXPECT_EQ(low.stage, Stage::final);
+  EXPECT_TRUE(low.measurement.throttled);
+  EXPECT_EQ(low.measurement.sm_clock_mhz, 1400);
+  EXPECT_EQ(low.measurement.discarded, 3 * 120);
+  EXPECT_TRUE(run.log->last("tiled", "TILE=8,ITEMS=2")->measurement.throttled);
+  EXPECT_FALSE(
+      result_of(summary.problems.front(), "tiled", "TILE=4,ITEMS=2").measurement.throttled);
 }
 
 TEST(TuningLoop, EndsWhenTheDeviceHasBeenBusyForSoLong) {

@@ -81,7 +81,8 @@ TEST(Units, ThatDifferFindTheWinnerThatOneFinds) {
     const TuningSummary summary = run.run();
     EXPECT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8");
     for (const Result& result : summary.problems.front().results) {
-      if (result.stage == Stage::final) EXPECT_EQ(result.unit, kFirst);
+      if (result.stage != Stage::final) continue;
+      EXPECT_EQ(result.unit, kFirst);
     }
   }
 }

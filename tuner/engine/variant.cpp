@@ -140,6 +140,7 @@ void take_measurement(Result& result, const Result& twin) {
   result.stage = twin.stage;
   result.unit = twin.unit;
   result.measurement = twin.measurement;
+  result.unit = twin.unit;
   result.max_absolute_error = twin.max_absolute_error;
   result.max_relative_error = twin.max_relative_error;
   result.detail = "measured once with " + twin.kernel + " " + key(twin.configuration) +

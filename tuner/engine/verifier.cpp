@@ -49,15 +49,12 @@ HostArray host_array(const Argument& argument,
 std::optional<Failure> compare(const Argument& argument, const HostArray& expected,
                                const HostArray& actual, const Tolerance& tolerance,
                                const std::string& definition, const std::string& label) {
-  const bool given = tolerance.absolute || tolerance.relative;
-  const Tolerance used = given ? tolerance : default_tolerance(argument.type);
-  const double absolute = used.absolute.value_or(0);
-  const double relative = used.relative.value_or(0);
+  const Tolerance used = tolerance_for(tolerance, argument.type);
   for (std::size_t i = 0; i < expected.elements.size(); ++i) {
     const double want = expected.elements[i];
     const double have = actual.elements[i];
     // Written so that NaN fails.
-    if (std::abs(have - want) <= absolute + relative * std::abs(want)) continue;
+    if (std::abs(have - want) <= allowed_error(used, argument.type, want)) continue;
     return Failure{.status = Status::correctness,
                    .reason = "definition",
                    .detail = argument.name + "[" + std::to_string(i) + "] is " + number_text(have) +
@@ -142,6 +139,39 @@ std::optional<Failure> check_definitions(Launcher& launcher, const Check& refere
                                  definitions[i].text, reference.label)) {
         return failure;
       }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> check_expected(
+    Launcher& launcher, const Check& reference, const NumberedWorkload& workload,
+    const std::map<std::string, std::filesystem::path>& expected) {
+  RunRequest request = {.workload = reference.workload,
+                        .as_reference = true,
+                        .tolerance = reference.tolerance,
+                        .download = {}};
+  std::map<std::string, HostArray> wanted;
+  for (Argument argument : workload.workload.arguments) {
+    const auto file = expected.find(argument.name);
+    if (file == expected.end()) continue;
+    request.download.push_back(argument.name);
+    argument.init = {.kind = Init::Kind::file, .a = 0, .b = 0, .file = file->second};
+    wanted[argument.name] = {
+        .shape = argument.shape,
+        .elements = to_doubles(initial_contents(argument, workload.workload.seed), argument.type)};
+  }
+  const Outcome<RunReport> report = launcher.run(reference.handle, request);
+  if (!report) return on(reference.label, report.failure());
+  if (report->mismatch) return failure_of(*report->mismatch, reference.label);
+  for (const Argument& argument : workload.workload.arguments) {
+    const auto want = wanted.find(argument.name);
+    if (want == wanted.end()) continue;
+    const std::string file = expected.at(argument.name).filename().string();
+    if (auto failure = compare(argument, want->second, host_array(argument, report->after),
+                               reference.tolerance, file, reference.label)) {
+      failure->reason = "expected";
+      return failure;
     }
   }
   return std::nullopt;

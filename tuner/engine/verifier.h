@@ -4,6 +4,8 @@
 #include "tuner/core/outcome.h"
 #include "tuner/engine/messages.h"
 
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,5 +40,11 @@ std::optional<Failure> establish_reference(Launcher& launcher, const Check& refe
 std::optional<Failure> check_definitions(Launcher& launcher, const Check& reference,
                                          const NumberedWorkload& workload,
                                          const std::vector<ExpressionText>& definitions);
+
+/// Runs the reference on a workload and holds its outputs against .npy files, by output. Throws
+/// InputError for a file that cannot be read or has another shape or type.
+std::optional<Failure> check_expected(Launcher& launcher, const Check& reference,
+                                      const NumberedWorkload& workload,
+                                      const std::map<std::string, std::filesystem::path>& expected);
 
 }  // namespace smemtune

@@ -129,10 +129,10 @@ TEST_F(Sampler, MeasuresEveryoneOfARoundInOrder) {
   const auto outcomes = sample_round(launcher_, 0, {{slow, 1}, {fails, 1}, {fast, 4}, {slow, 1}},
                                      [&](int number) { announced.push_back(number); });
   ASSERT_THAT(outcomes, SizeIs(4));
-  EXPECT_DOUBLE_EQ(*outcomes[0], 0.003);
+  EXPECT_DOUBLE_EQ(outcomes[0]->samples_ms.front(), 0.003);
   EXPECT_EQ(outcomes[1].failure().reason, "launch");
-  EXPECT_DOUBLE_EQ(*outcomes[2], 0.001);
-  EXPECT_DOUBLE_EQ(*outcomes[3], 0.003);
+  EXPECT_DOUBLE_EQ(outcomes[2]->samples_ms.front(), 0.001);
+  EXPECT_DOUBLE_EQ(outcomes[3]->samples_ms.front(), 0.003);
   EXPECT_EQ(announced, std::vector<int>({0, 1, 2, 3}));
 }
 

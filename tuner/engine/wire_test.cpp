@@ -119,7 +119,8 @@ std::vector<Example> examples() {
       example("evaluate", MessageType::evaluate, EvaluateRequest{some_job(), false, 3, 1.5, 7}),
       example("evaluated", MessageType::evaluated, some_evaluate_reply()),
       example("round", MessageType::sample_round, SampleRoundRequest{{{1, 2}, {3, 4}}}),
-      example("sampled", MessageType::sampled, SampleRoundReply{{{1.5, std::nullopt}, {0, lost}}}),
+      example("sampled", MessageType::sampled,
+              SampleRoundReply{{{1.5, std::nullopt, 3, 1200, true}, {0, lost}}}),
   };
 }
 
@@ -283,6 +284,7 @@ TEST(Messages, ARoundMayOnlyBeCutShortByALostContext) {
   EXPECT_THROW(check(SampleRoundReply{{{1, std::nullopt}}}, request), WireError);
   EXPECT_THROW(check(SampleRoundReply{{{1, std::nullopt}, {-1, std::nullopt}}}, request),
                WireError);
+  EXPECT_THROW(check(SampleRoundReply{{{1, std::nullopt, -1}, {0, lost}}}, request), WireError);
   EXPECT_THROW(check(SampleRoundReply{{}}, request), WireError);
 }
 

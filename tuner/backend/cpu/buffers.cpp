@@ -223,10 +223,7 @@ std::optional<Mismatch> Buffers::modified_input(const Buffer& buffer) const {
 std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Tolerance& tolerance,
                                                bool as_reference, RunReport& report) const {
   const ScalarType type = buffer.argument.type;
-  const bool is_given = tolerance.absolute || tolerance.relative;
-  const Tolerance used = is_given ? tolerance : default_tolerance(type);
-  const double absolute = used.absolute.value_or(0);
-  const double relative = used.relative.value_or(0);
+  const Tolerance used = tolerance_for(tolerance, type);
   const bool compares = !as_reference && !buffer.reference.empty();
   const bool was_poisoned = buffer.initial.empty();
   const std::size_t size = buffer.element_bytes();
@@ -265,7 +262,7 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
     if (!compares) return;
     const double error = std::abs(value - expected);
     // Written so that an expected NaN fails.
-    if (!(error <= absolute + relative * std::abs(expected))) note(mismatch, i, value, expected);
+    if (!(error <= allowed_error(used, type, expected))) note(mismatch, i, value, expected);
     if (!std::isfinite(error)) return;
     report.max_absolute_error = std::max(report.max_absolute_error, error);
     if (expected != 0) {

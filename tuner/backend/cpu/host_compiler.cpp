@@ -61,12 +61,7 @@ std::vector<std::string> host_options(const std::vector<std::string>& options) {
   for (std::size_t i = 0; i < options.size(); ++i) {
     std::string_view option = options[i];
     if (option.starts_with("--")) option.remove_prefix(1);
-    if (option.starts_with("-D") || option.starts_with("-U")) {
-      host.emplace_back(option);
-      if (option.size() == 2 && i + 1 < options.size()) host.push_back(options[++i]);
-    } else if (option.starts_with("-define-macro=")) {
-      host.push_back("-D" + std::string(option.substr(std::strlen("-define-macro="))));
-    } else if (option == "-use_fast_math") {
+    if (option == "-use_fast_math") {
       host.emplace_back("-ffast-math");
     } else if (option == "-fmad=false") {
       host.emplace_back("-ffp-contract=off");
@@ -75,10 +70,36 @@ std::vector<std::string> host_options(const std::vector<std::string>& options) {
   return host;
 }
 
+/// `#define` and `#undef` for the options that say so.
+std::vector<std::string> macros(const std::vector<std::string>& options) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    std::string_view option = options[i];
+    if (option.starts_with("--")) option.remove_prefix(1);
+    constexpr std::string_view kLong = "-define-macro=";
+    const bool undefines = option.starts_with("-U");
+    if (!undefines && !option.starts_with("-D") && !option.starts_with(kLong)) continue;
+    std::string text(option.substr(option.starts_with(kLong) ? kLong.size() : 2));
+    if (text.empty() && i + 1 < options.size()) text = options[++i];
+    const std::size_t equals = text.find('=');
+    if (undefines) {
+      lines.push_back("#undef " + text);
+    } else if (equals == std::string::npos) {
+      lines.push_back("#define " + text + " 1");
+    } else {
+      lines.push_back("#define " + text.substr(0, equals) + " " + text.substr(equals + 1));
+    }
+  }
+  return lines;
+}
+
 /// The kernel's source with a function for each entry and symbol that the launcher finds by name.
 std::string main_file(const CompileRequest& request, const std::string& source_file) {
   std::ostringstream text;
-  text << "#include \"cuda_on_host.h\"\n#include \"" << source_file << "\"\n";
+  text << "#include \"cuda_on_host.h\"\n";
+  // Behind that header, whose own names are then no matter.
+  for (const std::string& macro : macros(request.options)) text << macro << "\n";
+  text << "#include \"" << source_file << "\"\n";
   for (std::size_t i = 0; i < request.name_expressions.size(); ++i) {
     text << "#line 1 \"entry " << i << "\"\n"
          << "SMEMTUNE_EXPORT void smemtune_entry_" << i << "(void** arguments) { ::smemtune::call(&"
@@ -172,6 +193,10 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   }
   for (const DeviceHeader& header : device_headers()) {
     write_file(folder.path() / kHeaderFolder / header.name, header.text);
+  }
+  // What cuda_on_host.h declares, the C++ library's headers would declare again.
+  for (const char* const name : {"cmath", "cstdlib", "math.h", "stdlib.h"}) {
+    write_file(folder.path() / kHeaderFolder / name, "");
   }
   write_file(sources / "smemtune_main.cpp", main_file(request, source_file));
 

@@ -87,8 +87,8 @@ __device__ void gather_maximum(double mine, u64* all) {
 
 // One kernel for all types: an instance of each would take a second to compile.
 extern "C" __global__ void compare(const u8* actual, const u8* expected, i64 elements, Type type,
-                                   double absolute, double relative, int poisoned,
-                                   Comparison* found) {
+                                   double absolute, double relative, double ulps, int digits,
+                                   int least_exponent, int poisoned, Comparison* found) {
   const u64 none = ~0ull;
   const int size = size_of(type);
   const bool floating = type >= float16;
@@ -114,7 +114,11 @@ extern "C" __global__ void compare(const u8* actual, const u8* expected, i64 ele
       }
     }
     // NaN fails; 64-bit integers are told apart although doubles are not.
-    const double tolerance = absolute + relative * fabs(reference);
+    double tolerance = absolute + relative * fabs(reference);
+    if (ulps > 0 && isfinite(reference)) {
+      const int exponent = reference == 0 ? least_exponent : max(ilogb(reference), least_exponent);
+      tolerance += floating ? ulps * ldexp(1.0, exponent - digits) : ulps;
+    }
     const bool agrees = (difference <= tolerance && (floating || tolerance > 0)) ||
                         (!floating && bits == expected_bits);
     if (finite && agrees) continue;
@@ -287,7 +291,8 @@ void DeviceKernels::compare(CUstream stream, ScalarType type, CUdeviceptr actual
                             CUdeviceptr expected, std::int64_t elements, const CompareRule& rule,
                             CUdeviceptr found) const {
   launch(functions_.at("compare"), 8 * sm_count_, kThreads, stream, actual, expected, elements,
-         static_cast<int>(type), rule.absolute, rule.relative, rule.poisoned ? 1 : 0, found);
+         static_cast<int>(type), rule.absolute, rule.relative, rule.ulps, rule.digits,
+         rule.least_exponent, rule.poisoned ? 1 : 0, found);
 }
 
 void DeviceKernels::block(CUstream stream, CUdeviceptr flag, CUdeviceptr timed_out,

@@ -48,6 +48,9 @@ struct ClockStamp {
 struct CompareRule {
   double absolute = 0;
   double relative = 0;
+  double ulps = 0;         ///< Units in the last place, which is that of a type with so many...
+  int digits = 0;          ///< ... digits behind the binary point...
+  int least_exponent = 0;  ///< ... and this least exponent (LastPlace).
   bool poisoned = false;
 };
 

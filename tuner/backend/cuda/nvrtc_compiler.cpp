@@ -281,9 +281,11 @@ NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc)
     check(nvrtc_, nvrtc_.supported_archs(architectures_.data()), "nvrtcGetSupportedArchs");
   }
   // Without a cache, so that compile times are compile times (12.9 and later have one where there
-  // is a driver); without changing the process's stack limit; without files that nobody named.
+  // is a driver); taking a header's declarations for the host as they are; without changing the
+  // process's stack limit; without files that nobody named.
   own_options_ =
-      known_options(nvrtc_, {"--no-cache", "--modify-stack-limit=false", "--no-source-include"});
+      known_options(nvrtc_, {"--no-cache", "--modify-stack-limit=false", "--no-source-include",
+                             "--device-as-default-execution-space"});
   own_options_.emplace_back("--ptxas-options=-v");
   for (const std::filesystem::path& folder : header_folders(nvrtc_)) {
     own_options_.push_back("-I" + folder.string());

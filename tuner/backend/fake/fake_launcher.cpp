@@ -17,6 +17,8 @@ namespace {
 // One swing of the drift, in samples.
 constexpr double kDriftPeriod = 300;
 
+constexpr double kClock_mhz = 1500;
+
 constexpr std::array<const char*, 5> kMismatches = {"mismatch", "nan", "unwritten", "overrun",
                                                     "input_modified"};
 
@@ -203,7 +205,26 @@ void FakeLauncher::compute(const Loaded& kernel, const Workload& workload,
   }
 }
 
-double FakeLauncher::sample_ms(const Loaded& kernel, const Bindings& bindings) {
+/// As CudaLauncher does: a sample at a low clock is repeated, but only so often.
+double FakeLauncher::sample_ms(const Loaded& kernel, const Bindings& bindings, TimeReport& report) {
+  constexpr int kMaxDiscardedInARow = 3;
+  Bindings now = bindings;
+  for (int in_a_row = 0;; ++in_a_row) {
+    now["DISCARDED"] = std::int64_t{report.discarded};
+    const auto clock_mhz = static_cast<double>(evaluate(kernel.script.clock_mhz, now));
+    const double time_ms = undisturbed_ms(kernel, bindings) * kClock_mhz / clock_mhz;
+    const bool is_low = clock_mhz < 0.97 * kClock_mhz;
+    if (is_low && in_a_row < kMaxDiscardedInARow) {
+      ++report.discarded;
+      continue;
+    }
+    report.throttled = report.throttled || is_low;
+    report.sm_clock_mhz = clock_mhz;
+    return time_ms;
+  }
+}
+
+double FakeLauncher::undisturbed_ms(const Loaded& kernel, const Bindings& bindings) {
   const auto i = static_cast<double>(++samples_);
   const double true_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
   const double drift = std::sin(2 * 3.14159265358979 * i / kDriftPeriod);
@@ -220,7 +241,10 @@ Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& r
     if (auto failure = strike(*fault)) return *failure;
   }
   TimeReport report;
-  report.sm_clock_mhz = 1500;
+  if (request.with_transfers) {
+    report.transfers = Transfers{
+        .to_device_ms = 3, .to_host_ms = 2, .to_device_bytes = 30000000, .to_host_bytes = 20000000};
+  }
   const double first_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
   report.launches_per_sample = request.launches_per_sample;
   if (report.launches_per_sample == 0) {
@@ -229,7 +253,7 @@ Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& r
         std::clamp(wanted, 1.0, static_cast<double>(request.max_launches_per_sample)));
   }
   for (int i = 0; i < request.samples; ++i) {
-    report.samples_ms.push_back(sample_ms(kernel, bindings));
+    report.samples_ms.push_back(sample_ms(kernel, bindings, report));
     if (request.stop_above_ms > 0 && report.samples_ms.back() > request.stop_above_ms) break;
   }
   return report;

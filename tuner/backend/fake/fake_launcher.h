@@ -50,7 +50,8 @@ class FakeLauncher final : public Launcher {
   std::optional<Failure> strike(const std::string& fault) const;
   void compute(const Loaded& kernel, const Workload& workload, const RunRequest& request,
                RunReport& report) const;
-  double sample_ms(const Loaded& kernel, const Bindings& bindings);
+  double sample_ms(const Loaded& kernel, const Bindings& bindings, TimeReport& report);
+  double undisturbed_ms(const Loaded& kernel, const Bindings& bindings);
 
   std::uint64_t seed_;
   int reply_descriptor_;

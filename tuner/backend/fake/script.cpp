@@ -114,6 +114,8 @@ Script parse_script(std::string_view text) {
       script.wgmma_serialized = rest;
     } else if (word == "code") {
       script.code = rest;
+    } else if (word == "clock_mhz") {
+      script.clock_mhz = rest;
     } else if (word == "driver_registers") {
       script.driver_registers = rest;
     } else if (word == "fault") {

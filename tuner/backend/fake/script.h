@@ -25,13 +25,15 @@ namespace smemtune::fake {
 ///   wgmma_serialized TILE > 8         default 0
 ///   code TILE                         configurations with equal numbers have the same code;
 ///                                     by default all differ
+///   clock_mhz 1500 - 300 * (DISCARDED < 2)   of each sample; the device's own is 1500, the default
 ///   driver_registers 40               where the driver is to differ
 ///   fault crash in time when TILE == 8 && TIMES > 3
 ///
 /// Expressions read template arguments, macros of the options, and HAPPENED: whether a fault that
 /// happens only once has happened. While running also UNIT (of the device), the problem's integer
 /// scalars, SEED (of the workload), and RUNS and TIMES (calls of run and time before this one, by
-/// this process and configuration).
+/// this process and configuration); the clock also DISCARDED (samples that the same call of time
+/// repeated).
 struct Script {
   struct Fault {
     std::string kind;
@@ -48,7 +50,8 @@ struct Script {
   std::string static_shared = "0";
   std::string spills = "0";
   std::string wgmma_serialized = "0";
-  std::string code;              ///< Empty: each has its own.
+  std::string code;  ///< Empty: each has its own.
+  std::string clock_mhz = "1500";
   std::string driver_registers;  ///< Empty: as the compiler has them.
   std::vector<Fault> faults;
 };

@@ -1,0 +1,190 @@
+// What the driver says of the variants of every shipped space, on the GPU that is here: the
+// occupancy that tuner/core computes and the resources that ptxas reports must be the driver's.
+
+#include "tuner/backend/cuda/cuda_launcher.h"
+#include "tuner/backend/cuda/nvrtc_compiler.h"
+#include "tuner/config/space_file.h"
+#include "tuner/core/bound_kernel.h"
+#include "tuner/core/error.h"
+#include "tuner/core/limits.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+const std::filesystem::path kRoot = SMEMTUNE_SOURCE_DIR;
+
+// Kernels with so many configurations on a problem are walked whole. Of larger ones (convolution
+// has thousands, most of a minute of one core each) so many are taken, evenly spaced over the
+// space's order.
+constexpr std::uint64_t kWalkedWhole = 1500;
+constexpr std::uint64_t kSample = 200;
+
+// Instantiations that are compiled as one program.
+constexpr std::size_t kTogether = 8;
+
+/// Launches of one kernel that can be compiled together.
+struct Batch {
+  CompileRequest request;
+  std::vector<LaunchShape> launches;
+};
+
+std::vector<std::string> shipped_spaces() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kRoot / "configs")) {
+    const std::string name = entry.path().stem().string();
+    if (name != "devices" && name != "schema") names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+/// The different launches of a kernel on all problems of its space, by compiler options.
+using Launches = std::map<std::vector<std::string>, std::vector<LaunchShape>>;
+
+Launches launches_of(const Space& space, const KernelTemplate& kernel, const Device& device) {
+  std::vector<Problem> problems = space.problems;
+  problems.insert(problems.end(), space.cpu_problems.begin(), space.cpu_problems.end());
+  problems.insert(problems.end(), space.verify.also.begin(), space.verify.also.end());
+  Launches launches;
+  std::set<std::tuple<std::vector<std::string>, std::string, Dim3, std::int64_t>> seen;
+  for (const Problem& problem : problems) {
+    const BoundKernel bound(space, kernel, problem, device);
+    const std::uint64_t size = bound.search_space().size();
+    const std::uint64_t step = size <= kWalkedWhole ? 1 : size / kSample;
+    for (std::uint64_t i = 0; i < size; i += step) {
+      const KernelInstance instance = bound.instantiate(bound.search_space().configuration(i));
+      if (exceeds_limits(instance, device)) continue;
+      for (LaunchShape launch : instance.launches) {
+        if (!seen.emplace(instance.options, launch.name_expression, launch.block,
+                          launch.dynamic_shared_bytes)
+                 .second) {
+          continue;
+        }
+        launch.arguments.clear();  // Nothing is launched.
+        launches[instance.options].push_back(std::move(launch));
+      }
+    }
+  }
+  return launches;
+}
+
+std::vector<Batch> batches_of(const LoadedSpace& loaded, const KernelTemplate& kernel,
+                              const Device& device) {
+  std::vector<Batch> batches;
+  for (auto& [options, launches] : launches_of(loaded.space, kernel, device)) {
+    Batch batch;
+    batch.request.architecture = device.architecture + (kernel.architecture_specific ? "a" : "");
+    batch.request.source = loaded.sources.at(kernel.name);
+    batch.request.options = options;
+    const Batch empty = batch;
+    // Launches of one instantiation follow each other, so that it is compiled once.
+    std::vector<LaunchShape> sorted = launches;
+    std::ranges::stable_sort(sorted, {}, &LaunchShape::name_expression);
+    for (LaunchShape& launch : sorted) {
+      std::vector<std::string>& names = batch.request.name_expressions;
+      if (names.empty() || names.back() != launch.name_expression) {
+        if (names.size() == kTogether) batches.push_back(std::exchange(batch, empty));
+        batch.request.name_expressions.push_back(launch.name_expression);
+      }
+      batch.launches.push_back(std::move(launch));
+    }
+    if (!batch.launches.empty()) batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+/// Compiles on every core. In the order of the batches.
+std::vector<Outcome<CompiledKernel>> compile(const std::vector<Batch>& batches) {
+  std::vector<Outcome<CompiledKernel>> compiled(batches.size(), Failure{});
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    cuda::NvrtcCompiler compiler;
+    for (std::size_t i = next++; i < batches.size(); i = next++) {
+      compiled[i] = compiler.compile(batches[i].request);
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+    threads.emplace_back(work);
+  }
+  threads.clear();  // Waits for them.
+  return compiled;
+}
+
+class ShippedSpacesOnAGpu : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    try {
+      launcher_ = std::make_unique<cuda::CudaLauncher>(0, compiler_);
+    } catch (const UnavailableError& error) {
+      if (std::getenv("SMEMTUNE_REQUIRE_GPU") != nullptr) FAIL() << error.what();
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  /// Returns how many launches were compared.
+  std::size_t compare(const Batch& batch, const CompiledKernel& compiled) {
+    const Device& device = launcher_->device();
+    const auto loaded = launcher_->load(0, compiled, batch.launches, {});
+    EXPECT_TRUE(loaded) << batch.launches.front().name_expression;
+    if (!loaded) return 0;
+    std::size_t compared = 0;
+    for (std::size_t i = 0; i < batch.launches.size(); ++i) {
+      const LaunchShape& launch = batch.launches[i];
+      const Resources& driver = loaded->launches[i].resources;
+      const Resources& ptxas = compiled.entry(launch.name_expression)->resources;
+      EXPECT_EQ(driver.registers_per_thread, ptxas.registers_per_thread) << launch.name_expression;
+      EXPECT_EQ(driver.static_shared_bytes, ptxas.static_shared_bytes) << launch.name_expression;
+      EXPECT_EQ(driver.stack_bytes, ptxas.stack_bytes) << launch.name_expression;
+      if (launch.threads_per_block() > driver.max_threads_per_block) continue;
+      const Occupancy ours =
+          occupancy(device, launch.threads_per_block(), ptxas.registers_per_thread,
+                    ptxas.static_shared_bytes + launch.dynamic_shared_bytes);
+      EXPECT_EQ(ours.blocks_per_sm, loaded->launches[i].blocks_per_sm)
+          << launch.name_expression << ", " << launch.threads_per_block() << " threads, "
+          << ptxas.registers_per_thread << " registers, " << ptxas.static_shared_bytes << " + "
+          << launch.dynamic_shared_bytes << " bytes";
+      ++compared;
+    }
+    return compared;
+  }
+
+  cuda::NvrtcCompiler compiler_;
+  std::unique_ptr<cuda::CudaLauncher> launcher_;
+};
+
+TEST_P(ShippedSpacesOnAGpu, HaveTheDriversOccupancy) {
+  const LoadedSpace loaded = load_space(kRoot / "configs" / (GetParam() + ".json"), kRoot);
+  for (const KernelTemplate& kernel : loaded.space.kernels) {
+    const std::vector<Batch> batches = batches_of(loaded, kernel, launcher_->device());
+    const auto compiled = compile(batches);
+    std::size_t compared = 0;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      EXPECT_TRUE(compiled[i]) << compiled[i].failure().detail;
+      if (compiled[i]) compared += compare(batches[i], *compiled[i]);
+    }
+    EXPECT_GT(compared, 0u) << kernel.name;
+    std::printf("%s %s: %zu launches\n", GetParam().c_str(), kernel.name.c_str(), compared);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, ShippedSpacesOnAGpu, testing::ValuesIn(shipped_spaces()),
+                         [](const auto& space) { return space.param; });
+
+}  // namespace
+}  // namespace smemtune

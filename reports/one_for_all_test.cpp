@@ -1,0 +1,83 @@
+#include "reports/one_for_all.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace smemtune {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+Result timed(std::int64_t n, const std::string& kernel, std::int64_t tile, double ms,
+             Stage stage = Stage::screen) {
+  Result result;
+  result.kernel = kernel;
+  result.problem = {{"N", n}};
+  result.configuration = {{"TILE", tile}};
+  result.stage = stage;
+  result.measurement.median_ms = ms;
+  return result;
+}
+
+std::optional<OneForAll> one_of(const std::vector<Result>& results,
+                                const std::string& kernel = "") {
+  std::vector<const Result*> pointers;
+  for (const Result& result : results) pointers.push_back(&result);
+  return one_for_all(pointers, kernel);
+}
+
+TEST(OneForAllOf, LosesLeastInTheGeometricMean) {
+  // 1 is best for 100 and bad for 200; 2 the other way round; 3 loses a little everywhere.
+  const auto one = one_of({timed(100, "tiled", 1, 1.0), timed(200, "tiled", 1, 8.0),
+                           timed(100, "tiled", 2, 2.0), timed(200, "tiled", 2, 4.0),
+                           timed(100, "tiled", 3, 1.1), timed(200, "tiled", 3, 4.2)});
+  ASSERT_TRUE(one);
+  EXPECT_EQ(key(one->configuration), "TILE=3");
+  EXPECT_NEAR(one->worst_percent, 10, 1e-9);
+  EXPECT_NEAR(one->mean_percent, 100 * (std::sqrt(1.1 * 1.05) - 1), 1e-9);
+  ASSERT_THAT(one->losses, SizeIs(2));
+  EXPECT_EQ(key(one->losses[1].problem), "N=200");
+  EXPECT_DOUBLE_EQ(one->losses[1].best_ms, 4.0);
+  EXPECT_NEAR(one->losses[1].percent, 5, 1e-9);
+  const std::string text = one_for_all_text(*one);
+  EXPECT_THAT(text, HasSubstr("one for all 2 problems: tiled TILE=3"));
+  EXPECT_THAT(text, HasSubstr("loses 7.5 % (geometric mean), 10.0 % at worst"));
+}
+
+TEST(OneForAllOf, IsRightOnEveryProblem) {
+  Result wrong = timed(200, "tiled", 1, 0);
+  wrong.status = Status::correctness;
+  wrong.stage = Stage::none;
+  const std::vector<Result> results = {timed(100, "tiled", 1, 1.0), wrong,
+                                       timed(100, "tiled", 2, 9.0), timed(200, "tiled", 2, 9.0),
+                                       timed(100, "tiled", 3, 1.0)};
+  EXPECT_EQ(key(one_of(results).value().configuration), "TILE=2");
+}
+
+TEST(OneForAllOf, IsNoneWhereNothingRunsOnAll) {
+  EXPECT_FALSE(one_of({}));
+  EXPECT_FALSE(one_of({timed(100, "tiled", 1, 1.0)})) << "one problem has its best";
+  EXPECT_FALSE(one_of({timed(100, "tiled", 1, 1.0), timed(200, "tiled", 2, 1.0)}));
+}
+
+TEST(OneForAllOf, AKernelIsComparedWithTheBestOfAll) {
+  const std::vector<Result> results = {timed(100, "naive", 1, 3.0), timed(200, "naive", 1, 3.0),
+                                       timed(100, "tiled", 1, 1.0), timed(200, "tiled", 1, 1.0)};
+  EXPECT_EQ(one_of(results).value().kernel, "tiled");
+  EXPECT_NEAR(one_of(results, "naive").value().mean_percent, 200, 1e-9);
+  EXPECT_FALSE(one_of(results, "other"));
+}
+
+TEST(OneForAllOf, TakesTheLaterOfTwoResultsAndTheBestFromFinals) {
+  const auto one = one_of({timed(100, "tiled", 1, 5.0), timed(100, "tiled", 1, 2.0, Stage::final),
+                           timed(200, "tiled", 1, 2.0, Stage::final), timed(100, "tiled", 2, 1.9)});
+  ASSERT_TRUE(one);
+  EXPECT_DOUBLE_EQ(one->losses[0].median_ms, 2.0);
+  EXPECT_DOUBLE_EQ(one->losses[0].best_ms, 2.0) << "the screened 1.9 was not in the finals";
+}
+
+}  // namespace
+}  // namespace smemtune

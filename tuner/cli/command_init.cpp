@@ -1,0 +1,181 @@
+#include "tuner/cli/command_init.h"
+
+#include "db/export_json.h"
+#include "tuner/cli/options.h"
+#include "tuner/config/json_reader.h"
+#include "tuner/config/kernel_source.h"
+#include "tuner/config/space_draft.h"
+#include "tuner/config/space_file.h"
+#include "tuner/config/space_words.h"
+#include "tuner/core/error.h"
+#include "tuner/core/expression.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace smemtune::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxSourceBytes = 4u << 20;
+
+/// The files that the source includes by #include "..." and that lie beside it.
+std::map<std::string, std::string> headers_beside(const fs::path& source, const std::string& text) {
+  std::map<std::string, std::string> headers;
+  for (const std::string& name : quoted_includes(text)) {
+    const fs::path header = source.parent_path() / name;
+    std::error_code error;
+    if (fs::is_regular_file(header, error)) headers[name] = read_text(header, kMaxSourceBytes);
+  }
+  return headers;
+}
+
+std::string names_text(const KernelFile& file) {
+  std::vector<std::string> names;
+  for (const KernelFunction& kernel : file.kernels) names.push_back(kernel.name);
+  return listed(names);
+}
+
+const KernelFunction& chosen_kernel(const KernelFile& file, const InitOptions& options) {
+  if (file.kernels.empty()) {
+    throw InputError(options.source.string() + ": has no __global__ function with a body");
+  }
+  if (options.kernel.empty()) return file.kernels.front();
+  std::vector<std::string> names;
+  for (const KernelFunction& kernel : file.kernels) {
+    if (kernel.name == options.kernel) return kernel;
+    names.push_back(kernel.name);
+  }
+  const std::string nearest = suggestion(options.kernel, names);
+  throw InputError("--kernel: " + options.source.string() + " has no __global__ function " +
+                   quote(options.kernel) +
+                   (nearest.empty() ? "; it has " + listed(names) : nearest));
+}
+
+/// A name of a space, made of a file's.
+std::string space_name(const fs::path& file) {
+  std::string name;
+  for (const char c : file.stem().string()) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    name += is_letter || (c >= '0' && c <= '9') ? c : '_';
+  }
+  if (name.empty() || (name.front() >= '0' && name.front() <= '9')) name = "space_" + name;
+  return name.substr(0, kMaxNameBytes);
+}
+
+void refuse_to_overwrite(const fs::path& file, bool force) {
+  std::error_code error;
+  if (force || !fs::exists(fs::symlink_status(file, error))) return;
+  throw InputError(file.string() + ": is there already (--force writes over it)");
+}
+
+std::string kernels_text(const KernelFile& file, const InitOptions& options,
+                         const std::set<std::string>& guard) {
+  std::string text = "// The kernels of " + options.source.filename().string() +
+                     ", written by smemtune init. This file is what is tuned: keep both in step.\n";
+  if (!guard.empty()) {
+    text += "// #ifndef around " + listed(std::vector<std::string>(guard.begin(), guard.end())) +
+            " lets values be handed over.\n";
+  }
+  return text + "\n" + file.device_text;
+}
+
+std::string signature_text(const KernelFunction& kernel) {
+  std::vector<std::string> templates;
+  for (const TemplateParameter& parameter : kernel.template_parameters) {
+    templates.push_back(parameter.name);
+  }
+  std::string text = kernel.name;
+  if (!templates.empty()) text += "<" + listed(templates) + ">";
+  return text + ", line " + std::to_string(kernel.line) + ", " +
+         std::to_string(kernel.parameters.size()) + " arguments";
+}
+
+void say(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+}  // namespace
+
+void add_init_options(CLI::App& app, InitOptions& options) {
+  app.add_option("source", options.source, "A .cu file with the kernel")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("-o,--output", options.output,
+                 "Space file to write [the source's name with .json]")
+      ->type_name("FILE");
+  app.add_option("--kernel", options.kernel,
+                 "The __global__ function to tune [the first, and those that take the same "
+                 "arguments]")
+      ->type_name("NAME");
+  app.add_flag("--force", options.force, "Write over files that are there");
+}
+
+int run_init(const InitOptions& options) {
+  const std::string text = read_text(options.source, kMaxSourceBytes);
+  const std::map<std::string, std::string> headers = headers_beside(options.source, text);
+  const KernelFile file = read_kernel_file(text, headers);
+  const KernelFunction& first = chosen_kernel(file, options);
+
+  fs::path output = options.output;
+  if (output.empty()) output = fs::path(options.source).replace_extension(".json");
+  std::error_code error;
+  const fs::path folder =
+      fs::canonical(output.has_parent_path() ? output.parent_path() : ".", error);
+  if (error) throw InputError(output.string() + ": there is no such folder");
+  const fs::path source_folder = fs::canonical(options.source).parent_path();
+  const fs::path beneath = source_folder.lexically_relative(folder);
+  if (beneath.empty() || *beneath.begin() == "..") {
+    throw InputError(
+        "--output: sources are looked for in the space file's folder and beneath it, "
+        "so it must lie in " +
+        source_folder.string() + " or above");
+  }
+
+  const bool named = !options.kernel.empty();
+  DraftRequest request = {
+      .name = space_name(output),
+      .written_from = options.source.filename().string(),
+      .source = {},
+      .kernels = named ? std::vector<std::string>{first.name} : kernels_like(file, first.name)};
+  std::set<std::string> guard;
+  for (const NamedNumber& number : tunable_numbers(file)) {
+    if (!number.is_guarded) guard.insert(number.name);
+  }
+  const bool needs_copy = !file.left_out.empty() || !guard.empty();
+  fs::path source = options.source;
+  if (needs_copy) {
+    source.replace_filename(options.source.stem().string() + "_kernel.cu");
+    refuse_to_overwrite(source, options.force);
+  }
+  refuse_to_overwrite(output, options.force);
+  request.source = (beneath / source.filename()).lexically_normal().generic_string();
+
+  if (needs_copy) {
+    db::write_whole_file(source,
+                         kernels_text(read_kernel_file(text, headers, guard), options, guard));
+  }
+  db::write_whole_file(output, draft_space(file, request));
+
+  for (const KernelFunction& kernel : file.kernels) {
+    const bool is_taken = std::ranges::find(request.kernels, kernel.name) != request.kernels.end();
+    say(options.source.string() + ": " + signature_text(kernel) +
+        (is_taken ? "\n" : ": not taken, for it has other arguments (--kernel takes it alone)\n"));
+  }
+  for (const LeftOut& left : file.left_out) {
+    const bool one = left.first_line == left.last_line;
+    say(options.source.string() + ":" + std::to_string(left.first_line) +
+        (one ? "" : "-" + std::to_string(left.last_line)) + ": left out: " + left.what + "\n");
+  }
+  if (needs_copy) say("wrote " + source.string() + ", the kernels by themselves\n");
+  const std::vector<std::string> faults = check_space(output, share_folder());
+  say("wrote " + output.string() + ", to be completed:\n");
+  for (const std::string& fault : faults) say("  " + fault + "\n");
+  say((faults.empty() ? "next: smemtune --space " : "then: smemtune --check ") + output.string() +
+      "\n");
+  return 0;
+}
+
+}  // namespace smemtune::cli

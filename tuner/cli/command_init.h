@@ -1,0 +1,24 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace smemtune::cli {
+
+struct InitOptions {
+  std::filesystem::path source;  ///< The user's .cu file.
+  std::filesystem::path output;  ///< Empty: the source's name with .json.
+  std::string kernel;            ///< Empty: the first, and those that take the same arguments.
+  bool force = false;
+};
+
+/// Adds the options of `smemtune init`.
+void add_init_options(CLI::App& app, InitOptions& options);
+
+/// Writes a space file for a source, and the source's kernels by themselves where it holds more
+/// than those. Returns 0. Throws InputError.
+int run_init(const InitOptions& options);
+
+}  // namespace smemtune::cli

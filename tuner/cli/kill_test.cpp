@@ -1,0 +1,211 @@
+// A tuning process that is killed, over a real database: what it had recorded stays, and the same
+// command again ends where a run that nobody disturbed ends.
+
+#include "db/result_store.h"
+#include "tuner/backend/fake/fake_compiler.h"
+#include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <spawn.h>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace smemtune::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kConfigurations = 16;
+constexpr const char* kBest = "tiled ITEMS=2,TILE=8";
+
+/// Kills its own process at the n-th of the moments before and after each write; 0: never.
+class FatalLog final : public ResultLog {
+ public:
+  FatalLog(ResultLog& log, int moment) : log_(log), moment_(moment) {}
+
+  void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
+                     const Problem& problem, const Configuration& configuration) override {
+    pass();
+    log_.begin_attempt(kernel_hash, kernel, problem, configuration);
+    pass();
+  }
+  void record(const std::string& kernel_hash, const Result& result) override {
+    pass();
+    log_.record(kernel_hash, result);
+    pass();
+  }
+  std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
+                             const Problem& problem, const Configuration& configuration) override {
+    return log_.find(kernel_hash, kernel, problem, configuration);
+  }
+
+ private:
+  void pass() {
+    if (++passed_ == moment_) kill(getpid(), SIGKILL);
+  }
+
+  ResultLog& log_;
+  int moment_;
+  int passed_ = 0;
+};
+
+/// What the parent process does: tunes into `folder`, and writes down how much it evaluated.
+int run_parent(const fs::path& folder, int moment) {
+  FakeSpace fake;
+  fake.add("tiled", "noise_percent 0.3");
+  FakeRun fake_run(fake);
+  fake_run.pool = start_workers(fake_run.request.workers);
+  Run run;
+  run.id = std::to_string(getpid());
+  run.space = "fake";
+  run.device = greeting(*fake_run.pool).devices.front();
+  db::ResultStore store(folder / "results.sqlite");
+  const auto log = store.begin_run(run);
+  FatalLog fatal(*log, moment);
+  const TuningSummary summary =
+      tune(fake_run.request, *fake_run.pool, fatal, fake_run.observer, fake_run.stop);
+  store.end_run(run.id, "complete");
+  const ProblemSummary& problem = summary.problems.front();
+  std::ofstream(folder / "summary") << summary.evaluated << " " << problem.best->kernel << " "
+                                    << key(problem.best->configuration);
+  return 0;
+}
+
+pid_t start_parent(const fs::path& folder, int moment) {
+  std::vector<std::string> words = {executable(), kParentWord, folder.string(),
+                                    std::to_string(moment)};
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  EXPECT_EQ(posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ), 0);
+  return child;
+}
+
+/// The status that waitpid gives.
+int wait_for(pid_t child) {
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
+class Killed : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "smemtune-kill-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// Configurations with a result.
+  std::size_t recorded() const {
+    if (!fs::exists(folder_ / "results.sqlite")) return 0;
+    const db::ResultStore store(folder_ / "results.sqlite");
+    std::set<std::string> configurations;
+    for (const db::StoredResult& stored : store.results({})) {
+      configurations.insert(stored.result.kernel + key(stored.result.configuration));
+    }
+    return configurations.size();
+  }
+
+  /// The same command again, which nobody disturbs.
+  void expect_to_end_as_if_nothing_had_been(const std::string& where) {
+    const std::size_t before = recorded();
+    ASSERT_EQ(wait_for(start_parent(folder_, 0)), 0) << where;
+    std::ifstream summary(folder_ / "summary");
+    std::size_t evaluated = 0;
+    std::string kernel;
+    std::string configuration;
+    summary >> evaluated >> kernel >> configuration;
+    EXPECT_EQ(evaluated, kConfigurations - before) << "only what was not recorded, " << where;
+    EXPECT_EQ(kernel + " " + configuration, kBest) << where;
+    EXPECT_EQ(recorded(), kConfigurations) << where;
+    const db::ResultStore store(folder_ / "results.sqlite", db::ResultStore::Mode::read_only);
+    const auto best = store.best({}, false);
+    ASSERT_EQ(best.size(), 1u) << where;
+    EXPECT_EQ(best[0].result.kernel + " " + key(best[0].result.configuration), kBest) << where;
+    EXPECT_EQ(best[0].result.stage, Stage::final) << where;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Killed, NeverTheRunEndsWithTheBest) {
+  expect_to_end_as_if_nothing_had_been("from the beginning");
+}
+
+// Two moments at each attempt and at each record, in the search and in the finals.
+TEST_F(Killed, AtAnyWriteItLosesAtMostTheAttemptInFlight) {
+  for (int moment = 1; moment <= 79; moment += 3) {
+    const std::string where = "killed at moment " + std::to_string(moment);
+    const int status = wait_for(start_parent(folder_, moment));
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << where;
+    // A configuration's four moments: before and after its attempt and its record. The device is
+    // given the next attempt before the result before it is recorded.
+    const auto acknowledged = static_cast<std::size_t>(std::max(0, moment - 3) / 4);
+    EXPECT_GE(recorded(), std::min(kConfigurations, acknowledged)) << where;
+    expect_to_end_as_if_nothing_had_been(where);
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+  }
+}
+
+TEST_F(Killed, AtAnyTimeAndOftenItGoesOn) {
+  std::size_t before = 0;
+  int kills = 0;
+  // Later and later, so that each gets a bit further at least; what is in flight twice when it is
+  // killed is quarantined, so it is not killed for ever.
+  for (int milliseconds = 10; milliseconds <= 200; milliseconds += 10) {
+    const pid_t child = start_parent(folder_, 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    kill(child, SIGKILL);
+    const int status = wait_for(child);
+    kills += WIFSIGNALED(status) ? 1 : 0;
+    EXPECT_GE(recorded(), before) << "nothing that was recorded is lost";
+    before = recorded();
+  }
+  EXPECT_GT(kills, 0);
+  ASSERT_EQ(wait_for(start_parent(folder_, 0)), 0);
+  EXPECT_EQ(wait_for(start_parent(folder_, 0)), 0);
+  const db::ResultStore store(folder_ / "results.sqlite", db::ResultStore::Mode::read_only);
+  EXPECT_EQ(store.best({}, false).size(), 1u);
+}
+
+int run_worker(const std::string& word, const WorkerDescriptors& descriptors) {
+  if (word == kCompileWord) {
+    return compile_worker_main(
+        [&] { return std::make_unique<fake::FakeCompiler>(descriptors.out); }, descriptors.in,
+        descriptors.out);
+  }
+  return device_worker_main(
+      [&] { return std::make_unique<fake::FakeLauncher>(1, descriptors.out); }, descriptors.in,
+      descriptors.out);
+}
+
+}  // namespace
+}  // namespace smemtune::test
+
+int main(int argc, char** argv) {
+  using namespace smemtune;
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (const auto descriptors = worker_descriptors()) return test::run_worker(word, *descriptors);
+  if (word == test::kParentWord && argc > 3) return test::run_parent(argv[2], std::atoi(argv[3]));
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,273 @@
+#include "tuner/config/kernel_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+// In the manner of many a sample: one file with the kernel, its macros, and a program around it.
+constexpr const char* kProgram = R"cu(// A licence.
+// Of two lines.
+
+#include <cstdio>
+#include <vector>
+#include <cuda_fp16.h>
+#include "tile.h"
+#include "timer.h"
+
+#define BLOCK 16
+#ifndef STEPS
+#define STEPS (4)
+#endif
+#define RADIUS 3
+#define CHECK(call) do { if ((call) != cudaSuccess) exit(1); } while (0)
+const int PADDING = 1;
+static const char* kName = "main() { }";
+
+using namespace std;
+namespace helpers {
+/// Twice.
+__device__ inline float twice(float x) { return x * FACTOR; }
+float on_the_host(float x) { return x; }
+}  // namespace helpers
+
+struct Pair {
+  float a, b;
+};
+struct Options { int device; };
+
+/* Adds up.
+
+   With an empty line. */
+template <typename T, int WIDTH = 4, bool FAST>
+__global__ void __launch_bounds__(BLOCK * BLOCK, 2)
+    sum(T* __restrict__ out, const T* in, float4 const* wide, int* both, Pair pair,
+        unsigned long long n, half scale) {
+  __shared__ T tile[BLOCK][BLOCK + PADDING], row[STEPS];
+  extern __shared__ float more[];
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = threadIdx.y;
+  tile[y][x] = in[x] == wide[x].x ? helpers::twice(pair.a) : 0;
+  both[x] += 1;
+  out[x] = tile[0][0];
+}
+
+void check(const vector<float>& v) { Options options; }
+
+int main() {
+  dim3 threads(BLOCK, BLOCK);
+  const int blocks = (n + BLOCK - 1) / BLOCK;
+  CHECK(cudaMalloc(&d_out, 4));
+  sum<float, 4, true><<<dim3(blocks, 2), threads, 2 * sizeof(float)>>>(d_out, d_in, w, b, p, n, h);
+  printf("}{");
+}
+)cu";
+
+const std::map<std::string, std::string> kHeaders = {{"tile.h", "#pragma once\n#define FACTOR 2\n"},
+                                                     {"timer.h", "struct Timer { int main; };"}};
+
+TEST(KernelFile, KnowsAKernelsSignature) {
+  const KernelFile file = read_kernel_file(kProgram, kHeaders);
+  ASSERT_THAT(file.kernels, SizeIs(1));
+  const KernelFunction& sum = file.kernels.front();
+  EXPECT_EQ(sum.name, "sum");
+  EXPECT_EQ(sum.line, 36u);
+  ASSERT_THAT(sum.template_parameters, SizeIs(3));
+  EXPECT_TRUE(sum.template_parameters[0].is_type());
+  EXPECT_EQ(sum.template_parameters[1].name, "WIDTH");
+  EXPECT_EQ(sum.template_parameters[1].default_text, "4");
+  EXPECT_EQ(sum.template_parameters[2].kind, "bool");
+  ASSERT_THAT(sum.parameters, SizeIs(7));
+  const auto& parameters = sum.parameters;
+  EXPECT_EQ(parameters[0].type, "T");
+  EXPECT_EQ(parameters[0].pointers, 1);
+  EXPECT_FALSE(parameters[0].is_const);
+  EXPECT_EQ(parameters[0].access, Access::written);
+  EXPECT_TRUE(parameters[1].is_const);
+  EXPECT_EQ(parameters[1].access, Access::read);
+  EXPECT_EQ(parameters[2].type, "float4");
+  EXPECT_TRUE(parameters[2].is_const);
+  EXPECT_EQ(parameters[3].access, Access::both);
+  EXPECT_EQ(parameters[4].type, "Pair");
+  EXPECT_EQ(parameters[4].pointers, 0);
+  EXPECT_EQ(parameters[5].type, "unsigned long long");
+  EXPECT_EQ(parameters[6].name, "scale");
+  EXPECT_THAT(sum.launch_bounds, ElementsAre("BLOCK * BLOCK", "2"));
+  EXPECT_EQ(sum.block_dimensions, 2);
+  EXPECT_EQ(sum.grid_dimensions, 1);
+  EXPECT_TRUE(sum.uses_block_size);
+}
+
+TEST(KernelFile, KnowsSharedArrays) {
+  const KernelFile file = read_kernel_file(kProgram, kHeaders);
+  const std::vector<SharedArray>& shared = file.kernels.front().shared;
+  ASSERT_THAT(shared, SizeIs(3));
+  EXPECT_EQ(shared[0].type, "T");
+  EXPECT_EQ(shared[0].name, "tile");
+  EXPECT_THAT(shared[0].extents, ElementsAre("BLOCK", "BLOCK + PADDING"));
+  EXPECT_EQ(shared[1].name, "row");
+  EXPECT_THAT(shared[1].extents, ElementsAre("STEPS"));
+  EXPECT_TRUE(shared[2].is_dynamic);
+  EXPECT_THAT(shared[2].extents, IsEmpty());
+}
+
+TEST(KernelFile, KnowsTheNumbersThatTheKernelsReach) {
+  const KernelFile file = read_kernel_file(kProgram, kHeaders);
+  std::map<std::string, std::pair<std::int64_t, bool>> numbers;
+  for (const NamedNumber& number : file.numbers) {
+    numbers[number.name] = {number.value, number.is_guarded};
+  }
+  EXPECT_THAT(numbers, ElementsAre(std::pair(std::string("BLOCK"), std::pair(16, false)),
+                                   std::pair(std::string("PADDING"), std::pair(1, false)),
+                                   std::pair(std::string("STEPS"), std::pair(4, true))));
+}
+
+TEST(KernelFile, KnowsHowTheHostLaunches) {
+  const KernelFile file = read_kernel_file(kProgram, kHeaders);
+  ASSERT_THAT(file.launches, SizeIs(1));
+  const LaunchSite& site = file.launches.front();
+  EXPECT_EQ(site.kernel, "sum");
+  EXPECT_THAT(site.template_arguments, ElementsAre("float", "4", "true"));
+  EXPECT_THAT(site.grid, ElementsAre("blocks", "2"));
+  EXPECT_THAT(site.block, ElementsAre("BLOCK", "BLOCK"));
+  EXPECT_EQ(site.shared_bytes, "2 * sizeof(float)");
+  EXPECT_THAT(site.arguments, SizeIs(7));
+}
+
+TEST(KernelFile, FindsTheVariablesOfALaunch) {
+  const auto site = [](const std::string& host) {
+    return read_kernel_file("void f() { " + host + " k<<<grid, threads>>>(a); }").launches.front();
+  };
+  const LaunchSite both = site("dim3 grid(w / X, h), threads(X, Y);");
+  EXPECT_THAT(both.grid, ElementsAre("w / X", "h"));
+  EXPECT_THAT(both.block, ElementsAre("X", "Y"));
+  EXPECT_THAT(site("const dim3 threads{8, 4};").block, ElementsAre("8", "4"));
+  EXPECT_THAT(site("dim3 threads = dim3(8, 4);").block, ElementsAre("8", "4"));
+  EXPECT_THAT(site("int grid = (n + 1) / 2, threads = 64;").block, ElementsAre("threads"));
+  EXPECT_THAT(site("int threads = 64; int grid = min(n, 2);").grid, ElementsAre("min(n, 2)"));
+  EXPECT_THAT(site("call(a, threads(1));").block, ElementsAre("threads"));
+  EXPECT_THAT(site("auto x = threads; auto threads = x;").block, ElementsAre("threads"));
+}
+
+TEST(KernelFile, KeepsTheDevicesPartAndNamesTheRest) {
+  const KernelFile file = read_kernel_file(kProgram, kHeaders, {"BLOCK", "PADDING"});
+  const std::string& text = file.device_text;
+  for (const char* const kept :
+       {"// A licence.", "#include <cstdio>", "#include <cuda_fp16.h>", "#include \"tile.h\"",
+        "#ifndef BLOCK\n#define BLOCK 16\n#endif", "#ifndef STEPS\n#define STEPS (4)\n#endif",
+        "#ifndef PADDING\nconst int PADDING = 1;\n#endif", "/// Twice.", "namespace helpers {",
+        "struct Pair", "/* Adds up.\n\n   With an empty line. */\ntemplate",
+        "out[x] = tile[0][0];"}) {
+    EXPECT_THAT(text, HasSubstr(kept));
+  }
+  for (const char* const left :
+       {"#include <vector>", "#include \"timer.h\"", "#define RADIUS", "#define CHECK",
+        "static const char* kName", "using namespace std;", "float on_the_host", "struct Options",
+        "void check", "int main"}) {
+    EXPECT_THAT(text, Not(HasSubstr(std::string("\n") + left)));
+  }
+  for (const char* const left : {"cudaMalloc", "timer.h\"\n#"}) {
+    EXPECT_THAT(text, Not(HasSubstr(left)));
+  }
+  EXPECT_THAT(text, HasSubstr("// Left out: lines 46-54, check, main\n"));
+  std::vector<std::size_t> lines;
+  for (const LeftOut& left : file.left_out) lines.push_back(left.first_line);
+  EXPECT_THAT(lines, ElementsAre(5, 8, 14, 17, 23, 29, 46));
+}
+
+TEST(KernelFile, LeavesNothingOutOfAFileOfKernels) {
+  constexpr const char* kText =
+      "#include <stdint.h>\nnamespace a {\n#if X > 2\n__device__ int f() { return Y; }\n#else\n"
+      "__device__ int f() { return 1; }\n#endif\n#define Y 3\n}\nusing namespace a;\n"
+      "extern \"C\" {\n__global__ void k(int* p) { *p = f(); }\n}\n";
+  const KernelFile file = read_kernel_file(kText);
+  EXPECT_THAT(file.left_out, IsEmpty()) << file.left_out.front().what;
+  ASSERT_THAT(file.kernels, SizeIs(1));
+  EXPECT_EQ(file.kernels.front().name, "k");
+  EXPECT_EQ(file.kernels.front().parameters.front().access, Access::written);
+}
+
+TEST(KernelFile, NamesAKernelWithItsNamespaces) {
+  const KernelFile file = read_kernel_file(
+      "namespace a::b { namespace { namespace c { template <class T> __global__ void k(T) {} } } "
+      "}");
+  ASSERT_THAT(file.kernels, SizeIs(1));
+  EXPECT_EQ(file.kernels.front().name, "a::b::c::k");
+  EXPECT_EQ(file.kernels.front().parameters.front().type, "T");
+}
+
+TEST(KernelFile, TellsReadingFromWriting) {
+  const auto access = [](const std::string& body) {
+    const KernelFile file =
+        read_kernel_file("__global__ void k(float* p, float* q) { " + body + " }");
+    return file.kernels.front().parameters.front().access;
+  };
+  EXPECT_EQ(access("p[0] = 1;"), Access::written);
+  EXPECT_EQ(access("p[f(q[1])].x = 1;"), Access::written);
+  EXPECT_EQ(access("*p = 1;"), Access::written);
+  EXPECT_EQ(access("if (p[0] == 1) q[0] = 2;"), Access::read);
+  EXPECT_EQ(access("q[0] = 2 * p[0];"), Access::read);
+  EXPECT_EQ(access("p[0] += 1;"), Access::both);
+  EXPECT_EQ(access("++p[0];"), Access::both);
+  EXPECT_EQ(access("atomicAdd(&p[0], 1);"), Access::both);
+  EXPECT_EQ(access("p += 4; p[0] = 1;"), Access::written);
+  EXPECT_EQ(access("float* r = p + 1; *r = 1;"), Access::unknown);
+  EXPECT_EQ(access("q[0] = a.p;"), Access::unknown);
+  EXPECT_EQ(access(""), Access::unknown);
+}
+
+TEST(QuotedIncludes, AreNamed) {
+  EXPECT_THAT(quoted_includes("#include \"a.h\" // x\n# include <b.h>\n//#include \"c.h\"\n"),
+              ElementsAre("a.h"));
+}
+
+// A scanner that sees only text must take any text.
+TEST(KernelFile, TakesAnyTextWhatever) {
+  const std::string program = kProgram;
+  for (std::size_t length = 0; length <= program.size(); length += 3) {
+    read_kernel_file(program.substr(0, length), kHeaders, {"BLOCK"});
+    read_kernel_file(program.substr(length), kHeaders, {"BLOCK"});
+  }
+  std::mt19937 random(1);
+  const std::string letters = "(){}[]<>;,=*#\"'/\\\n .:&x0R";
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = program;
+    for (int change = 0; change < 12; ++change) {
+      const std::size_t at = random() % text.size();
+      switch (random() % 3) {
+        case 0:
+          text[at] = letters[random() % letters.size()];
+          break;
+        case 1:
+          text.erase(at, 1 + random() % 30);
+          break;
+        default:
+          text.insert(at, text.substr(random() % text.size(), random() % 20));
+      }
+      if (text.empty()) text = "x";
+    }
+    const KernelFile file = read_kernel_file(text, kHeaders, {"BLOCK", "STEPS"});
+    EXPECT_LE(file.kernels.size(), 50u);
+  }
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = "__global__ void k(";
+    for (std::size_t i = random() % 60; i > 0; --i) text += letters[random() % letters.size()];
+    read_kernel_file(text + ") { __shared__ ", {}, {});
+    read_kernel_file(text, {}, {});
+  }
+}
+
+}  // namespace
+}  // namespace smemtune

@@ -1,0 +1,804 @@
+#include "tuner/config/space_draft.h"
+
+#include "tuner/config/cpp_tokens.h"
+#include "tuner/config/json_reader.h"
+#include "tuner/config/source_files.h"
+#include "tuner/config/space_words.h"
+#include "tuner/core/expression.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+std::string in_case(std::string_view text, int (*convert)(int)) {
+  std::string result;
+  for (const char c : text) {
+    result += static_cast<char>(convert(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
+
+std::string lower(std::string_view text) { return in_case(text, std::tolower); }
+std::string upper(std::string_view text) { return in_case(text, std::toupper); }
+
+template <std::size_t N>
+bool holds_any(const std::string& name, const std::array<std::string_view, N>& parts) {
+  const std::string small = lower(name);
+  return std::ranges::any_of(
+      parts, [&](std::string_view part) { return small.find(part) != std::string::npos; });
+}
+
+/// What a number is for, as far as its name tells.
+enum class Meaning { tunable, unknown, problem };
+
+Meaning meaning_of(const std::string& name) {
+  static constexpr std::array<std::string_view, 18> kProblem = {
+      "radius", "kernel_l", "kernel_s", "kernel_w", "kernel_h", "filter",
+      "length", "width",    "height",   "iter",     "max_",     "eps",
+      "pi",     "alphabet", "seed",     "count",    "samples",  "num_"};
+  static constexpr std::array<std::string_view, 23> kTunable = {
+      "block", "tile",  "thread", "unroll", "item",  "per_",  "vec",   "step",
+      "chunk", "warps", "wpt",    "stage",  "pad",   "bdim",  "coars", "work",
+      "rows",  "cols",  "bsize",  "group",  "split", "depth", "factor"};
+  static constexpr std::array<std::string_view, 12> kWhole = {
+      "bm", "bn", "bk", "tm", "tn", "tk", "ts", "wm", "wn", "mwg", "nwg", "kwg"};
+  const std::string small = lower(name);
+  if (std::ranges::find(kWhole, small) != kWhole.end() || holds_any(name, kTunable)) {
+    return Meaning::tunable;
+  }
+  return holds_any(name, kProblem) ? Meaning::problem : Meaning::unknown;
+}
+
+bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
+
+/// Values around the one that the source has. A name that does not tell what it is for keeps its
+/// own value only.
+Json values_around(const std::string& name, std::int64_t value, bool may_vary) {
+  constexpr std::int64_t kMost = 1024;
+  Json values = Json::array();
+  if (!may_vary) {
+    values.push_back(value);
+  } else if (value == 0 || (value == 1 && lower(name).find("pad") != std::string::npos)) {
+    values = {0, 1};
+  } else if (is_power_of_two(value)) {
+    for (std::int64_t v = std::max<std::int64_t>(1, value / 4); v <= std::max(value, kMost);
+         v *= 2) {
+      if (v <= 4 * value) values.push_back(v);
+    }
+  } else {
+    values.push_back(value);
+  }
+  return values;
+}
+
+/// What a type of CUDA C++ is made of: `float4` is 4 of float.
+struct Elements {
+  std::string type;  ///< Empty: not known.
+  int count = 1;
+};
+
+Elements elements_of(const std::string& type) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kShort = {
+      {{"uint", "unsigned int"},
+       {"uchar", "unsigned char"},
+       {"ushort", "unsigned short"},
+       {"ulong", "unsigned long"},
+       {"longlong", "long long"},
+       {"ulonglong", "unsigned long long"},
+       {"half", "__half"},
+       {"nv_bfloat16", "__nv_bfloat16"},
+       {"nv_half", "__half"},
+       {"__half2", "__half"},
+       {"half2", "__half"},
+       {"__nv_bfloat162", "__nv_bfloat16"},
+       {"nv_bfloat162", "__nv_bfloat16"},
+       {"unsigned", "unsigned int"},
+       {"uint_t", "unsigned int"},
+       {"std::size_t", "unsigned long long"}}};
+  const auto known = [](std::string_view name) -> std::string {
+    for (const auto& [shorter, whole] : kShort) {
+      if (name == shorter) return std::string(whole);
+    }
+    std::string_view bare = name;
+    if (bare.starts_with("std::")) bare.remove_prefix(5);
+    return scalar_type(bare) ? std::string(bare) : "";
+  };
+  if (type.ends_with("half2") || type.ends_with("bfloat162")) return {known(type), 2};
+  if (const std::string name = known(type); !name.empty()) return {name, 1};
+  const char last = type.empty() ? '0' : type.back();
+  if (last < '1' || last > '4') return {};
+  const std::string name = known(std::string_view(type).substr(0, type.size() - 1));
+  return {name, name.empty() ? 1 : last - '0'};
+}
+
+bool is_floating_name(const std::string& type) {
+  const std::optional<ScalarType> known = scalar_type(type);
+  return known && is_floating(*known);
+}
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+const KernelFunction& kernel_named(const KernelFile& file, const std::string& name) {
+  return *std::ranges::find(file.kernels, name, &KernelFunction::name);
+}
+
+std::string last_name(const std::string& name) {
+  const std::size_t colons = name.rfind("::");
+  return colons == std::string::npos ? name : name.substr(colons + 2);
+}
+
+const std::vector<std::string> kNone;  // NOLINT(cert-err58-cpp)
+
+/// The space of one signature.
+class Draft {
+ public:
+  Draft(const KernelFile& file, const DraftRequest& request)
+      : file_(file), request_(request), first_(kernel_named(file, request.kernels.front())) {
+    numbers_ = tunable_numbers(file);
+    for (const KernelParameter& parameter : first_.parameters) taken_.insert(parameter.name);
+    for (const std::string& name : request_.kernels) {
+      for (const auto& parameter : kernel_named(file_, name).template_parameters) {
+        taken_.insert(parameter.name);
+      }
+    }
+    // As macros, names of the problem must not be words of the source.
+    if (!numbers_.empty()) taken_.insert(file_.names.begin(), file_.names.end());
+  }
+
+  Json json() {
+    add_type_problems();
+    Json arguments = Json::array();
+    choose_sizes();
+    for (const KernelParameter& parameter : first_.parameters) {
+      arguments.push_back(argument(parameter));
+    }
+    add_constants(arguments);
+    Json kernels = Json::array();
+    for (const std::string& name : request_.kernels) kernels.push_back(kernel(name));
+    if (problem_.empty()) {
+      problem_[free_name("N")] = 1 << 20;
+      cpu_problem_ = problem_;
+    }
+
+    Json root;
+    root["name"] = request_.name;
+    root["description"] = "From " + request_.written_from +
+                          " by smemtune init. Replace every TODO; smemtune --check lists those "
+                          "that are left. The sizes of the problems are guesses.";
+    root["problems"] = Json::array({problem_});
+    root["cpu_problems"] = Json::array({cpu_problem_});
+    root["arguments"] = std::move(arguments);
+    root["verify"] = verify();
+    root["kernels"] = std::move(kernels);
+    return root;
+  }
+
+ private:
+  std::string free_name(const std::string& wanted) {
+    std::string name = wanted;
+    for (int i = 0; taken_.contains(name) || !reserved_meaning(name).empty(); ++i) {
+      name = i == 0 ? "PROBLEM_" + wanted : "PROBLEM_" + wanted + "_" + std::to_string(i);
+    }
+    taken_.insert(name);
+    return name;
+  }
+
+  void add_problem(const std::string& name, const Json& value, const Json& cpu_value) {
+    problem_[name] = value;
+    cpu_problem_[name] = cpu_value;
+  }
+
+  const LaunchSite* launch_of(const std::string& kernel) const {
+    const auto site = std::ranges::find(file_.launches, last_name(kernel), &LaunchSite::kernel);
+    if (site != file_.launches.end()) return &*site;
+    // Through a pointer to the function, which may be any of them.
+    const bool is_indirect = file_.launches.size() == 1 &&
+                             std::ranges::none_of(file_.kernels, [&](const KernelFunction& other) {
+                               return last_name(other.name) == file_.launches.front().kernel;
+                             });
+    return is_indirect ? &file_.launches.front() : nullptr;
+  }
+
+  /// Template arguments that are types, or that change what is computed.
+  void add_type_problems() {
+    for (const std::string& name : request_.kernels) {
+      const KernelFunction& kernel = kernel_named(file_, name);
+      for (std::size_t i = 0; i < kernel.template_parameters.size(); ++i) {
+        const TemplateParameter& parameter = kernel.template_parameters[i];
+        if (parameter.is_type()) {
+          const std::string text = template_value(kernel, i);
+          const std::string type = elements_of(text).count == 1 ? elements_of(text).type : "";
+          const std::string shown = type.empty() ? "float" : type;
+          add_problem(parameter.name, shown, shown);
+        } else if (meaning_of(parameter.name) == Meaning::problem) {
+          const std::int64_t value = number_of(template_value(kernel, i)).value_or(3);
+          add_problem(parameter.name, value, value);
+        }
+      }
+    }
+  }
+
+  /// What the host or the default says of a template parameter; may be empty.
+  std::string template_value(const KernelFunction& kernel, std::size_t i) const {
+    const LaunchSite* const site = launch_of(kernel.name);
+    if (site != nullptr && i < site->template_arguments.size()) {
+      const std::string& text = site->template_arguments[i];
+      const auto number = std::ranges::find(file_.numbers, text, &NamedNumber::name);
+      return number == file_.numbers.end() ? text : std::to_string(number->value);
+    }
+    return kernel.template_parameters[i].default_text;
+  }
+
+  static bool is_size(const KernelParameter& parameter) {
+    static constexpr std::array<std::string_view, 19> kOther = {
+        "radius", "iter",  "step", "offset", "shift", "seed",  "flag",   "mode",  "start", "begin",
+        "end",    "index", "idx",  "pow",    "value", "pitch", "stride", "power", "gpu"};
+    if (parameter.pointers > 0) return false;
+    const Elements elements = elements_of(parameter.type);
+    return !elements.type.empty() && elements.count == 1 && !is_floating_name(elements.type) &&
+           parameter.type != "bool" && scalar_bytes_of(elements.type) >= 4 &&
+           !holds_any(parameter.name, kOther) && !lower(parameter.name).starts_with("ld");
+  }
+
+  static std::size_t scalar_bytes_of(const std::string& type) {
+    const std::optional<ScalarType> known = scalar_type(type);
+    return known ? size_of(*known) : 0;
+  }
+
+  /// Every integer that looks like a size becomes a name of the problem.
+  void choose_sizes() {
+    std::vector<std::string> names;
+    for (const KernelParameter& parameter : first_.parameters) {
+      if (is_size(parameter)) names.push_back(parameter.name);
+    }
+    const bool is_line = names.size() == 1 && first_.grid_dimensions == 1;
+    const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : 1024;
+    const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;
+    for (const std::string& name : names) {
+      const std::string chosen = free_name(upper(name));
+      sizes_.emplace_back(name, chosen);
+      add_problem(chosen, size, cpu_size);
+    }
+  }
+
+  std::string sizes_text() const {
+    if (sizes_.empty()) return "a number";
+    std::string text;
+    for (const auto& [name, chosen] : sizes_) text += (text.empty() ? "" : " * ") + chosen;
+    const bool is_square = sizes_.size() == 1 && first_.grid_dimensions > 1;
+    return is_square ? text + " * " + text : text;
+  }
+
+  Json argument(const KernelParameter& parameter) {
+    Json json = {{"name", parameter.name}};
+    const bool is_template = std::ranges::any_of(
+        first_.template_parameters,
+        [&](const TemplateParameter& t) { return t.is_type() && t.name == parameter.type; });
+    Elements elements = elements_of(parameter.type);
+    if (is_template) elements.type = parameter.type;
+    const std::string type =
+        !elements.type.empty() && parameter.pointers <= 1
+            ? elements.type
+            : "TODO: bytes(SIZE), SIZE being sizeof(" + parameter.type +
+                  std::string(static_cast<std::size_t>(std::max(0, parameter.pointers - 1)), '*') +
+                  ") on the GPU, or the type of its elements";
+    if (parameter.pointers > 0) {
+      add_buffer(json, parameter, elements, type);
+    } else {
+      add_scalar(json, parameter, elements, type, is_template);
+    }
+    return json;
+  }
+
+  void add_buffer(Json& json, const KernelParameter& parameter, const Elements& elements,
+                  const std::string& type) const {
+    static constexpr std::array<std::string_view, 8> kIndex = {"idx",    "index", "indic", "ptr",
+                                                               "offset", "row",   "col",   "map"};
+    json["type"] = type;
+    json["shape"] =
+        Json::array({"TODO: elements of " + parameter.name + ", such as " + sizes_text()});
+    if (elements.count > 1) json["shape"].push_back(elements.count);
+    std::string role = "inout";
+    std::string why = "it is read and written";
+    if (parameter.is_const) {
+      role = "input";
+      why = "it is const";
+    } else if (parameter.access == Access::read) {
+      role = "input";
+      why = "it is only read";
+    } else if (parameter.access == Access::written) {
+      role = "output";
+      why = "it is only written";
+    } else if (parameter.access == Access::unknown) {
+      why = "the source does not show how it is used; output where it is only written";
+    }
+    json["role"] = role;
+    if (role != "output") {
+      const bool is_integer =
+          !elements.type.empty() && scalar_type(elements.type) && !is_floating_name(elements.type);
+      if (is_integer && holds_any(parameter.name, kIndex)) {
+        json["init"] =
+            "TODO: if these are indices, what keeps them in range: permutation, iota, "
+            "uniform(0, 99), file(\"NAME.npy\")";
+      } else if (elements.type.empty()) {
+        json["init"] = "zero";
+      } else if (is_integer && scalar_bytes_of(elements.type) == 1) {
+        json["init"] = "uniform(0, 127)";
+      } else {
+        json["init"] = is_integer ? "uniform(0, 100)" : "uniform(-1, 1)";
+      }
+    }
+    json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
+  }
+
+  /// Constant memory is an argument that is not passed.
+  void add_constants(Json& arguments) const {
+    for (const SharedArray& constant : file_.constants) {
+      const std::string name = last_name(constant.name);
+      if (!first_.reached.contains(name)) continue;
+      const Elements elements = elements_of(constant.type);
+      Json json = {{"name", name}};
+      json["type"] = elements.type.empty()
+                         ? "TODO: type of the elements, in the source " + constant.type
+                         : elements.type;
+      json["shape"] = Json::array();
+      for (const std::string& extent : constant.extents) {
+        const auto number = std::ranges::find(file_.numbers, extent, &NamedNumber::name);
+        if (const auto literal = number_of(extent)) {
+          json["shape"].push_back(*literal);
+        } else if (number != file_.numbers.end()) {
+          json["shape"].push_back(number->value);
+        } else {
+          json["shape"].push_back("TODO: elements of " + name + ", in the source " + extent);
+        }
+      }
+      if (constant.extents.empty()) json["shape"].push_back(1);
+      if (elements.count > 1) json["shape"].push_back(elements.count);
+      json["role"] = "input";
+      json["init"] = "uniform(-1, 1)";
+      json["memory"] = "constant";
+      if (constant.name != name) json["symbol"] = constant.name;
+      json["description"] = "A __constant__ variable; not passed.";
+      arguments.push_back(std::move(json));
+    }
+  }
+
+  void add_scalar(Json& json, const KernelParameter& parameter, const Elements& elements,
+                  const std::string& type, bool is_template) const {
+    const auto size =
+        std::ranges::find(sizes_, parameter.name, &std::pair<std::string, std::string>::first);
+    if (elements.type.empty() || elements.count > 1) {
+      json["type"] = elements.type.empty()
+                         ? type
+                         : "bytes(" +
+                               std::to_string(scalar_bytes_of(elements.type) *
+                                              static_cast<std::size_t>(elements.count)) +
+                               ")";
+      json["value"] = "TODO: zero, or file(\"NAME.npy\") with its bytes";
+      return;
+    }
+    json["type"] = type;
+    if (size != sizes_.end()) {
+      json["value"] = size->second;
+    } else if (is_template || is_floating_name(elements.type)) {
+      json["value"] = 0.5;
+      json["description"] = "A guess.";
+    } else {
+      json["value"] = "TODO: value of " + parameter.name +
+                      (sizes_.empty() ? "" : ", a number or such as " + sizes_.front().second);
+    }
+  }
+
+  Json verify() const {
+    Json verify;
+    std::string text = "Every configuration is compared with the default of " +
+                       last_name(request_.kernels.front()) + ".";
+    if (request_.kernels.size() > 1) text += " Remove kernels that compute something else.";
+    text += " Worth adding: a definition, and in \"also\" a size that no tile divides.";
+    verify["description"] = text;
+    if (request_.kernels.size() > 1) verify["reference"] = last_name(request_.kernels.front());
+    return verify;
+  }
+
+  // --- Kernels.
+
+  Json kernel(const std::string& name) {
+    const KernelFunction& kernel = kernel_named(file_, name);
+    parameters_ = Json::object();
+    default_ = Json::object();
+    notes_.clear();
+    bool has_macros = false;
+    std::vector<std::string> unused;
+    for (const NamedNumber& number : numbers_) {
+      if (!kernel.reached.contains(number.name)) continue;
+      has_macros = true;
+      add_parameter(number.name, number.value);
+    }
+    for (const NamedNumber& number : file_.numbers) {
+      if (!kernel.reached.contains(number.name) || parameters_.contains(number.name)) continue;
+      unused.push_back(number.name + " = " + std::to_string(number.value));
+    }
+    if (!unused.empty()) {
+      notes_.push_back(
+          "Not searched, because what is computed seems to depend on it: " + listed(unused) + ".");
+    }
+    add_template_parameters(kernel);
+    Json block = block_of(kernel);
+
+    Json grid = grid_of(kernel, block);
+    describe_shared(kernel);
+    if (parameters_.empty()) notes_.emplace_back("Nothing to tune was found: add parameters.");
+    std::string description =
+        "Line " + std::to_string(kernel.line) + " of " + request_.written_from + ".";
+    for (const std::string& note : notes_) description += " " + note;
+    Json json = {{"name", last_name(name)}, {"description", description}};
+    json["source"] = request_.source;
+    if (has_macros) json["pass"] = "define";
+    json["entry"] = entry(kernel);
+    if (!parameters_.empty()) {
+      json["parameters"] = parameters_;
+      json["default"] = default_;
+    }
+    json["block"] = std::move(block);
+    json["grid"] = std::move(grid);
+    if (std::ranges::any_of(kernel.shared, &SharedArray::is_dynamic)) {
+      const LaunchSite* const site = launch_of(name);
+      const bool said = site != nullptr && !site->shared_bytes.empty();
+      json["dynamic_shared_bytes"] =
+          "TODO: bytes of the extern __shared__ array" +
+          (said ? "; line " + std::to_string(site->line) + " passes " + site->shared_bytes
+                : ", such as " + (parameters_.empty() ? std::string("4 * 256")
+                                                      : "4 * " + parameters_.begin().key()));
+    }
+    return json;
+  }
+
+  void add_parameter(const std::string& name, std::int64_t value) {
+    const bool may_vary = meaning_of(name) == Meaning::tunable;
+    parameters_[name] = values_around(name, value, may_vary);
+    default_[name] = value;
+    if (!may_vary) notes_.push_back(name + " has one value: add those that it may take.");
+  }
+
+  void add_template_parameters(const KernelFunction& kernel) {
+    for (std::size_t i = 0; i < kernel.template_parameters.size(); ++i) {
+      const TemplateParameter& parameter = kernel.template_parameters[i];
+      if (parameter.is_type() || problem_.contains(parameter.name)) continue;
+      const std::string text = template_value(kernel, i);
+      if (parameter.kind == "bool") {
+        parameters_[parameter.name] = {false, true};
+        default_[parameter.name] = text == "true";
+        continue;
+      }
+      static constexpr std::array<std::string_view, 2> kThreads = {"thread", "block"};
+      const std::int64_t guess = !holds_any(parameter.name, kThreads) ? 4
+                                 : first_.block_dimensions > 1        ? 16
+                                                                      : 128;
+      add_parameter(parameter.name, number_of(text).value_or(guess));
+    }
+  }
+
+  std::string entry(const KernelFunction& kernel) const {
+    std::string text;
+    for (const TemplateParameter& parameter : kernel.template_parameters) {
+      text += (text.empty() ? "" : ", ") + parameter.name;
+    }
+    return text.empty() ? kernel.name : kernel.name + "<" + text + ">";
+  }
+
+  /// Whether an expression of the source has a value here, too.
+  bool is_known(const std::string& text) const {
+    if (text.empty() || text.find('.') != std::string::npos) return false;
+    for (const std::string_view name : identifiers(text)) {
+      if (!parameters_.contains(std::string(name)) && !problem_.contains(std::string(name))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// Of a text of the host: a template argument is called by its parameter's name, and a number of
+  /// the source that is no parameter by its value.
+  std::string in_our_names(const KernelFunction& kernel, const std::string& text) const {
+    const LaunchSite* const site = launch_of(kernel.name);
+    for (std::size_t i = 0; site != nullptr && i < site->template_arguments.size() &&
+                            i < kernel.template_parameters.size();
+         ++i) {
+      const std::string& name = kernel.template_parameters[i].name;
+      if (site->template_arguments[i] == text && parameters_.contains(name)) return name;
+    }
+    const auto number = std::ranges::find(file_.numbers, text, &NamedNumber::name);
+    const bool is_fixed = number != file_.numbers.end() && !parameters_.contains(text);
+    return is_fixed ? std::to_string(number->value) : text;
+  }
+
+  Json block_of(const KernelFunction& kernel) {
+    const LaunchSite* const site = launch_of(kernel.name);
+    if (site != nullptr && !site->block.empty()) {
+      Json block = Json::array();
+      bool is_free = kernel.uses_block_size && kernel.launch_bounds.empty();
+      for (const std::string& text : site->block) {
+        const std::string ours = in_our_names(kernel, text);
+        is_free = is_free && number_of(ours).has_value();
+        if (is_known(ours)) block.push_back(ours);
+      }
+      if (is_free && block.size() == site->block.size()) return free_block(kernel, block);
+      if (block.size() == site->block.size()) return numbers_as_numbers(block);
+    }
+    if (!kernel.launch_bounds.empty() && is_known(kernel.launch_bounds.front())) {
+      const std::string& bound = kernel.launch_bounds.front();
+      if (kernel.block_dimensions == 1) return numbers_as_numbers(Json::array({bound}));
+      const std::size_t star = bound.find('*');
+      if (kernel.block_dimensions == 2 && star != std::string::npos) {
+        return Json::array({trimmed(bound.substr(0, star)), trimmed(bound.substr(star + 1))});
+      }
+    }
+    if (kernel.uses_block_size) return free_block(kernel, Json::array());
+    Json block = Json::array();
+    for (int i = 0; i < kernel.block_dimensions; ++i) {
+      block.push_back(
+          "TODO: threads of a block in " + axis(i) + suggested_block(kernel) +
+          launched_with(site, site == nullptr ? kNone : site->block, static_cast<std::size_t>(i)));
+    }
+    return block;
+  }
+
+  static std::string trimmed(const std::string& text) {
+    const std::size_t begin = text.find_first_not_of(" ");
+    if (begin == std::string::npos) return "";
+    return text.substr(begin, text.find_last_not_of(" ") - begin + 1);
+  }
+
+  static Json numbers_as_numbers(const Json& texts) {
+    Json result = Json::array();
+    for (const Json& text : texts) {
+      const auto number = number_of(text.get<std::string>());
+      result.push_back(number ? Json(*number) : text);
+    }
+    return result;
+  }
+
+  /// The kernel reads its block's size, so that this is a parameter by itself.
+  Json free_block(const KernelFunction& kernel, const Json& present) {
+    static const std::array<std::vector<std::int64_t>, 3> kUsual = {
+        std::vector<std::int64_t>{256}, {16, 16}, {8, 8, 4}};
+    const auto dimensions =
+        std::max(present.size(), static_cast<std::size_t>(kernel.block_dimensions));
+    Json block = Json::array();
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, dimensions); ++i) {
+      std::int64_t value = kUsual[std::min<std::size_t>(3, dimensions) - 1][i];
+      if (i < present.size()) value = number_of(present[i].get<std::string>()).value_or(value);
+      const std::string base = dimensions == 1 ? "THREADS" : "THREADS_" + upper(axis(i));
+      std::string name = base;
+      for (int n = 2; taken_.contains(name) || parameters_.contains(name); ++n) {
+        name = base + "_" + std::to_string(n);
+      }
+      parameters_[name] = values_around(name, value, true);
+      default_[name] = value;
+      block.push_back(name);
+    }
+    return block;
+  }
+
+  static std::string axis(std::size_t i) {
+    return std::string(1, "xyz"[std::min<std::size_t>(i, 2)]);
+  }
+  static std::string axis(int i) { return axis(static_cast<std::size_t>(i)); }
+
+  std::string suggested_block(const KernelFunction& kernel) const {
+    for (const SharedArray& array : kernel.shared) {
+      for (const std::string& extent : array.extents) {
+        if (is_known(extent) && !number_of(extent)) return ", such as " + extent;
+      }
+    }
+    return parameters_.empty() ? ", such as 256" : ", such as " + parameters_.begin().key();
+  }
+
+  /// What the host has in dimension i; all of it where it does not say one by one.
+  static std::string launched_with(const LaunchSite* site, const std::vector<std::string>& texts,
+                                   std::size_t i) {
+    if (site == nullptr || texts.empty()) return "";
+    return "; line " + std::to_string(site->line) + " has " +
+           (texts.size() > 1 && i < texts.size() ? texts[i] : listed(texts));
+  }
+
+  /// An expression of the host in our names, if it is one that can be evaluated here: its variables
+  /// are known by the arguments that they are passed as.
+  std::optional<std::string> in_our_terms(const LaunchSite& site, const std::string& text,
+                                          const Json& block) const {
+    std::vector<std::pair<std::string, std::string>> terms;
+    for (std::size_t i = 0; i < std::min(site.arguments.size(), first_.parameters.size()); ++i) {
+      const auto size = std::ranges::find(sizes_, first_.parameters[i].name,
+                                          &std::pair<std::string, std::string>::first);
+      if (size != sizes_.end()) terms.emplace_back(site.arguments[i], size->second);
+    }
+    for (std::size_t i = 0; i < block.size() && !site.block_name.empty(); ++i) {
+      const std::string extent =
+          block[i].is_string() ? block[i].get<std::string>() : block[i].dump();
+      terms.emplace_back(site.block_name + "." + axis(i), "(" + extent + ")");
+      if (block.size() == 1) terms.emplace_back(site.block_name, "(" + extent + ")");
+    }
+    for (const NamedNumber& number : file_.numbers) {
+      if (!parameters_.contains(number.name)) {
+        terms.emplace_back(number.name, std::to_string(number.value));
+      }
+    }
+    const std::string ours = substituted(text, terms);
+    Scope scope;
+    for (const Json* names : {&parameters_, &problem_}) {
+      for (const auto& [name, value] : names->items()) {
+        if (!scope.contains(name)) scope.add_constant(name, Value(std::int64_t{1}));
+      }
+    }
+    try {
+      Expression::compile(ours, scope);
+      return ours;
+    } catch (const ExpressionError&) {
+      return std::nullopt;
+    }
+  }
+
+  /// `text` with whole terms (one token or several, such as `a.x`) replaced.
+  static std::string substituted(const std::string& text,
+                                 const std::vector<std::pair<std::string, std::string>>& terms) {
+    const std::vector<CppToken> tokens = cpp_tokens(text);
+    std::string result;
+    for (std::size_t i = 0; i < tokens.size();) {
+      const std::string* by = nullptr;
+      std::size_t most = 0;
+      for (const auto& [term, ours] : terms) {
+        const std::vector<CppToken> wanted = cpp_tokens(term);
+        const bool fits =
+            !wanted.empty() && i + wanted.size() <= tokens.size() &&
+            std::equal(wanted.begin(), wanted.end(), tokens.begin() + static_cast<long>(i),
+                       [](const CppToken& a, const CppToken& b) { return a.text == b.text; });
+        if (!fits || wanted.size() <= most) continue;
+        most = wanted.size();
+        by = &ours;
+      }
+      if (i > 0 && tokens[i].begin > tokens[i - 1].end()) result += ' ';
+      result += by != nullptr ? *by : std::string(tokens[i].text);
+      i += std::max<std::size_t>(most, 1);
+    }
+    return result;
+  }
+
+  /// As the host has it, where that can be said in our names.
+  Json grid_of(const KernelFunction& kernel, const Json& block) {
+    const LaunchSite* const site = launch_of(kernel.name);
+    const std::vector<std::string>& texts = site == nullptr ? kNone : site->grid;
+    const bool says_each = texts.size() > 1 || kernel.grid_dimensions == 1;
+    Json grid = Json::array();
+    const std::size_t dimensions = std::max(static_cast<std::size_t>(kernel.grid_dimensions),
+                                            says_each ? texts.size() : std::size_t{0});
+    bool is_hosts = false;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, dimensions); ++i) {
+      if (says_each && i < texts.size()) {
+        if (const auto ours = in_our_terms(*site, texts[i], block)) {
+          const auto number = number_of(*ours);
+          grid.push_back(number ? Json(*number) : Json(*ours));
+          is_hosts = true;
+          continue;
+        }
+      }
+      const std::string size =
+          sizes_.empty() ? "1000000" : sizes_[std::min(sizes_.size() - 1, i)].second;
+      std::string per_block = parameters_.empty() ? "256" : parameters_.begin().key();
+      if (i < block.size() && block[i].is_string() && !is_todo(block[i].get<std::string>())) {
+        per_block = block[i].get<std::string>();
+      }
+      grid.push_back("TODO: blocks in " + axis(i) + ", such as ceil_div(" + size + ", " +
+                     per_block + ")" + launched_with(site, texts, i));
+    }
+    if (is_hosts) {
+      notes_.push_back("Grid as in line " + std::to_string(site->line) +
+                       ": see that it covers sizes that no block divides.");
+    }
+    return grid;
+  }
+
+  void describe_shared(const KernelFunction& kernel) {
+    std::vector<std::string> arrays;
+    for (const SharedArray& array : kernel.shared) {
+      std::string text = array.type + " " + array.name;
+      for (const std::string& extent : array.extents) text += "[" + extent + "]";
+      arrays.push_back(text + (array.is_dynamic ? "[]" : ""));
+    }
+    if (!arrays.empty()) notes_.push_back("Shared memory: " + listed(arrays) + ".");
+    if (!kernel.launch_bounds.empty()) {
+      notes_.push_back("Launch bounds: " + listed(kernel.launch_bounds) + ".");
+    }
+  }
+
+  const KernelFile& file_;
+  const DraftRequest& request_;
+  const KernelFunction& first_;
+  std::vector<NamedNumber> numbers_;
+  std::set<std::string> taken_;
+  std::vector<std::pair<std::string, std::string>> sizes_;  ///< Argument, name of the problem.
+  Json problem_ = Json::object();
+  Json cpu_problem_ = Json::object();
+  Json parameters_;  ///< Of the kernel that is being described...
+  Json default_;
+  std::vector<std::string> notes_;  ///< ... and what else there is to say of it.
+};
+
+/// JSON in lines of at most 100 characters where that can be.
+std::string laid_out(const Json& value, std::size_t indent, std::size_t column) {
+  constexpr std::size_t kColumns = 100;
+  const std::string whole = [&] {
+    std::string text;
+    if (value.is_object()) {
+      for (const auto& [key, member] : value.items()) {
+        text += (text.empty() ? "{ " : ", ") + Json(key).dump() + ": " + laid_out(member, 0, 0);
+      }
+      return text.empty() ? "{}" : text + " }";
+    }
+    if (value.is_array()) {
+      for (const Json& member : value) text += (text.empty() ? "[" : ", ") + laid_out(member, 0, 0);
+      return text.empty() ? "[]" : text + "]";
+    }
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }();
+  const bool fits = column + whole.size() < kColumns && whole.find('\n') == std::string::npos;
+  if (!value.is_structured() || (fits && (column == 0 || indent > 0))) return whole;
+  std::string text = value.is_object() ? "{\n" : "[\n";
+  const std::string pad(indent + 2, ' ');
+  std::size_t left = value.size();
+  for (const auto& [key, member] : value.items()) {
+    const std::string label = value.is_object() ? Json(key).dump() + ": " : "";
+    text += pad + label + laid_out(member, indent + 2, indent + 2 + label.size());
+    text += --left > 0 ? ",\n" : "\n";
+  }
+  return text + std::string(indent, ' ') + (value.is_object() ? "}" : "]");
+}
+
+}  // namespace
+
+std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
+  std::vector<NamedNumber> numbers;
+  for (const NamedNumber& number : file.numbers) {
+    const Meaning meaning = meaning_of(number.name);
+    if (meaning == Meaning::problem || !reserved_meaning(number.name).empty()) continue;
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel) {
+  const auto same = [](const KernelParameter& a, const KernelParameter& b) {
+    return a.type == b.type && a.name == b.name && a.pointers == b.pointers;
+  };
+  const KernelFunction& wanted = kernel_named(file, kernel);
+  std::vector<std::string> names;
+  for (const KernelFunction& other : file.kernels) {
+    if (!std::ranges::equal(wanted.parameters, other.parameters, same)) continue;
+    if (std::ranges::find(names, other.name) == names.end()) names.push_back(other.name);
+  }
+  return names;
+}
+
+std::string draft_space(const KernelFile& file, const DraftRequest& request) {
+  const Json json = Draft(file, request).json();
+  std::string text = "{\n";
+  std::size_t left = json.size();
+  for (const auto& [key, member] : json.items()) {
+    const std::string label = "  " + Json(key).dump() + ": ";
+    text += label + laid_out(member, 2, label.size()) + (--left > 0 ? ",\n" : "\n");
+  }
+  return text + "}\n";
+}
+
+}  // namespace smemtune

@@ -1,0 +1,170 @@
+#include "tuner/config/space_draft.h"
+
+#include "tuner/config/json_reader.h"
+#include "tuner/config/space_file.h"
+#include "tuner/config/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// A source, and the draft of a space for its first kernel, both in a folder.
+class Drafted {
+ public:
+  explicit Drafted(const std::string& source) {
+    folder_.write("mine.cu", source);
+    folder_.write("share/kernel_templates/none", "");
+    const KernelFile file = read_kernel_file(source);
+    request_ = {.name = "mine",
+                .written_from = "mine.cu",
+                .source = "mine.cu",
+                .kernels = kernels_like(file, file.kernels.front().name)};
+    text_ = draft_space(file, request_);
+    folder_.write("mine.json", text_);
+  }
+
+  Json json() const { return parse_json(text_, "mine.json"); }
+
+  /// What --check says, without the folder.
+  std::vector<std::string> faults() const {
+    std::vector<std::string> faults =
+        check_space(folder_.path() / "mine.json", folder_.path() / "share");
+    const std::string prefix = (folder_.path() / "mine.json").string() + ": ";
+    for (std::string& fault : faults) {
+      if (fault.starts_with(prefix)) fault = fault.substr(prefix.size());
+    }
+    return faults;
+  }
+
+  /// Puts values in the place of TODOs, by JSON pointer.
+  void decide(const std::map<std::string, Json>& values) {
+    Json json = this->json();
+    for (const auto& [pointer, value] : values) json[Json::json_pointer(pointer)] = value;
+    text_ = json.dump(2);
+    folder_.write("mine.json", text_);
+  }
+
+ private:
+  TemporaryFolder folder_;
+  DraftRequest request_;
+  std::string text_;
+};
+
+TEST(DraftSpace, OfATemplateNeedsShapesAndAGrid) {
+  Drafted draft(
+      "template <typename T, int THREADS, int ITEMS>\n"
+      "__global__ void scale(const T* in, T* out, T factor, int n) {\n"
+      "  const int first = blockIdx.x * THREADS * ITEMS + threadIdx.x;\n"
+      "  for (int j = 0; j < ITEMS; ++j) {\n"
+      "    if (first + j * THREADS < n) out[first + j * THREADS] = factor * in[first];\n"
+      "  }\n}\n");
+  EXPECT_THAT(draft.faults(),
+              ElementsAre(HasSubstr("/arguments/0/shape/0: TODO: elements of in, such as N"),
+                          HasSubstr("/arguments/1/shape/0: TODO: elements of out"),
+                          HasSubstr("/kernels/0/block/0: TODO: threads of a block in x"),
+                          HasSubstr("/kernels/0/grid/0: TODO: blocks in x, such as ceil_div(N, ")));
+  const Json json = draft.json();
+  EXPECT_EQ(json["problems"][0].dump(), R"({"T":"float","N":16777216})");
+  EXPECT_EQ(json["arguments"][0]["role"], "input");
+  EXPECT_EQ(json["arguments"][1]["role"], "output");
+  EXPECT_EQ(json["arguments"][3]["value"], "N");
+  EXPECT_EQ(json["kernels"][0]["entry"], "scale<T, THREADS, ITEMS>");
+  draft.decide({{"/arguments/0/shape/0", "N"},
+                {"/arguments/1/shape/0", "N"},
+                {"/kernels/0/block/0", "THREADS"},
+                {"/kernels/0/grid/0", "ceil_div(N, THREADS * ITEMS)"}});
+  EXPECT_THAT(draft.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, OfMacrosTakesTheBlockFromTheHostsLaunch) {
+  Drafted draft(
+      "#ifndef TILE\n#define TILE 16\n#endif\n"
+      "#ifndef STRANGE\n#define STRANGE 3\n#endif\n"
+      "#define RADIUS 2\n"
+      "__global__ void blur(float* out, const float* in, int width, int N) {\n"
+      "  __shared__ float s[TILE + 2 * RADIUS][TILE];\n"
+      "  out[blockIdx.y * STRANGE + threadIdx.y] = in[blockIdx.x] + s[0][0];\n}\n"
+      "void run() { dim3 block(TILE, TILE); blur<<<dim3(w / TILE, h / TILE), block>>>(o, i, w, 9); "
+      "}\n");
+  const Json json = draft.json();
+  const Json& kernel = json["kernels"][0];
+  EXPECT_EQ(kernel["pass"], "define");
+  EXPECT_EQ(kernel["block"].dump(), R"(["TILE","TILE"])");
+  EXPECT_EQ(kernel["parameters"].dump(), R"({"TILE":[4,8,16,32,64],"STRANGE":[3]})");
+  EXPECT_EQ(kernel["default"]["TILE"], 16);
+  EXPECT_THAT(kernel["description"].get<std::string>(),
+              AllOf(HasSubstr("RADIUS = 2"), HasSubstr("float s[TILE + 2 * RADIUS][TILE]")));
+  EXPECT_EQ(kernel["grid"].dump(), R"(["WIDTH / TILE","TODO: blocks in y, such as )"
+                                   R"(ceil_div(PROBLEM_N, TILE); line 10 has h / TILE"])");
+  // A macro N would replace the kernel's own argument.
+  EXPECT_EQ(json["arguments"][3]["value"], "PROBLEM_N");
+  EXPECT_THAT(draft.faults(), SizeIs(3));
+  EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
+}
+
+TEST(DraftSpace, MakesAParameterOfABlockThatTheKernelReads) {
+  Drafted draft(
+      "__global__ void add(const float4* a, int* indices, unsigned char* b, float3 by, int n) {\n"
+      "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) b[i] += a[indices[i]].x + by.x;\n}\n"
+      "int main() { const int threads = 192; add<<<n, threads>>>(a, b, n); }\n");
+  const Json json = draft.json();
+  const Json& kernel = json["kernels"][0];
+  EXPECT_EQ(kernel["block"].dump(), R"(["THREADS"])");
+  EXPECT_EQ(kernel["default"]["THREADS"], 192);
+  EXPECT_EQ(json["arguments"][0]["type"], "float");
+  EXPECT_EQ(json["arguments"][0]["shape"][1], 4);
+  EXPECT_THAT(json["arguments"][1]["init"].get<std::string>(), HasSubstr("TODO: if these are ind"));
+  EXPECT_EQ(json["arguments"][2]["role"], "inout");
+  EXPECT_EQ(json["arguments"][3]["type"], "bytes(12)");
+  EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
+}
+
+TEST(DraftSpace, HoldsTheKernelsThatTakeTheSameArguments) {
+  Drafted draft(
+      "__constant__ float weights[COUNT];\n"
+      "namespace a { __global__ void f(float* p, int n) { p[0] = weights[0]; } }\n"
+      "__global__ void g(float* p, int n) { p[0] = 1; }\n"
+      "__global__ void h(float* p, float n) { p[0] = 1; }\n");
+  const Json json = draft.json();
+  ASSERT_THAT(json["kernels"], SizeIs(2));
+  EXPECT_EQ(json["kernels"][0]["name"], "f");
+  EXPECT_EQ(json["kernels"][0]["entry"], "a::f");
+  EXPECT_EQ(json["kernels"][1]["name"], "g");
+  EXPECT_EQ(json["verify"]["reference"], "f");
+  EXPECT_EQ(json["arguments"][2]["memory"], "constant");
+  EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
+}
+
+TEST(DraftSpace, OfAStructAsksForItsSize) {
+  Drafted draft("struct P { int a; };\n__global__ void f(P* p, P q) { p[0] = q; }\n");
+  EXPECT_THAT(draft.faults(), ElementsAre(HasSubstr("/arguments/0/type: TODO: bytes(SIZE)"),
+                                          HasSubstr("/arguments/0/shape/0: TODO"),
+                                          HasSubstr("/arguments/1/type: TODO: bytes(SIZE)"),
+                                          HasSubstr("/arguments/1/value: TODO: zero, or file"),
+                                          HasSubstr("/kernels/0/block/0: TODO"),
+                                          HasSubstr("/kernels/0/grid/0: TODO")));
+  draft.decide({{"/arguments/0/type", "bytes(4)"},
+                {"/arguments/0/shape/0", "N"},
+                {"/arguments/1/type", "bytes(4)"},
+                {"/arguments/1/value", "zero"},
+                {"/kernels/0/block/0", 1},
+                {"/kernels/0/grid/0", "N"}});
+  EXPECT_THAT(draft.faults(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace smemtune
