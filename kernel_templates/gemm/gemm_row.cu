@@ -33,6 +33,7 @@ __global__ void __launch_bounds__(THREADS)
   const int column = static_cast<int>(blockIdx.x) * THREADS_X + static_cast<int>(threadIdx.x);
   T* const a_row = a_rows + static_cast<int>(threadIdx.y) * k;
   if (row < m) {
+#pragma unroll 8
     for (int i = static_cast<int>(threadIdx.x); i < k; i += THREADS_X) {
       a_row[i] = a[static_cast<long long>(row) * k + i];
     }
@@ -42,6 +43,7 @@ __global__ void __launch_bounds__(THREADS)
 
   const T* b_element = b + column;
   T sum = T(0);
+#pragma unroll 8
   for (int i = 0; i < k; ++i) {
     sum += a_row[i] * *b_element;
     b_element += n;

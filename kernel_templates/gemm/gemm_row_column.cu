@@ -38,11 +38,13 @@ __global__ void __launch_bounds__(THREADS)
   const int row = static_cast<int>(blockIdx.y) * THREADS_Y + thread_y;
   const int column = static_cast<int>(blockIdx.x) * THREADS_X + thread_x;
   if (row < m) {
+#pragma unroll 16
     for (int i = thread_x; i < k; i += THREADS_X) {
       a_rows[thread_y * k + i] = a[static_cast<long long>(row) * k + i];
     }
   }
   if (column < n) {
+#pragma unroll 16
     for (int i = thread_y; i < k; i += THREADS_Y) {
       b_columns[i * THREADS_X + thread_x] = b[static_cast<long long>(i) * n + column];
     }
@@ -51,6 +53,7 @@ __global__ void __launch_bounds__(THREADS)
   if (row >= m || column >= n) return;
 
   T sum = T(0);
+#pragma unroll 16
   for (int i = 0; i < k; ++i) {
     sum += a_rows[thread_y * k + i] * b_columns[i * THREADS_X + thread_x];
   }

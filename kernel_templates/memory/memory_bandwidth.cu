@@ -35,7 +35,7 @@ __device__ __forceinline__ uint4 read_from(const uint4* address) {
 }
 
 template <Place PLACE, int PASSES>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 8)
     memory_bandwidth(const unsigned char* in, unsigned long long* out, int zero) {
   static_assert(PLACE != constant, "16 KB of each block's own are no constants");
   static_assert(PLACE != global || PASSES == 16, "a block has 16 chunks of its own");
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(256)
   }
 
   unsigned sum = 0;
-#pragma unroll 4
+#pragma unroll 2
   for (int pass = 0; pass < PASSES; ++pass) {
     const int offset = pass * (PLACE == global ? CHUNK : zero);
 #pragma unroll

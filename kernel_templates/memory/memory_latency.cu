@@ -36,12 +36,16 @@ __global__ void __launch_bounds__(32) memory_latency(const int* in, int* out) {
   int* tile = nullptr;
   if constexpr (PLACE == shared) {
     __shared__ int elements[HOPS];
+#pragma unroll 16
     for (int i = thread; i < HOPS; i += 32) elements[i] = in[i];
     tile = elements;
   } else if constexpr (PLACE == l1 || PLACE == readonly || PLACE == l2) {
+    int sum = 0;
+#pragma unroll 16
     for (int i = thread; i < HOPS; i += 32) {
-      opaque(PLACE == l1 ? __ldca(in + i) : PLACE == l2 ? __ldcg(in + i) : __ldg(in + i));
+      sum += PLACE == l1 ? __ldca(in + i) : PLACE == l2 ? __ldcg(in + i) : __ldg(in + i);
     }
+    opaque(sum);
   } else if constexpr (PLACE == constant) {
     for (int i = 0; i < 256; ++i) opaque(latency_table[opaque(i)]);
   }

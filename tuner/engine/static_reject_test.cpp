@@ -96,6 +96,14 @@ TEST(StaticReject, KeepsTheCompilersReportOfWhatWasNotTimed) {
   EXPECT_EQ(key(problem.best->configuration), "ITEMS=2,TILE=8");
 }
 
+TEST(StaticReject, LeavesPredictedCurvesWhole) {
+  SpillingSpace fake;
+  fake.kernel("tiled").expect = Expectation{.time = {"1", "/test"}, .within_percent = 10};
+  FakeRun run(fake);
+  run.request.options.window = 4;
+  EXPECT_EQ(count_rejects(run.run().problems.front()), 0u);
+}
+
 TEST(StaticReject, DependsOnTheWindowAndNotOnTheWorkers) {
   const SpillingSpace fake;
   std::vector<std::vector<std::string>> rejected(2);

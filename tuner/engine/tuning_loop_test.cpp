@@ -169,6 +169,20 @@ TEST(TuningLoop, SecondRunEvaluatesNothing) {
   EXPECT_EQ(best_key(after.problems.front()), best_key(before.problems.front()));
 }
 
+TEST(TuningLoop, MeasuresTheCopiesWhereAskedAlsoWhenAllIsKnown) {
+  const FakeSpace fake;
+  FakeRun first(fake);
+  EXPECT_FALSE(first.run().problems.front().transfers);
+  FakeRun second(fake);
+  second.log = first.log;
+  second.request.options.with_transfers = true;
+  const TuningSummary after = second.run();
+  EXPECT_EQ(after.evaluated, 0u);
+  ASSERT_TRUE(after.problems.front().transfers);
+  EXPECT_EQ(after.problems.front().transfers->to_device_ms, 3);
+  EXPECT_EQ(after.problems.front().transfers->to_host_bytes, 20000000);
+}
+
 TEST(TuningLoop, MeasuresEverythingAgainWhenNotResuming) {
   const FakeSpace fake;
   FakeRun first(fake);
