@@ -539,4 +539,128 @@ TEST_F(CommandLine, DryRunsEveryShippedSpaceWithoutAGpu) {
   EXPECT_FALSE(std::filesystem::exists(database())) << "a dry run stores nothing";
 }
 
+TEST_F(CommandLine, RunsOneConfigurationAndKeepsWhatTheCompilerMade) {
+  const std::string file = space(kTwice);
+  const std::string kept = (folder_ / "kept").string();
+  const Ended one = run({"run", "--space", file, "--device", "cpu", "--config", "THREADS=96",
+                         "--samples", "3", "--keep", kept});
+  ASSERT_EQ(one.status, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("mine/twice THREADS=96"));
+  EXPECT_THAT(one.out, HasSubstr("right: largest error 0 absolute"));
+  EXPECT_THAT(one.out, HasSubstr("3 samples"));
+  EXPECT_EQ(read(folder_ / "kept" / "source" / "mine.cu"), kTwice);
+  EXPECT_FALSE(read(folder_ / "kept" / "twice.so").empty());
+  EXPECT_THAT(read(folder_ / "kept" / "twice.compile.txt"), HasSubstr("entry twice<96>"));
+  const auto document = nlohmann::json::parse(read(folder_ / "kept" / "twice.json"));
+  EXPECT_EQ(document["problems"][0]["results"][0]["status"], "correct");
+  EXPECT_FALSE(std::filesystem::exists(database())) << "it stores nothing";
+
+  // The command that a profiler is given launches it, and says nothing.
+  const std::string command = read(folder_ / "kept" / "commands.txt");
+  EXPECT_THAT(command, HasSubstr("--profile"));
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+}
+
+TEST_F(CommandLine, SaysWhyOneConfigurationDoesNotWork) {
+  const std::string file = space(kTwice);
+  write(folder_ / "mine.cu", R"(
+template <int THREADS>
+__global__ void twice(const float* in, float* out, int n) {
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) out[i] = (THREADS == 64 ? 3.0f : 2.0f) * in[i];
+}
+)");
+  const Ended bad = run({"run", "--space", file, "--device", "cpu", "--config", "THREADS=64"});
+  EXPECT_EQ(bad.status, 3) << bad.err;
+  EXPECT_THAT(bad.out, HasSubstr("correctness/mismatch"));
+  for (const std::vector<std::string>& fault :
+       {std::vector<std::string>{"--config", "THREADZ=64"},
+        {"--config", "THREADS=word"},
+        {"--config", "THREADS=64", "--kernel", "thrice"},
+        {"--config", "THREADS=64", "--profile", "--dry-run"},
+        {"--kernel", "twice"}}) {
+    std::vector<std::string> words = {"run", "--space", file, "--device", "cpu"};
+    words.insert(words.end(), fault.begin(), fault.end());
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.status, 2) << testing::PrintToString(fault) << ended.err;
+    EXPECT_EQ(lines(ended.err), 1u) << ended.err;
+  }
+}
+
+TEST_F(CommandLine, DryRunOfOneConfigurationKeepsPtxCubinAndReport) {
+  if (!SMEMTUNE_CUDA_BUILD) GTEST_SKIP() << "built without the CUDA back end";
+  const Ended one = run({"run", "--space", space(kTwice), "--device", "sm_90", "--dry-run",
+                         "--config", "THREADS=64", "--keep", (folder_ / "kept").string()});
+  ASSERT_EQ(one.status, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("registers"));
+  EXPECT_THAT(read(folder_ / "kept" / "twice.ptx"), HasSubstr(".entry _Z5twiceILi64E"));
+  EXPECT_THAT(read(folder_ / "kept" / "twice.ptxas.txt"), HasSubstr("registers"));
+  EXPECT_EQ(read(folder_ / "kept" / "twice.cubin").substr(1, 3), "ELF");
+}
+
+TEST_F(CommandLine, ChecksStoredWinners) {
+  const std::string file = space(kTwice);
+  EXPECT_EQ(run({"check", "--space", file, "--device", "cpu"}).status, 4) << "no database";
+  ASSERT_EQ(run({"--space", file, "--device", "cpu"}).status, 0);
+  const Ended holds =
+      run({"check", "--space", file, "--device", "cpu", "--tolerance", "100000", "--json"});
+  EXPECT_EQ(holds.status, 0) << holds.out << holds.err;
+  const auto document = nlohmann::json::parse(holds.out);
+  EXPECT_EQ(document["problems"][0]["others"].size(), 2u);
+  EXPECT_TRUE(document["problems"][0]["stale"].empty());
+
+  // Edited since: what is stored was measured with another source.
+  write(folder_ / "mine.cu", R"(
+template <int THREADS>
+__global__ void twice(const float* in, float* out, int n) {
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) out[i] = in[i] + in[i];
+}
+)");
+  const Ended edited = run({"check", "--space", file, "--device", "cpu", "--tolerance", "100000"});
+  EXPECT_THAT(edited.out, HasSubstr("stale: the kernel's source"));
+  const Ended other = run({"check", "--space", config("add_one.json"), "--device", "cpu"});
+  EXPECT_EQ(other.status, 2) << "nothing is stored: " << other.err;
+}
+
+TEST_F(CommandLine, AStoredWinnerThatIsWrongNowIsStatusOne) {
+  // The default is slow, so that another wins; then all others become wrong.
+  const std::string file = space(R"(
+template <int THREADS>
+__global__ void twice(const float* in, float* out, int n) {
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  if (i >= n) return;
+  volatile float sum = 0;
+  for (int k = 0; k < (THREADS == 32 ? 2000 : 1); ++k) sum = 2.0f * in[i];
+  out[i] = sum;
+}
+)");
+  ASSERT_EQ(run({"--space", file, "--device", "cpu"}).status, 0);
+  write(folder_ / "mine.cu", R"(
+template <int THREADS>
+__global__ void twice(const float* in, float* out, int n) {
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) out[i] = (THREADS == 32 ? 2.0f : 3.0f) * in[i];
+}
+)");
+  const Ended lost = run({"check", "--space", file, "--device", "cpu", "--tolerance", "100000"});
+  EXPECT_EQ(lost.status, 1) << lost.out << lost.err;
+  EXPECT_THAT(lost.out, HasSubstr("lost ground: correctness/mismatch: out["));
+}
+
+TEST_F(CommandLine, ExportsEveryFormatAndRefusesOthers) {
+  ASSERT_EQ(run({"--space", space(kTwice), "--device", "cpu"}).status, 0);
+  EXPECT_THAT(run({"export", "--format", "header"}).out, HasSubstr("namespace mine {"));
+  EXPECT_THAT(run({"export", "--format", "csv"}).out, HasSubstr("\nmine,twice,N=1000,"));
+  EXPECT_THAT(run({"export", "--format", "defines"}).out, HasSubstr("#define THREADS "));
+  EXPECT_EQ(run({"export", "--format", "xml"}).status, 2);
+  EXPECT_EQ(run({"export", "--format", "header", "-o", folder_.string()}).status, 2);
+  ASSERT_EQ(run({"--space", space(kTwice), "--device", "cpu", "--problem", "N=2000"}).status, 0);
+  const Ended several = run({"export", "--format", "defines"});
+  EXPECT_EQ(several.status, 2);
+  EXPECT_THAT(several.err, HasSubstr("--problem"));
+  EXPECT_THAT(run({"export", "--format", "defines", "--problem", "N=2000"}).out,
+              HasSubstr("#define THREADS "));
+}
+
 }  // namespace

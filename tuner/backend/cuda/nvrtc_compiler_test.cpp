@@ -68,6 +68,17 @@ __global__ void __launch_bounds__(N) reverse(T* p) {
 extern "C" __global__ void plain(float* p) { p[threadIdx.x] = 1; }
 )";
 
+TEST_F(NvrtcCompilerTest, GivesPtxForAVirtualArchitecture) {
+  const auto outcome = compiler_->compile(
+      request({{"kernel.cu", "template <int N> __global__ void twice(int* x) { *x *= N; }"}},
+              {"twice<2>"}, {}, {}, "compute_90"));
+  ASSERT_TRUE(outcome) << outcome.failure().detail;
+  const std::string text(outcome->image.begin(), outcome->image.end());
+  EXPECT_THAT(text, HasSubstr(".target sm_90"));
+  ASSERT_EQ(outcome->entries.size(), 1u);
+  EXPECT_THAT(text, HasSubstr(".entry " + outcome->entries[0].lowered_name));
+}
+
 TEST_F(NvrtcCompilerTest, CompilesSeveralInstantiationsOfOneProgramInTheOrderAsked) {
   const auto compiled = compiler_->compile(
       request({{"reverse.cu", kReverse}}, {"reverse<double, 64>", "plain", "reverse<float, 32>"}));

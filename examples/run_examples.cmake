@@ -1,0 +1,70 @@
+# Tunes scale.json on the CPU device, exports what was found, and runs every example on it without a
+# GPU. Fails where one fails, or where they do not select the same.
+file(REMOVE_RECURSE "${FOLDER}")
+file(MAKE_DIRECTORY "${FOLDER}")
+set(ENV{SMEMTUNE_DB} "${FOLDER}/results.sqlite")
+set(ENV{XDG_CACHE_HOME} "${FOLDER}/cache")
+set(ENV{SMEMTUNE_SHARE} "${SHARE}")
+
+function(run)
+  execute_process(COMMAND ${ARGV} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGV " " words)
+    message(FATAL_ERROR "${words}\nended with ${status}\n${out}${err}")
+  endif()
+  set(output "${out}" PARENT_SCOPE)
+endfunction()
+
+function(expect text)
+  string(FIND "${output}" "${text}" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "'${text}' is not in\n${output}")
+  endif()
+endfunction()
+
+run("${SMEMTUNE}" --space "${EXAMPLES}/scale.json" --device cpu --quiet)
+run("${SMEMTUNE}" export --space scale -o "${FOLDER}/best.json")
+run("${SMEMTUNE}" export --space scale --format header -o "${FOLDER}/best.h")
+run("${SMEMTUNE}" export --space scale --format csv)
+expect("space,kernel,problem")
+run("${SMEMTUNE}" export --space scale --format defines)
+expect("#define THREADS ")
+
+file(READ "${FOLDER}/best.json" json)
+string(JSON device GET "${json}" best 0 device name)
+string(JSON threads GET "${json}" best 0 parameters THREADS)
+string(JSON items GET "${json}" best 0 parameters ITEMS)
+
+# On the device that was tuned: another size. On a GPU that nobody tuned: the defaults.
+run("${CXX}" -std=c++17 -Wall -Wextra -Werror -pedantic "-I${FOLDER}" "${EXAMPLES}/header/main.cpp"
+    -o "${FOLDER}/header")
+run("${FOLDER}/header" "${device}" 0 65536)
+expect("THREADS=${threads} ITEMS=${items} (exact, size ratio 1)")
+run("${FOLDER}/header" "${device}" 0 16777216)
+expect("THREADS=${threads} ITEMS=${items} (nearest problem, size ratio 256)")
+run("${FOLDER}/header" "NVIDIA A100" 80 65536)
+expect("THREADS=256 ITEMS=1 (defaults, size ratio 1)")
+
+if(PYTHON)
+  run("${PYTHON}" "${EXAMPLES}/python/scale.py" "${FOLDER}/best.json" --print "${device}" 0.0)
+  expect("scale<float, ${threads}, ${items}>")
+  expect("(nearest problem, size ratio 256)")
+  run("${PYTHON}" "${EXAMPLES}/python/scale.py" "${FOLDER}/best.json" --print "NVIDIA A100" 8.0)
+  expect("scale<float, 256, 1> grid 65536 block 256 (defaults, size ratio 1)")
+else()
+  message(STATUS "no python3: the example in Python was not run")
+endif()
+
+run("${CMAKE_COMMAND}" --install "${BUILD}" --component library --prefix "${FOLDER}/installed")
+run("${CMAKE_COMMAND}" -S "${EXAMPLES}/library" -B "${FOLDER}/library" -G "${GENERATOR}"
+    "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}" "-DCMAKE_PREFIX_PATH=${FOLDER}/installed"
+    "-DCUDAToolkit_ROOT=${CUDA_ROOT}")
+run("${CMAKE_COMMAND}" --build "${FOLDER}/library")
+foreach(results best.json results.sqlite)
+  run("${FOLDER}/library/scale" "${FOLDER}/${results}" "${EXAMPLES}/scale.json" --print "${device}" 0)
+  expect("scale ITEMS=${items},THREADS=${threads} (nearest problem: N=65536,T=float on ${device}, size ratio 256)")
+  expect("scale<float, ${threads}, ${items}><<<")
+  run("${FOLDER}/library/scale" "${FOLDER}/${results}" "${EXAMPLES}/scale.json" --print "NVIDIA A100" 80)
+  expect("scale ITEMS=1,THREADS=256 (defaults)")
+  expect("scale<float, 256, 1><<<65536, 256>>>")
+endforeach()

@@ -1,0 +1,100 @@
+#include "tuner/engine/one_configuration.h"
+
+#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace smemtune::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+Configuration tiled(std::int64_t tile, std::int64_t items) {
+  return {{"ITEMS", items}, {"TILE", tile}};
+}
+
+OneResult run(const FakeSpace& fake, const std::string& kernel, const Configuration& configuration,
+              bool launch = true) {
+  FakeRun fake_run(fake);
+  if (!launch) fake_run.request.workers.devices.clear();
+  const auto whole = start_workers(fake_workers());
+  const auto pool = launch ? whole : start_workers(fake_run.request.workers);
+  return run_one(fake_run.request,
+                 {.kernel = fake.space.kernel(kernel),
+                  .problem = fake.space.problems.front(),
+                  .configuration = configuration,
+                  .samples = 7,
+                  .launch = launch},
+                 greeting(*whole).devices.front(), *pool, fake_run.observer, fake_run.stop);
+}
+
+TEST(OneConfiguration, IsVerifiedAndTimedAsARunWould) {
+  const OneResult one = run(FakeSpace(), "tiled", tiled(16, 4));
+  EXPECT_EQ(one.result.status, Status::correct) << one.result.detail;
+  EXPECT_EQ(one.result.stage, Stage::screen);
+  EXPECT_THAT(one.result.measurement.samples_ms, SizeIs(7));
+  EXPECT_NEAR(one.result.measurement.median_ms, 0.0029, 1e-9);
+  EXPECT_THAT(one.launches, SizeIs(1));
+  ASSERT_NE(one.module, nullptr);
+  ASSERT_TRUE(one.request);
+  EXPECT_THAT(one.request->name_expressions, ElementsAre("tiled<16, 4>"));
+}
+
+TEST(OneConfiguration, MayHaveValuesThatAreNotSearched) {
+  const OneResult one = run(FakeSpace(), "tiled", tiled(12, 3));
+  EXPECT_TRUE(one.result.timed()) << one.result.detail;
+  EXPECT_NEAR(one.result.measurement.median_ms, 0.00245, 1e-9);
+}
+
+TEST(OneConfiguration, ThatIsWrongIsAResult) {
+  FakeSpace fake;
+  fake.add("tiled", "fault mismatch in run");
+  const OneResult one = run(fake, "tiled", tiled(8, 2));
+  EXPECT_EQ(one.result.status, Status::correctness) << one.result.detail;
+  EXPECT_NE(one.module, nullptr) << "what was compiled can be kept";
+}
+
+TEST(OneConfiguration, ThatItsConstraintsExcludeIsNotCompiled) {
+  FakeSpace fake;
+  fake.kernel("tiled").constraints.push_back({.text = "TILE < 16", .where = "/test"});
+  const OneResult one = run(fake, "tiled", tiled(16, 1));
+  EXPECT_EQ(one.result.status, Status::constraints);
+  EXPECT_THAT(one.result.detail, HasSubstr("TILE=16"));
+  EXPECT_EQ(one.module, nullptr);
+}
+
+TEST(OneConfiguration, CanBeCompiledWithoutADevice) {
+  const OneResult one = run(FakeSpace(), "tiled", tiled(8, 2), /*launch=*/false);
+  EXPECT_EQ(one.result.status, Status::correct) << one.result.detail;
+  EXPECT_FALSE(one.result.timed());
+  EXPECT_NE(one.module, nullptr);
+}
+
+TEST(TuningLoop, MeasuresOnlyWhatTheRequestNames) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.request.only = {{"tiled", tiled(16, 4)},
+                      {"tiled", tiled(12, 3)},  // Not among the space's.
+                      {"naive", {{"BLOCK", std::int64_t{64}}}},
+                      {"tiled", tiled(1, 1)}};
+  const TuningSummary summary = run.run();
+  std::vector<std::string> measured;
+  for (const Result& result : summary.problems.front().results) {
+    measured.push_back(result.kernel + " " + key(result.configuration));
+  }
+  EXPECT_THAT(measured,
+              ElementsAre("tiled ITEMS=4,TILE=16", "naive BLOCK=64", "tiled ITEMS=1,TILE=1"));
+  ASSERT_TRUE(summary.problems.front().best);
+  EXPECT_EQ(key(summary.problems.front().best->configuration), "ITEMS=1,TILE=1");
+}
+
+}  // namespace
+}  // namespace smemtune::test

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <smemtune/selection.h>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+// libsmemtune: the stored best in a program of one's own. Open results, select what is best for
+// this device and problem, compile it with NVRTC (once: cubins are kept in a cache), launch it.
+//
+//   const smemtune::Results results("best.json");           // or a database
+//   const smemtune::Gpu gpu = smemtune::gpus().front();
+//   const auto best = results.select(gpu.target(), "scale", {{"N", 1 << 24}, {"T", "float"}});
+//   const smemtune::TunedKernel kernel("scale.json", best, gpu);
+//   kernel.launch({{"in", in}, {"out", out}}, stream);
+//
+// What goes wrong is a std::runtime_error that says what and where.
+
+namespace smemtune {
+
+/// An integer, or a word: a type's name or an enumerator.
+using Value = std::variant<std::int64_t, std::string>;
+/// Values by name: a problem, a configuration.
+using Bindings = std::map<std::string, Value, std::less<>>;
+using Problem = Bindings;
+using Configuration = Bindings;
+
+/// What was selected.
+struct Selection {
+  Match match = Match::none;
+  double size_ratio = 1;  ///< See Choice.
+  std::string space;
+  std::string kernel;
+  Configuration parameters;
+  Problem problem;           ///< That was asked for.
+  Problem measured_problem;  ///< That was measured; empty for defaults, as all below.
+  std::string measured_device;
+  double time_ms = 0;       ///< Median, of the problem that was measured.
+  std::string kernel_hash;  ///< What was measured; TunedKernel compares it with the source.
+
+  /// `scale ITEMS=2,THREADS=128 (nearest problem: N=1000,T=float, size ratio 2.1)`.
+  std::string text() const;
+};
+
+/// Results of tuning: a database, or what `smemtune export` wrote as JSON. Needs no CUDA.
+class Results {
+ public:
+  explicit Results(const std::filesystem::path& file);
+
+  /// The best for a device and a problem of a space; of one kernel, where it is named. Its match is
+  /// Match::none where nothing fits.
+  Selection select(const Target& target, const std::string& space, const Problem& problem,
+                   const std::string& kernel = {}) const;
+
+ private:
+  struct Contents;
+  std::shared_ptr<const Contents> contents_;
+};
+
+/// A GPU of this machine.
+struct Gpu {
+  int index = 0;  ///< As cudaSetDevice counts.
+  std::string name;
+  int compute_capability = 0;  ///< 90 for 9.0.
+
+  Target target() const { return {name, compute_capability}; }
+};
+
+/// Throws where there is no GPU, no driver, or the library was built without CUDA.
+std::vector<Gpu> gpus();
+
+/// A device address, or a scalar's value, as its bytes.
+class LaunchArgument {
+ public:
+  template <typename T>
+  LaunchArgument(
+      const T& value)  // NOLINT(google-explicit-constructor): so that lists of them read well.
+      : bytes_(sizeof(T)) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::memcpy(bytes_.data(), &value, sizeof(T));
+  }
+
+  const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+using LaunchArguments = std::map<std::string, LaunchArgument, std::less<>>;
+
+/// One launch, for the problem that was asked for.
+struct KernelLaunch {
+  std::string entry;  ///< The C++ name expression.
+  std::int64_t grid[3] = {1, 1, 1};
+  std::int64_t block[3] = {1, 1, 1};
+  std::int64_t dynamic_shared_bytes = 0;
+  std::vector<std::string> arguments;  ///< Names, in the entry's order.
+};
+
+/// A buffer that the launches read or write.
+struct KernelBuffer {
+  std::string name;
+  std::int64_t bytes = 0;
+  bool in_constant_memory = false;  ///< Not passed: copy it to TunedKernel::symbol().
+};
+
+/// Where kernel sources and compiled modules lie.
+struct KernelPlaces {
+  std::filesystem::path share;  ///< Holds kernel_templates/, for spaces that use them.
+  std::filesystem::path cache;  ///< Of cubins; empty: $SMEMTUNE_CACHE or ~/.cache/smemtune.
+};
+
+/// What a selection comes to: the launches and buffers of its problem by the expressions of the
+/// space file. Needs no CUDA.
+struct KernelPlan {
+  std::vector<KernelLaunch> launches;
+  std::vector<KernelBuffer> buffers;
+  /// Not what was measured: the kernel's source, launches or verification have been edited since.
+  bool edited = false;
+};
+
+/// `compute_capability`: of the device that it is for. Throws where the space file has no such
+/// kernel, or the configuration does not satisfy its constraints for this problem.
+KernelPlan plan_kernel(const std::filesystem::path& space_file, const Selection& selection,
+                       const Target& target, const KernelPlaces& places = {});
+
+/// A selected configuration, compiled and loaded in the GPU's primary context. NVRTC compiles in
+/// this process; it ends the process when it runs out of memory. Clears the environment's NVRTC_
+/// variables, which would change what is compiled.
+class TunedKernel {
+ public:
+  TunedKernel(const std::filesystem::path& space_file, const Selection& selection, const Gpu& gpu,
+              const KernelPlaces& places = {});
+  ~TunedKernel();
+  TunedKernel(TunedKernel&&) noexcept;
+  TunedKernel& operator=(TunedKernel&&) noexcept;
+  TunedKernel(const TunedKernel&) = delete;
+  TunedKernel& operator=(const TunedKernel&) = delete;
+
+  const KernelPlan& plan() const;
+
+  /// Enqueues all launches on `stream` (a cudaStream_t or CUstream; null: the default stream).
+  /// Every buffer has to be given; a scalar that is not has the space file's value. Throws for an
+  /// unknown name or another size.
+  void launch(const LaunchArguments& arguments, void* stream = nullptr) const;
+
+  /// The device address of a buffer in constant memory.
+  void* symbol(const std::string& buffer) const;
+
+ private:
+  struct Loaded;
+  std::unique_ptr<const Loaded> loaded_;
+};
+
+}  // namespace smemtune

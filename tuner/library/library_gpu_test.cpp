@@ -1,0 +1,50 @@
+#include "smemtune/smemtune.h"
+
+#include <cuda_runtime.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+TEST(TunedKernel, CompilesLaunchesAndIsRight) {
+  const Gpu gpu = gpus().front();
+  Selection selection;
+  selection.match = Match::defaults;
+  selection.space = selection.kernel = "scale";
+  selection.problem = {{"N", std::int64_t{1000}}, {"T", "float"}};
+  selection.parameters = {{"ITEMS", std::int64_t{2}}, {"THREADS", std::int64_t{64}}};
+  std::string cache = (std::filesystem::temp_directory_path() / "smemtune-XXXXXX").string();
+  ASSERT_NE(mkdtemp(cache.data()), nullptr);
+  for (int round = 0; round < 2; ++round) {  // Compiled, then out of the cache.
+    const TunedKernel kernel(std::string(SMEMTUNE_SOURCE_DIR) + "/examples/scale.json", selection,
+                             gpu, {.share = SMEMTUNE_SOURCE_DIR, .cache = cache});
+    std::vector<float> host(1000, 3.0f);
+    float* in = nullptr;
+    float* out = nullptr;
+    ASSERT_EQ(cudaMalloc(&in, 4000), cudaSuccess);
+    ASSERT_EQ(cudaMalloc(&out, 4000), cudaSuccess);
+    ASSERT_EQ(cudaMemcpy(in, host.data(), 4000, cudaMemcpyHostToDevice), cudaSuccess);
+    kernel.launch({{"in", in}, {"out", out}});  // With the space file's factor, 2.5.
+    ASSERT_EQ(cudaMemcpy(host.data(), out, 4000, cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(host, std::vector<float>(1000, 7.5f));
+    kernel.launch({{"in", in}, {"out", out}, {"factor", 2.0f}});
+    ASSERT_EQ(cudaMemcpy(host.data(), out, 4000, cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(host, std::vector<float>(1000, 6.0f));
+    EXPECT_THROW(kernel.launch({{"in", in}}), std::runtime_error);
+    EXPECT_THROW(kernel.launch({{"in", in}, {"out", out}, {"factor", 2.0}}), std::runtime_error);
+    EXPECT_THROW(kernel.launch({{"in", in}, {"out", out}, {"facto", 2.0f}}), std::runtime_error);
+    EXPECT_EQ(cudaFree(in), cudaSuccess);
+    EXPECT_EQ(cudaFree(out), cudaSuccess);
+  }
+  EXPECT_FALSE(std::filesystem::is_empty(cache));
+  std::filesystem::remove_all(cache);
+}
+
+}  // namespace
+}  // namespace smemtune

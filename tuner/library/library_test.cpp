@@ -1,0 +1,147 @@
+#include "db/export_json.h"
+#include "db/result_store.h"
+#include "smemtune/smemtune.h"
+#include "tuner/core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace smemtune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr Target kH200 = {"NVIDIA H200", 90};
+
+Value number(std::int64_t value) { return value; }
+Problem size(std::int64_t n, const char* type = "float") { return {{"N", number(n)}, {"T", type}}; }
+Configuration threads(std::int64_t n) { return {{"ITEMS", number(2)}, {"THREADS", number(n)}}; }
+
+class Library : public testing::Test {
+ protected:
+  Library() {
+    std::string name = (fs::temp_directory_path() / "smemtune-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = name;
+    fill(folder_ / "r.sqlite");
+    const db::ResultStore store(folder_ / "r.sqlite", db::ResultStore::Mode::read_only);
+    db::write_whole_file(folder_ / "best.json",
+                         db::export_json(store.best({}, true), store.defaults({})));
+  }
+  ~Library() override { fs::remove_all(folder_); }
+
+  static Device gpu() {
+    Device device;
+    device.name = "NVIDIA H200";
+    device.uuid = "GPU-1";
+    device.architecture = "sm_90";
+    device.compute_major = 9;
+    return device;
+  }
+
+  static void fill(const fs::path& file) {
+    db::ResultStore store(file);
+    smemtune::Run run;
+    run.id = "1";
+    run.space = "scale";
+    run.device = gpu();
+    const auto log = store.begin_run(run);
+    const auto add = [&](std::int64_t n, std::int64_t count, double ms, bool is_default) {
+      Result result;
+      result.kernel = "scale";
+      result.problem = size(n);
+      result.configuration = threads(count);
+      result.stage = Stage::screen;
+      result.is_default = is_default;
+      result.measurement = summarize(std::vector<double>{ms});
+      log->record("hash", result);
+    };
+    add(4096, 128, 1.0, false);
+    add(4096, 256, 2.0, true);
+    add(512, 64, 0.25, false);
+  }
+
+  fs::path write(const std::string& text) const {
+    std::ofstream(folder_ / "written.json") << text;
+    return folder_ / "written.json";
+  }
+
+  std::string refusal(const std::string& text) const {
+    try {
+      Results results(write(text));
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "none";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Library, DatabaseAndExportSelectTheSame) {
+  for (const char* file : {"r.sqlite", "best.json"}) {
+    const Results results(folder_ / file);
+    const Selection exact = results.select(kH200, "scale", size(4096));
+    EXPECT_EQ(exact.match, Match::exact);
+    EXPECT_EQ(exact.parameters, threads(128));
+    EXPECT_EQ(exact.time_ms, 1.0);
+    EXPECT_EQ(exact.kernel_hash, "hash");
+    const Selection nearest = results.select(kH200, "scale", size(1024), "scale");
+    EXPECT_EQ(nearest.match, Match::nearest_problem);
+    EXPECT_EQ(nearest.size_ratio, 2);
+    EXPECT_EQ(nearest.measured_problem, size(512));
+    EXPECT_THAT(nearest.text(),
+                HasSubstr("nearest problem: N=512,T=float on NVIDIA H200, size ratio 2"));
+    EXPECT_EQ(results.select({"NVIDIA H100", 90}, "scale", size(4096)).match,
+              Match::same_architecture);
+    const Selection defaults = results.select({"NVIDIA A100", 80}, "scale", size(4096));
+    EXPECT_EQ(defaults.match, Match::defaults);
+    EXPECT_EQ(defaults.parameters, threads(256));
+    EXPECT_EQ(results.select(kH200, "scale", size(4096, "double")).match, Match::defaults);
+    EXPECT_EQ(results.select(kH200, "other", size(4096)).match, Match::none);
+    EXPECT_EQ(results.select(kH200, "scale", size(4096), "other").match, Match::none);
+  }
+}
+
+TEST_F(Library, PlansForTheProblemThatWasAskedFor) {
+  const Results results(folder_ / "best.json");
+  const fs::path space = fs::path(SMEMTUNE_SOURCE_DIR) / "examples" / "scale.json";
+  const KernelPlaces places = {.share = SMEMTUNE_SOURCE_DIR, .cache = {}};
+  const Selection nearest = results.select(kH200, "scale", size(1000));
+  const KernelPlan plan = plan_kernel(space, nearest, kH200, places);
+  ASSERT_EQ(plan.launches.size(), 1u);
+  EXPECT_EQ(plan.launches[0].entry, "scale<float, 64, 2>");
+  EXPECT_EQ(plan.launches[0].grid[0], 8);
+  EXPECT_EQ(plan.launches[0].block[0], 64);
+  EXPECT_TRUE(plan.edited) << "its hash is not that of the source";
+  ASSERT_EQ(plan.buffers.size(), 2u);
+  EXPECT_EQ(plan.buffers[0].bytes, 4000);
+  EXPECT_THROW(plan_kernel(space, results.select(kH200, "other", size(1)), kH200, places),
+               std::runtime_error);
+  Selection impossible = nearest;
+  impossible.parameters = {{"ITEMS", number(8)}, {"THREADS", number(512)}};
+  EXPECT_THROW(plan_kernel(space, impossible, kH200, places), std::runtime_error);
+}
+
+TEST_F(Library, RefusesWhatIsNoExport) {
+  EXPECT_THROW(Results(folder_ / "missing.json"), std::runtime_error);
+  EXPECT_THAT(refusal("{"), HasSubstr("written.json"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("/format is missing"));
+  EXPECT_THAT(refusal(R"({"format": "T4"})"), HasSubstr("/format"));
+  EXPECT_THAT(refusal(R"({"format": "smemtune-best", "version": 2, "best": []})"),
+              HasSubstr("/version"));
+  EXPECT_THAT(refusal(R"({"format": "smemtune-best", "version": 1, "best": [{}]})"),
+              HasSubstr("/best/0"));
+  EXPECT_THAT(refusal(R"({"format": "smemtune-best", "version": 1, "best": [],
+                          "defaults": [{"space": "s", "kernel": "k", "parameters": {"A": 1.5}}]})"),
+              HasSubstr("/defaults/0/parameters/A"));
+}
+
+}  // namespace
+}  // namespace smemtune

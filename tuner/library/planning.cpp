@@ -1,0 +1,98 @@
+#include "tuner/library/planning.h"
+
+#include "tuner/config/space_file.h"
+#include "tuner/core/error.h"
+#include "tuner/engine/variant.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace smemtune {
+
+namespace {
+
+std::filesystem::path share_of(const KernelPlaces& places) {
+  if (!places.share.empty()) return places.share;
+  const char* share = std::getenv("SMEMTUNE_SHARE");
+  return share != nullptr && *share != '\0' ? share : SMEMTUNE_INSTALLED_SHARE;
+}
+
+KernelPlan make_plan(const KernelInstance& instance) {
+  KernelPlan plan;
+  for (const LaunchShape& shape : instance.launches) {
+    KernelLaunch& launch = plan.launches.emplace_back();
+    launch.entry = shape.name_expression;
+    std::ranges::copy(shape.grid, launch.grid);
+    std::ranges::copy(shape.block, launch.block);
+    launch.dynamic_shared_bytes = shape.dynamic_shared_bytes;
+    launch.arguments = shape.arguments;
+  }
+  for (const Argument& argument : instance.arguments) {
+    if (!argument.is_buffer()) continue;
+    plan.buffers.push_back({.name = argument.name,
+                            .bytes = argument.bytes(),
+                            .in_constant_memory = argument.in_constant_memory});
+  }
+  return plan;
+}
+
+/// A device that is known by its compute capability only. Its limits are the largest that any GPU
+/// has: what was selected was measured on a device of that compute capability, or is a default.
+Device assumed_device(const Target& target) {
+  Device device;
+  device.name = target.device;
+  device.architecture = "sm_" + std::to_string(target.compute_capability);
+  device.compute_major = target.compute_capability / 10;
+  device.compute_minor = target.compute_capability % 10;
+  device.max_threads_per_block = 1024;
+  device.max_threads_per_sm = 2048;
+  device.max_blocks_per_sm = 32;
+  device.registers_per_block = 65536;
+  device.registers_per_sm = 65536;
+  device.shared_bytes_per_block = 49152;
+  device.max_shared_bytes_per_block = 232448;
+  device.shared_bytes_per_sm = 233472;
+  device.sm_count = 1;
+  return device;
+}
+
+}  // namespace
+
+PlannedKernel plan_for(const std::filesystem::path& space_file, const Selection& selection,
+                       const Device& device, const KernelPlaces& places) {
+  const LoadedSpace loaded = load_space(space_file, share_of(places));
+  const Space& space = loaded.space;
+  if (selection.match == Match::none) {
+    throw InputError("nothing was selected for " + space.name + " on " + key(selection.problem));
+  }
+  const KernelTemplate* kernel = space.kernel(selection.kernel);
+  if (space.name != selection.space || kernel == nullptr) {
+    throw InputError(space_file.string() + " is space " + space.name + " and has no kernel " +
+                     selection.space + "/" + selection.kernel);
+  }
+  SetKernel bound;
+  bound.bound.emplace_back(space, *kernel, selection.problem, device);
+  bound.source = &loaded.sources.at(kernel->name);
+  if (const auto reason = cannot_run(bound.bound.front(), selection.parameters, device)) {
+    throw InputError(selection.kernel + " " + key(selection.parameters) + " cannot run on " +
+                     key(selection.problem) + ": " + *reason);
+  }
+  const Outcome<Variant> variant =
+      smemtune::plan(bound, {.problems = {selection.problem}}, selection.parameters, device);
+  if (!variant) throw InputError(variant.failure().detail);
+  PlannedKernel planned = {.instance = variant->instances.front(),
+                           .request = variant->requests.front(),
+                           .plan = make_plan(variant->instances.front())};
+  planned.plan.edited =
+      !selection.kernel_hash.empty() &&
+      selection.kernel_hash !=
+          kernel_hash(space, *kernel, *bound.source, loaded.sources.at(space.verify.reference));
+  return planned;
+}
+
+KernelPlan plan_kernel(const std::filesystem::path& space_file, const Selection& selection,
+                       const Target& target, const KernelPlaces& places) {
+  return plan_for(space_file, selection, assumed_device(target), places).plan;
+}
+
+}  // namespace smemtune

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "smemtune/smemtune.h"
+#include "tuner/backend/compiler.h"
+#include "tuner/core/bound_kernel.h"
+
+namespace smemtune {
+
+/// A selection as the engine sees it.
+struct PlannedKernel {
+  KernelInstance instance;
+  CompileRequest request;
+  KernelPlan plan;
+};
+
+/// `device`: for which it is instantiated. Throws InputError.
+PlannedKernel plan_for(const std::filesystem::path& space_file, const Selection& selection,
+                       const Device& device, const KernelPlaces& places);
+
+}  // namespace smemtune

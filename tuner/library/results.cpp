@@ -1,0 +1,259 @@
+#include "db/result_store.h"
+#include "smemtune/smemtune.h"
+#include "tuner/config/json_reader.h"
+#include "tuner/core/error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
+
+/// An entry as select_measured() takes it.
+struct Record {
+  std::string space;
+  std::string kernel;
+  std::string device;
+  int compute_capability = 0;  ///< 0 for the CPU device.
+  Problem problem;
+  Configuration parameters;
+  double time_ms = 0;
+  std::string kernel_hash;
+};
+
+bool is_database(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  char begin[16] = {};
+  stream.read(begin, sizeof begin);
+  return stream.gcount() == sizeof begin &&
+         std::string_view(begin, sizeof begin) == std::string_view("SQLite format 3\0", 16);
+}
+
+/// Reads members of the documented format and says which one is not as documented.
+class Reader {
+ public:
+  explicit Reader(std::string file) : file_(std::move(file)) {}
+
+  const Json& member(const Json& object, const std::string& at, const char* name) const {
+    if (!object.is_object() || !object.contains(name)) fail(at + "/" + name, "is missing");
+    return object.at(name);
+  }
+
+  const Json& array(const Json& object, const std::string& at, const char* name) const {
+    const Json& value = member(object, at, name);
+    if (!value.is_array()) fail(at + "/" + name, "is no array");
+    return value;
+  }
+
+  std::string text(const Json& object, const std::string& at, const char* name) const {
+    const Json& value = member(object, at, name);
+    if (!value.is_string()) fail(at + "/" + name, "is no text");
+    return value.get<std::string>();
+  }
+
+  double number(const Json& object, const std::string& at, const char* name) const {
+    const Json& value = member(object, at, name);
+    if (!value.is_number()) fail(at + "/" + name, "is no number");
+    return value.get<double>();
+  }
+
+  Bindings bindings(const Json& object, const std::string& at, const char* name) const {
+    const Json& values = member(object, at, name);
+    if (!values.is_object()) fail(at + "/" + name, "is no object");
+    Bindings bindings;
+    for (const auto& [key, value] : values.items()) {
+      if (value.is_string()) {
+        bindings[key] = value.get<std::string>();
+      } else if (value.is_number_integer() &&
+                 !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) {
+        bindings[key] = value.get<std::int64_t>();
+      } else {
+        fail(at + "/" + name + "/" + key, "is neither an integer nor a word");
+      }
+    }
+    return bindings;
+  }
+
+  /// 90 for `9.0`.
+  int capability(const Json& device, const std::string& at) const {
+    if (text(device, at, "kind") != "gpu") return 0;
+    const std::string version = text(device, at, "compute_capability");
+    int major = 0;
+    int minor = 0;
+    char rest = 0;
+    if (std::sscanf(version.c_str(), "%3d.%1d%c", &major, &minor, &rest) != 2) {
+      fail(at + "/compute_capability", "is no version");
+    }
+    return 10 * major + minor;
+  }
+
+  [[noreturn]] void fail(const std::string& at, const std::string& what) const {
+    throw InputError(file_ + ": " + at + " " + what);
+  }
+
+ private:
+  std::string file_;
+};
+
+/// For each kernel, how often it is the fastest of its space for a problem and device.
+void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& measured) {
+  using Contest = std::tuple<std::string, std::string, std::string>;
+  std::map<Contest, const Record*> fastest;
+  const auto text_of = [](const Problem& problem) { return key(problem); };
+  for (const Record& record : measured) {
+    const Record*& best = fastest[{record.space, text_of(record.problem), record.device}];
+    if (best == nullptr || record.time_ms < best->time_ms) best = &record;
+  }
+  std::map<std::pair<std::string, std::string>, int> wins;
+  for (const auto& [contest, record] : fastest) ++wins[{record->space, record->kernel}];
+  std::ranges::stable_sort(defaults, [&wins](const Record& one, const Record& other) {
+    return wins[{one.space, one.kernel}] > wins[{other.space, other.kernel}];
+  });
+}
+
+/// 1 for equal problems; 0 where they cannot be compared.
+double ratio_of(const Problem& one, const Problem& other) {
+  if (one.size() != other.size()) return 0;
+  double ratio = 1;
+  for (const auto& [name, value] : one) {
+    const auto found = other.find(name);
+    if (found == other.end() || found->second.index() != value.index()) return 0;
+    if (std::holds_alternative<std::string>(value)) {
+      if (value != found->second) return 0;
+    } else {
+      ratio = times_ratio(
+          ratio, size_ratio(std::get<std::int64_t>(value), std::get<std::int64_t>(found->second)));
+    }
+  }
+  return ratio;
+}
+
+}  // namespace
+
+struct Results::Contents {
+  std::vector<Record> measured;
+  std::vector<Record> defaults;  ///< The kernel that is the best most often first.
+};
+
+namespace {
+
+void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
+               std::vector<Record>& defaults) {
+  const Json document = parse_json(read_text(file, kMaxFileBytes), file.string());
+  const Reader reader(file.string());
+  if (reader.text(document, "", "format") != "smemtune-best") {
+    reader.fail("/format", "is not smemtune-best: this is no file of `smemtune export`");
+  }
+  if (reader.number(document, "", "version") != 1) reader.fail("/version", "is not 1");
+  std::size_t number = 0;
+  for (const Json& entry : reader.array(document, "", "best")) {
+    const std::string at = "/best/" + std::to_string(number++);
+    const Json& device = reader.member(entry, at, "device");
+    Record record;
+    record.space = reader.text(entry, at, "space");
+    record.kernel = reader.text(entry, at, "kernel");
+    record.device = reader.text(device, at + "/device", "name");
+    record.compute_capability = reader.capability(device, at + "/device");
+    record.problem = reader.bindings(entry, at, "problem");
+    record.parameters = reader.bindings(entry, at, "parameters");
+    record.time_ms = reader.number(reader.member(entry, at, "time"), at + "/time", "median_ms");
+    record.kernel_hash =
+        reader.text(reader.member(entry, at, "provenance"), at + "/provenance", "kernel_hash");
+    measured.push_back(std::move(record));
+  }
+  if (!document.contains("defaults")) return;
+  number = 0;
+  for (const Json& entry : reader.array(document, "", "defaults")) {
+    const std::string at = "/defaults/" + std::to_string(number++);
+    Record record;
+    record.space = reader.text(entry, at, "space");
+    record.kernel = reader.text(entry, at, "kernel");
+    record.parameters = reader.bindings(entry, at, "parameters");
+    defaults.push_back(std::move(record));
+  }
+}
+
+void read_database(const std::filesystem::path& file, std::vector<Record>& measured,
+                   std::vector<Record>& defaults) {
+  const db::ResultStore store(file, db::ResultStore::Mode::read_only);
+  for (const db::StoredResult& stored : store.best({}, /*per_kernel=*/true)) {
+    Record record;
+    record.space = stored.space;
+    record.kernel = stored.result.kernel;
+    record.device = stored.device.name;
+    if (stored.device.kind == DeviceKind::gpu) {
+      record.compute_capability = 10 * stored.device.compute_major + stored.device.compute_minor;
+    }
+    record.problem = stored.result.problem;
+    record.parameters = stored.result.configuration;
+    record.time_ms = stored.result.measurement.median_ms;
+    record.kernel_hash = stored.kernel_hash;
+    measured.push_back(std::move(record));
+  }
+  for (const db::KernelDefaults& one : store.defaults({})) {
+    Record record;
+    record.space = one.space;
+    record.kernel = one.kernel;
+    record.parameters = one.configuration;
+    defaults.push_back(std::move(record));
+  }
+}
+
+}  // namespace
+
+Results::Results(const std::filesystem::path& file) {
+  auto contents = std::make_shared<Contents>();
+  if (is_database(file)) {
+    read_database(file, contents->measured, contents->defaults);
+  } else {
+    read_json(file, contents->measured, contents->defaults);
+  }
+  order_by_wins(contents->defaults, contents->measured);
+  contents_ = std::move(contents);
+}
+
+Selection Results::select(const Target& target, const std::string& space, const Problem& problem,
+                          const std::string& kernel) const {
+  const auto wanted = [&](const Record& record) {
+    return record.space == space && (kernel.empty() || record.kernel == kernel);
+  };
+  const Choice<Record> choice =
+      or_defaults(select_measured(contents_->measured.data(), contents_->measured.size(), target,
+                                  [&](const Record& record) {
+                                    return wanted(record) ? ratio_of(record.problem, problem) : 0;
+                                  }),
+                  contents_->defaults.data(), contents_->defaults.size(), wanted);
+  Selection selection;
+  selection.match = choice.match;
+  selection.size_ratio = choice.size_ratio;
+  selection.space = space;
+  selection.problem = problem;
+  if (!choice) return selection;
+  selection.kernel = choice->kernel;
+  selection.parameters = choice->parameters;
+  selection.measured_problem = choice->problem;
+  selection.measured_device = choice->device;
+  selection.time_ms = choice->time_ms;
+  selection.kernel_hash = choice->kernel_hash;
+  return selection;
+}
+
+std::string Selection::text() const {
+  if (match == Match::none) return "nothing is known of space " + space;
+  std::string text = kernel + " " + key(parameters) + " (" + std::string(to_text(match));
+  if (match == Match::defaults) return text + ")";
+  if (match == Match::exact) return text + ")";
+  char ratio[64];
+  std::snprintf(ratio, sizeof ratio, "%.3g", size_ratio);
+  return text + ": " + key(measured_problem) + " on " + measured_device + ", size ratio " + ratio +
+         ")";
+}
+
+}  // namespace smemtune

@@ -1,0 +1,135 @@
+#include "smemtune/smemtune.h"
+#include "tuner/core/error.h"
+#include "tuner/library/planning.h"
+
+#if SMEMTUNE_CUDA_BUILD
+#include "tuner/backend/contents.h"
+#include "tuner/backend/cuda/devices.h"
+#include "tuner/backend/cuda/nvrtc_compiler.h"
+#include "tuner/backend/cuda/plain_kernel.h"
+#include "tuner/engine/cached_compiler.h"
+#endif
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace smemtune {
+
+#if SMEMTUNE_CUDA_BUILD
+
+namespace {
+
+/// Makes a device current, and the one that was before it again at the end.
+class Current {
+ public:
+  explicit Current(int device) {
+    cuda::check(cudaGetDevice(&before_), "cudaGetDevice");
+    cuda::check(cudaSetDevice(device), "cudaSetDevice");
+    cuda::check(cudaFree(nullptr), "cudaFree");  // Makes the primary context current.
+  }
+  ~Current() { cuda::report(static_cast<int>(cudaSetDevice(before_)), "cudaSetDevice"); }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+Outcome<CompiledKernel> compile(const CompileRequest& request, const KernelPlaces& places) {
+  auto nvrtc = std::make_unique<cuda::NvrtcCompiler>();
+  const std::filesystem::path folder = places.cache.empty() ? default_cache_folder() : places.cache;
+  if (folder.empty()) return nvrtc->compile(request);
+  return CachedCompiler(std::move(nvrtc), folder).compile(request);
+}
+
+cuda::PlainKernel load(const PlannedKernel& planned, const KernelPlaces& places) {
+  const Outcome<CompiledKernel> compiled = compile(planned.request, places);
+  if (!compiled) {
+    throw InputError(planned.instance.kernel + " does not compile: " + compiled.failure().detail);
+  }
+  return {*compiled, planned.instance.launches, planned.instance.arguments};
+}
+
+}  // namespace
+
+struct TunedKernel::Loaded {
+  int gpu = 0;
+  KernelPlan plan;
+  cuda::PlainKernel kernel;
+};
+
+std::vector<Gpu> gpus() {
+  std::vector<Gpu> gpus;
+  for (const Device& device : cuda::cuda_devices()) {
+    gpus.push_back({.index = static_cast<int>(gpus.size()),
+                    .name = device.name,
+                    .compute_capability = 10 * device.compute_major + device.compute_minor});
+  }
+  return gpus;
+}
+
+TunedKernel::TunedKernel(const std::filesystem::path& space_file, const Selection& selection,
+                         const Gpu& gpu, const KernelPlaces& places) {
+  const Current current(gpu.index);
+  const PlannedKernel planned = plan_for(
+      space_file, selection, cuda::cuda_devices().at(static_cast<std::size_t>(gpu.index)), places);
+  loaded_ = std::make_unique<const Loaded>(
+      Loaded{.gpu = gpu.index, .plan = planned.plan, .kernel = load(planned, places)});
+}
+
+void TunedKernel::launch(const LaunchArguments& arguments, void* stream) const {
+  cuda::ArgumentBytes values;
+  for (const Argument& argument : loaded_->kernel.arguments()) {
+    if (!argument.is_buffer()) values[argument.name] = scalar_bytes(argument);
+  }
+  for (const auto& [name, value] : arguments) values[name] = value.bytes();
+  for (const auto& [name, bytes] : values) {
+    const auto& known = loaded_->kernel.arguments();
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&name = name](const Argument& a) { return a.name == name; });
+    if (found == known.end()) throw InputError("the kernel has no argument " + name);
+  }
+  const Current current(loaded_->gpu);
+  loaded_->kernel.launch(static_cast<CUstream>(stream), values);
+}
+
+void* TunedKernel::symbol(const std::string& buffer) const {
+  return cuda::as_pointer(loaded_->kernel.symbol(buffer));
+}
+
+#else
+
+namespace {
+
+[[noreturn]] void no_cuda() {
+  throw UnavailableError(
+      "this libsmemtune was built without CUDA: it selects and plans, and cannot launch");
+}
+
+}  // namespace
+
+struct TunedKernel::Loaded {
+  KernelPlan plan;
+};
+
+std::vector<Gpu> gpus() { no_cuda(); }
+
+TunedKernel::TunedKernel(const std::filesystem::path&, const Selection&, const Gpu&,
+                         const KernelPlaces&) {
+  no_cuda();
+}
+
+void TunedKernel::launch(const LaunchArguments&, void*) const { no_cuda(); }
+
+void* TunedKernel::symbol(const std::string&) const { no_cuda(); }
+
+#endif
+
+TunedKernel::~TunedKernel() = default;
+TunedKernel::TunedKernel(TunedKernel&&) noexcept = default;
+TunedKernel& TunedKernel::operator=(TunedKernel&&) noexcept = default;
+
+const KernelPlan& TunedKernel::plan() const { return loaded_->plan; }
+
+}  // namespace smemtune
