@@ -97,12 +97,7 @@ fi
 
 root=$(cuda_root)
 cuda_option=(-DSMEMTUNE_CUDA=OFF)
-if [ -n "$root" ]; then
-  cuda_option=(-DSMEMTUNE_CUDA=ON "-DCUDAToolkit_ROOT=$root")
-  # What CMake has found of another toolkit it would keep.
-  configured=$(sed -n 's/^CUDAToolkit_ROOT:[A-Z]*=//p' build/release/CMakeCache.txt 2>/dev/null || true)
-  [ "$configured" = "$root" ] || cuda_option+=(--fresh)
-fi
+if [ -n "$root" ]; then cuda_option=(-DSMEMTUNE_CUDA=ON "-DCUDAToolkit_ROOT=$root"); fi
 
 configure_log=$(mktemp)
 trap 'rm -f "$configure_log"' EXIT

@@ -11,26 +11,37 @@ if(SMEMTUNE_TESTS)
 endif()
 
 # The CUDA back end needs headers and cudart_static only: no nvcc, no libcuda. NVRTC is opened at run
-# time. FindCUDAToolkit may pair one toolkit's root with another's headers when the root has no nvcc,
-# so the version is read from the header that is compiled against.
+# time. CMake's own FindCUDAToolkit finds no toolkit without nvcc, such as that of nvidia-cuda-dev.
+set(CUDAToolkit_ROOT "" CACHE PATH "CUDA toolkit, where it is none of CUDA_PATH, CUDA_HOME, /usr/local/cuda, /usr")
 set(SMEMTUNE_HAVE_CUDA OFF)
 if(SMEMTUNE_CUDA)
-  # CMake 3.25's FindCUDAToolkit sets a property of this target, which CUDA 13 has no library for.
-  add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
-  find_package(CUDAToolkit 11.8 QUIET)
-  if(NOT CUDAToolkit_FOUND)
-    message(FATAL_ERROR "No CUDA toolkit 11.8 or newer found. Name one with -DCUDAToolkit_ROOT=/path, "
-                        "or build without the CUDA back end: -DSMEMTUNE_CUDA=OFF")
+  set(roots "${CUDAToolkit_ROOT}")
+  if(NOT roots)
+    set(roots "$ENV{CUDA_PATH}" "$ENV{CUDA_HOME}" /usr/local/cuda /usr)
   endif()
-  find_file(SMEMTUNE_CUDA_H cuda.h PATHS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH REQUIRED)
-  file(STRINGS "${SMEMTUNE_CUDA_H}" version_line REGEX "^#define CUDA_VERSION [0-9]+")
-  string(REGEX MATCH "[0-9]+$" cuda_h_version "${version_line}")
-  math(EXPR cuda_h_major "${cuda_h_version} / 1000")
-  math(EXPR cuda_h_minor "${cuda_h_version} % 1000 / 10")
-  if(NOT "${cuda_h_major}.${cuda_h_minor}" STREQUAL "${CUDAToolkit_VERSION_MAJOR}.${CUDAToolkit_VERSION_MINOR}")
-    message(FATAL_ERROR "The CUDA toolkit says ${CUDAToolkit_VERSION} but ${SMEMTUNE_CUDA_H} is "
-                        "${cuda_h_major}.${cuda_h_minor}: set CUDAToolkit_ROOT to one whole toolkit")
+  set(SMEMTUNE_CUDA_ROOT "")
+  set(SMEMTUNE_CUDA_VERSION "none in ${roots}")
+  foreach(root IN LISTS roots)
+    if(root AND EXISTS "${root}/include/cuda.h")
+      set(SMEMTUNE_CUDA_ROOT "${root}")
+      file(STRINGS "${root}/include/cuda.h" version_line REGEX "^#define CUDA_VERSION [0-9]+")
+      string(REGEX MATCH "[0-9]+$" version "${version_line}")
+      math(EXPR major "${version} / 1000")
+      math(EXPR minor "${version} % 1000 / 10")
+      set(SMEMTUNE_CUDA_VERSION "${major}.${minor}")
+      break()
+    endif()
+  endforeach()
+  if(NOT SMEMTUNE_CUDA_ROOT OR SMEMTUNE_CUDA_VERSION VERSION_LESS 11.8)
+    message(FATAL_ERROR "No CUDA toolkit 11.8 or newer found (${SMEMTUNE_CUDA_VERSION}). Name one with "
+                        "-DCUDAToolkit_ROOT=/path, or build without the CUDA back end: -DSMEMTUNE_CUDA=OFF")
   endif()
+  find_library(cudart_static cudart_static REQUIRED NO_CACHE NO_DEFAULT_PATH
+    PATHS "${SMEMTUNE_CUDA_ROOT}"
+    PATH_SUFFIXES lib64 lib lib/${CMAKE_LIBRARY_ARCHITECTURE} targets/${CMAKE_SYSTEM_PROCESSOR}-linux/lib)
+  add_library(smemtune_cudart INTERFACE)
+  target_include_directories(smemtune_cudart SYSTEM INTERFACE "${SMEMTUNE_CUDA_ROOT}/include")
+  target_link_libraries(smemtune_cudart INTERFACE "${cudart_static}" Threads::Threads ${CMAKE_DL_LIBS} rt)
   set(SMEMTUNE_HAVE_CUDA ON)
 endif()
-message(STATUS "smemtune: CUDA back end ${SMEMTUNE_HAVE_CUDA} ${CUDAToolkit_VERSION}")
+message(STATUS "smemtune: CUDA back end ${SMEMTUNE_HAVE_CUDA} ${SMEMTUNE_CUDA_VERSION}")

@@ -261,8 +261,14 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
     SELECT run.uid, space.name AS space_name, device_model.name, device_model.kind,
            environment.compiler, run.strategy, run.seed, run.started_unix, run.ended_unix,
            run.outcome,
-           (SELECT count(*) FROM result WHERE run_id = run.id) AS results,
-           (SELECT count(*) FROM result WHERE run_id = run.id AND status = 'correct') AS correct
+           (SELECT count(*) FROM (
+              SELECT DISTINCT kernel_id, problem_id, configuration_id
+              FROM result WHERE run_id = run.id)) AS results,
+           -- Of each configuration what was found last: with max(), SQLite takes status from there.
+           (SELECT count(*) FROM (
+              SELECT status, max(id) FROM result WHERE run_id = run.id
+              GROUP BY kernel_id, problem_id, configuration_id)
+            WHERE status = 'correct') AS correct
     FROM run
     JOIN space ON space.id = run.space_id
     JOIN environment ON environment.id = run.environment_id

@@ -9,6 +9,16 @@
 #include "gemm/gemm_row.cu"
 #include "gemm/gemm_row_column.cu"
 #include "gemm/gemm_tiled.cu"
+#include "memory/memory_bandwidth.cu"
+#include "memory/memory_coalescing.cu"
+#include "memory/memory_constant.cu"
+#include "memory/memory_histogram.cu"
+#include "memory/memory_index.cu"
+#include "memory/memory_latency.cu"
+#include "memory/memory_occupancy.cu"
+#include "memory/memory_padding.cu"
+#include "memory/memory_spills.cu"
+#include "memory/memory_stride.cu"
 #include "stencil1d/stencil1d_naive.cu"
 #include "stencil1d/stencil1d_shared.cu"
 
@@ -34,6 +44,16 @@ template __global__ void gemm_row<float, 32, 4>(const float*, const float*, floa
 template __global__ void gemm_row_column<int, 8, 4>(const int*, const int*, int*, int, int, int);
 template __global__ void gemm_tiled<float, 32, 32, 2, 1, 0>(const float*, const float*, float*, int,
                                                             int, int);
+template __global__ void memory_bandwidth<l2, 8>(const unsigned char*, unsigned long long*, int);
+template __global__ void memory_coalescing<4, 0>(const int*, int*, long long);
+template __global__ void memory_constant<4, 2>(unsigned*, int);
+template __global__ void memory_histogram<shared, 8>(const int*, unsigned*, long long);
+template __global__ void memory_index<by_run_time, 4>(const float*, float*, int);
+template __global__ void memory_latency<constant, 512, 16>(const int*, int*);
+template __global__ void memory_occupancy<16>(const float*, float*);
+template __global__ void memory_padding<1, 2>(const unsigned*, unsigned*, int);
+template __global__ void memory_spills<32, 8, 4>(const float*, float*, int);
+template __global__ void memory_stride<8, 3, 2>(const unsigned*, unsigned*, int);
 template __global__ void stencil1d_naive<int, 3, 256>(const int*, int*, long long);
-template __global__ void stencil1d_shared<int, 3, 256, 1, 0>(const int*, int*, long long);
-template __global__ void stencil1d_shared<float, 16, 128, 4, 1>(const float*, float*, long long);
+template __global__ void stencil1d_shared<int, 3, 256, 1, 0, 1>(const int*, int*, long long);
+template __global__ void stencil1d_shared<float, 16, 128, 4, 1, 4>(const float*, float*, long long);

@@ -1,9 +1,9 @@
 // One-dimensional stencil without shared memory: the reference for stencil1d_shared.
 //
-//   out[i] = in[i] + in[i + 1] + ... + in[i + 2 * RADIUS]     i = 0 .. n-1, T elements
+//   out[i] = in[i - RADIUS] + ... + in[i] + ... + in[i + RADIUS]     T elements
 //
-//   in:  n + 2 * RADIUS elements: RADIUS ghost cells, n cells, RADIUS ghost cells
-//   out: n elements; out[i] belongs to the cell in[i + RADIUS]
+//   in, out: n + 2 * RADIUS elements: RADIUS ghost cells, n cells, RADIUS ghost cells; i is one of
+//            the cells, and out's ghost cells keep their contents
 //
 // Each thread computes one element and reads its whole window; what neighbors share is left to the
 // caches.
@@ -29,5 +29,5 @@ __global__ void __launch_bounds__(THREADS)
   T sum = T(0);
 #pragma unroll
   for (int offset = 0; offset <= 2 * RADIUS; ++offset) sum += in[cell + offset];
-  out[cell] = sum;
+  out[cell + RADIUS] = sum;
 }

@@ -14,7 +14,8 @@ namespace smemtune {
 
 /// What to compile. Holds all sources, so that it can be sent to another process.
 struct CompileRequest {
-  std::string architecture;  ///< `sm_90`, `sm_90a`; `host` for the CPU device.
+  /// `sm_90`, `sm_90a`; `host` for the CPU device; `compute_90` for PTX, without resources.
+  std::string architecture;
   KernelSource source;
   std::vector<std::string> name_expressions;    ///< Of entries: `gemm_tiled<float, 32>`; each once.
   std::vector<std::string> symbol_expressions;  ///< Of __constant__ symbols.

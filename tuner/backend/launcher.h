@@ -76,6 +76,17 @@ struct RunReport {
   bool operator==(const RunReport&) const = default;
 };
 
+/// What it takes to bring a workload's inputs to the device and its outputs back, from and to
+/// pageable host memory.
+struct Transfers {
+  double to_device_ms = 0;
+  double to_host_ms = 0;
+  std::int64_t to_device_bytes = 0;
+  std::int64_t to_host_bytes = 0;
+
+  bool operator==(const Transfers&) const = default;
+};
+
 struct TimeRequest {
   WorkloadId workload = 0;
   int samples = 1;
@@ -85,6 +96,7 @@ struct TimeRequest {
   int launches_per_sample = 0;  ///< ... or exactly so often, when not 0.
   double stop_above_ms = 0;     ///< Stop after the first sample that is slower; 0: never.
   double gap_ms = 0;            ///< Idle time before each sample, against throttling.
+  bool with_transfers = false;  ///< Time the copies between host and device as well, once.
 
   bool operator==(const TimeRequest&) const = default;
 };
@@ -95,6 +107,7 @@ struct TimeReport {
   int discarded = 0;        ///< Samples repeated because the clock had dropped.
   double sm_clock_mhz = 0;  ///< 0: not known.
   bool throttled = false;   ///< The clock stayed low: some samples were taken nevertheless.
+  std::optional<Transfers> transfers;
 
   bool operator==(const TimeReport&) const = default;
 };

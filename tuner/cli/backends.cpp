@@ -13,6 +13,7 @@
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/gpu_use.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
+#include "tuner/backend/cuda/plain_kernel.h"
 #endif
 
 #include <algorithm>
@@ -184,6 +185,28 @@ int run_worker(const std::vector<std::string>& arguments) {
   }
   return device_worker_main([&] { return make_launcher(arguments); }, descriptors->in,
                             descriptors->out);
+}
+
+void launch_alone(const DeviceChoice& choice, const Device& device, const CompileRequest& request,
+                  const KernelInstance& instance, std::uint64_t seed) {
+  const bool on_cpu = device.kind == DeviceKind::cpu;
+  const Outcome<CompiledKernel> compiled = make_compiler(on_cpu ? kCpu : kCuda)->compile(request);
+  if (!compiled) throw InputError("it does not compile: " + compiled.failure().detail);
+  if (!on_cpu) {
+#if SMEMTUNE_CUDA_BUILD
+    cuda::launch_once(cuda::select_device(cuda::cuda_devices(), device.uuid), *compiled,
+                      instance.launches, instance.arguments, seed);
+#endif
+    return;
+  }
+  cpu::CpuLauncher launcher(published_device(choice.limits_of));
+  const auto prepared = launcher.prepare(0, {.arguments = instance.arguments, .seed = seed});
+  if (!prepared) throw InputError(prepared.failure().detail);
+  const auto loaded = launcher.load(-1, *compiled, instance.launches, instance.arguments);
+  if (!loaded) throw InputError(loaded.failure().detail);
+  const auto ran = launcher.run(
+      loaded->handle, {.workload = 0, .as_reference = true, .tolerance = {}, .download = {}});
+  if (!ran) throw InputError(ran.failure().detail);
 }
 
 std::vector<Device> present_gpus() {

@@ -51,6 +51,12 @@ std::vector<Device> present_gpus();
 /// The CPU device, with the limits of `limits_of`.
 Device cpu_device(const std::string& limits_of);
 
+/// Compiles, fills the arguments' buffers, launches once and waits, all in this process: no worker,
+/// no check and no kernel of ours, so that a profiler sees nothing else. Throws InputError when it
+/// does not compile or run, UnavailableError when the device is missing.
+void launch_alone(const DeviceChoice& choice, const Device& device, const CompileRequest& request,
+                  const KernelInstance& instance, std::uint64_t seed);
+
 /// Whether this build has the CUDA back end.
 bool has_cuda();
 

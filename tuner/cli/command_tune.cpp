@@ -4,7 +4,9 @@
 #include "db/export_json.h"
 #include "db/result_store.h"
 #include "tuner/cli/also_fits.h"
+#include "tuner/cli/choices.h"
 #include "tuner/cli/exclusive_use.h"
+#include "tuner/cli/host_baseline.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/summary.h"
@@ -65,39 +67,6 @@ int check(const std::filesystem::path& file) {
   for (const std::string& fault : faults) text += "smemtune: " + fault + "\n";
   write_error(text);
   return 2;
-}
-
-std::vector<const KernelTemplate*> chosen_kernels(const Space& space,
-                                                  const std::vector<std::string>& names) {
-  std::vector<const KernelTemplate*> kernels;
-  if (names.empty()) {
-    for (const KernelTemplate& kernel : space.kernels) kernels.push_back(&kernel);
-    return kernels;
-  }
-  for (const std::string& name : names) {
-    const KernelTemplate* kernel = space.kernel(name);
-    if (kernel == nullptr) {
-      std::vector<std::string> known;
-      for (const KernelTemplate& other : space.kernels) known.push_back(other.name);
-      std::string list;
-      for (const std::string& other : known) list += (list.empty() ? "" : ", ") + other;
-      throw InputError("--kernel: " + space.file.string() + " has no kernel '" + name +
-                       "'; it has " + list);
-    }
-    kernels.push_back(kernel);
-  }
-  return kernels;
-}
-
-std::vector<Problem> chosen_problems(const Space& space, const std::vector<std::string>& texts,
-                                     DeviceKind kind) {
-  if (texts.empty()) {
-    return kind == DeviceKind::cpu && !space.cpu_problems.empty() ? space.cpu_problems
-                                                                  : space.problems;
-  }
-  std::vector<Problem> problems;
-  for (const std::string& text : texts) problems.push_back(parse_problem(space, text));
-  return problems;
 }
 
 std::string random_id() {
@@ -267,7 +236,13 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
   if (!summary.interrupted) {
     also_fits = check_also_fits(request, summary, units.front().kind, also_on, options.device);
   }
-  return finish(options, loaded.space, summary, hello.devices.front(), also_fits);
+  const int status = finish(options, loaded.space, summary, hello.devices.front(), also_fits);
+  if (options.with_host && !summary.interrupted) {
+    const auto host = measure_host(loaded, hello.devices.front());
+    write_out(host ? host_text(*host, summary)
+                   : "\nhost, one thread: all problems would take longer than seconds\n");
+  }
+  return status;
 }
 
 /// The best of the space on these devices' models, also of earlier runs.
@@ -288,7 +263,9 @@ void export_best(const TuneOptions& options, const Space& space,
 
 void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_option("--space", options.space, "Search space to tune, a JSON file")->type_name("FILE");
-  app.add_option("--check", options.check, "Only look for faults in this space file")
+  app.add_option("--check", options.check,
+                 "Only look for faults in this space file; measures nothing (the command "
+                 "`smemtune check` measures the stored winner again)")
       ->type_name("FILE");
   app.add_option("--device", options.device.device,
                  "GPU by index, UUID or name; cpu; with --dry-run any GPU that is known, or sm_XX "
@@ -329,6 +306,11 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--no-static-reject{false}", options.tuning.static_reject,
                "Time also what spills far more than the fastest or serializes wgmma, and tell what "
                "would have been lost");
+  app.add_flag(
+      "--with-host", options.with_host,
+      "Also time the reference on one thread of the host, on a problem that takes seconds");
+  app.add_flag("--with-transfers", options.tuning.with_transfers,
+               "Also report the time with the copies of inputs and outputs, pageable memory");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Configurations that differ by less, in per cent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
@@ -356,6 +338,9 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
     throw InputError("--quiet and --verbose exclude each other");
+  if (options.with_host && (options.quiet || options.json || options.dry_run)) {
+    throw InputError("--with-host adds to a run's text, which --quiet, --json and --dry-run lack");
+  }
   if (!options.device.devices.empty() && !options.device.device.empty())
     throw InputError("--device and --devices exclude each other");
   if (!options.device.devices.empty() && options.dry_run)

@@ -25,6 +25,7 @@ struct TuneOptions {
   std::vector<std::string> problems;  ///< Empty: those of the space file.
   TuningOptions tuning;
   bool no_wait = false;  ///< Refuse a device that another smemtune uses.
+  bool with_host = false;
   bool dry_run = false;
   bool fresh = false;
   bool json = false;

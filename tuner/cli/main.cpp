@@ -1,8 +1,10 @@
 #include "tuner/cli/backends.h"
+#include "tuner/cli/command_check.h"
 #include "tuner/cli/command_devices.h"
 #include "tuner/cli/command_init.h"
 #include "tuner/cli/command_occupancy.h"
 #include "tuner/cli/command_results.h"
+#include "tuner/cli/command_run.h"
 #include "tuner/cli/command_tune.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/tuning_loop.h"
@@ -56,7 +58,8 @@ int run_command_line(int argc, char** argv) {
   app.set_version_flag("--version", "smemtune " SMEMTUNE_VERSION);
   app.get_formatter()->column_width(34);
   app.footer(
-      "Exit status: 0; 2 wrong file or option; 3 no configuration worked; 4 results "
+      "Exit status: 0; 1 check: lost ground; 2 wrong file or option; 3 no configuration worked; 4 "
+      "results "
       "database; 5 GPU, driver or compiler missing; 130 interrupted.");
 
   std::function<int()> command;
@@ -75,7 +78,8 @@ int run_command_line(int argc, char** argv) {
   add_list_options(*list_command, list);
   list_command->callback([&] { command = [&] { return run_list(list); }; });
   ResultsOptions exported;
-  CLI::App* export_command = app.add_subcommand("export", "Write the best configurations for programs");
+  CLI::App* export_command =
+      app.add_subcommand("export", "Write the best configurations for programs");
   add_export_options(*export_command, exported);
   export_command->callback([&] { command = [&] { return run_export(exported); }; });
   ResultsOptions compared;
@@ -87,6 +91,16 @@ int run_command_line(int argc, char** argv) {
       app.add_subcommand("init", "Write a space file for a kernel of yours, ready to be edited");
   add_init_options(*init_command, init);
   init_command->callback([&] { command = [&] { return run_init(init); }; });
+  RunOptions one;
+  CLI::App* run_command =
+      app.add_subcommand("run", "One configuration: verify, time, keep what the compiler made");
+  add_run_options(*run_command, one);
+  run_command->callback([&] { command = [&] { return run_run(one, stop_asked); }; });
+  CheckOptions checked;
+  CLI::App* check_command =
+      app.add_subcommand("check", "Measure the stored winner again: has it lost ground?");
+  add_check_options(*check_command, checked);
+  check_command->callback([&] { command = [&] { return run_check(checked, stop_asked); }; });
   DevicesOptions devices;
   CLI::App* devices_command = app.add_subcommand("devices", "The GPUs here and what they allow");
   add_devices_options(*devices_command, devices);

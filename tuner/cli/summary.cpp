@@ -1,13 +1,15 @@
 #include "tuner/cli/summary.h"
 
 #include "reports/table.h"
+#include "tuner/cli/expectations.h"
+#include "tuner/cli/ladder.h"
+#include "tuner/cli/problem_results.h"
 #include "tuner/core/occupancy.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 #include <utility>
@@ -16,33 +18,6 @@ namespace smemtune::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string decimal(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-std::string times(double factor) { return decimal(factor, factor < 10 ? 2 : 1) + "x"; }
-
-/// The launch that decides a configuration's resources: the one with the lowest occupancy.
-const LaunchResult* tightest_launch(const Result& result) {
-  const auto tightest = std::min_element(result.launches.begin(), result.launches.end(),
-                                         [](const auto& left, const auto& right) {
-                                           return left.occupancy.percent < right.occupancy.percent;
-                                         });
-  return tightest == result.launches.end() ? nullptr : &*tightest;
-}
-
-std::int64_t shared_bytes(const LaunchResult& launch) {
-  return launch.resources.static_shared_bytes + launch.shape.dynamic_shared_bytes;
-}
-
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-  return text;
-}
 
 /// "40 registers, 8.0 KB shared, no spills, 100 % occupancy (threads)"
 std::string resources_text(const Result& result, const Device& device) {
@@ -60,103 +35,6 @@ std::string resources_text(const Result& result, const Device& device) {
   text += ", " + decimal(launch->occupancy.percent, 0) + " % occupancy (limited by " +
           joined(launch->occupancy.limiters(), " and ") + ")";
   return text;
-}
-
-/// Work per second by the metric's name; nullopt where the kernel has none of that name.
-std::optional<double> rate(const Result& result, const std::string& metric) {
-  const auto found = result.metrics.find(metric);
-  if (found == result.metrics.end() || !result.timed()) return std::nullopt;
-  return found->second / (result.measurement.median_ms * 1e-3);
-}
-
-std::string rate_text(const Result& result, const std::string& metric, const std::string& unit) {
-  const auto value = rate(result, metric);
-  return value ? format_rate(*value, unit) : "";
-}
-
-const Result* fastest(const std::vector<const Result*>& results) {
-  const auto found =
-      std::min_element(results.begin(), results.end(), [](const Result* a, const Result* b) {
-        return a->measurement.median_ms < b->measurement.median_ms;
-      });
-  return found == results.end() ? nullptr : *found;
-}
-
-std::vector<const Result*> timed_results(const ProblemSummary& problem,
-                                         const std::string& kernel = "") {
-  std::vector<const Result*> results;
-  for (const Result& result : problem.results) {
-    if (result.timed() && (kernel.empty() || result.kernel == kernel)) results.push_back(&result);
-  }
-  return results;
-}
-
-const Result* default_result(const ProblemSummary& problem, const std::string& kernel) {
-  for (const Result* result : timed_results(problem, kernel)) {
-    if (result->is_default) return result;
-  }
-  return nullptr;
-}
-
-/// The best's row of a kernel: the final measurement where the kernel has the winner.
-const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel) {
-  if (problem.best && problem.best->kernel == kernel) return &*problem.best;
-  return fastest(timed_results(problem, kernel));
-}
-
-std::vector<std::string> ladder_row(const std::string& mark, const Result& result,
-                                    const Result* slowest_rung, const Device& device) {
-  const LaunchResult* launch = tightest_launch(result);
-  std::vector<std::string> row = {
-      mark + result.kernel,
-      key(result.configuration),
-      format_time(result.measurement.median_ms),
-      "+-" + decimal(result.measurement.spread_percent() / 2, 1) + " %",
-      slowest_rung == nullptr
-          ? ""
-          : times(slowest_rung->measurement.median_ms / result.measurement.median_ms),
-      rate_text(result, "flops", "FLOP/s"),
-      rate_text(result, "bytes", "B/s"),
-      launch == nullptr ? "" : format_bytes(static_cast<double>(shared_bytes(*launch)))};
-  if (device.kind == DeviceKind::gpu) {
-    row.push_back(launch == nullptr ? "" : std::to_string(launch->resources.registers_per_thread));
-    row.push_back(launch == nullptr ? ""
-                                    : std::to_string(launch->resources.spill_store_bytes +
-                                                     launch->resources.spill_load_bytes));
-    row.push_back(launch == nullptr ? "" : decimal(launch->occupancy.percent, 0) + " %");
-  }
-  return row;
-}
-
-std::string ladder(const Space& space, const ProblemSummary& problem, const Device& device) {
-  std::vector<Table::Column> columns = {{"kernel"},
-                                        {"configuration"},
-                                        {"time", Table::Align::right},
-                                        {"spread", Table::Align::right},
-                                        {"vs first", Table::Align::right},
-                                        {"compute", Table::Align::right},
-                                        {"memory", Table::Align::right},
-                                        {"shared", Table::Align::right}};
-  if (device.kind == DeviceKind::gpu) {
-    columns.push_back({"registers", Table::Align::right});
-    columns.push_back({"spilled", Table::Align::right});
-    columns.push_back({"occupancy", Table::Align::right});
-  }
-  Table table(columns);
-  const Result* first = nullptr;  // The first kernel's default: where the articles begin, too.
-  for (const KernelTemplate& kernel : space.kernels) {
-    const Result* start = default_result(problem, kernel.name);
-    const Result* best = kernel_best(problem, kernel.name);
-    if (best == nullptr) continue;
-    if (first == nullptr) first = start != nullptr ? start : best;
-    const bool default_is_best = start != nullptr && start->configuration == best->configuration;
-    if (start != nullptr && !default_is_best) {
-      table.add_row(ladder_row("  ", *start, first, device));
-    }
-    const bool wins = problem.best && best == &*problem.best;
-    table.add_row(ladder_row(wins ? "* " : "  ", *best, first, device));
-  }
-  return table.text("  ");
 }
 
 /// What changing one parameter of the best costs, everything else equal: where its lead comes from.
@@ -275,6 +153,17 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
             decimal(*problem.noise_percent, 2) + " %\n";
   }
   return text;
+}
+
+/// What the space says is to be seen, and whether it was.
+std::string expectations_text(const Space& space, const ProblemSummary& problem,
+                              const Device& device) {
+  const bool expects = std::ranges::any_of(
+      space.kernels, [](const KernelTemplate& kernel) { return kernel.expect.has_value(); });
+  if (!expects) return "";
+  const std::string text = "\n  " + space.description + ".\n";
+  if (device.kind == DeviceKind::cpu) return text + "  Of a GPU, that is: not to be seen here.\n";
+  return text + curves_text(curves(space, problem, device));
 }
 
 /// "12 constraints/shared_bytes, for example tiled TILE=64: 65536 bytes of ..."
@@ -482,7 +371,8 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
   for (const ProblemSummary& problem : summary.problems) {
     text += heading(space, problem, device);
     if (problem.best) {
-      text += "\n" + ladder(space, problem, device) + "\n" + why(space, problem, device);
+      text += "\n" + ladder_text(space, problem, device) + "\n" + why(space, problem, device);
+      text += expectations_text(space, problem, device);
     } else {
       text += "  no configuration was timed\n";
     }
@@ -568,6 +458,15 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                                  {"lost", std::move(lost)}};
     }
     if (problem.noise_percent) entry["noise_percent"] = *problem.noise_percent;
+    const std::vector<Curve> predicted = curves(space, problem, device);
+    if (!predicted.empty()) entry["expectations"] = curves_json(predicted);
+    if (problem.transfers) {
+      entry["transfers"] = {{"to_device_ms", problem.transfers->to_device_ms},
+                            {"to_host_ms", problem.transfers->to_host_ms},
+                            {"to_device_bytes", problem.transfers->to_device_bytes},
+                            {"to_host_bytes", problem.transfers->to_host_bytes},
+                            {"host_memory", "pageable"}};
+    }
     if (const auto& slower = problem.default_slower) {
       entry["default_slower"] = {{"percent", slower->percent},
                                  {"low_percent", slower->low_percent},

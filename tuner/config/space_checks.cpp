@@ -304,6 +304,7 @@ void SpaceReader::check_values(const KernelTemplate& kernel) {
       is_valid_somewhere = true;
       bound.instantiate(kernel.default_configuration);
       bound.metrics(kernel.default_configuration);
+      bound.expected_time(kernel.default_configuration);
     } catch (const InputError& error) {
       add_line(error.what());
       return;

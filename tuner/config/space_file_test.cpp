@@ -46,6 +46,7 @@ const std::string kSpace = R"json({
       "constraints": ["TILE * (WIDE + 1) <= 32"],
       "block": ["TILE", "WIDE + 1"], "grid": ["ceil_div(N, TILE)"],
       "metrics": { "bytes": "3 * N * sizeof(T)" }, "verify": { "relative": 1e-5 },
+      "expect": { "time": "TILE * (1 + WIDE)", "within_percent": 25 },
       "static_shared_bytes": "TILE * sizeof(T)" },
     { "name": "macro", "source": "macro.cu", "pass": "define",
       "parameters": { "BLOCK": [32, 64], "SWITCH": ["on", "off"] },
@@ -156,6 +157,10 @@ TEST(SpaceFile, GivesWhatTheFileSays) {
   EXPECT_EQ(1e-6, tiled.tolerance.absolute);
   EXPECT_EQ(1e-5, tiled.tolerance.relative);
   EXPECT_EQ(std::nullopt, space.kernels[0].tolerance.relative);
+  ASSERT_TRUE(tiled.expect);
+  EXPECT_EQ((ExpressionText{"TILE * (1 + WIDE)", "/kernels/1/expect/time"}), tiled.expect->time);
+  EXPECT_EQ(25, tiled.expect->within_percent);
+  EXPECT_EQ(std::nullopt, space.kernels[0].expect);
   ASSERT_EQ(1u, tiled.launches.size());
   EXPECT_EQ("tiled", tiled.launches[0].entry_name);
   EXPECT_THAT(tiled.launches[0].template_arguments,
@@ -363,6 +368,8 @@ INSTANTIATE_TEST_SUITE_P(
               "'dynamic_shared_bytes'?"},
         Fault{"OfAKernelsVerify", "\"relative\": 1e-5", "\"reference\": \"plain\"",
               ": /kernels/1/verify/reference: unknown key; known are absolute, relative, ulps"},
+        Fault{"OfAnExpectation", "\"within_percent\"", "\"within\"",
+              ": /kernels/1/expect/within: unknown key; did you mean 'within_percent'?"},
         Fault{"WithASlash", "\"description\"", "\"a/b~c\"",
               ": /a~1b~0c: unknown key; known are $schema, name, description, problems, "
               "cpu_problems, arguments, metrics, verify, kernels"},
@@ -671,6 +678,8 @@ INSTANTIATE_TEST_SUITE_P(
               "\"dynamic_shared_bytes\": \"-BLOCK\"",
               "/kernels/2/launches/1/dynamic_shared_bytes: |-BLOCK"},
         Fault{"Metric", "\"flops\": \"N\"", "\"flops\": \"N + T\"", "/metrics/flops: |N + T"},
+        Fault{"ExpectedTime", "TILE * (1 + WIDE)", "TILES", "/kernels/1/expect/time: |TILES"},
+        Fault{"NoTime", "TILE * (1 + WIDE)", "WIDE", "/kernels/1/expect/time: a time of 0"},
         Fault{"Shape", "\"shape\": [\"N\"], \"role\": \"output\"",
               "\"shape\": [\"N - 1\"], \"role\": \"output\"", "/arguments/1/shape/0: |'out'"},
         Fault{"Definition", "in[i] + 1", "inn[i] + 1", "/verify/definition: |inn"}),

@@ -575,6 +575,7 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
       kernel.metrics.insert_or_assign(name, metric);
     }
   }
+  if (value.contains("expect")) read_expectation(value["expect"], child(pointer, "expect"), kernel);
   if (value.contains("verify")) {
     const std::string where = child(pointer, "verify");
     if (check_object(value["verify"], where, "kernel_verify")) {
@@ -590,6 +591,29 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
   if (value.contains("include")) read_include(value["include"], child(pointer, "include"), kernel);
   if (value.contains("options")) read_options(value["options"], child(pointer, "options"), kernel);
   return kernel;
+}
+
+void SpaceReader::read_expectation(const Json& value, const std::string& pointer,
+                                   KernelTemplate& result) {
+  if (!check_object(value, pointer, "expect")) return;
+  for (const char* const needed : {"time", "within_percent"}) {
+    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
+  }
+  Expectation expectation;
+  if (value.contains("time")) {
+    if (const auto time = expression(value["time"], child(pointer, "time"))) {
+      expectation.time = *time;
+    }
+  }
+  if (value.contains("within_percent")) {
+    const Json& within = value["within_percent"];
+    if (within.is_number() && within.get<double>() > 0) {
+      expectation.within_percent = within.get<double>();
+    } else {
+      fault(child(pointer, "within_percent"), summary(within) + " is not a number above 0");
+    }
+  }
+  result.expect = expectation;
 }
 
 void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer,

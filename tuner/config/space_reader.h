@@ -62,6 +62,7 @@ class SpaceReader {
   void read_verify(const Json& root);
   void read_expected(const Json& value, const std::string& pointer);
   KernelTemplate read_kernel(const Json& value, const std::string& pointer);
+  void read_expectation(const Json& value, const std::string& pointer, KernelTemplate& result);
   void read_parameters(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   void read_launches(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   LaunchTemplate read_launch(const Json& value, const std::string& pointer);

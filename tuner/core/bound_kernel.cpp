@@ -133,6 +133,7 @@ struct BoundKernel::Compiled {
   std::vector<CompiledLaunch> launches;
   std::vector<CompiledArgument> arguments;  // Those that a launch names or constant memory holds.
   std::map<std::string, PlacedExpression> metrics;
+  std::optional<PlacedExpression> expected_time;
 
   Compiled(const Space& space, const KernelTemplate& bound, const Problem& its_problem,
            const Device& device)
@@ -152,6 +153,7 @@ struct BoundKernel::Compiled {
       arguments.push_back(std::move(compiled));
     }
     for (const auto& [name, text] : kernel->metrics) metrics.emplace(name, compile(text));
+    if (kernel->expect) expected_time = compile(kernel->expect->time);
   }
 
   [[noreturn]] void fail(const std::string& where, const std::string& message) const {
@@ -579,6 +581,15 @@ std::map<std::string, double> BoundKernel::metrics(const Configuration& configur
     metrics.emplace(name, static_cast<double>(evaluation.value(expression)));
   }
   return metrics;
+}
+
+std::optional<std::int64_t> BoundKernel::expected_time(const Configuration& configuration) const {
+  if (!compiled_->expected_time) return std::nullopt;
+  const Evaluation evaluation(*compiled_, configuration);
+  const std::int64_t time = evaluation.value(*compiled_->expected_time);
+  if (time > 0) return time;
+  compiled_->fail(compiled_->expected_time->where,
+                  "a time of " + std::to_string(time) + " for '" + key(configuration) + "'");
 }
 
 namespace {

@@ -95,6 +95,10 @@ class BoundKernel {
   /// The kernel's metrics (`flops`, `bytes`, ...) for a configuration.
   std::map<std::string, double> metrics(const Configuration& configuration) const;
 
+  /// The predicted time of a kernel that has an expectation, in its unit. Throws InputError where
+  /// it is not positive.
+  std::optional<std::int64_t> expected_time(const Configuration& configuration) const;
+
  private:
   struct Compiled;
   class Evaluation;

@@ -93,6 +93,14 @@ struct Tolerance {
   bool operator==(const Tolerance&) const = default;
 };
 
+/// What a kernel's times are predicted to be, for kernels that show how a device behaves.
+struct Expectation {
+  ExpressionText time;  ///< In any unit: only the ratio to the default configuration's matters.
+  double within_percent = 0;  ///< Seen where measured and predicted differ by no more, either way.
+
+  bool operator==(const Expectation&) const = default;
+};
+
 /// One way to solve a space's problems.
 struct KernelTemplate {
   std::string name;
@@ -110,7 +118,8 @@ struct KernelTemplate {
   std::vector<LaunchTemplate> launches;           ///< In order, timed together. Never empty.
   std::vector<ArgumentTemplate> arguments;        ///< The space's, or the kernel's own.
   std::map<std::string, ExpressionText> metrics;  ///< The space's, with the kernel's own on top.
-  Tolerance tolerance;                            ///< The space's, or the kernel's own.
+  std::optional<Expectation> expect;
+  Tolerance tolerance;  ///< The space's, or the kernel's own.
   /// Names of the problems that the source does not use: these are no macros for it.
   std::set<std::string> unused_names;
   std::string where;

@@ -137,6 +137,7 @@ void DeviceSession::prepared(const WorkerEvent& event) {
   if (!reference_->worked) {
     for (const std::string& note : reply.notes) note_(note);
   }
+  if (reply.transfers) transfers_ = reply.transfers;
   prepared_generation_ = generation();
   reference_->worked = true;
   failed_preparations_ = 0;

@@ -55,8 +55,11 @@ class DeviceSession {
   /// Whether a request could be sent now. Preparing begins when this is first asked.
   bool ready();
 
-  /// Whether a request has not been answered yet.
-  bool busy() const { return pending_.has_value(); }
+  /// What preparing said of the copies between host and device.
+  const std::optional<Transfers>& transfers() const { return transfers_; }
+
+  /// Whether a request has not been answered yet, or nobody has taken the answer.
+  bool busy() const { return pending_.has_value() || answer_.has_value(); }
   bool preparing() const { return preparing_; }
 
   /// Asks the device. A worker that something else killed is asked again, once, when `try_again`.
@@ -101,6 +104,7 @@ class DeviceSession {
   double prepare_deadline_s_;
   Note note_;
   std::vector<std::uint8_t> preparation_;
+  std::optional<Transfers> transfers_;
   std::optional<Pending> pending_;
   std::optional<DeviceAnswer> answer_;
   std::optional<Ticket> ticket_;

@@ -73,6 +73,17 @@ class DeviceWorker {
       reply.failure = establish_reference(launcher_, check);
       if (reply.failure) return reply;
     }
+    if (!request.with_transfers) return reply;
+    channel_.tell_phase("transfers");
+    TimeRequest copies = {.workload = checks->front().workload};
+    copies.launches_per_sample = 1;
+    copies.with_transfers = true;
+    const Outcome<TimeReport> report = launcher_.time(checks->front().handle, copies);
+    if (report) {
+      reply.transfers = report->transfers;
+    } else {
+      reply.failure = report.failure();
+    }
     return reply;
   }
 

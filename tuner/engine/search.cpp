@@ -41,6 +41,33 @@ class InOrder final : public Strategy {
   Candidate next_;
 };
 
+/// What the request names, in its order.
+class Listed final : public Strategy {
+ public:
+  Listed(const ProblemState& state, const std::vector<KernelConfiguration>& only) {
+    for (const KernelConfiguration& wanted : only) {
+      for (std::size_t i = 0; i < state.kernels.size(); ++i) {
+        if (state.kernels[i].kernel().name != wanted.kernel) continue;
+        const SearchSpace& space = state.kernels[i].bound.front().search_space();
+        const auto index = space.index_of(wanted.configuration);
+        if (index) candidates_.push_back({.kernel = i, .configuration = *index});
+      }
+    }
+  }
+
+  std::optional<Candidate> ask() override {
+    if (candidates_.empty()) return std::nullopt;
+    const Candidate candidate = candidates_.front();
+    candidates_.pop_front();
+    return candidate;
+  }
+
+  void tell(const Candidate&, const Result&) override {}
+
+ private:
+  std::deque<Candidate> candidates_;
+};
+
 std::vector<SearchedKernel> searched_kernels(const ProblemState& state) {
   std::vector<SearchedKernel> kernels;
   for (const SetKernel& kernel : state.kernels) {
@@ -120,8 +147,10 @@ class Search {
       no_more_ = true;
       return;
     }
-    Slot slot = {.candidate = *candidate, .limits = static_rejects_[candidate->kernel].limits()};
     const SetKernel& kernel = state_.kernels[candidate->kernel];
+    Slot slot = {.candidate = *candidate, .limits = {}};
+    // What is slow is as much a part of a predicted curve as what is fast.
+    if (!kernel.kernel().expect) slot.limits = static_rejects_[candidate->kernel].limits();
     const Configuration configuration =
         kernel.bound.front().search_space().configuration(candidate->configuration);
     slot.result = begin_result(kernel, configuration);
@@ -513,9 +542,14 @@ class Search {
 
 void search(Tuning& tuning, ProblemState& state, const Share& share) {
   const TuningOptions& options = tuning.request.options;
-  Search(tuning, state, make_strategy(options.strategy, searched_kernels(state), options.seed),
-         share)
-      .run();
+  std::unique_ptr<Strategy> strategy;
+  if (tuning.request.only.empty()) {
+    strategy = make_strategy(options.strategy, searched_kernels(state), options.seed);
+  } else {
+    strategy = std::make_unique<Listed>(state, tuning.request.only);
+    state.progress.valid = tuning.request.only.size();
+  }
+  Search(tuning, state, std::move(strategy), share).run();
 }
 
 void check_all(Tuning& tuning, ProblemState& state, const Share& share) {

@@ -64,6 +64,9 @@ struct ProblemState {
   std::vector<std::uint64_t> reference_numbers;  ///< ... under these numbers.
 };
 
+/// Binds a kernel of the request's space to each problem of the set. Throws InputError.
+SetKernel bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel);
+
 /// Binds the space's kernels to the problem. Throws InputError.
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number);
 

@@ -38,19 +38,6 @@ const KernelTemplate& reference_of(const TuningRequest& request) {
   return *reference;
 }
 
-SetKernel bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel) {
-  const KernelTemplate& reference = reference_of(tuning.request);
-  SetKernel bound;
-  for (const Problem& problem : set.problems) {
-    bound.bound.emplace_back(*tuning.request.space, kernel, problem, tuning.device);
-  }
-  bound.source = &source_of(tuning.request, kernel.name);
-  bound.hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
-                           source_of(tuning.request, reference.name));
-  bound.is_reference = kernel.name == reference.name;
-  return bound;
-}
-
 /// Until when the search of a problem may go on: an equal part of what is left, but for the finals.
 double search_until(double most, double spent, std::size_t problems_left) {
   if (most <= 0) return 0;
@@ -91,6 +78,23 @@ StaticRejects would_be_lost(const ProblemState& state) {
   return rejects;
 }
 
+/// What preparing measured; prepares where all was known and nothing had to be.
+std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
+  constexpr double kWait_s = 0.1;
+  for (;;) {
+    for (const DeviceSession& device : state.devices) {
+      if (device.transfers()) return device.transfers();
+    }
+    if (tuning.stop) return std::nullopt;
+    if (devices_have_preparation(tuning, state)) {
+      for (DeviceSession& device : state.devices) {
+        if (!device.gone()) device.ready();
+      }
+    }
+    work(tuning, state, kWait_s);
+  }
+}
+
 void tune_problem(Tuning& tuning, std::size_t i) {
   const TuningRequest& request = tuning.request;
   ProblemState state = begin_problem(tuning, request.problems[i], i + 1);
@@ -100,6 +104,7 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   } else {
     search(tuning, state, share);
     run_finals(tuning, state);
+    if (request.options.with_transfers) state.summary.transfers = transfers(tuning, state);
     if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
   }
   tuning.summary.device_s = device_s(tuning, state);
@@ -164,6 +169,19 @@ void add_devices(Tuning& tuning, ProblemState& state) {
 }
 
 }  // namespace
+
+SetKernel bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel) {
+  const KernelTemplate& reference = reference_of(tuning.request);
+  SetKernel bound;
+  for (const Problem& problem : set.problems) {
+    bound.bound.emplace_back(*tuning.request.space, kernel, problem, tuning.device);
+  }
+  bound.source = &source_of(tuning.request, kernel.name);
+  bound.hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
+                           source_of(tuning.request, reference.name));
+  bound.is_reference = kernel.name == reference.name;
+  return bound;
+}
 
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number) {
   ProblemState state;
@@ -232,7 +250,8 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
       .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
       .reference = make_job(*state.reference_variant, modules),
       .definitions = tuning.request.space->verify.definitions,
-      .expected = tuning.request.space->verify.expected};
+      .expected = tuning.request.space->verify.expected,
+      .with_transfers = tuning.request.options.with_transfers};
   for (DeviceSession& device : state.devices) device.set_preparation(preparation);
   return true;
 }

@@ -60,6 +60,7 @@ struct TuningOptions {
   double tie_percent = 0.5;        ///< Finalists that differ by less are declared tied.
   bool static_reject = true;       ///< Do not time what the compiler's report makes hopeless.
   bool retry_quarantined = false;  ///< Try again what took the process down twice.
+  bool with_transfers = false;     ///< Measure the copies between host and device, too.
   bool resume = true;              ///< Use what the log knows; false: measure everything again.
   std::size_t window = 64;         ///< Asked and not yet told: how far compiling runs ahead.
   /// A configuration whose first sample is slower than so many times the best of its kernel is
@@ -121,6 +122,7 @@ struct ProblemSummary {
   std::uint64_t known = 0;
   std::optional<StaticRejects> static_rejects;  ///< Where they were turned off.
   std::optional<double> noise_percent;          ///< A/A: the best against itself in the finals.
+  std::optional<Transfers> transfers;           ///< Where they were asked for.
   /// How much slower the default of the best's kernel was in the finals; nullopt when it is the
   /// best or no finals were held.
   std::optional<PairedDifference> default_slower;
@@ -139,12 +141,23 @@ struct TuningSummary {
   std::optional<Failure> first_failure;  ///< With its log, for the case that nothing worked.
 };
 
+/// A configuration of one of a space's kernels.
+struct KernelConfiguration {
+  std::string kernel;
+  Configuration configuration;
+
+  bool operator==(const KernelConfiguration&) const = default;
+};
+
 /// One run: every problem of `problems`, every kernel of `kernels`.
 struct TuningRequest {
   const Space* space = nullptr;
   std::vector<const KernelTemplate*> kernels;  ///< To search; the reference need not be among them.
   std::map<std::string, KernelSource> sources;  ///< By kernel name, of all kernels of the space.
   std::vector<Problem> problems;
+  /// Where not empty: only these, in this order, whatever the strategy says. One that is not among
+  /// the problem's valid configurations is left out.
+  std::vector<KernelConfiguration> only;
   WorkerCommand workers;
   TuningOptions options;
 };

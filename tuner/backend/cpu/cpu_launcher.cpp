@@ -191,6 +191,7 @@ Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& re
   buffers.restore();
 
   TimeReport report;
+  if (request.with_transfers) report.transfers = Transfers{};  // The device is the host.
   report.launches_per_sample = request.launches_per_sample;
   if (report.launches_per_sample <= 0) {
     // The first launch takes pages and loads code; the second one tells how many are needed.

@@ -699,6 +699,7 @@ Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& r
     if (reference_clock_mhz_ == 0) reference_clock_mhz_ = stopwatch_->warm_up();
 
     TimeReport report;
+    if (request.with_transfers) report.transfers = time_transfers(*bound);
     std::vector<double> clocks_mhz;
     std::vector<double> trusted_clocks_mhz;
     bool discards = true;
@@ -775,6 +776,35 @@ Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& r
     }
     return report;
   });
+}
+
+// As a program would have it whose arrays are ordinary vectors. The host's pages are touched
+// before.
+Transfers CudaLauncher::time_transfers(const Bound& bound) const {
+  using Clock = std::chrono::steady_clock;
+  const auto copy = [this](void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    const Clock::time_point start = Clock::now();
+    check(cudaMemcpyAsync(to, from, bytes, kind, stream_.get()), "cudaMemcpyAsync");
+    check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+  Transfers transfers;
+  for (const DeviceBuffer* buffer : bound.buffers) {
+    const Argument& argument = buffer->argument();
+    buffer->restore(0, stream_.get());
+    std::vector<std::uint8_t> host = download(buffer->data(), argument.bytes(), stream_.get());
+    if (argument.role == Role::input || argument.role == Role::inout) {
+      transfers.to_device_ms +=
+          copy(as_pointer(buffer->data()), host.data(), host.size(), cudaMemcpyHostToDevice);
+      transfers.to_device_bytes += argument.bytes();
+    }
+    if (buffer->is_result()) {
+      transfers.to_host_ms +=
+          copy(host.data(), as_pointer(buffer->data()), host.size(), cudaMemcpyDeviceToHost);
+      transfers.to_host_bytes += argument.bytes();
+    }
+  }
+  return transfers;
 }
 
 // A launch that finds its buffers in the L2 cache is not cold, and one that finds what it changed

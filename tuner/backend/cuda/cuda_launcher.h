@@ -48,6 +48,7 @@ class CudaLauncher final : public Launcher {
   Prepared& workload(WorkloadId id);
   Kernel& kernel(KernelHandle handle);
   void drop_copies();
+  Transfers time_transfers(const Bound& bound) const;
 
   Outcome<std::unique_ptr<Kernel>> make_kernel(const CompiledKernel& compiled,
                                                const std::vector<LaunchShape>& launches,

@@ -76,6 +76,8 @@ std::string find_functions(void* library, Nvrtc& nvrtc) {
   }
   if (!find_function(library, "nvrtcGetCUBINSize", nvrtc.cubin_size)) return "nvrtcGetCUBINSize";
   if (!find_function(library, "nvrtcGetCUBIN", nvrtc.cubin)) return "nvrtcGetCUBIN";
+  if (!find_function(library, "nvrtcGetPTXSize", nvrtc.ptx_size)) return "nvrtcGetPTXSize";
+  if (!find_function(library, "nvrtcGetPTX", nvrtc.ptx)) return "nvrtcGetPTX";
   return {};
 }
 

@@ -28,6 +28,8 @@ struct Nvrtc {
   decltype(&nvrtcGetProgramLog) program_log = nullptr;
   decltype(&nvrtcGetCUBINSize) cubin_size = nullptr;
   decltype(&nvrtcGetCUBIN) cubin = nullptr;
+  decltype(&nvrtcGetPTXSize) ptx_size = nullptr;
+  decltype(&nvrtcGetPTX) ptx = nullptr;
 };
 
 /// What dlopen is asked for, in order: the library by its versions' names, as the loader finds it,

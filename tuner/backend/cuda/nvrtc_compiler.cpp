@@ -180,6 +180,15 @@ std::vector<std::uint8_t> cubin(const Nvrtc& nvrtc, nvrtcProgram program) {
   return image;
 }
 
+std::vector<std::uint8_t> ptx(const Nvrtc& nvrtc, nvrtcProgram program) {
+  std::size_t size = 0;
+  check(nvrtc, nvrtc.ptx_size(program, &size), "nvrtcGetPTXSize");
+  std::vector<std::uint8_t> text(size);
+  check(nvrtc, nvrtc.ptx(program, reinterpret_cast<char*>(text.data())), "nvrtcGetPTX");
+  if (!text.empty()) text.pop_back();  // The NUL at its end.
+  return text;
+}
+
 nvrtcResult compile_nothing(const Nvrtc& nvrtc, const std::vector<std::string>& options) {
   const Program program = make_program(nvrtc, {.files = {{.name = "empty.cu", .text = ""}}});
   std::vector<const char*> pointers = c_strings(options);
@@ -215,10 +224,12 @@ void clear_environment() {
   for (const std::string& name : names) unsetenv(name.c_str());
 }
 
-// 90 for `sm_90` and `sm_90a`; nullopt for anything else.
+bool is_virtual(std::string_view architecture) { return architecture.starts_with("compute_"); }
+
+// 90 for `sm_90`, `sm_90a` and `compute_90`; nullopt for anything else.
 std::optional<int> compute_capability(std::string_view architecture) {
-  if (!architecture.starts_with("sm_")) return std::nullopt;
-  architecture.remove_prefix(3);
+  if (!architecture.starts_with("sm_") && !is_virtual(architecture)) return std::nullopt;
+  architecture.remove_prefix(architecture.find('_') + 1);
   int number = 0;
   const char* const end = architecture.data() + architecture.size();
   const auto [stop, error] = std::from_chars(architecture.data(), end, number);
@@ -333,9 +344,26 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
   }
 
   CompiledKernel compiled;
-  compiled.image = cubin(nvrtc_, program.get());
+  const bool as_ptx = is_virtual(request.architecture);
+  compiled.image = as_ptx ? ptx(nvrtc_, program.get()) : cubin(nvrtc_, program.get());
   compiled.compile_ms = milliseconds_since(start);
   compiled.log = readable_text(log);
+  if (as_ptx) {
+    for (const std::string& expression : request.name_expressions) {
+      const auto lowered = lowered_name(nvrtc_, program.get(), expression);
+      if (!lowered) return compile_failure("error", expression + " is not in the program");
+      compiled.entries.push_back({.name_expression = expression,
+                                  .lowered_name = *lowered,
+                                  .resources = {},
+                                  .code_sha256 = {}});
+    }
+    for (const std::string& symbol : request.symbol_expressions) {
+      const auto lowered = lowered_name(nvrtc_, program.get(), address_of(symbol));
+      if (!lowered) return compile_failure("error", symbol + " is not in the program");
+      compiled.symbols.push_back({symbol, *lowered});
+    }
+    return compiled;
+  }
   const auto reports = ptxas_report(log);
   const CubinFacts facts = cubin_facts(compiled.image);
   for (const std::string& expression : request.name_expressions) {

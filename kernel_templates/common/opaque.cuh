@@ -1,0 +1,14 @@
+// For kernels that measure what the compiler would leave out.
+
+#pragma once
+
+/// `value`, which the compiler neither computes in advance nor takes for the same when it is asked
+/// for again. Costs no instruction. ptxas still knows constants: for those pass an argument.
+template <typename T>
+__device__ __forceinline__ T opaque(T value) {
+  static_assert(sizeof(T) == 4, "one register");
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(reinterpret_cast<unsigned&>(value)));
+#endif
+  return value;
+}

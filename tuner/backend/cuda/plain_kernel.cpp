@@ -1,0 +1,147 @@
+#include "tuner/backend/cuda/plain_kernel.h"
+
+#include "tuner/backend/contents.h"
+#include "tuner/backend/cuda/faults.h"
+#include "tuner/core/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace smemtune::cuda {
+
+namespace {
+
+std::array<unsigned, 3> dimensions(const Dim3& shape, const std::string& entry) {
+  std::array<unsigned, 3> narrow = {};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!std::in_range<unsigned>(shape[i]) || shape[i] < 1) {
+      throw InputError(entry + " cannot be launched over " + std::to_string(shape[i]) +
+                       " blocks or threads");
+    }
+    narrow[i] = static_cast<unsigned>(shape[i]);
+  }
+  return narrow;
+}
+
+bool begins_with_contents(const Argument& argument) {
+  return argument.role == Role::input || argument.role == Role::inout ||
+         argument.init.kind != Init::Kind::none;
+}
+
+}  // namespace
+
+PlainKernel::PlainKernel(const CompiledKernel& compiled, std::vector<LaunchShape> launches,
+                         std::vector<Argument> arguments)
+    : driver_(fetch_driver()),
+      module_(make_module(driver_, compiled.image)),
+      launches_(std::move(launches)),
+      arguments_(std::move(arguments)) {
+  std::map<CUfunction, int> dynamic;  // Two launches may share a function.
+  for (const LaunchShape& shape : launches_) {
+    const CompiledEntry* const entry = compiled.entry(shape.name_expression);
+    if (entry == nullptr) throw Error(shape.name_expression + " was not compiled");
+    CUfunction function = nullptr;
+    driver_.check(
+        driver_.module_get_function(&function, module_.get(), entry->lowered_name.c_str()),
+        "cuModuleGetFunction");
+    functions_.push_back(function);
+    const auto bytes = static_cast<int>(shape.dynamic_shared_bytes);
+    if (bytes <= dynamic[function]) continue;
+    dynamic[function] = bytes;
+    driver_.check(driver_.func_set_attribute(
+                      function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
+                  "cuFuncSetAttribute of the dynamic shared memory");
+  }
+  for (const Argument& one : arguments_) {
+    if (!one.in_constant_memory) continue;
+    const CompiledSymbol* symbol = compiled.symbol(one.symbol.empty() ? one.name : one.symbol);
+    if (symbol == nullptr) throw Error("symbol " + one.name + " was not compiled");
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    driver_.check(
+        driver_.module_get_global(&address, &bytes, module_.get(), symbol->lowered_name.c_str()),
+        "cuModuleGetGlobal");
+    symbols_[one.name] = address;
+  }
+}
+
+const Argument& PlainKernel::argument(const std::string& name) const {
+  const auto found = std::ranges::find(arguments_, name, &Argument::name);
+  if (found == arguments_.end()) throw InputError("the kernel has no argument " + name);
+  return *found;
+}
+
+void PlainKernel::launch(CUstream stream, const ArgumentBytes& arguments) const {
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    const LaunchShape& shape = launches_[i];
+    std::vector<void*> parameters;
+    for (const std::string& name : shape.arguments) {
+      const auto given = arguments.find(name);
+      if (given == arguments.end()) throw InputError("the argument " + name + " is not given");
+      const Argument& wanted = argument(name);
+      const std::size_t bytes = wanted.is_buffer() ? sizeof(CUdeviceptr) : size_of(wanted.type);
+      if (given->second.size() != bytes) {
+        throw InputError("the argument " + name + " has " + std::to_string(bytes) + " bytes, " +
+                         std::to_string(given->second.size()) + " are given");
+      }
+      // The driver only reads them.
+      parameters.push_back(const_cast<std::uint8_t*>(given->second.data()));
+    }
+    const auto grid = dimensions(shape.grid, shape.name_expression);
+    const auto block = dimensions(shape.block, shape.name_expression);
+    driver_.check(
+        driver_.launch_kernel(functions_[i], grid[0], grid[1], grid[2], block[0], block[1],
+                              block[2], static_cast<unsigned>(shape.dynamic_shared_bytes), stream,
+                              parameters.data(), nullptr),
+        "cuLaunchKernel");
+  }
+}
+
+CUdeviceptr PlainKernel::symbol(const std::string& argument) const {
+  const auto found = symbols_.find(argument);
+  if (found == symbols_.end()) {
+    throw InputError("the kernel has no argument " + argument + " in constant memory");
+  }
+  return found->second;
+}
+
+std::vector<std::uint8_t> address_bytes(CUdeviceptr address) {
+  std::vector<std::uint8_t> bytes(sizeof address);
+  std::memcpy(bytes.data(), &address, sizeof address);
+  return bytes;
+}
+
+void launch_once(int device, const CompiledKernel& compiled,
+                 const std::vector<LaunchShape>& launches, const std::vector<Argument>& arguments,
+                 std::uint64_t seed) {
+  check(cudaSetDevice(device), "cudaSetDevice");
+  check(cudaFree(nullptr), "cudaFree");  // Makes the primary context current on every toolkit.
+  const PlainKernel kernel(compiled, launches, arguments);
+  std::vector<DeviceMemory> buffers;
+  ArgumentBytes values;
+  for (const Argument& argument : arguments) {
+    if (!argument.is_buffer()) {
+      values[argument.name] = scalar_bytes(argument);
+      continue;
+    }
+    void* target = nullptr;
+    if (argument.in_constant_memory) {
+      target = as_pointer(kernel.symbol(argument.name));
+    } else {
+      buffers.push_back(allocate(static_cast<std::size_t>(argument.bytes())));
+      target = buffers.back().get();
+      values[argument.name] = address_bytes(as_address(target));
+    }
+    if (!argument.in_constant_memory && !begins_with_contents(argument)) continue;
+    const std::vector<std::uint8_t> contents = initial_contents(argument, seed);
+    check(cudaMemcpy(target, contents.data(), contents.size(), cudaMemcpyHostToDevice),
+          "cudaMemcpy");
+  }
+  const Stream stream = make_stream();
+  kernel.launch(stream.get(), values);
+  check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize after the launch");
+}
+
+}  // namespace smemtune::cuda

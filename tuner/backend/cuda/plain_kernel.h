@@ -1,0 +1,56 @@
+#pragma once
+
+#include "tuner/backend/compiler.h"
+#include "tuner/backend/cuda/driver.h"
+#include "tuner/backend/cuda/handles.h"
+#include "tuner/core/bound_kernel.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smemtune::cuda {
+
+/// The bytes of a kernel's arguments by name: a buffer's address, a scalar's value.
+using ArgumentBytes = std::map<std::string, std::vector<std::uint8_t>, std::less<>>;
+
+/// A configuration's launches on the device that is current, and nothing beside them: no kernel of
+/// ours checks or times anything. Throws CudaError for what the driver refuses.
+class PlainKernel {
+ public:
+  PlainKernel(const CompiledKernel& compiled, std::vector<LaunchShape> launches,
+              std::vector<Argument> arguments);
+
+  const std::vector<LaunchShape>& launches() const { return launches_; }
+  const std::vector<Argument>& arguments() const { return arguments_; }
+
+  /// Enqueues all launches in their order. Throws InputError for an argument that is missing or has
+  /// another size.
+  void launch(CUstream stream, const ArgumentBytes& arguments) const;
+
+  /// The address of an argument in constant memory. Throws InputError for any other.
+  CUdeviceptr symbol(const std::string& argument) const;
+
+ private:
+  const Argument& argument(const std::string& name) const;
+
+  Driver driver_;
+  Module module_;
+  std::vector<LaunchShape> launches_;
+  std::vector<Argument> arguments_;
+  std::vector<CUfunction> functions_;  ///< Of the launches.
+  std::map<std::string, CUdeviceptr> symbols_;
+};
+
+/// Makes the device current, fills the arguments' buffers by copying, launches once and waits: what
+/// a profiler or compute-sanitizer sees of this process is the kernel alone. Buffers are as large
+/// as the arguments, outputs and scratch are not initialized.
+void launch_once(int device, const CompiledKernel& compiled,
+                 const std::vector<LaunchShape>& launches, const std::vector<Argument>& arguments,
+                 std::uint64_t seed);
+
+/// The bytes of an address as an argument.
+std::vector<std::uint8_t> address_bytes(CUdeviceptr address);
+
+}  // namespace smemtune::cuda

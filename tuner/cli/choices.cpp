@@ -1,0 +1,103 @@
+#include "tuner/cli/choices.h"
+
+#include "tuner/config/space_file.h"
+#include "tuner/core/error.h"
+
+#include <algorithm>
+
+namespace smemtune::cli {
+namespace {
+
+std::string names_of(const std::vector<const KernelTemplate*>& kernels) {
+  std::string list;
+  for (const KernelTemplate* kernel : kernels) list += (list.empty() ? "" : ", ") + kernel->name;
+  return list;
+}
+
+const Parameter* find_parameter(const KernelTemplate& kernel, const std::string& name) {
+  const auto found = std::ranges::find(kernel.parameters, name, &Parameter::name);
+  return found == kernel.parameters.end() ? nullptr : &*found;
+}
+
+bool has_all(const KernelTemplate& kernel, const Configuration& given) {
+  return std::ranges::all_of(given, [&kernel](const auto& entry) {
+    return find_parameter(kernel, entry.first) != nullptr;
+  });
+}
+
+}  // namespace
+
+const KernelTemplate& chosen_kernel(const Space& space, const std::string& name) {
+  if (const KernelTemplate* kernel = space.kernel(name)) return *kernel;
+  throw InputError("--kernel: " + space.file.string() + " has no kernel '" + name + "'; it has " +
+                   names_of(chosen_kernels(space, {})));
+}
+
+std::vector<const KernelTemplate*> chosen_kernels(const Space& space,
+                                                  const std::vector<std::string>& names) {
+  std::vector<const KernelTemplate*> kernels;
+  if (names.empty()) {
+    for (const KernelTemplate& kernel : space.kernels) kernels.push_back(&kernel);
+  }
+  for (const std::string& name : names) kernels.push_back(&chosen_kernel(space, name));
+  return kernels;
+}
+
+std::vector<Problem> chosen_problems(const Space& space, const std::vector<std::string>& texts,
+                                     DeviceKind kind) {
+  if (texts.empty()) {
+    return kind == DeviceKind::cpu && !space.cpu_problems.empty() ? space.cpu_problems
+                                                                  : space.problems;
+  }
+  std::vector<Problem> problems;
+  for (const std::string& text : texts) problems.push_back(parse_problem(space, text));
+  return problems;
+}
+
+ChosenConfiguration chosen_configuration(const Space& space, const std::string& name,
+                                         const std::string& key_text) {
+  const Configuration given = parse_key(key_text);
+  std::vector<const KernelTemplate*> kernels;
+  if (!name.empty()) {
+    kernels = {&chosen_kernel(space, name)};
+  } else {
+    kernels = chosen_kernels(space, {});
+    std::erase_if(kernels, [&](const KernelTemplate* kernel) { return !has_all(*kernel, given); });
+    if (kernels.empty()) {
+      throw InputError("--config: no kernel of " + space.file.string() +
+                       " has the parameters of '" + key_text + "'");
+    }
+    // Those that are told completely come before those that would be filled up.
+    const auto complete = [&given](const KernelTemplate* kernel) {
+      return kernel->parameters.size() == given.size();
+    };
+    if (std::ranges::any_of(kernels, complete)) {
+      std::erase_if(kernels, [&](const KernelTemplate* kernel) { return !complete(kernel); });
+    }
+    if (kernels.size() > 1) {
+      throw InputError("--config: '" + key_text + "' fits several kernels (" + names_of(kernels) +
+                       "): name one with --kernel");
+    }
+  }
+  const KernelTemplate& kernel = *kernels.front();
+  ChosenConfiguration chosen = {.kernel = &kernel, .configuration = kernel.default_configuration};
+  for (const auto& [parameter, value] : given) {
+    const Parameter* known = find_parameter(kernel, parameter);
+    if (known == nullptr) {
+      std::string list;
+      for (const Parameter& other : kernel.parameters)
+        list += (list.empty() ? "" : ", ") + other.name;
+      throw InputError("--config: kernel " + kernel.name + " has no parameter '" + parameter +
+                       "'; it has " + list);
+    }
+    if (known->values.front().index() != value.index()) {
+      throw InputError("--config: " + parameter + "=" + to_text(value) + " is " +
+                       (value.index() == 0 ? "a number" : "a word") + ", the values of " +
+                       kernel.name + "'s " + parameter + " are not");
+    }
+    chosen.configuration[parameter] = value;
+  }
+  return chosen;
+}
+
+}  // namespace smemtune::cli

@@ -1,0 +1,192 @@
+#include "tuner/cli/command_check.h"
+
+#include "db/device_model.h"
+#include "db/result_store.h"
+#include "reports/table.h"
+#include "tuner/cli/choices.h"
+#include "tuner/cli/exclusive_use.h"
+#include "tuner/cli/ground.h"
+#include "tuner/cli/options.h"
+#include "tuner/cli/progress.h"
+#include "tuner/config/space_file.h"
+#include "tuner/core/error.h"
+#include "tuner/engine/no_log.h"
+#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <unistd.h>
+#include <utility>
+
+namespace smemtune::cli {
+namespace {
+
+constexpr int kLostGround = 1;
+constexpr int kInterrupted = 130;
+
+void write_out(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+/// Those of this very problem, space and device model.
+std::vector<db::StoredResult> of(std::vector<db::StoredResult> results, const Space& space,
+                                 const Problem& problem, const Device& device) {
+  const std::string model = db::device_model_key(device);
+  std::erase_if(results, [&](const db::StoredResult& stored) {
+    return stored.space != space.name || stored.result.problem != problem ||
+           db::device_model_key(stored.device) != model;
+  });
+  return results;
+}
+
+Circumstances circumstances(const LoadedSpace& loaded, const KernelTemplate* kernel,
+                            const DeviceGreeting& hello) {
+  const Device& device = hello.devices.front();
+  Circumstances now = {.driver = device.driver_version,
+                       .runtime = device.runtime_version,
+                       .compiler = hello.compiler,
+                       .kernel_hash = {}};
+  if (kernel != nullptr) {
+    now.kernel_hash = kernel_hash(loaded.space, *kernel, loaded.sources.at(kernel->name),
+                                  loaded.sources.at(loaded.space.verify.reference));
+  }
+  return now;
+}
+
+class Check {
+ public:
+  Check(const CheckOptions& options, const LoadedSpace& loaded, WorkerPool& pool,
+        const Observer& observer, const std::atomic<bool>& stop)
+      : options_(options),
+        loaded_(loaded),
+        store_(options.database, db::ResultStore::Mode::read_only),
+        pool_(pool),
+        observer_(observer),
+        stop_(stop) {}
+
+  /// Nullopt when nothing is stored, or stop is asked for.
+  std::optional<Ground> problem(const Problem& problem) {
+    const Space& space = loaded_.space;
+    const Device& device = greeting(pool_).devices.front();
+    const db::Query query = {
+        .space = space.name, .device = device.name, .problem = key(problem), .status = "correct"};
+    const std::vector<db::StoredResult> best =
+        of(store_.best(query, /*per_kernel=*/false), space, problem, device);
+    if (best.empty()) return std::nullopt;
+    const db::StoredResult& winner = best.front();
+    const KernelTemplate* kernel = space.kernel(winner.result.kernel);
+    std::vector<Result> measured;
+    if (kernel != nullptr) {
+      const std::vector<db::StoredResult> others =
+          of(store_.results(query), space, problem, device);
+      measured = measure(problem, contestants(winner, others, kernel->default_configuration,
+                                              static_cast<std::size_t>(options_.runners_up)));
+    }
+    if (stop_) return std::nullopt;
+    Ground ground = judge_ground(winner, measured, options_.tolerance_percent);
+    ground.stale = staleness(winner, circumstances(loaded_, kernel, greeting(pool_)));
+    return ground;
+  }
+
+ private:
+  std::vector<Result> measure(const Problem& problem, std::vector<KernelConfiguration> only) {
+    TuningRequest request;
+    request.space = &loaded_.space;
+    request.sources = loaded_.sources;
+    for (const KernelTemplate& kernel : loaded_.space.kernels) {
+      const bool named =
+          std::ranges::find(only, kernel.name, &KernelConfiguration::kernel) != only.end();
+      if (named) request.kernels.push_back(&kernel);
+    }
+    request.problems = {problem};
+    request.options.seed = options_.seed;
+    request.options.finalists = only.size();
+    request.options.static_reject = false;
+    request.options.cut_factor = 1e6;
+    request.only = std::move(only);
+    NoLog log;
+    return tune(request, pool_, log, observer_, stop_).problems.front().results;
+  }
+
+  const CheckOptions& options_;
+  const LoadedSpace& loaded_;
+  db::ResultStore store_;
+  WorkerPool& pool_;
+  const Observer& observer_;
+  const std::atomic<bool>& stop_;
+};
+
+}  // namespace
+
+void add_check_options(CLI::App& app, CheckOptions& options) {
+  app.add_option("--space", options.space,
+                 "The search space whose stored winners are checked (the option `--check FILE` of "
+                 "smemtune itself only looks for faults in a file)")
+      ->type_name("FILE")
+      ->required();
+  add_number(app, "--tolerance", options.tolerance_percent, 0, 1e6,
+             "So much slower, in per cent, is lost ground [3]");
+  app.add_option("--problem", options.problems,
+                 "Only this problem, as NAME=VALUE,...; may be repeated [those of the file]")
+      ->type_name("KEY")
+      ->expected(1)
+      ->take_all();
+  add_count(app, "--runners-up", options.runners_up, 0, 32,
+            "So many others are measured in turn with the winner, and its default [3]");
+  app.add_option("--device", options.device.device,
+                 "GPU by index, UUID or name; cpu [the first GPU; the CPU where there is none]")
+      ->type_name("NAME");
+  app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
+  add_database(app, options.database);
+  app.add_flag("--no-wait", options.no_wait,
+               "Refuse with status 5 where another smemtune uses the device, instead of waiting");
+  app.add_flag("--json", options.json, "Print the result as JSON");
+  app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors and what was asked for");
+}
+
+int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
+  const LoadedSpace loaded = load_space(options.space, share_folder());
+  const auto say = [&](const std::string& line) {
+    if (!line.empty() && !options.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+  };
+  // Before anything is started: a database that cannot be used is found at once.
+  const db::ResultStore probe(options.database, db::ResultStore::Mode::read_only);
+  const ChosenDevices chosen = choose_devices(options.device);
+  say(chosen.notice);
+  const Device& device = chosen.devices.front();
+  const std::vector<DeviceLock> locks =
+      lock_devices({device}, "checking " + loaded.space.name, !options.no_wait, stop, say);
+  if (stop) return kInterrupted;
+  const auto pool = start_workers(workers_for(options.device, {&device, 1}));
+  ProgressLine progress(options.quiet ? Verbosity::quiet : Verbosity::normal,
+                        isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO), device.kind);
+  const Observer observer = progress.observer();
+  Check check(options, loaded, *pool, observer, stop);
+  std::vector<Ground> grounds;
+  for (const Problem& problem : chosen_problems(loaded.space, options.problems, device.kind)) {
+    std::optional<Ground> ground = check.problem(problem);
+    progress.clear();
+    if (stop) return kInterrupted;
+    if (ground) {
+      if (!options.json) write_out(ground_text(*ground));
+      grounds.push_back(std::move(*ground));
+    } else {
+      say("nothing is stored for " + key(problem) + " on " + device.name);
+    }
+  }
+  if (grounds.empty()) {
+    throw InputError(options.database.string() + ": no verified result of " + loaded.space.name +
+                     " on " + device.name + " to check (smemtune list shows what is there)");
+  }
+  if (options.json) write_out(ground_json(grounds, options.tolerance_percent));
+  const bool lost = std::ranges::any_of(grounds, [](const Ground& g) { return !g.lost.empty(); });
+  return lost ? kLostGround : 0;
+}
+
+}  // namespace smemtune::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "tuner/cli/backends.h"
+
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace smemtune::cli {
+
+struct CheckOptions {
+  std::filesystem::path space;
+  std::filesystem::path database;
+  std::vector<std::string> problems;  ///< Empty: all of the file that have a stored best.
+  DeviceChoice device;
+  double tolerance_percent = 3;
+  std::uint64_t runners_up = 3;
+  std::uint64_t seed = 1;
+  bool no_wait = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+void add_check_options(CLI::App& app, CheckOptions& options);
+
+/// Measures the stored best of each problem again, in turn with the runners-up and the default, and
+/// stores nothing. Returns the exit status: 0, 1 when a winner has lost ground, 130 when `stop` was
+/// set. Throws InputError when nothing is stored.
+int run_check(const CheckOptions& options, const std::atomic<bool>& stop);
+
+}  // namespace smemtune::cli

@@ -1,0 +1,355 @@
+#include "tuner/cli/command_run.h"
+
+#include "db/export_json.h"
+#include "reports/table.h"
+#include "tuner/cli/choices.h"
+#include "tuner/cli/exclusive_use.h"
+#include "tuner/cli/known_devices.h"
+#include "tuner/cli/options.h"
+#include "tuner/cli/summary.h"
+#include "tuner/config/space_file.h"
+#include "tuner/core/error.h"
+#include "tuner/engine/one_configuration.h"
+#include "tuner/engine/variant.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+namespace smemtune::cli {
+namespace {
+
+constexpr int kDidNotWork = 3;
+constexpr int kInterrupted = 130;
+
+void write_out(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void say(const std::string& line) {
+  if (!line.empty()) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+std::string decimal(double value, const char* format) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+/// A word of a POSIX shell's command line.
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && std::ranges::all_of(word, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_=,./:+@").find(c) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+struct Wanted {
+  LoadedSpace loaded;
+  ChosenConfiguration chosen;
+  Problem problem;
+
+  std::string name() const { return loaded.space.name + "/" + chosen.kernel->name; }
+};
+
+Wanted find_wanted(const RunOptions& options, DeviceKind kind) {
+  Wanted wanted = {
+      .loaded = load_space(options.space, share_folder()), .chosen = {}, .problem = {}};
+  const Space& space = wanted.loaded.space;
+  wanted.chosen = chosen_configuration(space, options.kernel, options.configuration);
+  const std::vector<std::string> problems =
+      options.problem.empty() ? std::vector<std::string>() : std::vector{options.problem};
+  wanted.problem = chosen_problems(space, problems, kind).front();
+  return wanted;
+}
+
+/// The command that launches this configuration and nothing else.
+std::string profile_command(const RunOptions& options, const Wanted& wanted, const Device& device) {
+  std::vector<std::string> words = {executable().string(),
+                                    "run",
+                                    "--space",
+                                    std::filesystem::absolute(options.space).string(),
+                                    "--kernel",
+                                    wanted.chosen.kernel->name,
+                                    "--config",
+                                    key(wanted.chosen.configuration),
+                                    "--problem",
+                                    key(wanted.problem),
+                                    "--device",
+                                    device.kind == DeviceKind::cpu ? "cpu" : device.uuid};
+  if (device.kind == DeviceKind::cpu) {
+    words.insert(words.end(), {"--limits-of", options.device.limits_of});
+  }
+  if (options.seed != 1) words.insert(words.end(), {"--seed", std::to_string(options.seed)});
+  words.emplace_back("--profile");
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  return line;
+}
+
+/// One command a line, of tools that look at the kernel.
+std::vector<std::string> tool_commands(const RunOptions& options, const Wanted& wanted,
+                                       const Device& device) {
+  const std::string alone = profile_command(options, wanted, device);
+  if (device.kind == DeviceKind::cpu) return {alone};
+  std::string report;
+  if (!options.keep.empty()) {
+    const auto file = std::filesystem::absolute(options.keep) / wanted.chosen.kernel->name;
+    report = "--force-overwrite -o " + shell_word(file.string()) + " ";
+  }
+  return {"ncu --set full " + report + alone, "compute-sanitizer --tool memcheck " + alone,
+          "compute-sanitizer --tool racecheck " + alone,
+          "compute-sanitizer --tool initcheck " + alone,
+          "compute-sanitizer --tool synccheck " + alone};
+}
+
+/// Where a source goes below the folder: as it is included, but never out of the folder.
+std::filesystem::path kept_name(const std::string& name) {
+  const std::filesystem::path path = std::filesystem::path(name).lexically_normal();
+  const bool inside = path.is_relative() && !path.empty() && *path.begin() != "..";
+  return inside ? path : path.filename();
+}
+
+/// Writes files into the folder of --keep and remembers which.
+class Keeper {
+ public:
+  explicit Keeper(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  void write(const std::filesystem::path& name, const std::string& text) {
+    const std::filesystem::path file = folder_ / name;
+    std::error_code error;
+    std::filesystem::create_directories(file.parent_path(), error);
+    if (error) {
+      throw InputError("--keep: " + file.parent_path().string() + ": " + error.message());
+    }
+    db::write_whole_file(file, text);
+    names_ += (names_.empty() ? "" : ", ") + name.string();
+  }
+
+  const std::string& names() const { return names_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::string names_;
+};
+
+TuningSummary as_summary(const Result& result) {
+  TuningSummary summary;
+  ProblemSummary& problem = summary.problems.emplace_back();
+  problem.problem = result.problem;
+  problem.results = {result};
+  problem.cartesian = problem.valid = problem.evaluated = summary.evaluated = 1;
+  if (result.timed()) problem.best = result;
+  return summary;
+}
+
+std::string lines_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + "\n";
+  return text;
+}
+
+std::string keep(const RunOptions& options, const Wanted& wanted, const Device& device,
+                 const OneResult& one) {
+  Keeper keeper(options.keep);
+  const std::string& kernel = wanted.chosen.kernel->name;
+  for (const KernelSource::File& file : wanted.loaded.sources.at(kernel).files) {
+    keeper.write("source" / kept_name(file.name), file.text);
+  }
+  if (one.request) {
+    std::vector<std::string> options_and_names = {"architecture " + one.request->architecture};
+    for (const std::string& option : one.request->options) {
+      options_and_names.push_back("option " + option);
+    }
+    for (const std::string& name : one.request->name_expressions) {
+      options_and_names.push_back("entry " + name);
+    }
+    keeper.write(kernel + ".compile.txt", lines_of(options_and_names));
+  }
+  if (one.module) {
+    const std::string image(one.module->image.begin(), one.module->image.end());
+    keeper.write(kernel + (device.kind == DeviceKind::cpu ? ".so" : ".cubin"), image);
+    keeper.write(kernel + (device.kind == DeviceKind::cpu ? ".log.txt" : ".ptxas.txt"),
+                 one.module->log);
+  }
+  if (!one.ptx.empty()) keeper.write(kernel + ".ptx", one.ptx);
+  keeper.write(kernel + ".json",
+               summary_json(wanted.loaded.space, as_summary(one.result), device, {}));
+  if (!device.uuid.empty() || device.kind == DeviceKind::cpu) {
+    keeper.write("commands.txt", lines_of(tool_commands(options, wanted, device)));
+  }
+  return keeper.names();
+}
+
+std::string launches_text(const Result& result, DeviceKind kind) {
+  std::string text;
+  for (const LaunchResult& launch : result.launches) {
+    const LaunchShape& shape = launch.shape;
+    const auto size = [](const Dim3& d) {
+      return std::to_string(d[0]) + "x" + std::to_string(d[1]) + "x" + std::to_string(d[2]);
+    };
+    text += "  " + shape.name_expression + "  grid " + size(shape.grid) + ", block " +
+            size(shape.block) + ", " +
+            format_bytes(static_cast<double>(launch.resources.static_shared_bytes +
+                                             shape.dynamic_shared_bytes)) +
+            " shared";
+    if (kind == DeviceKind::gpu) {
+      const Resources& used = launch.resources;
+      text += ", " + std::to_string(used.registers_per_thread) + " registers, " +
+              std::to_string(used.spill_store_bytes + used.spill_load_bytes) + " bytes spilled, " +
+              decimal(launch.occupancy.percent, "%.0f") + " % occupancy";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string result_text(const Wanted& wanted, const Device& device, const OneResult& one,
+                        bool launched) {
+  const Result& result = one.result;
+  std::string text = wanted.name() + " " + key(result.configuration) + "  " + key(result.problem) +
+                     "  on " + (device.uuid.empty() ? device.name : device_text(device)) + "\n" +
+                     launches_text(result, device.kind);
+  if (result.status != Status::correct) {
+    return text + "  " + to_text(result.status) + "/" + result.reason + ": " +
+           printable(result.detail) + "\n";
+  }
+  if (!launched) return text + "  compiled and not launched\n";
+  const Measurement& time = result.measurement;
+  text += "  right: largest error " + decimal(result.max_absolute_error, "%.3g") + " absolute, " +
+          decimal(result.max_relative_error, "%.3g") + " relative\n";
+  text += "  " + format_time(time.median_ms) + " (" + format_time(time.median_low_ms) + " to " +
+          format_time(time.median_high_ms) + ", " + std::to_string(time.samples_ms.size()) +
+          " samples)";
+  for (const auto& [metric, unit] : {std::pair("flops", "FLOP/s"), std::pair("bytes", "B/s")}) {
+    const auto work = result.metrics.find(metric);
+    if (work == result.metrics.end()) continue;
+    text += ", " + format_rate(work->second / (time.median_ms * 1e-3), unit);
+  }
+  return text + "\n" + (result.detail.empty() ? "" : "  " + printable(result.detail) + "\n");
+}
+
+int profile(const RunOptions& options) {
+  const ChosenDevices chosen = choose_devices(options.device);
+  const Device& device = chosen.devices.front();
+  const Wanted wanted = find_wanted(options, device.kind);
+  const KernelTemplate& kernel = *wanted.chosen.kernel;
+  SetKernel bound;
+  bound.bound.emplace_back(wanted.loaded.space, kernel, wanted.problem, device);
+  bound.source = &wanted.loaded.sources.at(kernel.name);
+  const Outcome<Variant> variant =
+      plan(bound, {.problems = {wanted.problem}}, wanted.chosen.configuration, device);
+  if (!variant) throw InputError(variant.failure().detail);
+  launch_alone(options.device, device, variant->requests.front(), variant->instances.front(),
+               options.seed);
+  return 0;
+}
+
+int finish(const RunOptions& options, const Wanted& wanted, const Device& device,
+           const OneResult& one) {
+  if (one.interrupted) return kInterrupted;
+  std::string text = result_text(wanted, device, one, !options.dry_run);
+  if (!options.keep.empty()) {
+    text += "  kept in " + options.keep.string() + ": " + keep(options, wanted, device, one) + "\n";
+  }
+  if (one.result.status == Status::correct && !options.dry_run) {
+    text += "  this launches it and nothing else:\n";
+    for (const std::string& line : tool_commands(options, wanted, device)) {
+      text += "    " + line + "\n";
+    }
+  }
+  write_out(options.json ? summary_json(wanted.loaded.space, as_summary(one.result), device, {})
+                         : text);
+  return one.result.status == Status::correct ? 0 : kDidNotWork;
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& app, RunOptions& options) {
+  app.add_option("--space", options.space, "The search space, a JSON file")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("--config", options.configuration,
+                 "The configuration, as NAME=VALUE,...; what it leaves out has its default value")
+      ->type_name("KEY")
+      ->required();
+  app.add_option("--kernel", options.kernel, "Its kernel [the one that has these parameters]")
+      ->type_name("NAME");
+  app.add_option("--problem", options.problem, "The problem, as NAME=VALUE,... [the file's first]")
+      ->type_name("KEY");
+  app.add_option("--device", options.device.device,
+                 "GPU by index, UUID or name; cpu; with --dry-run any GPU that is known, or sm_XX "
+                 "[the first GPU; the CPU where there is none]")
+      ->type_name("NAME");
+  app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--keep", options.keep,
+                 "Keep source, PTX, cubin, ptxas report, the result as JSON and the commands of "
+                 "profilers in this folder")
+      ->type_name("DIR");
+  app.add_flag("--profile", options.profile,
+               "Launch it once, in this process, and do nothing else: for ncu, compute-sanitizer "
+               "and debuggers");
+  app.add_flag("--dry-run", options.dry_run, "Compile it and launch nothing; needs no GPU");
+  add_count(app, "--samples", options.samples, 1, 100000, "Times to measure [31]");
+  add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the data [1]");
+  add_database(app, options.database);
+  app.add_flag("--no-wait", options.no_wait,
+               "Refuse with status 5 where another smemtune uses the device, instead of waiting");
+  app.add_flag("--json", options.json, "Print the result as JSON");
+}
+
+int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
+  if (options.profile && options.dry_run) {
+    throw InputError("--profile launches and --dry-run does not: they exclude each other");
+  }
+  if (options.profile && !options.keep.empty()) {
+    throw InputError("--profile keeps nothing: --keep is for a run without it");
+  }
+  if (options.profile) return profile(options);
+
+  Device device;
+  if (options.dry_run) {
+    device = options.device.device == "cpu"
+                 ? cpu_device(options.device.limits_of)
+                 : device_to_check(options.device.device, options.database);
+  } else {
+    const ChosenDevices chosen = choose_devices(options.device);
+    say(chosen.notice);
+    device = chosen.devices.front();
+  }
+  const Wanted wanted = find_wanted(options, device.kind);
+  TuningRequest request;
+  request.space = &wanted.loaded.space;
+  request.sources = wanted.loaded.sources;
+  request.options.seed = options.seed;
+  request.workers = options.dry_run ? compile_workers_for(options.device, device)
+                                    : workers_for(options.device, {&device, 1});
+  std::vector<DeviceLock> locks;
+  if (!options.dry_run)
+    locks = lock_devices({device}, "running " + wanted.name(), !options.no_wait, stop, say);
+  if (stop) return kInterrupted;
+  const auto pool = start_workers(request.workers);
+  if (!options.dry_run) device = greeting(*pool).devices.front();
+  Observer observer;
+  observer.note = say;
+  const OneResult one = run_one(request,
+                                {.kernel = wanted.chosen.kernel,
+                                 .problem = wanted.problem,
+                                 .configuration = wanted.chosen.configuration,
+                                 .samples = static_cast<int>(options.samples),
+                                 .launch = !options.dry_run,
+                                 .want_ptx = !options.keep.empty()},
+                                device, *pool, observer, stop);
+  return finish(options, wanted, device, one);
+}
+
+}  // namespace smemtune::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "tuner/cli/backends.h"
+
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace smemtune::cli {
+
+struct RunOptions {
+  std::filesystem::path space;
+  std::string kernel;  ///< Empty: the only one that has the configuration's parameters.
+  std::string configuration;
+  std::string problem;  ///< Empty: the file's first.
+  std::filesystem::path database;
+  std::filesystem::path keep;  ///< A folder; empty: nothing is kept.
+  DeviceChoice device;
+  std::uint64_t seed = 1;
+  std::uint64_t samples = 31;
+  bool profile = false;
+  bool dry_run = false;
+  bool no_wait = false;
+  bool json = false;
+};
+
+void add_run_options(CLI::App& app, RunOptions& options);
+
+/// One configuration by itself: compiled, verified and timed in workers; with `profile` compiled
+/// and launched once in this process and nothing else; with `dry_run` compiled only. Returns the
+/// exit status: 0, 3 when the configuration does not work, 130 when `stop` was set. Throws Error.
+int run_run(const RunOptions& options, const std::atomic<bool>& stop);
+
+}  // namespace smemtune::cli

@@ -1,0 +1,156 @@
+#include "tuner/cli/ladder.h"
+
+#include "reports/table.h"
+#include "tuner/cli/problem_results.h"
+#include "tuner/core/roofline.h"
+
+#include <optional>
+#include <vector>
+
+namespace smemtune::cli {
+namespace {
+
+struct Rung {
+  std::string mark;
+  const Result* best = nullptr;
+  const Result* start = nullptr;  ///< The kernel's default; null when it was not timed.
+};
+
+std::vector<Rung> rungs_of(const Space& space, const ProblemSummary& problem) {
+  std::vector<Rung> rungs;
+  for (const KernelTemplate& kernel : space.kernels) {
+    const Result* best = kernel_best(problem, kernel.name);
+    if (best == nullptr) continue;
+    rungs.push_back({.mark = problem.best && best == &*problem.best ? "* " : "  ",
+                     .best = best,
+                     .start = default_result(problem, kernel.name)});
+  }
+  return rungs;
+}
+
+double median_ms(const Result& result) { return result.measurement.median_ms; }
+
+std::string rate_text(const Result& result, const std::string& name, const std::string& unit) {
+  const double work = metric(result, name);
+  return work > 0 ? format_rate(work / (median_ms(result) * 1e-3), unit) : "";
+}
+
+/// Operands that are needed for each element that is loaded.
+std::string reuse_text(const Result& result) {
+  const double uses = metric(result, "uses");
+  const double loads = metric(result, "loads");
+  if (uses <= 0 || loads <= 0) return "";
+  return decimal(uses / loads, uses / loads < 10 ? 1 : 0);
+}
+
+/// The peak is that of single precision: other types are held against memory's bandwidth alone.
+bool is_single_precision(const Problem& problem) {
+  for (const auto& [name, value] : problem) {
+    const auto* word = std::get_if<std::string>(&value);
+    if (word != nullptr && scalar_type(*word) && *word != "float") return false;
+  }
+  return true;
+}
+
+std::string share_text(const Result& result, const Roofline& limits) {
+  const double flops = is_single_precision(result.problem) ? metric(result, "flops") : 0;
+  const double least_ms = limits.least_ms(flops, metric(result, "bytes"));
+  return least_ms > 0 ? decimal(100 * least_ms / median_ms(result), 0) + " %" : "";
+}
+
+std::string speed_table(const std::vector<Rung>& rungs, const ProblemSummary& problem,
+                        const Device& device) {
+  const bool on_gpu = device.kind == DeviceKind::gpu;
+  const Roofline limits = roofline(device);
+  std::vector<Table::Column> columns = {{"kernel"}};
+  for (const char* const title :
+       {"time", "spread", "vs first", "vs default", "compute", "memory", "reuse"}) {
+    columns.push_back({title, Table::Align::right});
+  }
+  if (on_gpu) columns.push_back({"roofline", Table::Align::right});
+  if (problem.transfers) columns.push_back({"with copies", Table::Align::right});
+  Table table(columns);
+  // The first kernel's default: where the articles begin, too.
+  const Result& first = *(rungs.front().start ? rungs.front().start : rungs.front().best);
+  for (const Rung& rung : rungs) {
+    const Result& best = *rung.best;
+    std::vector<std::string> row = {
+        rung.mark + best.kernel,
+        format_time(median_ms(best)),
+        "+-" + decimal(best.measurement.spread_percent() / 2, 1) + " %",
+        times(median_ms(first) / median_ms(best)),
+        rung.start == nullptr ? "" : times(median_ms(*rung.start) / median_ms(best)),
+        rate_text(best, "flops", "FLOP/s"),
+        rate_text(best, "bytes", "B/s"),
+        reuse_text(best)};
+    if (on_gpu) row.push_back(share_text(best, limits));
+    if (problem.transfers) {
+      row.push_back(format_time(median_ms(best) + problem.transfers->to_device_ms +
+                                problem.transfers->to_host_ms));
+    }
+    table.add_row(std::move(row));
+  }
+  return table.text("  ");
+}
+
+std::string resource_table(const std::vector<Rung>& rungs, const Device& device) {
+  const bool on_gpu = device.kind == DeviceKind::gpu;
+  std::vector<Table::Column> columns = {{"kernel"}, {"shared", Table::Align::right}};
+  if (on_gpu) {
+    for (const char* const title : {"registers", "stack", "spilled", "occupancy"}) {
+      columns.push_back({title, Table::Align::right});
+    }
+    columns.push_back({"limited by"});
+  }
+  columns.push_back({"configuration"});
+  Table table(columns);
+  for (const Rung& rung : rungs) {
+    const LaunchResult* launch = tightest_launch(*rung.best);
+    if (launch == nullptr) continue;
+    const Resources& takes = launch->resources;
+    std::vector<std::string> row = {rung.mark + rung.best->kernel,
+                                    format_bytes(static_cast<double>(shared_bytes(*launch)))};
+    if (on_gpu) {
+      row.push_back(std::to_string(takes.registers_per_thread));
+      row.push_back(std::to_string(takes.stack_bytes));
+      row.push_back(std::to_string(takes.spill_store_bytes + takes.spill_load_bytes));
+      row.push_back(decimal(launch->occupancy.percent, 0) + " %");
+      row.push_back(joined(launch->occupancy.limiters(), ", "));
+    }
+    row.push_back(key(rung.best->configuration));
+    table.add_row(std::move(row));
+  }
+  return table.text("  ");
+}
+
+std::string roofline_text(const Device& device) {
+  const Roofline limits = roofline(device);
+  if (limits.flops_per_s <= 0 && limits.bytes_per_s <= 0) return "";
+  const int cores = single_precision_cores(device.compute_major, device.compute_minor);
+  return "  roofline: " + format_rate(limits.flops_per_s, "FLOP/s") + " (" +
+         std::to_string(device.sm_count) + " SMs x " + std::to_string(cores) + " FMA x " +
+         std::to_string(device.sm_clock_khz / 1000) + " MHz), " +
+         format_rate(limits.bytes_per_s, "B/s") + " (" + std::to_string(device.memory_bus_bits) +
+         " bits x 2 x " + std::to_string(device.memory_clock_khz / 1000) + " MHz)\n";
+}
+
+std::string transfers_text(const Transfers& transfers) {
+  return "  copies, pageable host memory: " +
+         format_bytes(static_cast<double>(transfers.to_device_bytes)) + " to the device in " +
+         format_time(transfers.to_device_ms) + ", " +
+         format_bytes(static_cast<double>(transfers.to_host_bytes)) + " back in " +
+         format_time(transfers.to_host_ms) + "\n";
+}
+
+}  // namespace
+
+std::string ladder_text(const Space& space, const ProblemSummary& problem, const Device& device) {
+  const std::vector<Rung> rungs = rungs_of(space, problem);
+  if (rungs.empty()) return "";
+  std::string text = speed_table(rungs, problem, device);
+  text += roofline_text(device);
+  if (problem.transfers) text += transfers_text(*problem.transfers);
+  return text + "\n" + resource_table(rungs, device);
+}
+
+}  // namespace smemtune::cli

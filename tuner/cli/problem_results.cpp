@@ -1,0 +1,64 @@
+#include "tuner/cli/problem_results.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace smemtune::cli {
+
+std::string decimal(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string times(double factor) { return decimal(factor, factor < 10 ? 2 : 1) + "x"; }
+
+std::string joined(const std::vector<std::string>& words, const char* separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
+}
+
+const LaunchResult* tightest_launch(const Result& result) {
+  const auto tightest = std::min_element(result.launches.begin(), result.launches.end(),
+                                         [](const auto& left, const auto& right) {
+                                           return left.occupancy.percent < right.occupancy.percent;
+                                         });
+  return tightest == result.launches.end() ? nullptr : &*tightest;
+}
+
+std::int64_t shared_bytes(const LaunchResult& launch) {
+  return launch.resources.static_shared_bytes + launch.shape.dynamic_shared_bytes;
+}
+
+double metric(const Result& result, const std::string& name) {
+  const auto found = result.metrics.find(name);
+  return found == result.metrics.end() ? 0 : found->second;
+}
+
+std::vector<const Result*> timed_results(const ProblemSummary& problem, const std::string& kernel) {
+  std::vector<const Result*> results;
+  for (const Result& result : problem.results) {
+    if (result.timed() && (kernel.empty() || result.kernel == kernel)) results.push_back(&result);
+  }
+  return results;
+}
+
+const Result* default_result(const ProblemSummary& problem, const std::string& kernel) {
+  for (const Result* result : timed_results(problem, kernel)) {
+    if (result->is_default) return result;
+  }
+  return nullptr;
+}
+
+const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel) {
+  if (problem.best && problem.best->kernel == kernel) return &*problem.best;
+  const std::vector<const Result*> results = timed_results(problem, kernel);
+  const auto fastest =
+      std::min_element(results.begin(), results.end(), [](const Result* a, const Result* b) {
+        return a->measurement.median_ms < b->measurement.median_ms;
+      });
+  return fastest == results.end() ? nullptr : *fastest;
+}
+
+}  // namespace smemtune::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "tuner/engine/tuning_loop.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// What several parts of a run's summary say of its results.
+
+namespace smemtune::cli {
+
+std::string decimal(double value, int digits);
+
+/// `1.27x`, `12.3x`.
+std::string times(double factor);
+
+std::string joined(const std::vector<std::string>& words, const char* separator);
+
+/// The launch that decides a configuration's resources: the one with the lowest occupancy. Null
+/// when there is none.
+const LaunchResult* tightest_launch(const Result& result);
+
+/// Static and dynamic, of one block.
+std::int64_t shared_bytes(const LaunchResult& launch);
+
+/// Work per launch by the metric's name; 0 where the kernel has none of that name.
+double metric(const Result& result, const std::string& name);
+
+/// Of one kernel, or of all.
+std::vector<const Result*> timed_results(const ProblemSummary& problem,
+                                         const std::string& kernel = "");
+
+/// Of the kernel's default configuration; null when it was not timed.
+const Result* default_result(const ProblemSummary& problem, const std::string& kernel);
+
+/// The final measurement where the kernel has the winner. Null when none was timed.
+const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel);
+
+}  // namespace smemtune::cli

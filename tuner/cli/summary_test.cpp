@@ -1,0 +1,200 @@
+#include "tuner/cli/summary.h"
+
+#include "tuner/cli/expectations.h"
+#include "tuner/cli/ladder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace smemtune::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+/// 10 TFLOP/s and 1 TB/s.
+Device gpu() {
+  Device device;
+  device.name = "GPU fictional";
+  device.architecture = "sm_90";
+  device.compute_major = 9;
+  device.sm_count = 50;
+  device.sm_clock_khz = 781250;
+  device.memory_bus_bits = 4000;
+  device.memory_clock_khz = 1000000;
+  return device;
+}
+
+Device cpu() {
+  Device device = gpu();
+  device.kind = DeviceKind::cpu;
+  return device;
+}
+
+KernelTemplate kernel(const std::string& name) {
+  KernelTemplate kernel;
+  kernel.name = name;
+  kernel.where = "/kernels/0";
+  kernel.parameters = {{.name = "TILE", .values = {8, 16, 32}}};
+  kernel.default_configuration = {{"TILE", 8}};
+  kernel.launches = {{.entry = name,
+                      .entry_name = name,
+                      .template_arguments = {},
+                      .block = {{"TILE", "/block/0"}},
+                      .grid = {{"1", "/grid/0"}},
+                      .arguments = {},
+                      .static_shared_bytes = {},
+                      .dynamic_shared_bytes = {}}};
+  return kernel;
+}
+
+Result timed(const std::string& kernel, std::int64_t tile, double ms) {
+  Result result;
+  result.kernel = kernel;
+  result.problem = {{"N", 1000}, {"T", "float"}};
+  result.configuration = {{"TILE", tile}};
+  result.is_default = tile == 8;
+  result.stage = Stage::screen;
+  const std::vector<double> samples = {ms, ms, ms};
+  result.measurement = summarize(samples);
+  result.metrics = {{"flops", 1e9}, {"bytes", 1e6}, {"uses", 64000}, {"loads", 2000}};
+  LaunchResult launch;
+  launch.resources.registers_per_thread = 40;
+  launch.resources.static_shared_bytes = 2048;
+  launch.resources.stack_bytes = 24;
+  launch.resources.spill_store_bytes = 8;
+  launch.resources.spill_load_bytes = 4;
+  launch.shape.dynamic_shared_bytes = 2048;
+  launch.occupancy.percent = 50;
+  launch.occupancy.blocks_per_sm = 4;
+  launch.occupancy.blocks_by_registers = 4;
+  launch.occupancy.blocks_by_threads = 8;
+  launch.occupancy.blocks_by_shared = 8;
+  launch.occupancy.blocks_by_limit = 8;
+  result.launches = {launch};
+  return result;
+}
+
+Space space() {
+  Space space;
+  space.name = "fictional";
+  space.description = "Times grow with TILE";
+  space.kernels = {kernel("naive"), kernel("tiled")};
+  return space;
+}
+
+ProblemSummary problem() {
+  ProblemSummary problem;
+  problem.problem = {{"N", 1000}, {"T", "float"}};
+  problem.results = {timed("naive", 8, 4), timed("naive", 16, 2), timed("tiled", 8, 1),
+                     timed("tiled", 32, 0.5)};
+  problem.best = problem.results.back();
+  return problem;
+}
+
+std::string line_with(const std::string& text, const std::string& words) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(words) != std::string::npos) return line;
+  }
+  return "";
+}
+
+TEST(Ladder, ComparesEachKernelsBestWithTheFirstDefaultAndItsOwn) {
+  const std::string text = ladder_text(space(), problem(), gpu());
+  const std::string naive = line_with(text, "naive");
+  EXPECT_THAT(naive, HasSubstr("2.000 ms"));
+  EXPECT_THAT(naive, HasSubstr("2.00x       2.00x"));
+  const std::string tiled = line_with(text, "* tiled");
+  EXPECT_THAT(tiled, HasSubstr("500.0 us"));
+  EXPECT_THAT(tiled, HasSubstr("8.00x       2.00x"));
+  EXPECT_THAT(tiled, HasSubstr("2.00 TFLOP/s  2.00 GB/s     32"));
+}
+
+// 1e9 operations take 0.1 ms at 10 TFLOP/s; of doubles, and of 1e6 bytes, only bandwidth is known.
+TEST(Ladder, SaysWhatShareOfTheRooflineIsReached) {
+  EXPECT_THAT(line_with(ladder_text(space(), problem(), gpu()), "* tiled"), HasSubstr("  20 %"));
+  EXPECT_THAT(ladder_text(space(), problem(), gpu()),
+              HasSubstr("roofline: 10.0 TFLOP/s (50 SMs x 128 FMA x 781 MHz), 1.00 TB/s (4000 bits "
+                        "x 2 x 1000 MHz)"));
+  ProblemSummary doubles = problem();
+  for (Result& result : doubles.results) result.problem["T"] = Value("double");
+  doubles.best->problem["T"] = Value("double");
+  EXPECT_THAT(line_with(ladder_text(space(), doubles, gpu()), "* tiled"), HasSubstr("   0 %"));
+  EXPECT_THAT(ladder_text(space(), problem(), cpu()), Not(HasSubstr("roofline")));
+}
+
+TEST(Ladder, SaysWhatEachBestTakes) {
+  const std::string text = ladder_text(space(), problem(), gpu());
+  const std::string resources = text.substr(text.find("registers"));
+  EXPECT_THAT(line_with(resources, "* tiled"),
+              HasSubstr("4.0 KB         40     24       12       50 %  registers   TILE=32"));
+}
+
+TEST(Ladder, AddsTheCopiesWhereTheyWereMeasured) {
+  ProblemSummary with_transfers = problem();
+  with_transfers.transfers =
+      Transfers{.to_device_ms = 3, .to_host_ms = 1, .to_device_bytes = 2048, .to_host_bytes = 1024};
+  const std::string text = ladder_text(space(), with_transfers, gpu());
+  EXPECT_THAT(line_with(text, "* tiled"), HasSubstr("4.500 ms"));
+  EXPECT_THAT(text, HasSubstr("copies, pageable host memory: 2.0 KB to the device in 3.000 ms, 1.0 "
+                              "KB back in 1.000 ms"));
+  EXPECT_THAT(ladder_text(space(), problem(), gpu()), Not(HasSubstr("copies")));
+}
+
+TEST(Ladder, IsNotWiderThan160Columns) {
+  ProblemSummary wide = problem();
+  wide.best->kernel = "register_tiled";
+  wide.best->configuration = {{"BLOCKS", 1}, {"COLS", 8},  {"DEPTH", 16},   {"GROUP", 8},
+                              {"PAD", 4},    {"ROWS", 16}, {"TILE_M", 128}, {"TILE_N", 256}};
+  wide.transfers = Transfers{.to_device_ms = 3, .to_host_ms = 1};
+  Space wide_space = space();
+  wide_space.kernels.push_back(kernel("register_tiled"));
+  std::istringstream lines(ladder_text(wide_space, wide, gpu()));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 160u) << line;
+}
+
+Space predicted(const std::string& time) {
+  Space predicted = space();
+  predicted.kernels[1].expect =
+      Expectation{.time = {time, "/kernels/1/expect/time"}, .within_percent = 25};
+  return predicted;
+}
+
+TEST(Curves, HoldEachConfigurationAgainstWhatIsPredicted) {
+  ProblemSummary measured = problem();
+  measured.results[3] = timed("tiled", 16, 2.4);
+  const Space space = predicted("TILE");
+  const std::vector<Curve> found = curves(space, measured, gpu());
+  ASSERT_EQ(1u, found.size());
+  ASSERT_EQ(3u, found[0].points.size());
+  EXPECT_TRUE(found[0].points[0].seen);  // The default itself.
+  EXPECT_DOUBLE_EQ(2, found[0].points[1].predicted);
+  EXPECT_DOUBLE_EQ(2.4, found[0].points[1].measured);
+  EXPECT_TRUE(found[0].points[1].seen);
+  EXPECT_EQ(nullptr, found[0].points[2].result);
+  EXPECT_FALSE(found[0].points[2].seen);
+  EXPECT_THAT(curves_text(found), HasSubstr("seen in 2 of 3"));
+  EXPECT_THAT(line_with(curves_text(found), "TILE=32"), HasSubstr("not timed"));
+}
+
+TEST(Curves, AreNotSeenBeyondTheToleranceEitherWay) {
+  for (const double ms : {2.6, 1.5}) {
+    ProblemSummary measured = problem();
+    measured.results[3] = timed("tiled", 16, ms);
+    const Space space = predicted("TILE");
+    EXPECT_FALSE(curves(space, measured, gpu())[0].points[1].seen) << ms;
+  }
+}
+
+TEST(Curves, AreNotDrawnOnACpu) {
+  const Space space = predicted("TILE");
+  EXPECT_TRUE(curves(space, problem(), cpu()).empty());
+}
+
+}  // namespace
+}  // namespace smemtune::cli

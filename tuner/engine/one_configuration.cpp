@@ -1,0 +1,161 @@
+#include "tuner/engine/one_configuration.h"
+
+#include "tuner/core/error.h"
+#include "tuner/engine/messages.h"
+#include "tuner/engine/no_log.h"
+#include "tuner/engine/tuning.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+constexpr double kWait_s = 0.2;
+constexpr std::size_t kMaxModuleBytes = std::size_t{512} * 1024 * 1024;
+
+/// `compute_90` for `sm_90` and `sm_90a`, keeping what is behind the number.
+std::string virtual_architecture(const std::string& architecture) {
+  return "compute_" + architecture.substr(architecture.find('_') + 1);
+}
+
+class One {
+ public:
+  One(Tuning& tuning, const OneConfiguration& wanted)
+      : tuning_(tuning), wanted_(wanted), state_(begin_problem(tuning, wanted.problem, 1)) {
+    state_.kernels.push_back(bind(tuning_, state_.set, *wanted.kernel));
+    one_.result = begin_result(kernel(), wanted.configuration);
+  }
+
+  OneResult run() {
+    if (const std::optional<Failure> failure = find_out()) set_failure(one_.result, *failure);
+    one_.interrupted = tuning_.stop;
+    return std::move(one_);
+  }
+
+ private:
+  const SetKernel& kernel() const { return state_.kernels.front(); }
+
+  std::optional<Failure> find_out() {
+    const BoundKernel& bound = kernel().bound.front();
+    if (!bound.satisfies_constraints(wanted_.configuration)) {
+      return Failure{.status = Status::constraints,
+                     .reason = "constraints",
+                     .detail = "the constraints of " + wanted_.kernel->name + " do not hold for " +
+                               key(wanted_.configuration) + " on " + key(wanted_.problem)};
+    }
+    Outcome<Variant> variant = plan(kernel(), state_.set, wanted_.configuration, tuning_.device);
+    if (!variant) return variant.failure();
+    one_.result.metrics = variant->metrics;
+    one_.launches = variant->parts.front().launches;
+    one_.request = variant->requests[variant->parts.front().module];
+    const Outcome<std::vector<Module>> modules = compile(variant->requests);
+    if (!modules) return modules.failure();
+    if (tuning_.stop) return std::nullopt;
+    one_.module = (*modules)[variant->parts.front().module];
+    if (wanted_.want_ptx && tuning_.device.kind == DeviceKind::gpu) find_ptx();
+    if (auto failure = judge(*variant, *modules, tuning_.device,
+                             tuning_.request.options.resource_limits, one_.result)) {
+      return failure;
+    }
+    if (!wanted_.launch) return std::nullopt;
+    return measure(make_job(*variant, *modules));
+  }
+
+  /// Fewer modules than requests when stop was asked for.
+  Outcome<std::vector<Module>> compile(const std::vector<CompileRequest>& requests) {
+    std::vector<std::uint64_t> numbers;
+    for (const CompileRequest& request : requests) numbers.push_back(tuning_.queue.add(request));
+    const auto ready = [this](std::uint64_t number) { return tuning_.queue.ready(number); };
+    std::vector<Module> modules;
+    while (!std::ranges::all_of(numbers, ready)) {
+      if (tuning_.stop) return modules;
+      work(tuning_, state_, kWait_s);
+    }
+    std::optional<Failure> failure;
+    for (const std::uint64_t number : numbers) {
+      Outcome<Module> module = tuning_.queue.take(number);
+      if (module) {
+        modules.push_back(*module);
+      } else if (!failure) {
+        failure = module.failure();
+      }
+    }
+    if (failure) return *failure;
+    return modules;
+  }
+
+  void find_ptx() {
+    CompileRequest request = *one_.request;
+    request.architecture = virtual_architecture(request.architecture);
+    const Outcome<std::vector<Module>> modules = compile({request});
+    if (!modules) {
+      tuning_.observer.note("no PTX: " + modules.failure().detail);
+    } else if (!modules->empty()) {
+      one_.ptx.assign(modules->front()->image.begin(), modules->front()->image.end());
+    }
+  }
+
+  std::optional<Failure> measure(Job job) {
+    while (!devices_have_preparation(tuning_, state_) || !state_.devices.front().ready()) {
+      if (tuning_.stop) return std::nullopt;
+      work(tuning_, state_, kWait_s);
+    }
+    EvaluateRequest asked = {
+        .job = std::move(job), .verify = true, .screen_samples = wanted_.samples};
+    DeviceSession& device = state_.devices.front();
+    device.submit(MessageType::evaluate, pack(asked),
+                  deadline_s(tuning_.request.options, std::nullopt, 0), true);
+    asked.job.modules.clear();
+    std::optional<DeviceAnswer> answer;
+    while (!(answer = device.take_answer())) work(tuning_, state_, kWait_s);
+    if (!answer->reply) return answer->failure;
+    if (answer->reply->type != MessageType::evaluated) throw WireError("no evaluation");
+    const auto reply = unpack<EvaluateReply>(answer->reply->payload);
+    check(reply, asked);
+    one_.result.verify_ms = reply.verify_ms;
+    if (reply.failure) {
+      if (reply.failure->context_lost) device.context_is_lost();
+      return reply.failure;
+    }
+    one_.result.max_absolute_error = reply.max_absolute_error;
+    one_.result.max_relative_error = reply.max_relative_error;
+    one_.result.stage = Stage::screen;
+    one_.result.measurement = summarize(reply.time.samples_ms, reply.time.launches_per_sample);
+    one_.result.measurement.discarded = reply.time.discarded;
+    one_.result.measurement.sm_clock_mhz = reply.time.sm_clock_mhz;
+    one_.result.detail = cross_check(one_.result, reply.loaded);
+    return std::nullopt;
+  }
+
+  Tuning& tuning_;
+  const OneConfiguration& wanted_;
+  ProblemState state_;
+  OneResult one_;
+};
+
+}  // namespace
+
+OneResult run_one(const TuningRequest& request, const OneConfiguration& wanted,
+                  const Device& device, WorkerPool& pool, const Observer& observer,
+                  const std::atomic<bool>& stop) {
+  TuningRequest alone = request;
+  alone.kernels.clear();  // Nothing is searched.
+  alone.problems = {wanted.problem};
+  TuningSummary summary;
+  CompileQueue queue(pool, kMaxModuleBytes);
+  NoLog log;
+  Tuning tuning = {.request = alone,
+                   .device = device,
+                   .pool = pool,
+                   .queue = queue,
+                   .log = wanted.launch ? &log : nullptr,
+                   .observer = observer,
+                   .stop = stop,
+                   .summary = summary};
+  return One(tuning, wanted).run();
+}
+
+}  // namespace smemtune
