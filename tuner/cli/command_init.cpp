@@ -34,12 +34,6 @@ std::map<std::string, std::string> headers_beside(const fs::path& source, const 
   return headers;
 }
 
-std::string names_text(const KernelFile& file) {
-  std::vector<std::string> names;
-  for (const KernelFunction& kernel : file.kernels) names.push_back(kernel.name);
-  return listed(names);
-}
-
 const KernelFunction& chosen_kernel(const KernelFile& file, const InitOptions& options) {
   if (file.kernels.empty()) {
     throw InputError(options.source.string() + ": has no __global__ function with a body");

@@ -625,10 +625,10 @@ class Draft {
       if (size != sizes_.end()) terms.emplace_back(site.arguments[i], size->second);
     }
     for (std::size_t i = 0; i < block.size() && !site.block_name.empty(); ++i) {
-      const std::string extent =
-          block[i].is_string() ? block[i].get<std::string>() : block[i].dump();
-      terms.emplace_back(site.block_name + "." + axis(i), "(" + extent + ")");
-      if (block.size() == 1) terms.emplace_back(site.block_name, "(" + extent + ")");
+      std::string extent = block[i].is_string() ? block[i].get<std::string>() : block[i].dump();
+      if (block[i].is_string() && !is_identifier(extent)) extent = "(" + extent + ")";
+      terms.emplace_back(site.block_name + "." + axis(i), extent);
+      if (block.size() == 1) terms.emplace_back(site.block_name, extent);
     }
     for (const NamedNumber& number : file_.numbers) {
       if (!parameters_.contains(number.name)) {

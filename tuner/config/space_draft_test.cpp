@@ -108,7 +108,7 @@ TEST(DraftSpace, OfMacrosTakesTheBlockFromTheHostsLaunch) {
   EXPECT_THAT(kernel["description"].get<std::string>(),
               AllOf(HasSubstr("RADIUS = 2"), HasSubstr("float s[TILE + 2 * RADIUS][TILE]")));
   EXPECT_EQ(kernel["grid"].dump(), R"(["WIDTH / TILE","TODO: blocks in y, such as )"
-                                   R"(ceil_div(PROBLEM_N, TILE); line 10 has h / TILE"])");
+                                   R"(ceil_div(PROBLEM_N, TILE); line 12 has h / TILE"])");
   // A macro N would replace the kernel's own argument.
   EXPECT_EQ(json["arguments"][3]["value"], "PROBLEM_N");
   EXPECT_THAT(draft.faults(), SizeIs(3));

@@ -367,7 +367,7 @@ INSTANTIATE_TEST_SUITE_P(
               ": /kernels/2/launches/1/dynamic_shared_byte: unknown key; did you mean "
               "'dynamic_shared_bytes'?"},
         Fault{"OfAKernelsVerify", "\"relative\": 1e-5", "\"reference\": \"plain\"",
-              ": /kernels/1/verify/reference: unknown key; known are absolute, relative"},
+              ": /kernels/1/verify/reference: unknown key; known are absolute, relative, ulps"},
         Fault{"OfAnExpectation", "\"within_percent\"", "\"within\"",
               ": /kernels/1/expect/within: unknown key; did you mean 'within_percent'?"},
         Fault{"WithASlash", "\"description\"", "\"a/b~c\"",
@@ -700,11 +700,11 @@ TEST(CheckSpace, FindsEveryIndependentFault) {
 
 TEST(CheckSpace, ListsEveryTodoWithItsPlace) {
   const SpaceFolder folder;
-  std::string text = replaced(kSpace, R"("N": 1024)", R"("N": "TODO: how many")");
-  text = replaced(text, R"("shape": ["N"], "role": "input")",
-                  R"("shape": ["TODO: elements"], "role": "input")");
-  text = replaced(text, R"-("uniform(-1, 1)")-", R"("TODO: indices")");
-  text = replaced(text, R"-("grid": ["ceil_div(N, TILE)"])-", R"("grid": ["TODO: blocks in x"])");
+  std::string text = replaced(kSpace, "\"N\": 1024", "\"N\": \"TODO: how many\"");
+  text =
+      replaced(text, "[\"N\"], \"role\": \"input\"", "[\"TODO: elements\"], \"role\": \"input\"");
+  text = replaced(text, "uniform(-1, 1)", "TODO: indices");
+  text = replaced(text, "[\"ceil_div(N, TILE)\"]", "[\"TODO: blocks in x\"]");
   folder.write("space.json", text);
   EXPECT_THAT(folder.faults(), ElementsAre("space.json: /problems/0/N: TODO: how many",
                                            "space.json: /arguments/0/shape/0: TODO: elements",
@@ -714,29 +714,25 @@ TEST(CheckSpace, ListsEveryTodoWithItsPlace) {
 
 TEST(SpaceFile, ReadsStructsAsBytes) {
   const SpaceFolder folder;
-  const auto load = [&](const std::string& argument) {
-    folder.write("space.json",
-                 replaced(kSpace, R"({ "name": "n", "type": "int", "value": "N" })", argument));
+  const auto load = [&](const std::string& type, const std::string& rest) {
+    folder.write("space.json", replaced(kSpace, "\"type\": \"int\", \"value\": \"N\"",
+                                        "\"type\": \"" + type + "\", " + rest));
     return folder.load().space.kernels[0].arguments[2];
   };
   folder.write("data.npy", "");
-  const ArgumentTemplate buffer = load(
-      R"json({ "name": "n", "type": "bytes(24)", "shape": ["N"], "role": "inout", "init": "zero" })json");
+  const ArgumentTemplate buffer =
+      load("bytes(24)", "\"shape\": [\"N\"], \"role\": \"inout\", \"init\": \"zero\"");
   EXPECT_EQ(buffer.type, "unsigned char");
   ASSERT_EQ(buffer.shape.size(), 2u);
   EXPECT_EQ(buffer.shape[1].text, "24");
-  const ArgumentTemplate scalar =
-      load(R"json({ "name": "n", "type": "bytes(24)", "value": "file(\"data.npy\")" })json");
+  const ArgumentTemplate scalar = load("bytes(24)", "\"value\": \"file(\\\"data.npy\\\")\"");
   EXPECT_EQ(scalar.raw_bytes, 24);
   EXPECT_EQ(scalar.init.kind, Init::Kind::file);
   EXPECT_FALSE(scalar.is_buffer());
-  for (const char* const wrong :
-       {R"json({ "name": "n", "type": "bytes(0)", "value": "zero" })json",
-        R"json({ "name": "n", "type": "bytes(4097)", "value": "zero" })json",
-        R"json({ "name": "n", "type": "bytes(4)", "value": "uniform(0, 1)" })json",
-        R"json({ "name": "n", "type": "bytes(4)", "value": 3 })json"}) {
-    EXPECT_THROW(load(wrong), InputError) << wrong;
-  }
+  EXPECT_THROW(load("bytes(0)", "\"value\": \"zero\""), InputError);
+  EXPECT_THROW(load("bytes(4097)", "\"value\": \"zero\""), InputError);
+  EXPECT_THROW(load("bytes(4)", "\"value\": \"uniform(0, 1)\""), InputError);
+  EXPECT_THROW(load("bytes(4)", "\"value\": 3"), InputError);
 }
 
 TEST(SpaceFile, TakesTheFirstKernelForItsDefaultReference) {
@@ -757,38 +753,43 @@ TEST(SpaceFile, TakesUnitsInTheLastPlace) {
 TEST(SpaceFile, TakesExpectedOutputsOfDataThatIsAlwaysTheSame) {
   const SpaceFolder folder;
   folder.write("out.npy", "");
-  const std::string expected = replaced(kSpace, R"("absolute": 1e-6)",
-                                        R"("absolute": 1e-6, "expected": { "out": "out.npy" })");
+  const std::string expected = replaced(
+      kSpace, "\"absolute\": 1e-6", "\"absolute\": 1e-6, \"expected\": { \"out\": \"out.npy\" }");
   folder.write("space.json", expected);
   EXPECT_THAT(folder.faults(), ElementsAre(HasSubstr("/arguments/0/init: /verify/expected holds")));
   const std::string same = replaced(expected, "uniform(-1, 1)", "iota");
   folder.write("space.json", same);
   EXPECT_THAT(folder.faults(), IsEmpty());
   EXPECT_EQ(folder.load().space.verify.expected.at("out").filename(), "out.npy");
-  folder.write("space.json", replaced(same, R"({ "out":)", R"({ "in":)"));
+  folder.write("space.json", replaced(same, "{ \"out\":", "{ \"in\":"));
   EXPECT_THAT(folder.faults(),
               ElementsAre(HasSubstr("/verify/expected/in: 'in' is not an output")));
   folder.write("space.json", replaced(same, "out.npy", "other.npy"));
   EXPECT_THAT(folder.faults(), ElementsAre(HasSubstr("/verify/expected/out: there is no")));
 }
 
-TEST(SpaceFile, HandsOverAsMacrosWhatIsNoTemplateArgument) {
+TEST(SpaceFile, HandsOverAsMacrosWhatTheSourceUsesAndIsNoTemplateArgument) {
   const SpaceFolder folder;
   folder.write("mixed.cu",
-               "#define N 3\n"
                "template <typename T, int N> __global__ void mixed(const T* in, T* out, int n) {\n"
                "  int b = BLOCK;\n}\n");
   const std::string kernel =
-      R"({ "name": "mixed", "source": "mixed.cu", "pass": "define", "entry": "mixed<T, N>",
-           "parameters": { "BLOCK": [32] }, "block": ["BLOCK"], "grid": [1] },
-         { "name": "plain",)";
-  folder.write("space.json", replaced(kSpace, R"({ "name": "plain",)", kernel));
-  const LoadedSpace loaded = folder.load();
-  const KernelTemplate& mixed = loaded.space.kernels[0];
-  const BoundKernel bound(loaded.space, mixed, loaded.space.problems[0], Device{});
-  const KernelInstance instance = bound.instantiate(mixed.default_configuration);
-  EXPECT_THAT(instance.options, ElementsAre("-DBLOCK=32"));
-  EXPECT_EQ(instance.launches[0].name_expression, "mixed<float, 1024>");
+      "{ \"name\": \"mixed\", \"source\": \"mixed.cu\", \"pass\": \"define\", "
+      "\"entry\": \"mixed<T, N>\", \"parameters\": { \"BLOCK\": [32] }, "
+      "\"block\": [\"BLOCK\"], \"grid\": [1] },\n";
+  const std::string first = "{ \"name\": \"plain\",";
+  folder.write("space.json", replaced(kSpace, first, kernel + first));
+  const auto options = [&] {
+    const LoadedSpace loaded = folder.load();
+    const KernelTemplate& mixed = loaded.space.kernels[0];
+    const BoundKernel bound(loaded.space, mixed, loaded.space.problems[0], Device{});
+    const KernelInstance instance = bound.instantiate(mixed.default_configuration);
+    return instance.launches[0].name_expression + testing::PrintToString(instance.options);
+  };
+  EXPECT_EQ(options(), "mixed<float, 1024>{ \"-DBLOCK=32\" }");
+  folder.write("space.json",
+               replaced(replaced(kSpace, first, kernel + first), "mixed<T, N>", "mixed<T, 3>"));
+  EXPECT_EQ(options(), "mixed<float, 3>{ \"-DBLOCK=32\", \"-DN=1024\" }");
 }
 
 TEST(LoadSpace, NotesHeadersThatCostTime) {

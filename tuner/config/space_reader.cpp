@@ -139,6 +139,7 @@ std::optional<Value> SpaceReader::scalar(const Json& value, const std::string& p
     return std::nullopt;
   }
   const std::string& word = value.get_ref<const std::string&>();
+  if (is_todo(word)) return std::nullopt;  // Said already.
   if (is_word(word)) return Value(word);
   fault(pointer, quote(word) +
                      " is not a word: a letter, then letters, digits, _ : < > and single spaces, "
