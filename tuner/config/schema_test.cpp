@@ -84,11 +84,11 @@ bool is_of_type(const std::string& type, const Json& value) {
 
 std::string broken(const Json& rule, const Json& value, const std::string& where) {
   static const std::set<std::string> kKeywords = {
-      "$schema",  "title",    "description", "definitions",   "type",
-      "required", "items",    "properties",  "propertyNames", "additionalProperties",
-      "minItems", "maxItems", "minLength",   "maxLength",     "minProperties",
-      "pattern",  "enum",     "const",       "minimum",       "exclusiveMaximum",
-      "anyOf",    "oneOf",    "$ref"};
+      "$schema",  "title",    "description", "definitions",     "type",
+      "required", "items",    "properties",  "propertyNames",   "additionalProperties",
+      "minItems", "maxItems", "minLength",   "maxLength",       "minProperties",
+      "pattern",  "enum",     "const",       "minimum",         "exclusiveMaximum",
+      "anyOf",    "oneOf",    "$ref",        "exclusiveMinimum"};
   for (const auto& [keyword, argument] : rule.items()) {
     if (!kKeywords.contains(keyword)) return "the schema uses " + keyword;
   }
@@ -122,6 +122,9 @@ std::string broken(const Json& rule, const Json& value, const std::string& where
     const double number = value.get<double>();
     if (rule.contains("minimum") && number < rule["minimum"].get<double>())
       return where + " is low";
+    if (rule.contains("exclusiveMinimum") && number <= rule["exclusiveMinimum"].get<double>()) {
+      return where + " is low";
+    }
     if (rule.contains("exclusiveMaximum") && number >= rule["exclusiveMaximum"].get<double>()) {
       return where + " is high";
     }

@@ -334,7 +334,8 @@ class Search {
     for (std::size_t i = 0; i < state_.devices.size(); ++i) {
       // All are asked, as that is what prepares them.
       const bool can = !state_.devices[i].busy() && state_.devices[i].ready();
-      if (can && !idle) idle = i;
+      // Several may have answered at once: what is not taken yet would be lost.
+      if (can && !on_device_[i] && !idle) idle = i;
     }
     return idle;
   }
