@@ -135,6 +135,7 @@ std::string roofline_text(const Device& device) {
 }
 
 std::string transfers_text(const Transfers& transfers) {
+  if (transfers.to_host_bytes == 0) return "  copies: none, the device is the host\n";
   return "  copies, pageable host memory: " +
          format_bytes(static_cast<double>(transfers.to_device_bytes)) + " to the device in " +
          format_time(transfers.to_device_ms) + ", " +

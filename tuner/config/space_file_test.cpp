@@ -368,8 +368,8 @@ INSTANTIATE_TEST_SUITE_P(
               "'dynamic_shared_bytes'?"},
         Fault{"OfAKernelsVerify", "\"relative\": 1e-5", "\"reference\": \"plain\"",
               ": /kernels/1/verify/reference: unknown key; known are absolute, relative, ulps"},
-        Fault{"OfAnExpectation", "\"within_percent\"", "\"within\"",
-              ": /kernels/1/expect/within: unknown key; did you mean 'within_percent'?"},
+        Fault{"OfAnExpectation", "\"within_percent\"", "\"within_per_cent\"",
+              ": /kernels/1/expect/within_per_cent: unknown key; did you mean 'within_percent'?"},
         Fault{"WithASlash", "\"description\"", "\"a/b~c\"",
               ": /a~1b~0c: unknown key; known are $schema, name, description, problems, "
               "cpu_problems, arguments, metrics, verify, kernels"},
