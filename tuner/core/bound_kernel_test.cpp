@@ -214,6 +214,13 @@ TEST(BoundKernel, HandsParametersAndTheProblemOverAsMacros) {
   KernelTemplate kernel = shared_kernel();
   kernel.pass = KernelTemplate::Pass::as_define;
   kernel.options = {"--use_fast_math"};
+  {
+    const Space space = stencil(kernel);
+    EXPECT_THAT(bind(space).instantiate(configuration(256, 4)).options,
+                ElementsAre("--use_fast_math", "-DITEMS=4", "-DN=1000"))
+        << "T, RADIUS and THREADS are the entry's template arguments";
+  }
+  kernel.launches[0].template_arguments.clear();
   const Space space = stencil(kernel);
   EXPECT_THAT(bind(space).instantiate(configuration(256, 4)).options,
               ElementsAre("--use_fast_math", "-DITEMS=4", "-DN=1000", "-DRADIUS=3", "-DT=int",
