@@ -99,7 +99,7 @@ struct PrepareRequest {
   Job reference;
   std::vector<ExpressionText> definitions;  ///< To hold the reference against; may be empty.
   std::map<std::string, std::filesystem::path> expected;  ///< The same (Verify).
-  bool with_transfers = false;              ///< Time the copies of the first workload.
+  bool with_transfers = false;  ///< Time the copies of the first workload.
 
   bool operator==(const PrepareRequest&) const = default;
 };
@@ -223,7 +223,8 @@ void fields(auto& archive, Is<Transfers> auto& v) {
   archive(v.to_device_ms, v.to_host_ms, v.to_device_bytes, v.to_host_bytes);
 }
 void fields(auto& archive, Is<TimeReport> auto& v) {
-  archive(v.samples_ms, v.launches_per_sample, v.discarded, v.sm_clock_mhz, v.throttled, v.transfers);
+  archive(v.samples_ms, v.launches_per_sample, v.discarded, v.sm_clock_mhz, v.throttled,
+          v.transfers);
 }
 
 void fields(auto& archive, Is<Part> auto& v) {
@@ -241,8 +242,7 @@ void fields(auto& archive, Is<NumberedWorkload> auto& v) {
   archive(v.id, v.label, v.problem, v.workload);
 }
 void fields(auto& archive, Is<PrepareRequest> auto& v) {
-  archive(v.workloads, v.reference, v.definitions, v.expected,
-          v.with_transfers);
+  archive(v.workloads, v.reference, v.definitions, v.expected, v.with_transfers);
 }
 void fields(auto& archive, Is<PrepareReply> auto& v) { archive(v.failure, v.notes, v.transfers); }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
