@@ -15,6 +15,10 @@ target_compile_options(smemtune_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(smemtune_options INTERFACE -Wno-restrict)
 endif()
+# g++ 13 takes a reference that a function returns for one into its temporary arguments.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  target_compile_options(smemtune_options INTERFACE -Wno-dangling-reference)
+endif()
 if(SMEMTUNE_SANITIZE)
   target_compile_options(smemtune_options INTERFACE
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -74,7 +74,9 @@ PrepareRequest some_prepare_request() {
                          .problem = problem,
                          .workload = {.arguments = some_arguments(), .seed = UINT64_MAX}}},
           .reference = some_job(),
-          .definitions = {{"out[i] = in[i]", "/verify"}}};
+          .definitions = {{"out[i] = in[i]", "/verify"}},
+          .expected = {{"out", "/data/out.npy"}},
+          .with_transfers = true};
 }
 
 EvaluateReply some_evaluate_reply() {
@@ -82,7 +84,8 @@ EvaluateReply some_evaluate_reply() {
   reply.failure = Failure{.status = Status::timeout, .reason = "hang", .detail = "too long"};
   reply.loaded = {.handle = 3, .launches = {{.resources = some_resources(), .blocks_per_sm = -1}}};
   reply.max_relative_error = 1e-7;
-  reply.time = {.samples_ms = {1, 2, 3}, .launches_per_sample = 4, .discarded = 1};
+  reply.time = {
+      .samples_ms = {1, 2, 3}, .launches_per_sample = 4, .discarded = 1, .transfers = Transfers{}};
   return reply;
 }
 
@@ -115,7 +118,7 @@ std::vector<Example> examples() {
       example("compiled", MessageType::compiled,
               CompileReply{{some_module()}, {{0}, {-1, lost}, {0}}}),
       example("prepare", MessageType::prepare, some_prepare_request()),
-      example("prepared", MessageType::prepared, PrepareReply{lost, {"a note"}}),
+      example("prepared", MessageType::prepared, PrepareReply{lost, {"a note"}, Transfers{}}),
       example("evaluate", MessageType::evaluate, EvaluateRequest{some_job(), false, 3, 1.5, 7}),
       example("evaluated", MessageType::evaluated, some_evaluate_reply()),
       example("round", MessageType::sample_round, SampleRoundRequest{{{1, 2}, {3, 4}}}),
