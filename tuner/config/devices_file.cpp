@@ -258,7 +258,9 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
         joined(model) == joined(asked)) {
       return device;
     }
-    if (!asked.empty() && !std::ranges::search(model, asked).empty()) containing.push_back(&device);
+    // Not std::ranges::search, whose result clang 14 cannot have with this standard library.
+    const auto found = std::search(model.begin(), model.end(), asked.begin(), asked.end());
+    if (!asked.empty() && found != model.end()) containing.push_back(&device);
     known.insert(known.end(), {joined(model), joined(words(device.architecture))});
     shown.insert(shown.end(), {device.name, device.architecture});
   }

@@ -156,7 +156,7 @@ TEST(StaticReject, TellsWhatItWouldHaveLost) {
       "== 15)\n"
       "spills select(TILE > 12, 2048, 8)\n";
   std::size_t lost = 0;
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) {
     FakeRun some(harmful);
     some.request.options.window = 4;
     some.request.options.static_reject = false;
