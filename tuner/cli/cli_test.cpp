@@ -227,7 +227,7 @@ TEST_F(CommandLine, WritesASpaceForAKernelThatIsCompletedAndTuned) {
   EXPECT_THAT(check.err, HasSubstr("mine.json: /arguments/0/shape/0: TODO: elements of out"));
 
   nlohmann::ordered_json space = nlohmann::ordered_json::parse(read(json));
-  for (const int i : {0, 1}) space["arguments"][i]["shape"] = {"WIDTH * HEIGHT"};
+  for (const std::size_t i : {0u, 1u}) space["arguments"][i]["shape"] = {"WIDTH * HEIGHT"};
   space["kernels"][0]["grid"] = {"ceil_div(WIDTH, TILE)", "ceil_div(HEIGHT, TILE)"};
   space["cpu_problems"] = {{{"WIDTH", 70}, {"HEIGHT", 50}}};
   space["kernels"][0]["parameters"]["TILE"] = {8, 16};
