@@ -80,6 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"hang in compile", Status::compile, "compile_timeout"},
                     Fault{"memory in compile", Status::compile, "out_of_memory"},
                     Fault{"garbage in compile", Status::compile, "crash"},
+                    Fault{"torn in compile", Status::compile, "crash"},
                     Fault{"flood in compile", Status::correct, ""}),
     fault_name);
 
@@ -107,6 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"memory in run", Status::runtime, "crash"},
                     Fault{"broken in run", Status::runtime, "crash"},
                     Fault{"garbage in run", Status::runtime, "crash"},
+                    Fault{"torn in run", Status::runtime, "crash"},
                     Fault{"killed in run", Status::runtime, "crash"},
                     Fault{"killed_once in run", Status::correct, ""},
                     Fault{"hang in run", Status::timeout, "hang"},
@@ -119,6 +121,7 @@ INSTANTIATE_TEST_SUITE_P(WhileSampling, EachFault,
                                                "illegal_address"},
                                          Fault{"crash in time", Status::runtime, "crash"},
                                          Fault{"garbage in time", Status::runtime, "crash"},
+                                         Fault{"torn in time", Status::runtime, "crash"},
                                          Fault{"killed_once in time", Status::correct, ""},
                                          Fault{"hang in time", Status::timeout, "hang"}),
                          fault_name);

@@ -185,6 +185,11 @@ void commit(const std::string& kind, int reply_descriptor) {
     if (write(reply_descriptor, garbage.data(), garbage.size()) < 0) std::abort();
     hang();
   }
+  if (kind == "torn") {
+    const std::string begun(10, '\0');
+    if (write(reply_descriptor, begun.data(), begun.size()) < 0) std::abort();
+    _exit(1);
+  }
 }
 
 }  // namespace smemtune::fake
