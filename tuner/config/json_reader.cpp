@@ -90,6 +90,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string& /*last_token*/,
                    const nlohmann::detail::exception& error) override {
+    if (text_.empty()) throw InputError(file_ + ":1:1: this is not JSON: the file is empty");
     // `position` counts the bytes that were read, so the last of them is the offending one.
     const std::string_view read = text_.substr(0, position == 0 ? 0 : position - 1);
     const std::size_t line =
