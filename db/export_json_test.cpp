@@ -2,6 +2,7 @@
 
 #include "db/device_model.h"
 #include "db/test_folder.h"
+#include "tuner/core/h200.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,18 +38,8 @@ StoredResult stored_result() {
   stored.at_unix = 1795269787.25;
 
   Device& device = stored.device;
-  device.name = "NVIDIA H200";
+  device = h200_limits();
   device.uuid = "GPU-1";
-  device.architecture = "sm_90";
-  device.compute_major = 9;
-  device.sm_count = 132;
-  device.max_threads_per_sm = 2048;
-  device.registers_per_sm = 65536;
-  device.shared_bytes_per_block = 49152;
-  device.max_shared_bytes_per_block = 232448;
-  device.shared_bytes_per_sm = 233472;
-  device.l2_bytes = 62914560;
-  device.memory_bytes = 150109880320;
   device.memory_bus_bits = 6144;
   device.ecc = true;
   device.driver_version = "13.0";

@@ -7,6 +7,7 @@
 #include "db/result_sql.h"
 #include "db/run_log.h"
 #include "db/test_folder.h"
+#include "tuner/core/h200.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,23 +33,8 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 Device h200() {
-  Device device;
-  device.name = "NVIDIA H200";
+  Device device = h200_limits();
   device.uuid = "GPU-00000000-0000-0000-0000-000000000001";
-  device.architecture = "sm_90";
-  device.compute_major = 9;
-  device.sm_count = 132;
-  device.max_threads_per_block = 1024;
-  device.max_threads_per_sm = 2048;
-  device.max_blocks_per_sm = 32;
-  device.registers_per_block = 65536;
-  device.registers_per_sm = 65536;
-  device.shared_bytes_per_block = 49152;
-  device.max_shared_bytes_per_block = 232448;
-  device.shared_bytes_per_sm = 233472;
-  device.reserved_shared_bytes_per_block = 1024;
-  device.memory_bytes = 150109880320;
-  device.l2_bytes = 62914560;
   device.memory_bus_bits = 6144;
   device.memory_clock_khz = 3201000;
   device.sm_clock_khz = 1980000;

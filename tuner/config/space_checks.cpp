@@ -2,9 +2,9 @@
 #include "tuner/config/space_words.h"
 #include "tuner/core/bound_kernel.h"
 #include "tuner/core/definition.h"
-#include "tuner/core/device.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/h200.h"
 
 #include <algorithm>
 #include <set>
@@ -19,27 +19,6 @@ namespace {
 std::string last_component(const std::string& name) {
   const std::size_t colons = name.rfind("::");
   return colons == std::string::npos ? name : name.substr(colons + 2);
-}
-
-/// The GPU for which expressions are tried out: the limits of an H200.
-Device nominal_device() {
-  Device device;
-  device.name = "NVIDIA H200";
-  device.architecture = "sm_90";
-  device.compute_major = 9;
-  device.sm_count = 132;
-  device.max_threads_per_block = 1024;
-  device.max_threads_per_sm = 2048;
-  device.max_blocks_per_sm = 32;
-  device.registers_per_block = 65536;
-  device.registers_per_sm = 65536;
-  device.shared_bytes_per_block = 49152;
-  device.max_shared_bytes_per_block = 232448;
-  device.shared_bytes_per_sm = 233472;
-  device.reserved_shared_bytes_per_block = 1024;
-  device.l2_bytes = 62914560;
-  device.memory_bytes = 150'000'000'000;
-  return device;
 }
 
 }  // namespace
@@ -286,7 +265,7 @@ std::vector<Problem> SpaceReader::every_problem() const {
 
 /// Compiles every expression for every problem and evaluates it for the default configuration.
 void SpaceReader::check_values(const KernelTemplate& kernel) {
-  const Device device = nominal_device();
+  const Device device = h200_limits();
   const bool is_reference = kernel.name == space_.verify.reference;
   bool is_valid_somewhere = false;
   for (const Problem& problem : every_problem()) {

@@ -1,28 +1,15 @@
 #include "tuner/core/limits.h"
 
+#include "tuner/core/h200.h"
+
 #include <gtest/gtest.h>
 
 namespace smemtune {
 namespace {
 
-Device h200() {
-  Device device;
-  device.compute_major = 9;
-  device.compute_minor = 0;
-  device.max_threads_per_block = 1024;
-  device.max_threads_per_sm = 2048;
-  device.max_blocks_per_sm = 32;
-  device.registers_per_block = device.registers_per_sm = 65536;
-  device.shared_bytes_per_block = 49152;
-  device.max_shared_bytes_per_block = 232448;
-  device.shared_bytes_per_sm = 233472;
-  device.reserved_shared_bytes_per_block = 1024;
-  return device;
-}
-
 /// A device that has no opt-in, as before compute capability 7.0.
 Device without_opt_in() {
-  Device device = h200();
+  Device device = h200_limits();
   device.max_shared_bytes_per_block = 49152;
   return device;
 }
@@ -53,48 +40,50 @@ void expect_rejected(const std::optional<Failure>& failure, const std::string& r
 TEST(LimitsBeforeCompiling, AcceptALaunchThatFillsTheDevice) {
   LaunchShape launch = launch_of({1024, 1, 1}, {2147483647, 65535, 65535});
   launch.dynamic_shared_bytes = 232448;
-  EXPECT_EQ(std::nullopt, exceeds_limits(instance_of(launch), h200()));
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance_of(launch), h200_limits()));
 }
 
 TEST(LimitsBeforeCompiling, BoundThreadsPerBlock) {
-  expect_rejected(exceeds_limits(instance_of(launch_of({64, 32, 1})), h200()), "threads",
+  expect_rejected(exceeds_limits(instance_of(launch_of({64, 32, 1})), h200_limits()), "threads",
                   "2048 threads per block (64 x 32 x 1), the device allows 1024");
   constexpr std::int64_t kHuge = std::int64_t{1} << 32;
-  expect_rejected(exceeds_limits(instance_of(launch_of({kHuge, kHuge, 1})), h200()), "threads",
+  expect_rejected(exceeds_limits(instance_of(launch_of({kHuge, kHuge, 1})), h200_limits()),
+                  "threads",
                   "9223372036854775807 threads per block (4294967296 x 4294967296 x 1), the device "
                   "allows 1024");
 }
 
 TEST(LimitsBeforeCompiling, BoundEveryDimension) {
-  expect_rejected(exceeds_limits(instance_of(launch_of({1, 1, 128})), h200()), "block_dim",
+  expect_rejected(exceeds_limits(instance_of(launch_of({1, 1, 128})), h200_limits()), "block_dim",
                   "128 threads per block in z, the device allows 64");
-  expect_rejected(exceeds_limits(instance_of(launch_of({32, 1, 1}, {1, 65536, 1})), h200()),
+  expect_rejected(exceeds_limits(instance_of(launch_of({32, 1, 1}, {1, 65536, 1})), h200_limits()),
                   "grid_dim", "65536 blocks in y, the device allows 65535");
-  expect_rejected(exceeds_limits(instance_of(launch_of({32, 1, 1}, {2147483648, 1, 1})), h200()),
-                  "grid_dim", "2147483648 blocks in x, the device allows 2147483647");
+  expect_rejected(
+      exceeds_limits(instance_of(launch_of({32, 1, 1}, {2147483648, 1, 1})), h200_limits()),
+      "grid_dim", "2147483648 blocks in x, the device allows 2147483647");
 }
 
 TEST(LimitsBeforeCompiling, RefuseEmptyBlocksAndGrids) {
-  expect_rejected(exceeds_limits(instance_of(launch_of({32, 0, 1})), h200()), "block_dim",
+  expect_rejected(exceeds_limits(instance_of(launch_of({32, 0, 1})), h200_limits()), "block_dim",
                   "block of 32 x 0 x 1 threads, every dimension must be at least 1");
-  expect_rejected(exceeds_limits(instance_of(launch_of({32, 1, 1}, {0, 1, 1})), h200()), "grid_dim",
-                  "grid of 0 x 1 x 1 blocks, every dimension must be at least 1");
+  expect_rejected(exceeds_limits(instance_of(launch_of({32, 1, 1}, {0, 1, 1})), h200_limits()),
+                  "grid_dim", "grid of 0 x 1 x 1 blocks, every dimension must be at least 1");
 }
 
 TEST(LimitsBeforeCompiling, BoundSharedMemoryByTheOptInLimit) {
   LaunchShape launch = launch_of({32, 1, 1});
   launch.dynamic_shared_bytes = 65536;
-  EXPECT_EQ(std::nullopt, exceeds_limits(instance_of(launch), h200()));
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance_of(launch), h200_limits()));
   expect_rejected(exceeds_limits(instance_of(launch), without_opt_in()), "shared_bytes",
                   "65536 bytes of shared memory per block (static 0 + dynamic 65536), the device "
                   "allows 49152");
   launch.static_shared_bytes = 4096;
   launch.dynamic_shared_bytes = 232448 - 4095;
-  expect_rejected(exceeds_limits(instance_of(launch), h200()), "shared_bytes",
+  expect_rejected(exceeds_limits(instance_of(launch), h200_limits()), "shared_bytes",
                   "232449 bytes of shared memory per block (static 4096 + dynamic 228353), the "
                   "device allows 232448");
   launch.dynamic_shared_bytes = INT64_MAX;
-  expect_rejected(exceeds_limits(instance_of(launch), h200()), "shared_bytes",
+  expect_rejected(exceeds_limits(instance_of(launch), h200_limits()), "shared_bytes",
                   "more than 2^63 bytes of shared memory per block (static 4096 + dynamic "
                   "9223372036854775807), the device allows 232448");
 }
@@ -103,26 +92,26 @@ TEST(LimitsBeforeCompiling, LetLargeStaticArraysPassOnlyForOneArchitecture) {
   LaunchShape launch = launch_of({32, 1, 1});
   launch.static_shared_bytes = 65536;
   KernelInstance instance = instance_of(launch);
-  expect_rejected(exceeds_limits(instance, h200()), "shared_bytes",
+  expect_rejected(exceeds_limits(instance, h200_limits()), "shared_bytes",
                   "65536 bytes of static shared memory per block, static arrays may have 49152 "
                   "(dynamic shared memory 232448)");
   instance.architecture_specific = true;
-  EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200()));
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200_limits()));
   EXPECT_TRUE(exceeds_limits(instance, without_opt_in()));
 }
 
 TEST(LimitsBeforeCompiling, RequireFeaturesOfTheDevice) {
   KernelInstance instance = instance_of(launch_of({32, 1, 1}));
   instance.required_features = feature_words();
-  EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200()));
-  Device older = h200();
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200_limits()));
+  Device older = h200_limits();
   older.compute_major = 8;
   older.compute_minor = 6;
   instance.required_features = {"tensor_cores", "clusters"};
   expect_rejected(exceeds_limits(instance, older), "requires",
                   "the kernel requires thread block clusters, which compute capability 9.0 has; "
                   "the device has 8.6");
-  Device cpu = h200();
+  Device cpu = h200_limits();
   cpu.kind = DeviceKind::cpu;
   instance.required_features = {"inline_ptx"};
   expect_rejected(exceeds_limits(instance, cpu), "requires",
@@ -143,9 +132,9 @@ TEST(LimitsBeforeCompiling, BoundTheSumOfArgumentsInConstantMemory) {
   Argument in = filter;
   in.in_constant_memory = false;
   instance.arguments = {filter, weights, in};
-  EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200()));
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200_limits()));
   instance.arguments[1].shape = {8193};
-  expect_rejected(exceeds_limits(instance, h200()), "constant_bytes",
+  expect_rejected(exceeds_limits(instance, h200_limits()), "constant_bytes",
                   "65540 bytes of constant memory, the device allows 65536");
 }
 
@@ -153,7 +142,7 @@ TEST(LimitsBeforeCompiling, SayWhichOfSeveralLaunchesItIs) {
   KernelInstance instance = instance_of(launch_of({32, 1, 1}));
   instance.launches.push_back(launch_of({2048, 1, 1}));
   instance.launches[1].name_expression = "combine<256>";
-  expect_rejected(exceeds_limits(instance, h200()), "threads",
+  expect_rejected(exceeds_limits(instance, h200_limits()), "threads",
                   "2048 threads per block (2048 x 1 x 1), the device allows 1024, in launch 2 of 2 "
                   "(combine<256>)");
 }
@@ -165,19 +154,22 @@ TEST(LimitsAfterCompiling, AcceptWhatFits) {
   resources.registers_per_thread = 64;
   resources.static_shared_bytes = 4096;
   resources.max_threads_per_block = 1024;
-  EXPECT_EQ(std::nullopt, exceeds_resources(instance_of(launch), {resources}, h200(), {}));
+  EXPECT_EQ(std::nullopt, exceeds_resources(instance_of(launch), {resources}, h200_limits(), {}));
 }
 
 TEST(LimitsAfterCompiling, BoundRegistersInAllocationUnits) {
   Resources resources;
   resources.registers_per_thread = 72;
-  expect_rejected(exceeds_resources(instance_of(launch_of({1024, 1, 1})), {resources}, h200(), {}),
-                  "registers",
-                  "73728 registers per block (72 per thread x 1024 threads, in whole allocation "
-                  "units), the device allows 65536");
+  expect_rejected(
+      exceeds_resources(instance_of(launch_of({1024, 1, 1})), {resources}, h200_limits(), {}),
+      "registers",
+      "73728 registers per block (72 per thread x 1024 threads, in whole allocation "
+      "units), the device allows 65536");
   // 897 threads are 29 warps, which count as 32.
-  EXPECT_TRUE(exceeds_resources(instance_of(launch_of({897, 1, 1})), {resources}, h200(), {}));
-  EXPECT_FALSE(exceeds_resources(instance_of(launch_of({896, 1, 1})), {resources}, h200(), {}));
+  EXPECT_TRUE(
+      exceeds_resources(instance_of(launch_of({897, 1, 1})), {resources}, h200_limits(), {}));
+  EXPECT_FALSE(
+      exceeds_resources(instance_of(launch_of({896, 1, 1})), {resources}, h200_limits(), {}));
 }
 
 TEST(LimitsAfterCompiling, HoldTheDeclaredSharedBytesAgainstTheCompilers) {
@@ -186,11 +178,11 @@ TEST(LimitsAfterCompiling, HoldTheDeclaredSharedBytesAgainstTheCompilers) {
   Resources resources;
   resources.registers_per_thread = 16;
   resources.static_shared_bytes = 4224;
-  expect_rejected(exceeds_resources(instance_of(launch), {resources}, h200(), {}),
+  expect_rejected(exceeds_resources(instance_of(launch), {resources}, h200_limits(), {}),
                   "declared_shared_bytes",
                   "4096 bytes of static shared memory are declared, the compiled kernel has 4224");
   launch.static_shared_bytes.reset();
-  EXPECT_EQ(std::nullopt, exceeds_resources(instance_of(launch), {resources}, h200(), {}));
+  EXPECT_EQ(std::nullopt, exceeds_resources(instance_of(launch), {resources}, h200_limits(), {}));
 }
 
 TEST(LimitsAfterCompiling, BoundTheSharedMemoryThatTheCompilerFound) {
@@ -199,7 +191,8 @@ TEST(LimitsAfterCompiling, BoundTheSharedMemoryThatTheCompilerFound) {
   Resources resources;
   resources.registers_per_thread = 16;
   resources.static_shared_bytes = 4096;
-  expect_rejected(exceeds_resources(instance_of(launch), {resources}, h200(), {}), "shared_bytes",
+  expect_rejected(exceeds_resources(instance_of(launch), {resources}, h200_limits(), {}),
+                  "shared_bytes",
                   "234096 bytes of shared memory per block (static 4096 + dynamic 230000), the "
                   "device allows 232448");
 }
@@ -208,16 +201,18 @@ TEST(LimitsAfterCompiling, HoldTheBlockAgainstLaunchBounds) {
   Resources resources;
   resources.registers_per_thread = 16;
   resources.max_threads_per_block = 256;
-  expect_rejected(exceeds_resources(instance_of(launch_of({512, 1, 1})), {resources}, h200(), {}),
-                  "launch_bounds", "512 threads per block, __launch_bounds__ allows 256");
+  expect_rejected(
+      exceeds_resources(instance_of(launch_of({512, 1, 1})), {resources}, h200_limits(), {}),
+      "launch_bounds", "512 threads per block, __launch_bounds__ allows 256");
 }
 
 TEST(LimitsAfterCompiling, BoundConstantMemoryOfTheModule) {
   Resources resources;
   resources.registers_per_thread = 16;
   resources.constant_bytes = 65537;
-  expect_rejected(exceeds_resources(instance_of(launch_of({32, 1, 1})), {resources}, h200(), {}),
-                  "constant_bytes", "65537 bytes of constant memory, the device allows 65536");
+  expect_rejected(
+      exceeds_resources(instance_of(launch_of({32, 1, 1})), {resources}, h200_limits(), {}),
+      "constant_bytes", "65537 bytes of constant memory, the device allows 65536");
 }
 
 TEST(LimitsAfterCompiling, AskForTheMinimumOfOccupancy) {
@@ -227,16 +222,17 @@ TEST(LimitsAfterCompiling, AskForTheMinimumOfOccupancy) {
   resources.registers_per_thread = 32;
   const KernelInstance instance = instance_of(launch);
   EXPECT_EQ(std::nullopt,
-            exceeds_resources(instance, {resources}, h200(), {.min_occupancy_percent = 25}));
-  expect_rejected(exceeds_resources(instance, {resources}, h200(), {.min_occupancy_percent = 62.5}),
-                  "occupancy",
-                  "25 % occupancy (2 blocks per multiprocessor, limited by shared), at least 62.5 "
-                  "% is asked for");
+            exceeds_resources(instance, {resources}, h200_limits(), {.min_occupancy_percent = 25}));
+  expect_rejected(
+      exceeds_resources(instance, {resources}, h200_limits(), {.min_occupancy_percent = 62.5}),
+      "occupancy",
+      "25 % occupancy (2 blocks per multiprocessor, limited by shared), at least 62.5 "
+      "% is asked for");
 }
 
 TEST(LimitsAfterCompiling, RefuseABlockThatNoMultiprocessorHolds) {
   // Some device whose reserve leaves less of the multiprocessor than its opt-in limit says.
-  Device device = h200();
+  Device device = h200_limits();
   device.shared_bytes_per_sm = device.max_shared_bytes_per_block;
   LaunchShape launch = launch_of({32, 1, 1});
   launch.dynamic_shared_bytes = device.max_shared_bytes_per_block;

@@ -1,5 +1,7 @@
 #include "tuner/core/occupancy.h"
 
+#include "tuner/core/h200.h"
+
 #include <gtest/gtest.h>
 
 namespace smemtune {
@@ -28,21 +30,6 @@ Device compute_2_0() {
   device.registers_per_block = device.registers_per_sm = 32768;
   device.shared_bytes_per_block = device.max_shared_bytes_per_block = 49152;
   device.shared_bytes_per_sm = 49152;
-  return device;
-}
-
-Device compute_9_0() {
-  Device device;
-  device.compute_major = 9;
-  device.compute_minor = 0;
-  device.max_threads_per_block = 1024;
-  device.max_threads_per_sm = 2048;
-  device.max_blocks_per_sm = 32;
-  device.registers_per_block = device.registers_per_sm = 65536;
-  device.shared_bytes_per_block = 49152;
-  device.max_shared_bytes_per_block = 232448;
-  device.shared_bytes_per_sm = 233472;
-  device.reserved_shared_bytes_per_block = 1024;
   return device;
 }
 
@@ -77,38 +64,38 @@ TEST(Occupancy, OfCompute20AllocatesRegistersByWarp) {
 }
 
 TEST(Occupancy, OfCompute90CountsTheReservedKilobyte) {
-  EXPECT_EQ(1, occupancy(compute_9_0(), 128, 32, 232448).blocks_per_sm);
-  EXPECT_EQ(0, occupancy(compute_9_0(), 128, 32, 232449).blocks_per_sm);
+  EXPECT_EQ(1, occupancy(h200_limits(), 128, 32, 232448).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(h200_limits(), 128, 32, 232449).blocks_per_sm);
   // 4 * (57344 + 1024) = 233472.
-  EXPECT_EQ(4, occupancy(compute_9_0(), 128, 32, 57344).blocks_per_sm);
-  EXPECT_EQ(3, occupancy(compute_9_0(), 128, 32, 57345).blocks_per_sm);
+  EXPECT_EQ(4, occupancy(h200_limits(), 128, 32, 57344).blocks_per_sm);
+  EXPECT_EQ(3, occupancy(h200_limits(), 128, 32, 57345).blocks_per_sm);
 }
 
 TEST(Occupancy, NamesEveryResourceThatIsExhausted) {
-  const Occupancy full = occupancy(compute_9_0(), 64, 32, 0);
+  const Occupancy full = occupancy(h200_limits(), 64, 32, 0);
   EXPECT_EQ(32, full.blocks_per_sm);
   EXPECT_EQ((std::vector<std::string>{"threads", "registers", "blocks"}), full.limiters());
   EXPECT_EQ(64, full.warps_per_sm);
 }
 
 TEST(Occupancy, CountsWholeWarps) {
-  const Occupancy odd = occupancy(compute_9_0(), 33, 16, 0);
+  const Occupancy odd = occupancy(h200_limits(), 33, 16, 0);
   EXPECT_EQ(32, odd.blocks_per_sm);
   EXPECT_EQ(64, odd.warps_per_sm);
 }
 
 TEST(Occupancy, IsZeroForBlocksThatNoDeviceLaunches) {
-  EXPECT_EQ(0, occupancy(compute_9_0(), 1025, 16, 0).blocks_per_sm);
-  EXPECT_EQ(0, occupancy(compute_9_0(), 0, 16, 0).blocks_per_sm);
-  EXPECT_EQ(0, occupancy(compute_9_0(), INT64_MAX, 16, 0).blocks_per_sm);
-  EXPECT_EQ(0, occupancy(compute_9_0(), 128, 16, INT64_MAX).blocks_per_sm);
-  EXPECT_EQ(0, occupancy(compute_9_0(), 1024, 65, 0).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(h200_limits(), 1025, 16, 0).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(h200_limits(), 0, 16, 0).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(h200_limits(), INT64_MAX, 16, 0).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(h200_limits(), 128, 16, INT64_MAX).blocks_per_sm);
+  EXPECT_EQ(0, occupancy(h200_limits(), 1024, 65, 0).blocks_per_sm);
 }
 
 TEST(AllocatedRegisters, OfCompute90ComeInFourWarpsOf256) {
-  EXPECT_EQ(65536, allocated_registers(compute_9_0(), 1024, 64));
-  EXPECT_EQ(73728, allocated_registers(compute_9_0(), 1024, 65));
-  EXPECT_EQ(4 * 1024, allocated_registers(compute_9_0(), 32, 32));
+  EXPECT_EQ(65536, allocated_registers(h200_limits(), 1024, 64));
+  EXPECT_EQ(73728, allocated_registers(h200_limits(), 1024, 65));
+  EXPECT_EQ(4 * 1024, allocated_registers(h200_limits(), 32, 32));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tuner/engine/engine_test_kit.h"
 
+#include "tuner/core/h200.h"
 #include "tuner/engine/worker_pool.h"
 
 #include <algorithm>
@@ -152,17 +153,8 @@ TuningSummary FakeRun::run() {
 TuningSummary FakeRun::run_dry() {
   request.workers.devices.clear();
   if (!pool) pool = start_workers(request.workers);
-  Device device;
+  Device device = h200_limits();
   device.name = "elsewhere";
-  device.architecture = "sm_90";
-  device.compute_major = 9;
-  device.max_threads_per_block = 1024;
-  device.max_threads_per_sm = 2048;
-  device.max_blocks_per_sm = 32;
-  device.registers_per_block = device.registers_per_sm = 65536;
-  device.shared_bytes_per_block = 49152;
-  device.max_shared_bytes_per_block = 232448;
-  device.shared_bytes_per_sm = 233472;
   return dry_run(request, device, *pool, observer, stop);
 }
 

@@ -2,6 +2,7 @@
 
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
+#include "tuner/core/h200.h"
 #include "tuner/engine/variant.h"
 
 #include <algorithm>
@@ -39,19 +40,11 @@ KernelPlan make_plan(const KernelInstance& instance) {
 /// A device that is known by its compute capability only. Its limits are the largest that any GPU
 /// has: what was selected was measured on a device of that compute capability, or is a default.
 Device assumed_device(const Target& target) {
-  Device device;
+  Device device = h200_limits();
   device.name = target.device;
   device.architecture = "sm_" + std::to_string(target.compute_capability);
   device.compute_major = target.compute_capability / 10;
   device.compute_minor = target.compute_capability % 10;
-  device.max_threads_per_block = 1024;
-  device.max_threads_per_sm = 2048;
-  device.max_blocks_per_sm = 32;
-  device.registers_per_block = 65536;
-  device.registers_per_sm = 65536;
-  device.shared_bytes_per_block = 49152;
-  device.max_shared_bytes_per_block = 232448;
-  device.shared_bytes_per_sm = 233472;
   device.sm_count = 1;
   return device;
 }

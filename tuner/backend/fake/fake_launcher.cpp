@@ -3,6 +3,7 @@
 #include "tuner/backend/contents.h"
 #include "tuner/backend/fake/fake_module.h"
 #include "tuner/core/error.h"
+#include "tuner/core/h200.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/occupancy.h"
 
@@ -30,22 +31,11 @@ double noise(std::uint64_t seed, std::uint64_t i) {
 }  // namespace
 
 Device fake_device(int unit) {
-  Device device;
+  Device device = h200_limits();
   device.name = "Fake 90";
   device.uuid = "GPU-fake";
   if (unit > 0) device.uuid += "-" + std::to_string(unit);
-  device.architecture = "sm_90";
-  device.compute_major = 9;
   device.sm_count = 100;
-  device.max_threads_per_block = 1024;
-  device.max_threads_per_sm = 2048;
-  device.max_blocks_per_sm = 32;
-  device.registers_per_block = 65536;
-  device.registers_per_sm = 65536;
-  device.shared_bytes_per_block = 49152;
-  device.max_shared_bytes_per_block = 232448;
-  device.shared_bytes_per_sm = 233472;
-  device.reserved_shared_bytes_per_block = 1024;
   device.memory_bytes = std::int64_t{1} << 33;
   device.l2_bytes = std::int64_t{1} << 25;
   return device;
