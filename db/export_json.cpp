@@ -2,6 +2,7 @@
 
 #include "db/device_model.h"
 #include "db/export_order.h"
+#include "db/json_values.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,19 +21,6 @@ namespace {
 
 // Members stay in the order in which they are written here.
 using nlohmann::ordered_json;
-
-/// JSON has no NaN and no infinity: null says that the number is not known.
-ordered_json number(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
-}
-
-ordered_json bindings(const Bindings& bindings) {
-  ordered_json object = ordered_json::object();
-  for (const auto& [name, value] : bindings) {
-    std::visit([&, &key = name](const auto& held) { object[key] = held; }, value);
-  }
-  return object;
-}
 
 ordered_json dimensions(const Dim3& dimensions) {
   return ordered_json::array({dimensions[0], dimensions[1], dimensions[2]});
@@ -84,7 +72,7 @@ ordered_json launch(const LaunchResult& launch) {
             {"barriers", resources.barriers},
             {"wgmma_serialized", resources.wgmma_serialized}}},
           {"occupancy",
-           {{"percent", number(occupancy.percent)},
+           {{"percent", json_number(occupancy.percent)},
             {"blocks_per_sm", occupancy.blocks_per_sm},
             {"warps_per_sm", occupancy.warps_per_sm},
             {"limiters", occupancy.limiters()}}}};
@@ -92,18 +80,18 @@ ordered_json launch(const LaunchResult& launch) {
 
 ordered_json time(const Result& result) {
   const Measurement& measured = result.measurement;
-  return {{"median_ms", number(measured.median_ms)},
-          {"median_low_ms", number(measured.median_low_ms)},
-          {"median_high_ms", number(measured.median_high_ms)},
-          {"min_ms", number(measured.min_ms)},
-          {"q1_ms", number(measured.q1_ms)},
-          {"q3_ms", number(measured.q3_ms)},
-          {"max_ms", number(measured.max_ms)},
-          {"mean_ms", number(measured.mean_ms)},
+  return {{"median_ms", json_number(measured.median_ms)},
+          {"median_low_ms", json_number(measured.median_low_ms)},
+          {"median_high_ms", json_number(measured.median_high_ms)},
+          {"min_ms", json_number(measured.min_ms)},
+          {"q1_ms", json_number(measured.q1_ms)},
+          {"q3_ms", json_number(measured.q3_ms)},
+          {"max_ms", json_number(measured.max_ms)},
+          {"mean_ms", json_number(measured.mean_ms)},
           {"samples", measured.samples_ms.size()},
           {"launches_per_sample", measured.launches_per_sample},
           {"discarded", measured.discarded},
-          {"sm_clock_mhz", number(measured.sm_clock_mhz)},
+          {"sm_clock_mhz", json_number(measured.sm_clock_mhz)},
           {"throttled", measured.throttled},
           {"stage", to_text(result.stage)}};
 }
@@ -112,7 +100,7 @@ ordered_json time(const Result& result) {
 ordered_json throughput(const Result& result) {
   ordered_json object = ordered_json::object();
   const auto add = [&](const char* metric, const char* name) {
-    if (result.metrics.contains(metric)) object[name] = number(giga_per_s(result, metric));
+    if (result.metrics.contains(metric)) object[name] = json_number(giga_per_s(result, metric));
   };
   add("flops", "gflop_per_s");
   add("bytes", "gb_per_s");
@@ -121,7 +109,7 @@ ordered_json throughput(const Result& result) {
 
 ordered_json metrics(const Result& result) {
   ordered_json object = ordered_json::object();
-  for (const auto& [name, work] : result.metrics) object[name] = number(work);
+  for (const auto& [name, work] : result.metrics) object[name] = json_number(work);
   return object;
 }
 
@@ -131,9 +119,9 @@ ordered_json entry(const StoredResult& stored) {
   for (const LaunchResult& one : result.launches) launches.push_back(launch(one));
   return {{"space", stored.space},
           {"kernel", result.kernel},
-          {"problem", bindings(result.problem)},
+          {"problem", json_bindings(result.problem)},
           {"device", device(stored.device)},
-          {"parameters", bindings(result.configuration)},
+          {"parameters", json_bindings(result.configuration)},
           {"is_default", result.is_default},
           {"is_reference", result.is_reference},
           {"launches", std::move(launches)},
@@ -142,13 +130,13 @@ ordered_json entry(const StoredResult& stored) {
           {"throughput", throughput(result)},
           {"verification",
            {{"verified", true},
-            {"max_absolute_error", number(result.max_absolute_error)},
-            {"max_relative_error", number(result.max_relative_error)}}},
+            {"max_absolute_error", json_number(result.max_absolute_error)},
+            {"max_relative_error", json_number(result.max_relative_error)}}},
           {"provenance",
            {{"kernel_hash", stored.kernel_hash},
             {"stale", stored.stale},
             {"cubin_sha256", result.cubin_sha256},
-            {"compile_ms", number(result.compile_ms)},
+            {"compile_ms", json_number(result.compile_ms)},
             {"driver", stored.device.driver_version},
             {"runtime", stored.device.runtime_version},
             {"compiler", stored.compiler},
@@ -231,7 +219,7 @@ std::string export_json(const std::vector<StoredResult>& best,
   for (const KernelDefaults& one : in_export_order(defaults)) {
     default_entries.push_back({{"space", one.space},
                                {"kernel", one.kernel},
-                               {"parameters", bindings(one.configuration)}});
+                               {"parameters", json_bindings(one.configuration)}});
   }
   const ordered_json document = {{"format", "smemtune-best"},
                                  {"version", 1},

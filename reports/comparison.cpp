@@ -1,6 +1,7 @@
 #include "reports/comparison.h"
 
 #include "db/device_model.h"
+#include "db/json_values.h"
 #include "reports/table.h"
 
 #include <nlohmann/json.hpp>
@@ -281,52 +282,40 @@ std::string losses_text(const std::vector<Loss>& losses, const std::vector<Conte
   return text;
 }
 
-ordered_json number(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
-}
-
-ordered_json bindings(const Bindings& bindings) {
-  ordered_json object = ordered_json::object();
-  for (const auto& [name, value] : bindings) {
-    std::visit([&, &key = name](const auto& held) { object[key] = held; }, value);
-  }
-  return object;
-}
-
 ordered_json entry_json(const StoredResult& stored, const Contender& contender, const Row& row) {
   ordered_json entry = {{"device", contender.label},
                         {"kind", contender.is_gpu ? "gpu" : "cpu"},
                         {"kernel", stored.result.kernel},
-                        {"parameters", bindings(stored.result.configuration)},
-                        {"median_ms", number(median_ms(stored))},
+                        {"parameters", db::json_bindings(stored.result.configuration)},
+                        {"median_ms", db::json_number(median_ms(stored))},
                         {"stale", stored.stale}};
   if (const auto flops = per_second(stored.result, "flops")) {
-    entry["gflop_per_s"] = number(*flops * 1e-9);
+    entry["gflop_per_s"] = db::json_number(*flops * 1e-9);
   }
   if (const auto bytes = per_second(stored.result, "bytes")) {
-    entry["gb_per_s"] = number(*bytes * 1e-9);
+    entry["gb_per_s"] = db::json_number(*bytes * 1e-9);
   }
   if (contender.is_gpu) {
-    entry["time_to_fastest_gpu"] = number(median_ms(stored) / row.fastest_gpu_ms);
+    entry["time_to_fastest_gpu"] = db::json_number(median_ms(stored) / row.fastest_gpu_ms);
   }
   return entry;
 }
 
 ordered_json loss_json(const Loss& loss, const std::vector<Contender>& contenders) {
   ordered_json object = {{"space", loss.row->space},
-                         {"problem", bindings(loss.row->problem)},
+                         {"problem", db::json_bindings(loss.row->problem)},
                          {"on", contenders[loss.on].label},
                          {"best_of", contenders[loss.best_of].label},
                          {"measured", loss.measured != nullptr}};
   if (loss.measured == nullptr) return object;
   const Result& result = loss.measured->result;
   object["kernel"] = result.kernel;
-  object["parameters"] = bindings(result.configuration);
+  object["parameters"] = db::json_bindings(result.configuration);
   object["status"] = to_text(result.status);
   if (!result.reason.empty()) object["reason"] = result.reason;
   if (loss.percent) {
-    object["median_ms"] = number(median_ms(*loss.measured));
-    object["loss_percent"] = number(*loss.percent);
+    object["median_ms"] = db::json_number(median_ms(*loss.measured));
+    object["loss_percent"] = db::json_number(*loss.percent);
   }
   return object;
 }
@@ -365,8 +354,9 @@ std::string comparison_json(const std::vector<StoredResult>& best,
     for (const auto& [column, stored] : row.best) {
       entries.push_back(entry_json(*stored, columns[column], row));
     }
-    problem_list.push_back(
-        {{"space", row.space}, {"problem", bindings(row.problem)}, {"best", std::move(entries)}});
+    problem_list.push_back({{"space", row.space},
+                            {"problem", db::json_bindings(row.problem)},
+                            {"best", std::move(entries)}});
   }
   ordered_json loss_list = ordered_json::array();
   for (const Loss& loss : losses(problems, columns, all)) {

@@ -1,10 +1,11 @@
 #include "reports/table.h"
 
+#include "db/export_order.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -172,13 +173,9 @@ std::string format_count(std::uint64_t count) {
 }
 
 std::string format_utc(double unix_seconds) {
-  constexpr double kYear9999 = 253402300799;
-  if (!(unix_seconds >= 0 && unix_seconds <= kYear9999)) return "?";
-  const auto seconds = static_cast<std::time_t>(unix_seconds);
-  std::tm parts{};
-  char text[32];
-  if (gmtime_r(&seconds, &parts) == nullptr) return "?";
-  if (std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%SZ", &parts) == 0) return "?";
+  std::string text = db::utc_text(unix_seconds);
+  if (text.empty()) return "?";
+  std::replace(text.begin(), text.end(), 'T', ' ');
   return text;
 }
 
