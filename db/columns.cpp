@@ -1,7 +1,5 @@
 #include "db/columns.h"
 
-#include "tuner/core/error.h"
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -18,14 +16,13 @@ std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Parses `text` and lets `read` take what it needs.
+/// Parses the column and lets `read` take what it needs.
 template <typename Read>
-auto parse(const std::string& text, const char* column, Read read) {
+auto parse(const Statement& row, const char* column, Read read) {
   try {
-    return read(json::parse(text));
+    return read(json::parse(row.text(column)));
   } catch (const json::exception& error) {
-    throw StoreError(std::string("the database's column ") + column +
-                     " is damaged: " + error.what());
+    throw row.damaged(column, error.what());
   }
 }
 
@@ -43,8 +40,8 @@ std::string to_json(const Bindings& bindings) {
   return dump(object);
 }
 
-Bindings bindings_from_json(const std::string& text) {
-  return parse(text, "values_json", [](const json& object) {
+Bindings bindings_from_json(const Statement& row, const char* column) {
+  return parse(row, column, [](const json& object) {
     Bindings bindings;
     for (const auto& [name, value] : object.items()) {
       if (value.is_string()) {
@@ -92,8 +89,8 @@ std::string to_json(const std::vector<LaunchResult>& launches) {
   return dump(array);
 }
 
-std::vector<LaunchResult> launches_from_json(const std::string& text) {
-  return parse(text, "launches_json", [](const json& array) {
+std::vector<LaunchResult> launches_from_json(const Statement& row, const char* column) {
+  return parse(row, column, [](const json& array) {
     std::vector<LaunchResult> launches;
     for (const json& object : array) {
       LaunchResult launch;
@@ -139,8 +136,8 @@ std::string to_json(const std::map<std::string, double>& metrics) {
   return dump(object);
 }
 
-std::map<std::string, double> metrics_from_json(const std::string& text) {
-  return parse(text, "metrics_json",
+std::map<std::string, double> metrics_from_json(const Statement& row, const char* column) {
+  return parse(row, column,
                [](const json& object) { return object.get<std::map<std::string, double>>(); });
 }
 

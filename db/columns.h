@@ -1,5 +1,6 @@
 #pragma once
 
+#include "db/sqlite.h"
 #include "tuner/core/result.h"
 
 #include <cstdint>
@@ -15,13 +16,13 @@ namespace smemtune::db {
 
 /// `{"M":4096,"T":"float"}`: unlike key(), tells the word `1` from the number 1.
 std::string to_json(const Bindings& bindings);
-Bindings bindings_from_json(const std::string& text);
+Bindings bindings_from_json(const Statement& row, const char* column);
 
 std::string to_json(const std::vector<LaunchResult>& launches);
-std::vector<LaunchResult> launches_from_json(const std::string& text);
+std::vector<LaunchResult> launches_from_json(const Statement& row, const char* column);
 
 std::string to_json(const std::map<std::string, double>& metrics);
-std::map<std::string, double> metrics_from_json(const std::string& text);
+std::map<std::string, double> metrics_from_json(const Statement& row, const char* column);
 
 std::string to_json(const std::vector<std::string>& words);
 

@@ -105,10 +105,10 @@ void set_safety_pragmas(const Connection& connection) {
 }
 
 void set_journal_pragmas(const Connection& connection) {
-  const bool in_memory = connection.file() == ":memory:";
   // Not WAL: it fails on some file systems, needs a second file that a copy forgets, and before
   // SQLite 3.51.3 two connections could damage it.
-  set_pragma(connection, "journal_mode", "TRUNCATE", in_memory ? "memory" : "truncate");
+  set_pragma(connection, "journal_mode", "TRUNCATE",
+             connection.in_memory() ? "memory" : "truncate");
   set_pragma(connection, "synchronous", "FULL", "2");
 }
 
@@ -160,6 +160,7 @@ bool check_contents(const Connection& connection, std::int32_t newest) {
 Connection migrated_copy(const Connection& connection, std::span<const Migration> migrations) {
   Connection copy(":memory:", OpenMode::read_write, 0);
   connection.back_up_to(copy);
+  copy.speak_of(connection.file());
   set_safety_pragmas(copy);
   migrate(copy, migrations);
   return copy;

@@ -294,6 +294,12 @@ TEST_F(DatabaseFile, OfAnOlderVersionIsReadWithoutChangingIt) {
   EXPECT_FALSE(fs::exists(folder() / "results.sqlite.v1.bak"));
 }
 
+TEST_F(DatabaseFile, IsNamedWhereItsTablesAreNotThoseOfItsVersion) {
+  const fs::path file = folder() / "results.sqlite";
+  open_current(file).execute("PRAGMA user_version = 1");
+  EXPECT_THAT(refusal(file, OpenMode::read_only), StartsWith(file.string() + ": "));
+}
+
 TEST_F(DatabaseFile, IsAsItWasWhenAMigrationFails) {
   const fs::path file = folder() / "results.sqlite";
   open_database(file, OpenMode::read_write, 0, kFirstVersion);

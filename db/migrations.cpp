@@ -62,7 +62,7 @@ void migrate(const Connection& connection, std::span<const Migration> migrations
   connection.execute("PRAGMA foreign_keys = OFF");
   Transaction transaction(connection);
   const std::int64_t before = version();  // Another process may have been quicker.
-  if (before > 0 && before < migrations.back().version && connection.file() != ":memory:") {
+  if (before > 0 && before < migrations.back().version && !connection.in_memory()) {
     back_up(connection, before);
   }
   for (const Migration& migration : migrations) {

@@ -90,7 +90,7 @@ std::optional<std::string> problem_ids(const Connection& connection, const std::
   std::string ids = "[";
   Statement problems(connection, "SELECT id, values_json FROM problem");
   while (problems.step()) {
-    if (!contains(bindings_from_json(problems.text("values_json")), wanted)) continue;
+    if (!contains(bindings_from_json(problems, "values_json"), wanted)) continue;
     if (ids.size() > 1) ids += ",";
     ids += std::to_string(problems.integer("id"));
   }
@@ -241,7 +241,7 @@ std::vector<KernelDefaults> ResultStore::defaults(const Query& query) const {
   while (statement.step()) {
     defaults.push_back({.space = statement.text("space_name"),
                         .kernel = statement.text("kernel_name"),
-                        .configuration = bindings_from_json(statement.text("configuration_json"))});
+                        .configuration = bindings_from_json(statement, "configuration_json")});
   }
   return defaults;
 }

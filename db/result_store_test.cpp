@@ -306,12 +306,21 @@ TEST(Truncated, CutsBetweenCharacters) {
 }
 
 TEST(Columns, RefuseTextThatWasNotWrittenHere) {
-  EXPECT_THROW(bindings_from_json("{\"TILE\":"), StoreError);
-  EXPECT_THROW(bindings_from_json("{\"TILE\":null}"), StoreError);
-  EXPECT_THROW(launches_from_json("[1]"), StoreError);
-  EXPECT_THROW(launches_from_json("[{\"entry\":\"e\",\"grid\":[1,2]}]"), StoreError);
-  EXPECT_THROW(metrics_from_json("[\"flops\"]"), StoreError);
-  EXPECT_THROW(metrics_from_json(""), StoreError);
+  const Connection connection(":memory:", Connection::Mode::read_write, 0);
+  const auto expect_refused = [&](const std::string& text, auto read) {
+    Statement row(connection, "SELECT :text AS values_json");
+    row.bind(":text", text).step();
+    EXPECT_THAT([&] { read(row, "values_json"); },
+                testing::ThrowsMessage<StoreError>(
+                    HasSubstr(":memory:: the database is damaged (column values_json: ")))
+        << text;
+  };
+  expect_refused("{\"TILE\":", bindings_from_json);
+  expect_refused("{\"TILE\":null}", bindings_from_json);
+  expect_refused("[1]", launches_from_json);
+  expect_refused("[{\"entry\":\"e\",\"grid\":[1,2]}]", launches_from_json);
+  expect_refused("[\"flops\"]", metrics_from_json);
+  expect_refused("", metrics_from_json);
 }
 
 using ResultStoreBest = InMemory;

@@ -166,6 +166,16 @@ std::string start_ticks(const std::string& pid) {
 
 std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 
+/// A stored word, read by `parse`.
+template <typename Parse>
+auto word(const Statement& row, const char* column, Parse parse) {
+  try {
+    return parse(row.text(column));
+  } catch (const InputError& error) {
+    throw row.damaged(column, error.what());
+  }
+}
+
 }  // namespace
 
 RunLog::RunLog(const Connection& connection, const Run& run)
@@ -555,14 +565,14 @@ bool may_pass(const Result& result) {
 Result read_result(const Statement& row) {
   Result result;
   result.kernel = row.text("kernel_name");
-  result.problem = bindings_from_json(row.text("problem_json"));
-  result.configuration = bindings_from_json(row.text("configuration_json"));
-  result.status = parse_status(row.text("status"));
+  result.problem = bindings_from_json(row, "problem_json");
+  result.configuration = bindings_from_json(row, "configuration_json");
+  result.status = word(row, "status", parse_status);
   result.reason = row.text("reason");
   result.detail = row.text("detail");
-  result.stage = parse_stage(row.text("stage"));
-  result.launches = launches_from_json(row.text("launches_json"));
-  result.metrics = metrics_from_json(row.text("metrics_json"));
+  result.stage = word(row, "stage", parse_stage);
+  result.launches = launches_from_json(row, "launches_json");
+  result.metrics = metrics_from_json(row, "metrics_json");
   if (result.timed()) {
     result.unit = row.text("uuid");
     result.measurement = {

@@ -100,6 +100,11 @@ std::string Connection::text(const char* sql) const {
   return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text));
 }
 
+bool Connection::in_memory() const {
+  const char* name = sqlite3_db_filename(handle_.get(), "main");
+  return name == nullptr || *name == '\0';
+}
+
 bool Connection::can_write() const { return sqlite3_db_readonly(handle_.get(), "main") == 0; }
 
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
@@ -223,6 +228,11 @@ std::vector<std::uint8_t> Statement::blob(std::string_view name) const {
   const auto* bytes = static_cast<const std::uint8_t*>(sqlite3_column_blob(statement_.get(), i));
   if (bytes == nullptr) return {};
   return {bytes, bytes + sqlite3_column_bytes(statement_.get(), i)};
+}
+
+StoreError Statement::damaged(std::string_view name, const std::string& why) const {
+  return StoreError(connection_->file().string() + ": the database is damaged (column " +
+                    std::string(name) + ": " + why + ")");
 }
 
 std::int64_t Statement::take_vm_steps() {

@@ -63,6 +63,8 @@ class Statement {
   double real(std::string_view name) const;
   std::string text(std::string_view name) const;
   std::vector<std::uint8_t> blob(std::string_view name) const;
+  /// The error that the row's column holds what smemtune never wrote, and `why`.
+  StoreError damaged(std::string_view name, const std::string& why) const;
 
   /// Instructions of SQLite's virtual machine since the last call: work, without a clock.
   std::int64_t take_vm_steps();
@@ -91,6 +93,10 @@ class Connection {
   Connection(const std::filesystem::path& file, Mode mode, int busy_timeout_ms);
 
   const std::filesystem::path& file() const { return file_; }
+
+  /// Errors speak of `file` from now on: of the one that this is a copy of.
+  void speak_of(const std::filesystem::path& file) { file_ = file; }
+  bool in_memory() const;
 
   /// One or several statements without bindings.
   void execute(const char* sql) const;
