@@ -130,9 +130,13 @@ ChildResult run_child(const std::vector<std::string>& command,
 }
 
 TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() /
-                      (kFolderPrefix + std::to_string(getpid()) + "-XXXXXX"))
-                         .string();
+  std::error_code error;
+  const std::filesystem::path root = std::filesystem::temp_directory_path(error);
+  if (error) {
+    throw UnavailableError("no folder for temporary files ($TMPDIR, else /tmp): " +
+                           error.message());
+  }
+  std::string name = root / (kFolderPrefix + std::to_string(getpid()) + "-XXXXXX");
   if (mkdtemp(name.data()) == nullptr) fail("creating " + name);
   path_ = name;
 }

@@ -46,6 +46,16 @@ TEST(HostCompiler, TellsItsVersionAndWhatElseDecidesTheCode) {
   EXPECT_EQ(64u, compiler.sha256().size());
 }
 
+TEST(HostCompiler, NeedsAFolderForTemporaryFiles) {
+  const char* const value = std::getenv("TMPDIR");
+  const std::string before = value == nullptr ? "" : value;
+  setenv("TMPDIR", "/no/such/folder", 1);
+  EXPECT_THAT([] { const HostCompiler compiler; },
+              testing::ThrowsMessage<UnavailableError>(HasSubstr("temporary files ($TMPDIR")));
+  unsetenv("TMPDIR");
+  if (value != nullptr) setenv("TMPDIR", before.c_str(), 1);
+}
+
 TEST(HostCompiler, TakesTheCompilerThatTheEnvironmentNames) {
   const char* const value = std::getenv("CXX");
   const std::string before = value == nullptr ? "" : value;
