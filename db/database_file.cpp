@@ -52,7 +52,8 @@ void create_file(const std::filesystem::path& file) {
 
 /// What can be said about the place before SQLite touches it.
 void check_place(const std::filesystem::path& file, OpenMode mode) {
-  if (file.empty()) throw StoreError("the database's file name is empty");
+  if (file.empty())
+    throw StoreError("no results database is named: set HOME or SMEMTUNE_DB, or use --db");
   struct stat found {};
   const bool exists = stat(file.c_str(), &found) == 0;
   if (!exists && errno != ENOENT) refuse(file, std::strerror(errno));

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -200,6 +201,15 @@ void write_all(int descriptor, const std::string& text, const std::filesystem::p
   }
 }
 
+/// What is at the place; nullopt: nothing. Throws InputError where a file cannot take it.
+std::optional<struct stat> replaceable(const std::filesystem::path& file) {
+  struct stat found {};
+  if (stat(file.c_str(), &found) != 0) return std::nullopt;
+  if (S_ISDIR(found.st_mode)) cannot_write(file, "it is a folder");
+  if (!S_ISREG(found.st_mode)) cannot_write(file, "it is not a regular file");
+  return found;
+}
+
 /// So that the new name survives a loss of power.
 void sync_folder(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
@@ -237,11 +247,7 @@ void write_whole_file(const std::filesystem::path& file, const std::string& text
     }
     return;
   }
-  struct stat found {};
-  const bool exists = stat(file.c_str(), &found) == 0;
-  if (exists && S_ISDIR(found.st_mode)) cannot_write(file, "it is a folder");
-  if (exists && !S_ISREG(found.st_mode)) cannot_write(file, "it is not a regular file");
-
+  const auto found = replaceable(file);
   TemporaryFile temporary(file);
   struct stat made {};
   // What the umask left of 0644; for its owner only until it is whole.
@@ -249,12 +255,18 @@ void write_whole_file(const std::filesystem::path& file, const std::string& text
     cannot_write(file, std::strerror(errno));
   }
   write_all(temporary.descriptor(), text, file);
-  const mode_t mode = (exists ? found.st_mode : made.st_mode) & 0777;
+  const mode_t mode = (found ? found->st_mode : made.st_mode) & 0777;
   if (fchmod(temporary.descriptor(), mode) != 0 || fsync(temporary.descriptor()) != 0) {
     cannot_write(file, std::strerror(errno));
   }
   temporary.rename_to(file);
   sync_folder(file);
+}
+
+void check_writable(const std::filesystem::path& file) {
+  if (file == "-") return;
+  replaceable(file);
+  const TemporaryFile temporary(file);
 }
 
 }  // namespace smemtune::db

@@ -20,4 +20,8 @@ std::string export_json(const std::vector<StoredResult>& best,
 /// Throws InputError when the place cannot be written; a file that was there is then as it was.
 void write_whole_file(const std::filesystem::path& file, const std::string& text);
 
+/// Throws InputError where write_whole_file() would now: before hours go into what is to be
+/// written.
+void check_writable(const std::filesystem::path& file);
+
 }  // namespace smemtune::db

@@ -273,6 +273,42 @@ TEST_F(CommandLine, RefusesADatabaseThatIsNoneAndLeavesItAlone) {
   EXPECT_EQ(read(database()), letter);
 }
 
+TEST_F(CommandLine, RefusesValuesThatAreEmpty) {
+  const std::string file = space(kTwice);
+  for (const char* option : {"--device", "--devices", "--kernel", "--also-fits", "--db"}) {
+    const Ended ended = run({"--space", file, option, ""});
+    EXPECT_EQ(ended.status, 2) << option;
+    EXPECT_THAT(ended.err, HasSubstr(std::string(option) + ": is empty"));
+  }
+  EXPECT_THAT(run({"best", "--space", ""}).err, HasSubstr("--space: is empty"));
+}
+
+TEST_F(CommandLine, RefusesOptionsThatWouldDoNothing) {
+  const std::string file = space(kTwice);
+  EXPECT_EQ(run({"--check", file, "--space", file}).status, 2);
+  EXPECT_EQ(run({"--space", file, "--dry-run", "--export", "-"}).status, 2);
+  EXPECT_EQ(run({"list", "--status", "compile"}).status, 2);
+}
+
+TEST_F(CommandLine, KnowsBeforeItMeasuresThatTheExportCannotBeWritten) {
+  const std::string file = space(kTwice);
+  for (const std::filesystem::path& place : {folder_ / "none" / "best.json", folder_}) {
+    const Ended ended = run({"--space", file, "--device", "cpu", "--export", place.string()});
+    EXPECT_EQ(ended.status, 2);
+    EXPECT_THAT(ended.err, HasSubstr(place.string() + ": cannot be written"));
+    EXPECT_FALSE(std::filesystem::exists(database()));
+  }
+}
+
+TEST_F(CommandLine, AsksForADatabaseWhereNobodyHasAHome) {
+  const std::string command = "env -u SMEMTUNE_DB -u HOME XDG_DATA_HOME=relative";
+  const std::string err = (folder_ / "err").string();
+  const int status =
+      std::system((command + " '" SMEMTUNE_EXECUTABLE "' best 2>'" + err + "'").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 4);
+  EXPECT_THAT(read(err), HasSubstr("set HOME or SMEMTUNE_DB"));
+}
+
 TEST_F(CommandLine, AGpuThatIsAskedForAndMissingIsStatusFive) {
   if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "this machine has a GPU";
   for (const std::vector<std::string>& words :

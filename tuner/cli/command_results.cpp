@@ -208,6 +208,9 @@ int run_best(const ResultsOptions& options) {
 }
 
 int run_list(const ResultsOptions& options) {
+  if (!options.query.status.empty() && !options.results) {
+    throw InputError("--status is for single results: add --results");
+  }
   const db::ResultStore store = open(options);
   const auto limit = static_cast<std::size_t>(options.limit);
   if (options.results) {

@@ -54,12 +54,16 @@ std::string strategies_text() {
   return text;
 }
 
+std::string counted(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 int check(const std::filesystem::path& file) {
   const std::vector<std::string> faults = check_space(file, share_folder());
   if (faults.empty()) {
     const LoadedSpace loaded = load_space(file, share_folder());
-    write_out(file.string() + ": ok, " + std::to_string(loaded.space.kernels.size()) +
-              " kernels, " + std::to_string(loaded.space.problems.size()) + " problems\n");
+    write_out(file.string() + ": ok, " + counted(loaded.space.kernels.size(), "kernel") + ", " +
+              counted(loaded.space.problems.size(), "problem") + "\n");
     for (const std::string& note : loaded.notes) write_out("note: " + note + "\n");
     return 0;
   }
@@ -334,6 +338,8 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
 }
 
 int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
+  if (!options.check.empty() && !options.space.empty())
+    throw InputError("--check looks at one file; --space names another to be tuned");
   if (!options.check.empty()) return check(options.check);
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
@@ -345,6 +351,8 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
     throw InputError("--device and --devices exclude each other");
   if (!options.device.devices.empty() && options.dry_run)
     throw InputError("--devices is for measuring; --dry-run is for one --device");
+  if (!options.export_file.empty() && options.dry_run)
+    throw InputError("--export writes what was measured; --dry-run measures nothing");
 
   const LoadedSpace loaded = load_space(options.space, share_folder());
   TuningRequest request;
@@ -355,6 +363,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   request.options.resume = !options.fresh;
   make_strategy(request.options.strategy, {}, 1);  // Refuses an unknown name before work begins.
   if (options.dry_run) return run_dry(options, loaded, request, stop);
+  if (!options.export_file.empty()) db::check_writable(options.export_file);
 
   const std::vector<Device> also_on = also_fits_devices(options);
   const ChosenDevices chosen = choose_devices(options.device);

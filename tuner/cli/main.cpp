@@ -6,6 +6,7 @@
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/command_run.h"
 #include "tuner/cli/command_tune.h"
+#include "tuner/cli/options.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/tuning_loop.h"
 
@@ -58,9 +59,8 @@ int run_command_line(int argc, char** argv) {
   app.set_version_flag("--version", "smemtune " SMEMTUNE_VERSION);
   app.get_formatter()->column_width(34);
   app.footer(
-      "Exit status: 0; 1 check: lost ground; 2 wrong file or option; 3 no configuration worked; 4 "
-      "results "
-      "database; 5 GPU, driver or compiler missing; 130 interrupted.");
+      "Exit status: 0; 1 check: lost ground; 2 wrong file or option; 3 no configuration worked; "
+      "4 results database; 5 GPU, driver or compiler missing; 130 interrupted.");
 
   std::function<int()> command;
   TuneOptions tune;
@@ -111,6 +111,8 @@ int run_command_line(int argc, char** argv) {
   add_occupancy_options(*occupancy_command, occupancy);
   occupancy_command->callback([&] { command = [&] { return run_occupancy(occupancy); }; });
   app.require_subcommand(0, 1);
+  refuse_empty_values(app);
+  for (CLI::App* subcommand : app.get_subcommands({})) refuse_empty_values(*subcommand);
 
   try {
     app.parse(argc, argv);

@@ -2,18 +2,27 @@
 
 #include "tuner/core/error.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <string_view>
 #include <system_error>
 #include <unistd.h>
 
 namespace smemtune::cli {
 namespace {
 
+/// Without an exponent: 1000000000, 0.001.
+std::string plain(double number) {
+  std::array<char, 64> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  return {text.data(), end.ptr};
+}
+
 std::string range_text(double least, double most) {
-  std::string text = CLI::detail::to_string(least);
-  return most >= 1e18 ? text + " or more" : text + " to " + CLI::detail::to_string(most);
+  return most >= 1e18 ? plain(least) + " or more" : plain(least) + " to " + plain(most);
 }
 
 const char* environment(const char* name) {
@@ -79,12 +88,23 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, double& value, d
 
 std::filesystem::path default_database() {
   if (const char* file = environment("SMEMTUNE_DB")) return file;
-  if (const char* data = environment("XDG_DATA_HOME")) {
-    return std::filesystem::path(data) / "smemtune" / "smemtune.sqlite";
-  }
+  // The XDG base directory specification has relative paths ignored.
+  const char* data = environment("XDG_DATA_HOME");
   const char* home = environment("HOME");
-  return std::filesystem::path(home != nullptr ? home : ".") / ".local" / "share" / "smemtune" /
-         "smemtune.sqlite";
+  const bool has_data = data != nullptr && *data == '/';
+  if (!has_data && home == nullptr) return {};
+  const std::filesystem::path folder =
+      has_data ? std::filesystem::path(data) : std::filesystem::path(home) / ".local" / "share";
+  return folder / "smemtune" / "smemtune.sqlite";
+}
+
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_type_size() == 0 || option->get_name() == "--config") continue;
+    option->check([](const std::string& text) {
+      return text.empty() ? std::string("is empty") : std::string();
+    });
+  }
 }
 
 void add_database(CLI::App& app, std::filesystem::path& database) {

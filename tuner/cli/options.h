@@ -25,7 +25,12 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& va
 CLI::Option* add_number(CLI::App& app, const std::string& name, double& value, double least,
                         double most, const std::string& description);
 
-/// `$SMEMTUNE_DB`, else `${XDG_DATA_HOME:-~/.local/share}/smemtune/smemtune.sqlite`.
+/// No option takes an empty value, which a variable that is not set leaves in a script; but
+/// --config does: a configuration of default values.
+void refuse_empty_values(CLI::App& app);
+
+/// `$SMEMTUNE_DB`, else `${XDG_DATA_HOME:-~/.local/share}/smemtune/smemtune.sqlite`. Empty
+/// where HOME is not set either.
 std::filesystem::path default_database();
 
 /// Adds --db with that default.
