@@ -76,6 +76,16 @@ class CommandLine : public testing::Test {
 
   Ended run(const std::vector<std::string>& arguments) { return finish(start(arguments)); }
 
+  /// The status of the program, called by a shell with `words` and behind `before`.
+  int shell(const std::string& words, const std::string& before = "") const {
+    const std::string environment = "SMEMTUNE_DB='" + database().string() + "' XDG_CACHE_HOME='" +
+                                    (folder_ / "cache").string() + "' XDG_RUNTIME_DIR='" +
+                                    folder_.string() + "' ";
+    const int status =
+        std::system((environment + before + " '" SMEMTUNE_EXECUTABLE "' " + words).c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
   /// Waits until stderr has `words`.
   bool says(const std::string& words) const {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -301,12 +311,22 @@ TEST_F(CommandLine, KnowsBeforeItMeasuresThatTheExportCannotBeWritten) {
 }
 
 TEST_F(CommandLine, AsksForADatabaseWhereNobodyHasAHome) {
-  const std::string command = "env -u SMEMTUNE_DB -u HOME XDG_DATA_HOME=relative";
   const std::string err = (folder_ / "err").string();
-  const int status =
-      std::system((command + " '" SMEMTUNE_EXECUTABLE "' best 2>'" + err + "'").c_str());
-  EXPECT_EQ(WEXITSTATUS(status), 4);
+  EXPECT_EQ(shell("best 2>'" + err + "'", "env -u SMEMTUNE_DB -u HOME XDG_DATA_HOME=relative"), 4);
   EXPECT_THAT(read(err), HasSubstr("set HOME or SMEMTUNE_DB"));
+}
+
+TEST_F(CommandLine, WorksWithoutStandardStreams) {
+  const std::string tune = "--space '" + space(kTwice) + "' --device cpu --fresh";
+  EXPECT_EQ(shell(tune + " 2>&-"), 0);
+  EXPECT_EQ(shell(tune + " <&- >&- 2>&-"), 0);
+  EXPECT_EQ(shell("export >&- 2>&-"), 2);
+}
+
+TEST_F(CommandLine, SaysThatItsAnswerWasLost) {
+  const std::string file = space(kTwice);
+  EXPECT_EQ(shell("--check '" + file + "' >/dev/full 2>&-"), 2);
+  EXPECT_EQ(shell("--check '" + file + "' >/dev/null"), 0);
 }
 
 TEST_F(CommandLine, AGpuThatIsAskedForAndMissingIsStatusFive) {

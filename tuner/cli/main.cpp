@@ -16,9 +16,11 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <fcntl.h>
 #include <functional>
 #include <new>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -41,6 +43,25 @@ void catch_signals() {
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, nullptr);  // `smemtune ... | head` must not cut a run short.
   sigaction(SIGXFSZ, &ignore, nullptr);  // A file that grows too large is an error of its writer.
+}
+
+/// Where a standard stream is closed, the next file or pipe to be opened would take its place, and
+/// what is printed would end up there. Its use stays an error.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) _exit(1);
+  }
+}
+
+/// Whether an answer that was printed got lost: a disk is full. That nobody reads a pipe to its
+/// end, or that there is no output at all, is as its user has it.
+bool output_was_lost() {
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  struct stat output {};
+  return failed && (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) != O_RDONLY &&
+         fstat(STDOUT_FILENO, &output) == 0 && !S_ISFIFO(output.st_mode) &&
+         !S_ISSOCK(output.st_mode);
 }
 
 int report(int status, const std::string& message) {
@@ -125,7 +146,9 @@ int run_command_line(int argc, char** argv) {
     }
     return report(2, message + " (smemtune --help shows the options)");
   }
-  return command ? command() : run_tune(tune, stop_asked);
+  const int status = command ? command() : run_tune(tune, stop_asked);
+  if (status == 0 && output_was_lost()) return report(2, "standard output: cannot be written");
+  return status;
 }
 
 int guarded_main(int argc, char** argv) {
@@ -153,4 +176,7 @@ int guarded_main(int argc, char** argv) {
 }  // namespace
 }  // namespace smemtune::cli
 
-int main(int argc, char** argv) { return smemtune::cli::guarded_main(argc, argv); }
+int main(int argc, char** argv) {
+  smemtune::cli::occupy_standard_streams();
+  return smemtune::cli::guarded_main(argc, argv);
+}
