@@ -154,14 +154,17 @@ ChosenDevices choose_devices(const DeviceChoice& choice) {
 }
 
 WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices) {
-  return devices.front().kind == DeviceKind::cpu ? cpu_workers(choice)
-                                                 : cuda_workers(choice, devices);
+  const bool on_cpu = devices.front().kind == DeviceKind::cpu;
+  WorkerCommand command = on_cpu ? cpu_workers(choice) : cuda_workers(choice, devices);
+  command.known_devices.assign(devices.begin(), devices.end());
+  return command;
 }
 
 WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& device) {
   if (device.kind == DeviceKind::gpu && !has_cuda()) throw UnavailableError(kNoCudaBuild);
   WorkerCommand command = workers_for(choice, {&device, 1});
   command.devices.clear();
+  command.known_devices.clear();
   return command;
 }
 

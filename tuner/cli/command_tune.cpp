@@ -19,10 +19,8 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <random>
 #include <set>
-#include <thread>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -30,9 +28,6 @@ namespace {
 
 constexpr int kNothingWorked = 3;
 constexpr int kInterrupted = 130;
-
-// Longer than what a GPU's load is an average of.
-constexpr auto kBusyInterval = std::chrono::milliseconds(1500);
 
 void write_out(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -159,17 +154,6 @@ int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest
   return finish(options, loaded.space, summary, device);
 }
 
-/// Who else is on the device before our workers start: a line for people, or nothing.
-std::string look_around(const Device& device, Neighbors& neighbors) {
-  DeviceUse use = device_use(device);
-  if (use.processes.empty() && use.busy_percent.value_or(0) > 0) {
-    // It may have been us: the figure is of the last second.
-    std::this_thread::sleep_for(kBusyInterval);
-    use = device_use(device);
-  }
-  return neighbors.before_us(device, use);
-}
-
 /// By model, in the order in which each was met first.
 std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
   std::vector<std::vector<Device>> models;
@@ -193,8 +177,10 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
             const std::atomic<bool>& stop) {
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
   request.workers = workers_for(options.device, units);
-  std::map<std::string, Neighbors> neighbors;
-  for (const Device& unit : units) say(options, look_around(unit, neighbors[unit.uuid]));
+  ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
+                        units.front().kind);
+  Observer observer = progress.observer();
+  FirstLook look(units, device_use, observer.note, FirstLook::Clock::now());
   const auto pool = start_workers(request.workers);
   const DeviceGreeting& hello = greeting(*pool);
 
@@ -216,12 +202,9 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
 
   db::ResultStore store(options.database);
   const auto log = store.begin_run(run);
-  ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
-                        hello.devices.front().kind);
-  Observer observer = progress.observer();
+  observer.may_use_devices = [&] { return look.done(FirstLook::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
-    const std::string text =
-        neighbors[unit.uuid].beside_us(unit, device_use(unit), worker_process_ids(*pool));
+    const std::string text = look.beside_us(unit, worker_process_ids(*pool));
     if (!text.empty()) observer.note(text);
   };
   TuningSummary summary;

@@ -8,11 +8,15 @@
 #include <ctime>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace smemtune::cli {
 namespace {
 
 constexpr auto kLockInterval = std::chrono::milliseconds(200);
+
+// Longer than what a GPU's load is an average of.
+constexpr auto kBusyInterval = std::chrono::milliseconds(1500);
 
 // Less is what a desktop or a monitor causes.
 constexpr int kBusyPercent = 10;
@@ -88,6 +92,37 @@ std::string Neighbors::beside_us(const Device& device, const DeviceUse& use,
     if (ours_by_another_id != others.end()) others.erase(ours_by_another_id);
   }
   return others.empty() ? "" : warning(device, processes_text(others));
+}
+
+void FirstLook::look(const Device& device, const DeviceUse& use) {
+  const std::string text = neighbors_[device.uuid].before_us(device, use);
+  if (!text.empty()) say_(text);
+}
+
+FirstLook::FirstLook(const std::vector<Device>& devices, Use use, Say say, Clock::time_point now)
+    : use_(std::move(use)), say_(std::move(say)), again_at_(now + kBusyInterval) {
+  for (const Device& device : devices) {
+    DeviceUse found = use_(device);
+    if (found.processes.empty() && found.busy_percent.value_or(0) >= kBusyPercent) {
+      loaded_.push_back(device);
+      found.busy_percent.reset();
+    }
+    look(device, found);
+  }
+}
+
+bool FirstLook::done(Clock::time_point now) {
+  if (loaded_.empty()) return true;
+  if (now < again_at_) return false;
+  for (const Device& device : std::exchange(loaded_, {})) {
+    // Of the processes one is our worker by now; it has not been given work.
+    look(device, {.processes = {}, .busy_percent = use_(device).busy_percent});
+  }
+  return true;
+}
+
+std::string FirstLook::beside_us(const Device& device, const std::vector<pid_t>& ours) {
+  return neighbors_[device.uuid].beside_us(device, use_(device), ours);
 }
 
 }  // namespace smemtune::cli

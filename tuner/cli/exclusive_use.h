@@ -5,7 +5,9 @@
 #include "tuner/engine/device_lock.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <map>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -35,6 +37,34 @@ class Neighbors {
 
  private:
   std::vector<DeviceProcess> before_;
+};
+
+/// The look at who is on devices before our workers give them work. What a load is of cannot be
+/// seen, and it may be ours of a moment ago: it counts only when it is still there in a newer
+/// figure, which nobody waits for who has other things to do.
+class FirstLook {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Use = std::function<DeviceUse(const Device&)>;
+  using Say = std::function<void(const std::string&)>;
+
+  /// Looks at `now`. The figures are read through `use`, warnings go to `say`.
+  FirstLook(const std::vector<Device>& devices, Use use, Say say, Clock::time_point now);
+
+  /// Whether nothing is left to be looked at: until then the devices must not be given work.
+  bool done(Clock::time_point now);
+
+  /// Who is on a device while our workers `ours` run (Neighbors::beside_us).
+  std::string beside_us(const Device& device, const std::vector<pid_t>& ours);
+
+ private:
+  void look(const Device& device, const DeviceUse& use);
+
+  Use use_;
+  Say say_;
+  Clock::time_point again_at_;
+  std::vector<Device> loaded_;                  ///< To be looked at again.
+  std::map<std::string, Neighbors> neighbors_;  ///< By UUID.
 };
 
 }  // namespace smemtune::cli

@@ -53,5 +53,39 @@ TEST(Neighbors, AreToldFromOurWorkerWhereItsIdIsCountedOtherwise) {
   EXPECT_EQ(neighbors.beside_us(gpu(), {}, {4}), "");
 }
 
+TEST(FirstLook, OfAnIdleDeviceIsDoneAtOnce) {
+  std::vector<std::string> said;
+  FirstLook look(
+      {gpu()}, [](const Device&) { return DeviceUse{.processes = {}, .busy_percent = 3}; },
+      [&](const std::string& line) { said.push_back(line); }, {});
+  EXPECT_TRUE(look.done({}));
+  EXPECT_THAT(said, testing::IsEmpty());
+}
+
+TEST(FirstLook, NamesProcessesAtOnce) {
+  std::vector<std::string> said;
+  FirstLook look(
+      {gpu()},
+      [](const Device&) { return DeviceUse{.processes = {{.id = 12}}, .busy_percent = 99}; },
+      [&](const std::string& line) { said.push_back(line); }, {});
+  EXPECT_TRUE(look.done({}));
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("process 12")));
+}
+
+TEST(FirstLook, TakesALoadForSomeoneElsesOnlyWhenItStays) {
+  for (const int later_percent : {0, 80}) {
+    int percent = 90;
+    std::vector<std::string> said;
+    FirstLook look(
+        {gpu()}, [&](const Device&) { return DeviceUse{.processes = {}, .busy_percent = percent}; },
+        [&](const std::string& line) { said.push_back(line); }, {});
+    EXPECT_FALSE(look.done({}));
+    EXPECT_THAT(said, testing::IsEmpty());
+    percent = later_percent;
+    EXPECT_TRUE(look.done(FirstLook::Clock::time_point(std::chrono::seconds(5))));
+    EXPECT_EQ(said.size(), later_percent == 0 ? 0u : 1u);
+  }
+}
+
 }  // namespace
 }  // namespace smemtune::cli

@@ -180,6 +180,8 @@ FakeFolder::~FakeFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+void FakeFolder::let_happen() const { std::ofstream(path_ / "happened"); }
+
 bool is_alive(int process_id) {
   std::ifstream stat("/proc/" + std::to_string(process_id) + "/stat");
   std::string line;

@@ -96,6 +96,9 @@ class FakeFolder {
   ~FakeFolder();
   const std::filesystem::path& path() const { return path_; }
 
+  /// What scripts call HAPPENED and wait for.
+  void let_happen() const;
+
  private:
   std::filesystem::path path_;
 };

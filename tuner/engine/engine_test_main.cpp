@@ -2,6 +2,7 @@
 
 #include "tuner/backend/fake/fake_compiler.h"
 #include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/backend/fake/script.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/engine_test_kit.h"
 #include "tuner/engine/worker_pool.h"
@@ -17,7 +18,8 @@ namespace smemtune::test {
 
 namespace {
 
-/// `argument`: of a device worker, the number of its unit or `broken`.
+/// `argument`: of a device worker, the number of its unit, `broken` or `late` (it greets when
+/// FakeFolder::let_happen() is called).
 int run_worker(const std::string& word, const std::string& argument,
                const WorkerDescriptors& descriptors) {
   if (word == kCompileWord) {
@@ -28,7 +30,8 @@ int run_worker(const std::string& word, const std::string& argument,
   return device_worker_main(
       [&] {
         if (argument == "broken") throw UnavailableError("the fake driver is missing");
-        const int unit = argument.empty() ? 0 : std::stoi(argument);
+        if (argument == "late") fake::commit("wait", descriptors.out);
+        const int unit = argument.empty() || argument == "late" ? 0 : std::stoi(argument);
         return std::make_unique<fake::FakeLauncher>(1, descriptors.out, unit);
       },
       descriptors.in, descriptors.out);

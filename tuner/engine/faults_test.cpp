@@ -1,5 +1,6 @@
 // Everything that can go wrong with one configuration, and that the run goes on.
 
+#include "tuner/backend/fake/fake_launcher.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/engine_test_kit.h"
 #include "tuner/engine/tuning_loop.h"
@@ -432,6 +433,55 @@ TEST(Workers, ThatSayWhatIsMissingAreQuoted) {
   } catch (const UnavailableError& error) {
     EXPECT_STREQ(error.what(), "the fake driver is missing");
   }
+}
+
+/// Lets happen what the device waits for once this much is compiled.
+void let_happen_when_compiled(FakeRun& run, const FakeFolder& folder, std::uint64_t enough) {
+  run.observer.progress = [&folder, enough](const Progress& progress) {
+    if (progress.compiled >= enough) folder.let_happen();
+  };
+}
+
+TEST(Workers, CompileBeforeTheDeviceIsThere) {
+  const FakeFolder folder;
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.request.workers.devices.front().push_back("late");
+  run.request.workers.known_devices = {fake::fake_device()};
+  let_happen_when_compiled(run, folder, 16);
+  EXPECT_EQ(run.run().evaluated, 16u);
+  EXPECT_THAT(run.log->open, IsEmpty());
+}
+
+TEST(Workers, CompileWhileTheReferenceIsChecked) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  fake.add("naive", "fault wait in run");
+  FakeRun run(fake);
+  let_happen_when_compiled(run, folder, 16);
+  EXPECT_EQ(run.run().evaluated, 16u);
+}
+
+TEST(Workers, CompileWhileTheDeviceMayNotBeUsed) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  std::uint64_t compiled = 0;
+  run.observer.progress = [&](const Progress& progress) {
+    compiled = progress.compiled;
+    if (compiled < 16) {
+      EXPECT_THAT(run.log->attempts, IsEmpty());
+    }
+  };
+  run.observer.may_use_devices = [&] { return compiled == 16; };
+  EXPECT_EQ(run.run().evaluated, 16u);
+}
+
+TEST(Workers, OnAnotherDeviceThanWasKnownAreUnavailable) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.request.workers.known_devices = {fake::fake_device(1)};
+  EXPECT_THAT(error_of<UnavailableError>(run),
+              HasSubstr("found another device: Fake 90 GPU-fake instead of Fake 90 GPU-fake-1"));
 }
 
 TEST(Workers, WithABrokenCompilerEndTheRunWithOneMessage) {

@@ -230,6 +230,7 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
     }
     state.reference_variant = std::move(*variant);
   }
+  if (!tuning.observer.may_use_devices()) return false;
   for (const std::uint64_t number : state.reference_numbers) {
     if (!tuning.queue.ready(number)) return false;
   }

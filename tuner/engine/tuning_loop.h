@@ -30,6 +30,9 @@ struct WorkerCommand {
   /// argv of the device workers, each on a unit of its own, all of one model; empty: none is
   /// needed.
   std::vector<std::vector<std::string>> devices;
+  /// What each of them runs on, where that is known: compiling begins before they have said so.
+  /// Empty: their greetings are waited for.
+  std::vector<Device> known_devices = {};
   int compile_workers = 1;
   /// Address space of a compile worker, in bytes; 0: no limit, as for sanitizer builds, which
   /// reserve terabytes.
@@ -99,6 +102,9 @@ struct Observer {
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<void(const Result&, bool known)> result = [](const Result&, bool) {};
   std::function<void(const std::string&)> note = [](const std::string&) {};  ///< A line for people.
+  /// Asked before devices are first given work, and again until it says yes; meanwhile compilers
+  /// work.
+  std::function<bool()> may_use_devices = [] { return true; };
   /// The finals of a problem begin, on this device.
   std::function<void(const Device&)> before_finals = [](const Device&) {};
 };
@@ -162,8 +168,7 @@ struct TuningRequest {
   TuningOptions options;
 };
 
-/// A session with device workers that have said what they run on. Needs no more than the command,
-/// so the caller can learn the device before it opens a database for it.
+/// What workers run on, before a database is opened for it.
 struct DeviceGreeting {
   std::vector<Device> devices;  ///< As WorkerCommand::devices.
   std::string compiler;         ///< Version, from a compile worker.
@@ -179,9 +184,10 @@ class ReferenceError : public InputError {
 
 class WorkerPool;
 
-/// Starts the workers and waits for the greetings of the device workers and the first compile
-/// worker. Throws UnavailableError with what they said when they cannot start. The pool ends them
-/// when it is destroyed; so does the end of the thread that called this or tune().
+/// Starts the workers and waits for the greetings of the first compile worker and of the device
+/// workers, unless it is known what those run on. Throws UnavailableError with what they said when
+/// they cannot start. The pool ends them when it is destroyed; so does the end of the thread that
+/// called this or tune().
 std::shared_ptr<WorkerPool> start_workers(const WorkerCommand& command);
 const DeviceGreeting& greeting(const WorkerPool& pool);
 std::vector<pid_t> worker_process_ids(const WorkerPool& pool);

@@ -34,13 +34,16 @@ std::string stuck_text(bool is_device) {
 
 WorkerPool::WorkerPool(WorkerCommand command) : command_(std::move(command)) {
   for (std::size_t i = 0; i < units(); ++i) workers_.push_back(Worker{.is_device = true});
+  greeting_.devices = command_.known_devices;
   greeting_.devices.resize(units());
   const int compilers = command_.compile.empty() ? 0 : std::max(1, command_.compile_workers);
   for (int i = 0; i < compilers; ++i) workers_.push_back(Worker{});
   for (Worker& worker : workers_) start(worker);
   const auto all_greeted = [this] {
-    const bool devices = std::ranges::all_of(
-        workers_, [](const Worker& worker) { return !worker.is_device || worker.greeted; });
+    const bool devices =
+        !command_.known_devices.empty() || std::ranges::all_of(workers_, [](const Worker& worker) {
+          return !worker.is_device || worker.greeted;
+        });
     const bool compiler =
         command_.compile.empty() || std::ranges::any_of(workers_, [](const Worker& worker) {
           return !worker.is_device && worker.greeted;
@@ -48,7 +51,6 @@ WorkerPool::WorkerPool(WorkerCommand command) : command_(std::move(command)) {
     return devices && compiler;
   };
   while (!all_greeted()) wait(1);
-  all_have_started_ = true;
 }
 
 WorkerPool::~WorkerPool() {
@@ -148,7 +150,7 @@ void WorkerPool::give_up_unit(std::size_t unit, const std::string& why) {
 void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<WorkerEvent>& events) {
   const auto left = std::ranges::count_if(
       workers_, [](const Worker& other) { return other.is_device && !other.gone; });
-  if (!worker.is_device || !all_have_started_ || left == 1) throw UnavailableError(why);
+  if (!worker.is_device || !worker.has_started || left == 1) throw UnavailableError(why);
   worker.gone = true;
   worker.process.reset();
   WorkerEvent event = {.kind = WorkerEvent::Kind::unit_gone,
@@ -243,8 +245,8 @@ void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEve
     const bool is_first = known.name.empty();
     if (!is_first && device != known) {
       give_up(worker,
-              "the restarted device worker found another device: " + device.name + " " +
-                  device.uuid + " instead of " + known.name + " " + known.uuid,
+              "the device worker found another device: " + device.name + " " + device.uuid +
+                  " instead of " + known.name + " " + known.uuid,
               events);
       return;
     }
@@ -255,6 +257,7 @@ void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEve
     greeting_.compiler_sha256 = hello.sha256;
   }
   worker.greeted = true;
+  worker.has_started = true;
   failed_starts_ = 0;
   if (!worker.is_device && worker.ticket) send_compile(worker);
 }

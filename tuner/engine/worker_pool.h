@@ -97,6 +97,7 @@ class WorkerPool {
     bool gone = false;  ///< A device worker that is not replaced any more.
     std::unique_ptr<WorkerProcess> process = nullptr;
     bool greeted = false;
+    bool has_started = false;                     ///< It, or one before it, has greeted.
     std::optional<Ticket> ticket = std::nullopt;  ///< What it is asked for.
     Clock::time_point deadline = {};              ///< Of the greeting or the reply.
     CompileBatch batch = {};                      ///< What is compiled, to try it again.
@@ -126,7 +127,6 @@ class WorkerPool {
   std::vector<WorkerEvent> early_events_;  ///< Of the next wait().
   Ticket last_ticket_ = 0;
   std::uint64_t generations_ = 0;
-  bool all_have_started_ = false;
   std::uint64_t deaths_ = 0;
   int failed_starts_ = 0;  ///< One after another.
 };

@@ -73,6 +73,8 @@ std::string happened_file() {
   return folder == nullptr ? "" : std::string(folder) + "/happened";
 }
 
+bool has_happened() { return access(happened_file().c_str(), F_OK) == 0; }
+
 /// Whether this is the first call with the folder of the environment.
 bool first_time() {
   const std::string file = happened_file();
@@ -153,7 +155,7 @@ Bindings bindings_of(const Script& script, const std::string& name_expression,
 std::int64_t evaluate(const std::string& text, const Bindings& bindings) {
   Scope scope;
   scope.add_constants(bindings);
-  scope.add_constant("HAPPENED", std::int64_t{access(happened_file().c_str(), F_OK) == 0});
+  scope.add_constant("HAPPENED", std::int64_t{has_happened()});
   return Expression::compile(text, scope).evaluate();
 }
 
@@ -178,6 +180,9 @@ void commit(const std::string& kind, int reply_descriptor) {
     for (int i = 0; i < 8192; ++i) std::fprintf(stderr, "%s\n", line.c_str());
   }
   if (kind == "pause") std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  if (kind == "wait") {
+    while (!has_happened()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   if (kind == "broken") throw UnavailableError("the fake device fell off the bus");
   if (kind == "memory") throw std::bad_alloc();
   if (kind == "garbage") {
