@@ -650,6 +650,35 @@ TEST_F(ResultStoreAttempts, CutOffTwiceWithTheirProcessQuarantineAConfiguration)
   EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(16)), on_h200(timed(tile(16), 1)));
 }
 
+TEST_F(ResultStoreAttempts, AreWrittenTogetherWithResultsOrNotAtAll) {
+  in_dying_child([&] {
+    ResultStore store(file());
+    const auto log = store.begin_run(run_on(h200(), "run-1"));
+    log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+    log->together([&] {
+      log->record(kHash, timed(tile(16), 1));
+      log->begin_attempt(kHash, "tiled", kProblem, tile(32));
+    });
+    log->together([&] {
+      log->record(kHash, timed(tile(32), 1));
+      log->begin_attempt(kHash, "tiled", kProblem, tile(64));
+      kill(getpid(), SIGKILL);
+    });
+  });
+  ResultStore store(file());
+  EXPECT_THAT(store.results({}), SizeIs(1));
+  // A transaction that something ends early leaves nothing, and the next one is whole.
+  const auto log = store.begin_run(run_on(h200(), "run-2"));
+  EXPECT_THROW(log->together([&] {
+    log->record(kHash, timed(tile(64), 1));
+    throw StoreError("the disk is full");
+  }),
+               StoreError);
+  EXPECT_THAT(store.results({}), SizeIs(1));
+  log->record(kHash, timed(tile(64), 1));
+  EXPECT_THAT(store.results({}), SizeIs(2));
+}
+
 TEST_F(ResultStoreAttempts, CountTogetherWithPassingFailures) {
   in_dying_child([&] {
     ResultStore store(file());

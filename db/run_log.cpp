@@ -214,29 +214,51 @@ RunLog::RunLog(const Connection& connection, const Run& run)
 
 void RunLog::begin_attempt(const std::string& kernel_hash, const std::string& kernel,
                            const Problem& problem, const Configuration& configuration) {
-  Transaction transaction(connection_);
-  const Subject subject = store_subject(kernel_hash, kernel, problem, configuration);
-  Statement(connection_, R"sql(
-    INSERT INTO attempt (run_id, model_id, kernel_id, problem_id, configuration_id, started_unix)
-    VALUES (:run, :model, :kernel, :problem, :configuration, :now))sql")
-      .bind(":run", run_id_)
-      .bind(":model", model_id_)
-      .bind(":kernel", subject.kernel_id)
-      .bind(":problem", subject.problem_id)
-      .bind(":configuration", subject.configuration_id)
-      .bind(":now", unix_now())
-      .run();
-  transaction.commit();
+  write([&] {
+    const Subject subject = store_subject(kernel_hash, kernel, problem, configuration);
+    Statement(connection_, R"sql(
+      INSERT INTO attempt (run_id, model_id, kernel_id, problem_id, configuration_id, started_unix)
+      VALUES (:run, :model, :kernel, :problem, :configuration, :now))sql")
+        .bind(":run", run_id_)
+        .bind(":model", model_id_)
+        .bind(":kernel", subject.kernel_id)
+        .bind(":problem", subject.problem_id)
+        .bind(":configuration", subject.configuration_id)
+        .bind(":now", unix_now())
+        .run();
+  });
 }
 
 void RunLog::record(const std::string& kernel_hash, const Result& result) {
+  write([&] {
+    const Subject subject =
+        store_subject(kernel_hash, result.kernel, result.problem, result.configuration);
+    const std::int64_t result_id = store_result(subject, result);
+    close_attempts(subject, result);
+    update_best(subject, result, result_id);
+  });
+}
+
+void RunLog::together(const std::function<void()>& writes) {
+  struct Mark {
+    bool& is_set;
+    explicit Mark(bool& set) : is_set(set) { is_set = true; }
+    Mark(const Mark&) = delete;
+    Mark& operator=(const Mark&) = delete;
+    ~Mark() { is_set = false; }
+  };
   Transaction transaction(connection_);
-  const Subject subject =
-      store_subject(kernel_hash, result.kernel, result.problem, result.configuration);
-  const std::int64_t result_id = store_result(subject, result);
-  close_attempts(subject, result);
-  update_best(subject, result, result_id);
+  const Mark mark(is_together_);
+  writes();
   transaction.commit();
+}
+
+void RunLog::write(const std::function<void()>& writes) {
+  if (is_together_) {
+    writes();
+  } else {
+    together(writes);
+  }
 }
 
 std::optional<Result> RunLog::find(const std::string& kernel_hash, const std::string& kernel,

@@ -6,6 +6,7 @@
 #include "tuner/engine/result_log.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,7 +14,7 @@
 
 namespace smemtune::db {
 
-/// The log of one run. Every call that writes is one transaction.
+/// The log of one run. Every call that writes is one transaction, or part of together()'s.
 class RunLog final : public ResultLog {
  public:
   /// Stores the run. REQUIRES: the connection outlives the log.
@@ -22,10 +23,14 @@ class RunLog final : public ResultLog {
   void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
                      const Problem& problem, const Configuration& configuration) override;
   void record(const std::string& kernel_hash, const Result& result) override;
+  void together(const std::function<void()>& writes) override;
   std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
                              const Problem& problem, const Configuration& configuration) override;
 
  private:
+  /// Calls `writes` in a transaction of its own, unless there is one.
+  void write(const std::function<void()>& writes);
+
   /// What a result is about.
   struct Subject {
     std::int64_t kernel_id = 0;
@@ -56,6 +61,7 @@ class RunLog final : public ResultLog {
   std::int64_t space_id_ = 0;
   Statement find_;
   Statement find_kernel_;
+  bool is_together_ = false;
   std::set<std::int64_t> made_current_;  ///< Kernels that find() has noted.
 };
 

@@ -107,14 +107,23 @@ KernelTemplate& FakeSpace::kernel(const std::string& name) {
 void MemoryLog::begin_attempt(const std::string& kernel_hash, const std::string& kernel,
                               const Problem&, const Configuration& configuration) {
   if (kernel_hash.size() != 64) throw std::logic_error("no kernel hash");
+  if (!is_together_) ++commits;
   attempts.push_back({kernel, configuration});
   open.push_back(attempts.back());
 }
 
 void MemoryLog::record(const std::string& kernel_hash, const Result& result) {
   if (kernel_hash.size() != 64) throw std::logic_error("no kernel hash");
+  if (!is_together_) ++commits;
   records.push_back(result);
   std::erase(open, Attempt{result.kernel, result.configuration});
+}
+
+void MemoryLog::together(const std::function<void()>& writes) {
+  ++commits;
+  is_together_ = true;
+  writes();
+  is_together_ = false;
 }
 
 std::optional<Result> MemoryLog::find(const std::string&, const std::string& kernel,

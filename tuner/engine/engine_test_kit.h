@@ -54,6 +54,7 @@ class MemoryLog final : public ResultLog {
   void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
                      const Problem& problem, const Configuration& configuration) override;
   void record(const std::string& kernel_hash, const Result& result) override;
+  void together(const std::function<void()>& writes) override;
   std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
                              const Problem& problem, const Configuration& configuration) override;
 
@@ -63,6 +64,10 @@ class MemoryLog final : public ResultLog {
   std::vector<Attempt> attempts;  ///< All that were begun...
   std::vector<Attempt> open;      ///< ... and those without a record.
   std::vector<Result> records;    ///< In the order recorded.
+  int commits = 0;                ///< A transaction each.
+
+ private:
+  bool is_together_ = false;
 };
 
 /// One run over a space. The members are what a test may want to change before run().

@@ -10,6 +10,7 @@ class NoLog final : public ResultLog {
   void begin_attempt(const std::string&, const std::string&, const Problem&,
                      const Configuration&) override {}
   void record(const std::string&, const Result&) override {}
+  void together(const std::function<void()>& writes) override { writes(); }
   std::optional<Result> find(const std::string&, const std::string&, const Problem&,
                              const Configuration&) override {
     return std::nullopt;

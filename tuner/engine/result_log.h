@@ -3,6 +3,7 @@
 #include "tuner/core/result.h"
 #include "tuner/core/run.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -23,8 +24,11 @@ class ResultLog {
                              const Problem& problem, const Configuration& configuration) = 0;
 
   /// Stores the result and closes its attempt, in one transaction: it survives kill -9 from here
-  /// on.
+  /// on (from the end of together(), within it).
   virtual void record(const std::string& kernel_hash, const Result& result) = 0;
+
+  /// What `writes` begins and records is stored in one transaction: all of it, or nothing.
+  virtual void together(const std::function<void()>& writes) = 0;
 
   /// What an earlier run on this device model found, unless its failure was of the passing kind (a
   /// crash, a timeout, lost memory) and fewer than two attempts failed so. After two attempts that

@@ -119,6 +119,7 @@ class Search {
     bool known = false;
     bool on_device = false;
     bool done = false;
+    bool saved = false;  ///< Its result is in the log.
   };
 
   /// What a device is doing.
@@ -135,6 +136,7 @@ class Search {
     for (;;) {
       while (!no_more_ && slots_.size() < std::max<std::size_t>(1, options().window)) ask();
       if (slots_.empty() || !slots_.front().done) return;
+      if (!slots_.front().known && !slots_.front().saved) save();
       tell(slots_.front());
       slots_.pop_front();
       if (ended()) return;
@@ -240,6 +242,7 @@ class Search {
       if (!slot.done && slot.modules.empty()) take_modules(slot);
     }
     feed_devices();
+    save();
     tuning_.queue.pump();
   }
 
@@ -283,7 +286,8 @@ class Search {
     meter_.count(tuning_.elapsed_s());
   }
 
-  /// Writes a result down.
+  /// The slot has its result, which is written down with whatever is written next: a device waits
+  /// for one commit, not for two.
   void complete(Slot& slot) {
     slot.done = true;
     slot.modules.clear();
@@ -295,8 +299,25 @@ class Search {
                               result.status != Status::constraints))) {
       first = Failure{.status = result.status, .reason = result.reason, .detail = result.detail};
     }
-    if (tuning_.log != nullptr) tuning_.log->record(kernel(slot).hash, result);
-    tuning_.observer.result(result, false);
+    unsaved_.push_back(&slot);
+  }
+
+  /// Writes down the results that are not, and that `begun` is about to touch the device.
+  void save(const Slot* begun = nullptr) {
+    if (unsaved_.empty() && begun == nullptr) return;
+    if (tuning_.log != nullptr) {
+      tuning_.log->together([&] {
+        for (const Slot* slot : unsaved_) tuning_.log->record(kernel(*slot).hash, slot->result);
+        if (begun == nullptr) return;
+        const Result& result = begun->result;
+        tuning_.log->begin_attempt(kernel(*begun).hash, result.kernel, result.problem,
+                                   result.configuration);
+      });
+    }
+    for (Slot* slot : std::exchange(unsaved_, {})) {
+      slot->saved = true;
+      tuning_.observer.result(slot->result, false);
+    }
   }
 
   void feed_devices() {
@@ -363,8 +384,7 @@ class Search {
 
   void submit(Slot& slot, std::size_t device, double incumbent_ms) {
     const Result& result = slot.result;
-    tuning_.log->begin_attempt(kernel(slot).hash, result.kernel, result.problem,
-                               result.configuration);
+    save(&slot);
     EvaluateRequest asked = {.job = make_job(*slot.variant, slot.modules),
                              .verify = true,
                              .screen_samples = std::max(1, options().screen_samples)};
@@ -402,9 +422,9 @@ class Search {
     if (!slot->identity.empty() && (status == Status::correct || status == Status::correctness)) {
       measured_.emplace(slot->identity, slot->result);
     }
-    // The device need not wait until this result is on disk.
-    if (!ended()) feed_devices();
     complete(*slot);
+    if (!ended()) feed_devices();
+    save();
   }
 
   void note_pace(const Slot& slot, const EvaluateRequest& asked, double elapsed_s) {
@@ -477,6 +497,7 @@ class Search {
 
   /// Lets the devices finish, and drops what has not reached them.
   void leave() {
+    save();
     const auto is_measuring = [](const DeviceSession& device) {
       return device.busy() && !device.preparing();
     };
@@ -530,6 +551,7 @@ class Search {
   std::unique_ptr<Strategy> strategy_;
   Share share_;
   std::deque<Slot> slots_;
+  std::vector<Slot*> unsaved_;                        ///< Done, and not in the log yet.
   std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.
   std::vector<double> best_ms_;                       ///< Of what was told, by kernel.
   std::map<std::string, Result> measured_;            ///< By identity.

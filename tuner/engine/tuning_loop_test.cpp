@@ -491,6 +491,30 @@ TEST(TuningLoop, TunesEveryProblemAndCompilesWhatIsEqualOnce) {
   EXPECT_EQ(compiled, kConfigurations);
 }
 
+TEST(TuningLoop, WritesAResultDownTogetherWithTheNextAttempt) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  std::uint64_t compiled = 0;
+  int commits = 0;
+  run.observer.progress = [&](const Progress& progress) {
+    compiled = progress.compiled;
+    if (progress.phase == "search") commits = run.own_log.commits;
+  };
+  // Where the next one is not compiled yet a result is not kept waiting for it.
+  run.observer.may_use_devices = [&] { return compiled == kConfigurations; };
+  run.run();
+  EXPECT_EQ(commits, kConfigurations + 1);
+}
+
+TEST(TuningLoop, WritesDownTogetherWhatNeedsNoDevice) {
+  FakeSpace fake;
+  fake.kernel("tiled").launches.front().block = {{"2048", "/test"}};
+  FakeRun run(fake);
+  run.run();
+  EXPECT_THAT(run.own_log.records, SizeIs(testing::Ge(kConfigurations)));
+  EXPECT_LE(run.own_log.commits, 4);
+}
+
 TEST(TuningLoop, MeasuresEqualCodeOnce) {
   FakeSpace fake;
   fake.sources["tiled"].files.front().text =
