@@ -160,6 +160,7 @@ class Search {
       slot.result = std::move(*known);
       slot.known = slot.done = true;
       slot.hopeless = rejects(slot.limits, slot.result).has_value();
+      note_known_pace(slot);
       slots_.push_back(std::move(slot));
       return;
     }
@@ -413,7 +414,7 @@ class Search {
     if (answer->not_asked) return;  // Another device takes it.
     slot->result.unit = state_.devices[device].device().uuid;
     read_answer(*answer, *evaluation, state_.devices[device], slot->result);
-    note_pace(*slot, evaluation->asked, answer->elapsed_s);
+    note_pace(*slot, *slot->variant, answer->elapsed_s);
     slot->done = true;
     if (!slot->result.unit.empty()) ++tuning_.summary.evaluated_on[slot->result.unit];
     count();
@@ -427,16 +428,33 @@ class Search {
     save();
   }
 
-  void note_pace(const Slot& slot, const EvaluateRequest& asked, double elapsed_s) {
+  bool is_fastest_of_kernel(const Slot& slot) const {
+    const std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
+    return slot.result.timed() && (!pace || slot.result.measurement.median_ms < pace->median_ms);
+  }
+
+  void note_pace(const Slot& slot, const Variant& variant, double elapsed_s) {
+    if (!is_fastest_of_kernel(slot)) return;
     const Measurement& measured = slot.result.measurement;
-    std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
-    if (!slot.result.timed() || (pace && pace->median_ms <= measured.median_ms)) return;
     std::size_t runs = 1;
-    for (const Part& part : slot.variant->parts) runs += part.workloads.size();
-    const auto samples = static_cast<double>(asked.screen_samples + 1);
-    pace = Pace{.median_ms = measured.median_ms,
-                .launches = static_cast<double>(runs) + samples * measured.launches_per_sample,
-                .evaluation_s = elapsed_s};
+    for (const Part& part : variant.parts) runs += part.workloads.size();
+    const double samples = std::max(1, options().screen_samples) + 1;
+    state_.paces[slot.candidate.kernel] =
+        Pace{.median_ms = measured.median_ms,
+             .launches = static_cast<double>(runs) + samples * measured.launches_per_sample,
+             .evaluation_s = elapsed_s};
+  }
+
+  /// What is known from the log tells how long others may take, too: by what of its evaluation was
+  /// written down, verifying.
+  void note_known_pace(const Slot& slot) {
+    if (!slot.result.timed()) return;
+    const double evaluation_s = slot.result.verify_ms * 1e-3;
+    state_.slowest_s = std::max(state_.slowest_s, evaluation_s);
+    if (!is_fastest_of_kernel(slot)) return;
+    const Outcome<Variant> variant =
+        plan(kernel(slot), state_.set, slot.result.configuration, tuning_.device);
+    if (variant) note_pace(slot, *variant, evaluation_s);
   }
 
   void read_answer(const DeviceAnswer& answer, const Evaluation& evaluation, DeviceSession& device,

@@ -349,6 +349,26 @@ TEST(Deadline, OfAnEndlessLoopIsNotThatOfTheSlowestKernel) {
   EXPECT_EQ(hung, 3);
 }
 
+TEST(Deadline, FollowsFromWhatAnEarlierRunMeasured) {
+  const FakeSpace healthy;
+  FakeRun first(healthy);
+  first.run();
+  FakeSpace fake;
+  fake.add("tiled", "fault hang in run when TILE == 4 && ITEMS == 1");
+  FakeRun run(fake);
+  run.own_log.records = first.own_log.records;
+  std::erase_if(run.own_log.records, [](const Result& result) {
+    return result.configuration == parse_key("TILE=4,ITEMS=1");
+  });
+  run.request.options.min_deadline_s = 0.3;
+  run.request.options.max_deadline_s = 30;
+  const TuningSummary summary = run.run();
+  EXPECT_EQ(summary.evaluated, 1u);
+  const Result& hung = result_of(summary.problems.front(), "tiled", "TILE=4,ITEMS=1");
+  EXPECT_EQ(hung.status, Status::timeout);
+  EXPECT_THAT(hung.detail, testing::StartsWith("no answer after 0.3"));
+}
+
 TEST(TuningLoop, StopsWithTheBestSoFarWhenAsked) {
   const FakeSpace fake;
   FakeRun run(fake);
