@@ -153,7 +153,7 @@ TEST_F(DatabaseFile, IsRefusedWhenItIsAnotherPrograms) {
 TEST_F(DatabaseFile, IsRefusedWhenItIsNewer) {
   const fs::path file = folder() / "results.sqlite";
   open_current(file).execute("PRAGMA user_version = 99");
-  EXPECT_THAT(refusal(file), HasSubstr("newer smemtune (version 99, this one reads up to 2)"));
+  EXPECT_THAT(refusal(file), HasSubstr("newer smemtune (version 99, this one reads up to 3)"));
   EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("newer smemtune"));
 }
 

@@ -49,7 +49,14 @@ std::span<const Migration> migrations() {
   static const Migration list[] = {
       {.version = 1, .sql = schema_sql()},
       // The clock stayed low while it was measured.
-      {.version = 2, .sql = "ALTER TABLE result ADD COLUMN throttled INTEGER NOT NULL DEFAULT 0"}};
+      {.version = 2, .sql = "ALTER TABLE result ADD COLUMN throttled INTEGER NOT NULL DEFAULT 0"},
+      // The finals chose it as the best.
+      {.version = 3, .sql = R"sql(
+        ALTER TABLE result ADD COLUMN chosen INTEGER NOT NULL DEFAULT 0;
+        DROP INDEX result_by_configuration;
+        CREATE INDEX result_by_configuration ON result
+          (model_id, kernel_id, problem_id, configuration_id, id, status, stage, median_ms, run_id,
+           chosen))sql"}};
   return list;
 }
 

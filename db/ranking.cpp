@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace smemtune::db {
 
@@ -15,15 +16,20 @@ constexpr double kClearlyFaster = 0.90;
 
 std::optional<std::size_t> fastest(std::span<const Candidate> candidates) {
   std::int64_t newest_final = -1;
+  std::set<std::int64_t> runs_with_choice;
   double final_ms = std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : candidates) {
     if (candidate.stage != Stage::final) continue;
     newest_final = std::max(newest_final, candidate.result_id);
     final_ms = std::min(final_ms, candidate.median_ms);
+    if (candidate.chosen) runs_with_choice.insert(candidate.run_id);
   }
   const auto settled = [&](const Candidate& candidate) {
+    if (candidate.stage == Stage::final) {
+      return !candidate.chosen && runs_with_choice.contains(candidate.run_id);
+    }
     // Without finals (all of them have failed since) the screens are what is left.
-    if (candidate.stage == Stage::final || newest_final < 0) return false;
+    if (newest_final < 0) return false;
     return candidate.run_has_finals ||
            (candidate.result_id < newest_final && candidate.median_ms >= kClearlyFaster * final_ms);
   };

@@ -360,7 +360,7 @@ std::int64_t RunLog::store_result(const Subject& subject, const Result& result) 
        reason, detail, stage, launches_json, metrics_json, launches_per_sample, discarded,
        sample_count, median_ms, min_ms, max_ms, mean_ms, q1_ms, q3_ms, median_low_ms,
        median_high_ms, sm_clock_mhz, throttled, samples, max_absolute_error, max_relative_error, compile_ms,
-       verify_ms, cubin_sha256, is_default, is_reference, at_unix)
+       verify_ms, cubin_sha256, chosen, is_default, is_reference, at_unix)
     VALUES
       (:run, (SELECT coalesce(max(number), 0) + 1 FROM result WHERE run_id = :run), :model,
        :environment, :kernel, :problem, :configuration, :status, :reason, :detail, :stage,
@@ -368,7 +368,7 @@ std::int64_t RunLog::store_result(const Subject& subject, const Result& result) 
        :max_ms, :mean_ms, :q1_ms, :q3_ms, :median_low_ms, :median_high_ms, :sm_clock_mhz, :throttled,
        :samples,
        :max_absolute_error, :max_relative_error, :compile_ms, :verify_ms, :cubin_sha256,
-       :is_default, :is_reference, :now))sql");
+       :chosen, :is_default, :is_reference, :now))sql");
   insert.bind(":run", run_id_)
       .bind(":model", model_id_)
       .bind(":environment", environment_of(result.unit))
@@ -387,6 +387,7 @@ std::int64_t RunLog::store_result(const Subject& subject, const Result& result) 
       .bind(":verify_ms", finite(result.verify_ms).value_or(0))
       .bind(":cubin_sha256", result.cubin_sha256)
       .bind(":throttled", result.measurement.throttled)
+      .bind(":chosen", result.chosen)
       .bind(":is_default", result.is_default)
       .bind(":is_reference", result.is_reference)
       .bind(":now", unix_now());
@@ -439,8 +440,10 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
   const double best_ms = any ? select.real("median_ms") : 0;
   select.reset();
 
-  if (!result.timed() && !its_own) return;
-  if (its_own || result.stage == Stage::final) {
+  // What finals chose stood for all of them; without it they count by themselves.
+  const bool may_change_all = its_own || was_chosen(subject);
+  if (!result.timed() && !may_change_all) return;
+  if (may_change_all || result.stage == Stage::final) {
     choose_best(subject);
     return;
   }
@@ -460,11 +463,22 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
   }
 }
 
+bool RunLog::was_chosen(const Subject& subject) {
+  Statement select(connection_, R"sql(
+    SELECT 1 FROM result WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+      AND configuration_id = :configuration AND chosen LIMIT 1)sql");
+  select.bind(":model", model_id_)
+      .bind(":kernel", subject.kernel_id)
+      .bind(":problem", subject.problem_id)
+      .bind(":configuration", subject.configuration_id);
+  return select.step();
+}
+
 void RunLog::choose_best(const Subject& subject) {
   // Each configuration stands for what its newest result says. The index result_by_configuration
   // holds all that is read here.
   Statement select(connection_, R"sql(
-    SELECT configuration_id, id, status, stage, median_ms, run_id FROM result
+    SELECT configuration_id, id, status, stage, median_ms, run_id, chosen FROM result
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
       AND NOT (status = 'correct' AND stage = 'none')
     ORDER BY configuration_id, id)sql");
@@ -473,7 +487,6 @@ void RunLog::choose_best(const Subject& subject) {
       .bind(":problem", subject.problem_id);
   struct Row {
     std::int64_t configuration_id = 0;
-    std::int64_t run_id = 0;
     bool correct = false;
     Candidate candidate;
   };
@@ -482,12 +495,15 @@ void RunLog::choose_best(const Subject& subject) {
   while (select.step()) {
     Row row;
     row.configuration_id = select.integer("configuration_id");
-    row.run_id = select.integer("run_id");
     row.correct = select.text("status") == "correct";
     row.candidate.result_id = select.integer("id");
+    row.candidate.run_id = select.integer("run_id");
+    row.candidate.chosen = select.integer("chosen") != 0;
     row.candidate.stage = parse_stage(select.text("stage"));
     row.candidate.median_ms = select.real("median_ms");
-    if (row.correct && row.candidate.stage == Stage::final) runs_with_finals.insert(row.run_id);
+    if (row.correct && row.candidate.stage == Stage::final) {
+      runs_with_finals.insert(row.candidate.run_id);
+    }
     if (newest.empty() || newest.back().configuration_id != row.configuration_id) {
       newest.push_back(row);
     } else {
@@ -497,7 +513,7 @@ void RunLog::choose_best(const Subject& subject) {
   std::vector<Candidate> candidates;
   for (Row& row : newest) {
     if (!row.correct) continue;
-    row.candidate.run_has_finals = runs_with_finals.contains(row.run_id);
+    row.candidate.run_has_finals = runs_with_finals.contains(row.candidate.run_id);
     candidates.push_back(row.candidate);
   }
   if (const auto best = fastest(candidates)) {
@@ -617,6 +633,7 @@ Result read_result(const Statement& row) {
   result.compile_ms = row.real("compile_ms");
   result.verify_ms = row.real("verify_ms");
   result.cubin_sha256 = row.text("cubin_sha256");
+  result.chosen = row.integer("chosen") != 0;
   result.is_default = row.integer("is_default") != 0;
   result.is_reference = row.integer("is_reference") != 0;
   return result;

@@ -45,6 +45,8 @@ class RunLog final : public ResultLog {
   std::int64_t store_result(const Subject& subject, const Result& result);
   void close_attempts(const Subject& subject, const Result& result);
   void update_best(const Subject& subject, const Result& result, std::int64_t result_id);
+  /// Whether some finals chose it.
+  bool was_chosen(const Subject& subject);
   void choose_best(const Subject& subject);
   void set_best(const Subject& subject, std::int64_t result_id);
   /// Notes that this version of the kernel is what the device was given last.

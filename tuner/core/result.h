@@ -45,7 +45,9 @@ struct Result {
   double compile_ms = 0;
   double verify_ms = 0;
   std::string cubin_sha256;
-  std::string unit;           ///< UUID of the board it ran on last; empty when it ran on none.
+  std::string unit;  ///< UUID of the board it ran on last; empty when it ran on none.
+  /// What its run's finals chose as the best, of those that cannot be told from it.
+  bool chosen = false;
   bool is_default = false;    ///< The kernel's default configuration.
   bool is_reference = false;  ///< Of the kernel that the others were compared with.
 

@@ -66,10 +66,11 @@ int registers(const Result& result) {
   return most;
 }
 
-/// Among equals: less shared memory, then fewer registers, then what is quicker by the median.
+/// Among equals: what earlier finals chose; less shared memory, then fewer registers, then what is
+/// quicker by the median.
 bool preferred(const Result& a, const Result& b) {
   const auto rank = [](const Result& r) {
-    return std::tuple(shared_bytes(r), registers(r), r.measurement.median_ms, r.kernel,
+    return std::tuple(!r.chosen, shared_bytes(r), registers(r), r.measurement.median_ms, r.kernel,
                       key(r.configuration));
   };
   return rank(a) < rank(b);
@@ -219,7 +220,7 @@ class Finals {
     if (ranked.empty()) return;
     std::vector<const Result*> equals = {&result(*ranked.front())};
     if (equals.front()->stage == Stage::final) add_equals(ranked, equals);
-    choose(equals);
+    take(choose(equals), equals);
   }
 
   /// Adds finalists whose median is within the tie of the first.
@@ -236,18 +237,24 @@ class Finals {
 
   /// Where the device is noisy, those that cannot be told apart may differ by much: less shared
   /// memory decides only among those that seem equally fast. REQUIRES: equals is not empty.
-  void choose(std::vector<const Result*> equals) {
+  const Result& choose(std::vector<const Result*> equals) const {
     const auto median_ms = [](const Result* result) { return result->measurement.median_ms; };
     std::ranges::sort(equals, {}, median_ms);
     const double most_ms = median_ms(equals.front()) * (1 + options().tie_percent / 100);
     const auto slower = std::ranges::upper_bound(equals, most_ms, {}, median_ms);
-    const auto best = std::ranges::min_element(
+    return **std::ranges::min_element(
         equals.begin(), slower, [](const Result* a, const Result* b) { return preferred(*a, *b); });
-    state_.summary.best = **best;
+  }
+
+  /// Makes it the best; its ties are in the order of their medians.
+  void take(const Result& best, std::vector<const Result*> equals) {
+    std::ranges::sort(equals, {},
+                      [](const Result* result) { return result->measurement.median_ms; });
+    state_.summary.best = best;
     for (const Result* other : equals) {
-      if (other != *best) state_.summary.ties.push_back(*other);
+      if (other != &best) state_.summary.ties.push_back(*other);
     }
-    state_.progress.best = state_.summary.best;
+    state_.progress.best = best;
   }
 
   Race begin_race() {
@@ -507,7 +514,8 @@ class Finals {
     contender.modules.clear();
     Result& failed = result(contender);
     set_failure(failed, failure);
-    record(contender);
+    share(contender);
+    record({&contender});
     tuning_.observer.result(failed, false);
     state_.progress.failed += 1 + contender.twins.size();
   }
@@ -519,13 +527,15 @@ class Finals {
       return contenders_[standing.variant].failed || !take_over(standing);
     });
     std::vector<const Race::Standing*> finalists;
+    std::vector<const Contender*> measured;
     for (const Race::Standing& standing : standings) {
       Contender& contender = contenders_[standing.variant];
       if (standing.final && !is_right(contender)) continue;
       if (standing.final) finalists.push_back(&standing);
-      record(contender);
+      measured.push_back(&contender);
     }
     if (finalists.empty()) {
+      record(measured);
       best_of_what_is_known();
       return;
     }
@@ -543,17 +553,30 @@ class Finals {
       }
     }
     if (!winner_is_right) add_equals(ranked, equals);
-    choose(equals);
+    const Result& best = choose(equals);
+    for (Entry& entry : state_.entries) entry.result.chosen = &entry.result == &best;
+    record(measured);
+    take(best, equals);
     compare_with_default(finalists);
   }
 
-  /// Writes down what became of a contender, and of those that it was measured for.
-  void record(const Contender& contender) {
-    tuning_.log->record(kernel(contender).hash, result(contender));
+  /// Writes down what became of contenders, and of those that they were measured for.
+  void record(const std::vector<const Contender*>& contenders) {
+    tuning_.log->together([&] {
+      for (const Contender* contender : contenders) {
+        tuning_.log->record(kernel(*contender).hash, result(*contender));
+        for (const std::size_t i : contender->twins) {
+          const Entry& twin = state_.entries[i];
+          tuning_.log->record(state_.kernels[twin.candidate.kernel].hash, twin.result);
+        }
+      }
+    });
+  }
+
+  /// What was found of a contender holds for those that it was measured for.
+  void share(const Contender& contender) {
     for (const std::size_t i : contender.twins) {
-      Entry& twin = state_.entries[i];
-      take_measurement(twin.result, result(contender));
-      tuning_.log->record(state_.kernels[twin.candidate.kernel].hash, twin.result);
+      take_measurement(state_.entries[i].result, result(contender));
     }
   }
 
@@ -570,6 +593,8 @@ class Finals {
     }
     raced.unit = device().device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
+    raced.chosen = false;
+    share(contender);
     return true;
   }
 

@@ -369,6 +369,30 @@ TEST(Deadline, FollowsFromWhatAnEarlierRunMeasured) {
   EXPECT_THAT(hung.detail, testing::StartsWith("no answer after 0.3"));
 }
 
+TEST(TuningLoop, RemembersWhichOfItsTiesWasChosen) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ncomputes out[i] = in[i] + 1\nnoise_percent 0.2\n"
+      "time_ns 2000 + 100 * abs(TILE - 8)\nstatic_shared 1024 - 256 * ITEMS\n";
+  FakeRun run(fake);
+  const TuningSummary first = run.run();
+  EXPECT_EQ(best_key(first.problems.front()), "tiled ITEMS=4,TILE=8");
+  std::vector<std::string> chosen;
+  for (const Result& result : run.own_log.records) {
+    if (result.chosen) chosen.push_back(result.kernel + " " + key(result.configuration));
+  }
+  EXPECT_THAT(chosen, testing::ElementsAre("tiled ITEMS=4,TILE=8"));
+
+  // Even where what made it the choice is not to be seen any more.
+  for (Result& result : run.own_log.records) {
+    for (LaunchResult& launch : result.launches) launch.resources.static_shared_bytes = 0;
+    if (result.chosen) result.measurement.median_ms *= 1.003;
+  }
+  const TuningSummary again = run.run();
+  EXPECT_EQ(again.evaluated, 0u);
+  EXPECT_EQ(best_key(again.problems.front()), "tiled ITEMS=4,TILE=8");
+}
+
 TEST(TuningLoop, StopsWithTheBestSoFarWhenAsked) {
   const FakeSpace fake;
   FakeRun run(fake);

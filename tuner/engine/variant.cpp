@@ -132,6 +132,7 @@ void set_failure(Result& result, const Failure& failure) {
   result.detail = failure.detail;
   result.stage = Stage::none;
   result.measurement = Measurement{};
+  result.chosen = false;
 }
 
 void take_measurement(Result& result, const Result& twin) {
@@ -140,7 +141,7 @@ void take_measurement(Result& result, const Result& twin) {
   result.stage = twin.stage;
   result.unit = twin.unit;
   result.measurement = twin.measurement;
-  result.unit = twin.unit;
+  result.chosen = false;
   result.max_absolute_error = twin.max_absolute_error;
   result.max_relative_error = twin.max_relative_error;
   result.detail = "measured once with " + twin.kernel + " " + key(twin.configuration) +
