@@ -80,7 +80,8 @@ std::vector<SearchedKernel> searched_kernels(const ProblemState& state) {
 }
 
 /// The loop over one problem's configurations. What was asked for and not yet told lies in slots,
-/// in the order asked; compiling runs ahead over all of them, each device takes them one by one.
+/// in the order asked; compiling runs ahead over all of them, each device takes the first that is
+/// compiled.
 class Search {
  public:
   Search(Tuning& tuning, ProblemState& state, std::unique_ptr<Strategy> strategy,
@@ -237,7 +238,7 @@ class Search {
     return state_.progress.best ? state_.progress.best->measurement.median_ms : HUGE_VAL;
   }
 
-  /// Judges what was compiled, and gives the device the first that is not done.
+  /// Judges what was compiled, and gives it to devices.
   void advance() {
     for (Slot& slot : slots_) {
       if (!slot.done && slot.modules.empty()) take_modules(slot);
@@ -325,19 +326,16 @@ class Search {
     if (state_.devices.empty()) return;
     // By kernel: a slow rung of a ladder is measured as well as the others.
     std::vector<double> incumbents_ms = best_ms_;
+    for (const Slot& slot : slots_) {
+      if (slot.done) note_time(slot, incumbents_ms);
+    }
     for (Slot& slot : slots_) {
-      if (slot.done) {
-        note_time(slot, incumbents_ms);
-        continue;
-      }
-      if (slot.on_device) continue;
+      if (slot.done || slot.on_device) continue;
       if (!devices_have_preparation(tuning_, state_)) return;
       const std::optional<std::size_t> device = idle_device();
       if (!device) return;
-      if (slot.modules.empty()) {
-        // Whatever the compilers do, one device measures in the order asked.
-        if (state_.devices.size() == 1) return;
-      } else if (share(slot)) {
+      if (slot.modules.empty()) continue;  // A device waits for nobody's compiler.
+      if (share(slot)) {
         note_time(slot, incumbents_ms);
       } else if (!is_being_measured(slot.identity)) {
         submit(slot, *device, incumbents_ms[slot.candidate.kernel]);

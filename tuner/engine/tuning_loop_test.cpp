@@ -94,7 +94,7 @@ TEST(TuningLoop, BeginsTheAttemptBeforeTheDeviceIsTouched) {
   EXPECT_THAT(begun_before, SizeIs(3));
 }
 
-TEST(TuningLoop, GivesTheSameResultsWhateverTheNumberOfCompileWorkers) {
+TEST(TuningLoop, TellsInTheSameOrderWhateverTheNumberOfCompileWorkers) {
   FakeSpace fake;
   fake.add("tiled", "noise_percent 2");
   fake.add("tiled", "drift_percent 5");
@@ -111,10 +111,27 @@ TEST(TuningLoop, GivesTheSameResultsWhateverTheNumberOfCompileWorkers) {
   ASSERT_EQ(one.results.size(), four.results.size());
   for (std::size_t i = 0; i < one.results.size(); ++i) {
     EXPECT_EQ(key(one.results[i].configuration), key(four.results[i].configuration));
-    EXPECT_EQ(one.results[i].measurement, four.results[i].measurement);
-    EXPECT_EQ(one.results[i].stage, four.results[i].stage);
+    EXPECT_EQ(one.results[i].status, four.results[i].status);
   }
   EXPECT_EQ(best_key(one), best_key(four));
+}
+
+TEST(TuningLoop, KeepsNoDeviceWaitingForWhatIsLongInCompiling) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  fake.add("tiled", "fault wait in compile when TILE == 16");
+  FakeRun run(fake);
+  for (const char* configuration : {"TILE=16,ITEMS=1", "TILE=8,ITEMS=2", "TILE=4,ITEMS=2"}) {
+    run.request.only.push_back({.kernel = "tiled", .configuration = parse_key(configuration)});
+  }
+  run.observer.progress = [&](const Progress&) {
+    if (run.own_log.records.size() == 2) folder.let_happen();
+  };
+  const TuningSummary summary = run.run();
+  ASSERT_THAT(run.own_log.attempts, SizeIs(3));
+  EXPECT_EQ(run.own_log.attempts.back().configuration, parse_key("TILE=16,ITEMS=1"));
+  EXPECT_EQ(summary.problems.front().results.front().configuration, parse_key("TILE=16,ITEMS=1"))
+      << "told in the order asked";
 }
 
 TEST(TuningLoop, FindsTheBestWhileTheDeviceDriftsAndIsNoisy) {
