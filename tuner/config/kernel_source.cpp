@@ -22,6 +22,8 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
 
+constexpr std::array<std::string_view, 4> kTypes = {"struct", "class", "union", "enum"};
+
 // Words that take a list in parentheses before a function's name.
 bool is_attribute(std::string_view word) {
   static constexpr std::array<std::string_view, 10> kAttributes = {
@@ -144,6 +146,7 @@ struct Item {
   std::string name_space;    ///< Of what is in it, `a::b::`.
   std::size_t body = kNone;  ///< Token of a function's {.
   std::size_t list = kNone;  ///< Token of a function's (.
+  std::size_t name = kNone;  ///< Token of a function's name.
   Range encloses = {};  ///< Of a namespace's or conditional's marks: the first and the last item.
   bool kept = false;
 };
@@ -241,7 +244,6 @@ class ItemReader {
       i = close + 1;
     }
     const std::size_t head = i;
-    static constexpr std::array<std::string_view, 4> kTypes = {"struct", "class", "union", "enum"};
     const bool is_alias = at(head).is("typedef") || at(head).is("using");
     bool is_type = false;
     bool is_value = false;  // Something follows a =.
@@ -260,8 +262,8 @@ class ItemReader {
       }
       if (list == kNone && !is_value && is_one_of(token.text, kTypes)) is_type = true;
       if (token.is("=")) is_value = true;
-      if (token.is("(") && list == kNone && !is_value && i > head && is_word(tokens_[i - 1]) &&
-          !is_attribute(tokens_[i - 1].text)) {
+      if (token.is("(") && list == kNone && !is_value && i > head &&
+          name_before(i, head) != kNone) {
         list = i;
       }
       if (token.is("(") || token.is("[")) i = closing(tokens_, i);
@@ -281,6 +283,22 @@ class ItemReader {
     return std::max(item.end, first + 1);
   }
 
+  /// The token that names a function whose list opens at `list`, `f(` or, of a specialization,
+  /// `f<int>(`; kNone: it is no function's.
+  std::size_t name_before(std::size_t list, std::size_t head) const {
+    std::size_t name = list - 1;
+    if (tokens_[name].is(">")) {
+      int depth = 0;
+      for (; name > head; --name) {
+        if (tokens_[name].is(">")) ++depth;
+        if (tokens_[name].is("<") && --depth == 0) break;
+      }
+      if (name <= head) return kNone;
+      --name;
+    }
+    return is_word(tokens_[name]) && !is_attribute(tokens_[name].text) ? name : kNone;
+  }
+
   void describe(Item& item, std::size_t head, std::size_t list, std::size_t body, bool is_type,
                 bool is_alias) {
     const std::size_t signature_end = body == kNone ? item.end : body;
@@ -294,7 +312,8 @@ class ItemReader {
     if (is_function) {
       item.list = list;
       item.body = body;
-      item.declares = {std::string(tokens_[list - 1].text)};
+      item.name = name_before(list, head);
+      item.declares = {std::string(tokens_[item.name].text)};
       item.is_kernel = has("__global__");
       item.is_host =
           !item.is_kernel && !has("__device__") && !has("constexpr") && !has("__constant__");
@@ -334,8 +353,10 @@ class ItemReader {
         continue;
       }
       const CppToken& next = at(i + 1);
+      const bool specializes = next.is("<") && i > head && !tokens_[i - 1].is("typedef") &&
+                               is_one_of(tokens_[i - 1].text, kTypes);
       const bool ends = next.is("{") || next.is(";") || next.is(":") || next.is("=") ||
-                        next.is(",") || next.is("[") || next.is(")");
+                        next.is(",") || next.is("[") || next.is(")") || specializes;
       if (is_word(token) && ends) item.declares.emplace_back(token.text);
       if (token.is("=")) break;
     }
@@ -379,6 +400,10 @@ class ItemReader {
         enclose(conditionals.back());
         conditionals.pop_back();
       }
+    }
+    // The #endif lies in the declaration that follows.
+    for (const std::vector<std::size_t>& open : conditionals) {
+      for (const std::size_t i : open) items_[i].encloses = {open.front(), open.back() + 2};
     }
   }
 
@@ -437,7 +462,7 @@ class Reach {
  private:
   bool is_needed(std::size_t i) const {
     const Item& item = items_[i];
-    for (std::size_t j = item.encloses.first; j < item.encloses.end; ++j) {
+    for (std::size_t j = item.encloses.first; j < std::min(item.encloses.end, items_.size()); ++j) {
       const bool counts =
           items_[j].kind == Item::Kind::declaration || items_[j].kind == Item::Kind::define;
       if (items_[j].kept && counts) return true;
@@ -652,7 +677,7 @@ int dimensions_of(const Tokens& tokens, Range body, std::string_view builtin) {
 KernelFunction kernel_of(const Tokens& tokens, const Item& item) {
   KernelFunction kernel;
   kernel.name = item.name_space + item.declares.front();
-  kernel.line = tokens[item.list - 1].line;
+  kernel.line = tokens[item.name].line;
   kernel.names.insert(item.uses.begin(), item.uses.end());
   kernel.template_parameters = template_parameters(tokens, item);
   const std::size_t close = std::min(closing(tokens, item.list), item.end);

@@ -199,6 +199,33 @@ TEST(KernelFile, LeavesNothingOutOfAFileOfKernels) {
   EXPECT_EQ(file.kernels.front().parameters.front().access, Access::written);
 }
 
+TEST(KernelFile, KeepsSpecializationsOfWhatKernelsReach) {
+  const KernelFile file = read_kernel_file(
+      "template <class T> struct Shared { T* get(); };\n"
+      "template <> struct Shared<double> { double* get(); };\n"
+      "template <class T> __device__ T add(T a) { return a; }\n"
+      "#if __CUDA_ARCH__ >= 800\n"
+      "template <> __device__ int add<int>(int a) { return a; }\n"
+      "#endif\n"
+      "template <class T> struct Host { }; template <> struct Host<int> { };\n"
+      "template <class T> __global__ void k(T* p) { *p = add<T>(Shared<T>().get()[0]); }\n");
+  ASSERT_THAT(file.kernels, SizeIs(1));
+  EXPECT_EQ(file.kernels.front().line, 8u);
+  EXPECT_THAT(file.kernels.front().template_parameters, SizeIs(1));
+  ASSERT_THAT(file.left_out, SizeIs(1));
+  EXPECT_EQ(file.left_out.front().first_line, 7u);
+}
+
+TEST(KernelFile, KeepsAConditionThatEndsWithinTheKernelsHead) {
+  constexpr const char* kText =
+      "#if VECTOR > 1\n__global__ __attribute__((hint(x)))\n#endif\n"
+      "__global__ void k(int* p) { *p = 1; }\n";
+  const KernelFile file = read_kernel_file(kText);
+  EXPECT_EQ(file.device_text, kText);
+  ASSERT_THAT(file.kernels, SizeIs(1));
+  EXPECT_EQ(file.kernels.front().line, 4u);
+}
+
 TEST(KernelFile, NamesAKernelWithItsNamespaces) {
   const KernelFile file = read_kernel_file(
       "namespace a::b { namespace { namespace c { template <class T> __global__ void k(T) {} } } "
