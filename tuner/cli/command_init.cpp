@@ -135,8 +135,10 @@ int run_init(const InitOptions& options) {
       .source = {},
       .kernels = named ? std::vector<std::string>{first.name} : kernels_like(file, first.name)};
   std::set<std::string> guard;
-  for (const NamedNumber& number : tunable_numbers(file)) {
-    if (!number.is_guarded) guard.insert(number.name);
+  for (const auto& numbers : {tunable_numbers(file), problem_numbers(file)}) {
+    for (const NamedNumber& number : numbers) {
+      if (!number.is_guarded) guard.insert(number.name);
+    }
   }
   const bool needs_copy = !file.left_out.empty() || !guard.empty();
   fs::path source = options.source;

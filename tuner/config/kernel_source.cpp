@@ -707,6 +707,224 @@ KernelFunction kernel_of(const Tokens& tokens, const Item& item) {
   return kernel;
 }
 
+// --- Names that nothing defines.
+
+/// Words of C++ and CUDA that need no declaration, as far as device code has them.
+bool is_builtin(std::string_view word) {
+  static constexpr std::array<std::string_view, 78> kWords = {
+      "void",     "bool",      "char",     "short",     "int",       "long",     "float",
+      "double",   "signed",    "unsigned", "size_t",    "half",      "const",    "constexpr",
+      "static",   "volatile",  "extern",   "inline",    "struct",    "class",    "union",
+      "enum",     "typename",  "template", "auto",      "register",  "if",       "else",
+      "for",      "while",     "do",       "switch",    "case",      "default",  "break",
+      "continue", "return",    "goto",     "sizeof",    "alignof",   "true",     "false",
+      "nullptr",  "this",      "operator", "using",     "namespace", "typedef",  "new",
+      "delete",   "public",    "private",  "protected", "friend",    "decltype", "noexcept",
+      "asm",      "threadIdx", "blockIdx", "blockDim",  "gridDim",   "warpSize", "dim3",
+      "defined",  "NULL",      "INFINITY", "NAN",       "uint",      "uchar",    "ushort",
+      "ulong",    "virtual",   "explicit", "mutable",   "final",     "override", "unroll",
+      "nounroll"};
+  static constexpr std::array<std::string_view, 10> kBegin = {
+      "__", "CUDART_", "FLT_", "DBL_", "INT_", "UINT_", "M_", "CHAR_", "LONG_", "SHRT_"};
+  const bool is_sized = word.ends_with("_t") && word.find("int") != std::string_view::npos;
+  if (is_one_of(word, kWords) || is_sized) return true;
+  const bool is_vector = word.size() > 3 && word.back() >= '1' && word.back() <= '4' &&
+                         is_one_of(word.substr(0, word.size() - 1), kWords);
+  return is_vector || std::ranges::any_of(
+                          kBegin, [&](std::string_view begin) { return word.starts_with(begin); });
+}
+
+/// Finds them in what is kept of a file.
+class MissingNames {
+ public:
+  /// `known`: names that are declared outside of functions, here or in a header.
+  MissingNames(const Tokens& tokens, const std::set<std::string>& known,
+               const std::map<std::string, std::vector<std::string>>& meanings)
+      : tokens_(tokens), known_(known), meanings_(meanings) {}
+
+  void add(const Item& item) {
+    if (tokens_[item.first].is("namespace") || tokens_[item.first].is("using")) return;
+    for (std::size_t i = item.first; i < item.end; ++i) {
+      if (!is_word(tokens_[i]) || !declares(i, item.first)) continue;
+      local_.emplace(tokens_[i].text);
+      const CppToken& before = tokens_[i - 1];
+      if (before.is("typename") || before.is("class")) types_.emplace(tokens_[i].text);
+    }
+    int depth = 0;  // Of square brackets.
+    for (std::size_t i = item.first; i < item.end; ++i) {
+      const CppToken& token = tokens_[i];
+      if (token.is("[")) ++depth;
+      if (token.is("]")) --depth;
+      if (token.kind == CppToken::Kind::directive) add_directive(token);
+      if (!is_word(token) || is_foreign(i)) continue;
+      use(token.text, token.line, depth > 0);
+    }
+  }
+
+  std::vector<MissingName> names() {
+    std::vector<MissingName> found;
+    for (MissingName& name : used_) {
+      if (local_.contains(name.name)) continue;
+      found.push_back(std::move(name));
+    }
+    return found;
+  }
+
+  /// What #if and #elif compare names with, whether these are missing or not.
+  const std::map<std::string, std::set<std::int64_t>>& compared() const { return compared_; }
+
+ private:
+  const CppToken& at(std::size_t i) const {
+    static const CppToken kEnd;
+    return i < tokens_.size() ? tokens_[i] : kEnd;
+  }
+
+  /// A member, a name of another namespace, or what is called.
+  bool is_foreign(std::size_t i) const {
+    const CppToken& before = at(i - 1);
+    const CppToken& after = at(i + 1);
+    return before.is(".") || before.is("->") || before.is("::") || after.is("::") || after.is("(");
+  }
+
+  bool is_type(const CppToken& token) const {
+    return is_word(token) && (is_builtin(token.text) || known_.contains(std::string(token.text)) ||
+                              types_.contains(std::string(token.text)));
+  }
+
+  /// Whether the word at i is declared there: `int x`, `T *x`, `int a, x`, `tile<32> x`.
+  bool declares(std::size_t i, std::size_t first) const {
+    static constexpr std::array<std::string_view, 8> kNoTypes = {
+        "return", "case", "else", "goto", "sizeof", "new", "delete", "operator"};
+    static constexpr std::array<std::string_view, 8> kEnds = {"=", ";", ",", ")",
+                                                              "[", "{", ":", "("};
+    if (i == first) return false;
+    const CppToken& before = tokens_[i - 1];
+    if (is_word(before)) return !is_one_of(before.text, kNoTypes);
+    if (!is_one_of(at(i + 1).text, kEnds) && !at(i + 1).is(">")) return false;
+    if (before.is("*") || before.is("&")) {
+      std::size_t type = i - 1;
+      while (type > first && (tokens_[type].is("*") || tokens_[type].is("&"))) --type;
+      return is_type(tokens_[type]) || tokens_[type].is(">");
+    }
+    if (before.is(">")) return !at(i + 1).is(")");
+    if (!before.is(",")) return false;
+    std::size_t begin = i - 1;  // Of the statement.
+    int depth = 0;
+    while (begin > first) {
+      const CppToken& token = tokens_[begin - 1];
+      if (token.is(")") || token.is("]")) ++depth;
+      if ((token.is("(") || token.is("[")) && --depth < 0) break;
+      if (depth == 0 && (token.is(";") || token.is("{") || token.is("}"))) break;
+      --begin;
+    }
+    return is_type(tokens_[begin]) && (is_word(at(begin + 1)) || at(begin + 1).is("*"));
+  }
+
+  void add_directive(const CppToken& token) {
+    const Directive directive = directive_of(token);
+    const Tokens rest = cpp_tokens(directive.rest);
+    const bool decides = directive.name == "if" || directive.name == "elif";
+    const bool unrolls = directive.name == "pragma" && !rest.empty() && rest[0].is("unroll");
+    std::size_t first = 0;
+    std::set<std::string_view> own;  // The arguments of a macro.
+    if (directive.name == "define") {
+      first = 1;
+      if (rest.size() > 1 && rest[1].is("(") && rest[1].begin == rest[0].end()) {
+        first = std::min(closing(rest, 1), rest.size());
+        for (std::size_t i = 2; i < first; ++i) own.insert(rest[i].text);
+      }
+    } else if (!decides && !unrolls) {
+      return;
+    }
+    for (std::size_t i = first; i < rest.size(); ++i) {
+      if (!is_word(rest[i]) || own.contains(rest[i].text)) continue;
+      const bool asks = i > 0 && (rest[i - 1].is("defined") ||
+                                  (i > 1 && rest[i - 1].is("(") && rest[i - 2].is("defined")));
+      const bool calls = i + 1 < rest.size() && (rest[i + 1].is("(") || rest[i + 1].is("::"));
+      const bool member = i > 0 && (rest[i - 1].is(".") || rest[i - 1].is("->"));
+      if (asks || calls || member) continue;
+      const std::string_view name = meaning(rest[i].text);
+      if (decides) compare(std::string(name), rest, i);
+      use(name, token.line, decides || unrolls);
+    }
+  }
+
+  /// What a macro that is but another name stands for.
+  std::string_view meaning(std::string_view word) const {
+    const auto found = meanings_.find(std::string(word));
+    if (found == meanings_.end() || found->second.size() != 1) return word;
+    const std::string& text = found->second.front();
+    const std::vector<std::string_view> words = identifiers(text);
+    return words.size() == 1 && words.front().size() == text.size() ? words.front() : word;
+  }
+
+  void compare(const std::string& name, const Tokens& rest, std::size_t i) {
+    const auto symbol = [&](std::size_t j) {
+      return j < rest.size() && rest[j].kind == CppToken::Kind::symbol ? rest[j].text
+                                                                       : std::string_view();
+    };
+    const auto number = [&](std::size_t j) {
+      return j < rest.size() ? whole_number(rest[j].text) : std::nullopt;
+    };
+    const auto equals = [](std::string_view text) { return text == "==" || text == "!="; };
+    if (equals(symbol(i + 1)) && number(i + 2)) {
+      compared_[name].insert(*number(i + 2));
+    } else if (i > 1 && equals(symbol(i - 1)) && number(i - 2)) {
+      compared_[name].insert(*number(i - 2));
+    } else {
+      const std::string_view before = i > 0 ? symbol(i - 1) : "";
+      const std::string_view after = symbol(i + 1);
+      const auto joins = [](std::string_view text) {
+        return text.empty() || text == "&&" || text == "||" || text == "!" || text == "(" ||
+               text == ")";
+      };
+      if (joins(before) && joins(after)) compared_[name].insert({0, 1});
+    }
+  }
+
+  void use(std::string_view word, std::size_t line, bool is_constant) {
+    if (is_builtin(word) || known_.contains(std::string(word))) return;
+    auto name = std::ranges::find(used_, word, &MissingName::name);
+    if (name == used_.end()) {
+      name = used_.insert(name, MissingName{.name = std::string(word), .line = line});
+    }
+    name->is_constant = name->is_constant || is_constant;
+  }
+
+  const Tokens& tokens_;
+  const std::set<std::string>& known_;
+  const std::map<std::string, std::vector<std::string>>& meanings_;
+  std::set<std::string> local_;  ///< Declared in functions.
+  std::set<std::string> types_;  ///< Parameters of templates that are types.
+  std::map<std::string, std::set<std::int64_t>> compared_;
+  std::vector<MissingName> used_;
+};
+
+/// Adds what an item that defines a macro without arguments, or another name for a type, makes of
+/// it.
+void add_meaning(const Tokens& tokens, const Item& item,
+                 std::map<std::string, std::vector<std::string>>& meanings) {
+  if (item.declares.empty()) return;
+  std::string name = item.declares.front();
+  std::string text;
+  if (item.kind == Item::Kind::define) {
+    const Directive directive = directive_of(tokens[item.first]);
+    if (directive.name != "define" || directive.rest.size() <= name.size()) return;
+    if (directive.rest[name.size()] == '(') return;
+    text = directive.rest.substr(directive.rest.find_first_not_of(" \t", name.size()));
+  } else if (tokens[item.first].is("typedef") && item.end > item.first + 3) {
+    name = item.declares.back();
+    text = joined(tokens, item.first + 1, item.end - 2);
+  } else if (tokens[item.first].is("using") && item.end > item.first + 4 &&
+             tokens[item.first + 2].is("=")) {
+    text = joined(tokens, item.first + 3, item.end - 1);
+  } else {
+    return;
+  }
+  std::vector<std::string>& texts = meanings[name];
+  if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+}
+
 // --- Launches.
 
 class LaunchReader {
@@ -840,7 +1058,9 @@ class FileReader {
     }
     read_kernels();
     keep_device_part();
+    read_meanings();
     read_numbers();
+    read_missing();
     read_constants();
     file_.launches = LaunchReader(tokens_).launches();
     write_device_text();
@@ -887,6 +1107,38 @@ class FileReader {
     return std::ranges::any_of(names, [&](const auto& name) { return reached_.contains(name); });
   }
 
+  void read_meanings() {
+    for (const auto& [name, text] : headers_) {
+      const Tokens tokens = cpp_tokens(text);
+      for (const Item& item : ItemReader(tokens).items()) {
+        add_meaning(tokens, item, file_.meanings);
+        known_.insert(item.declares.begin(), item.declares.end());
+      }
+    }
+    for (const Item& item : items_) {
+      add_meaning(tokens_, item, file_.meanings);
+      known_.insert(item.declares.begin(), item.declares.end());
+    }
+    known_.insert(spaces_.begin(), spaces_.end());
+  }
+
+  void read_missing() {
+    MissingNames missing(tokens_, known_, file_.meanings);
+    for (const Item& item : items_) {
+      if (item.kept && item.kind != Item::Kind::include) missing.add(item);
+    }
+    file_.missing = missing.names();
+    file_.compared = missing.compared();
+  }
+
+  /// How many different numbers a macro stands for, by the branches of #if.
+  std::ptrdiff_t numbers_among(const std::string& name) const {
+    const auto found = file_.meanings.find(name);
+    if (found == file_.meanings.end()) return 0;
+    return std::ranges::count_if(
+        found->second, [](const std::string& text) { return whole_number(text).has_value(); });
+  }
+
   void read_numbers() {
     for (const Item& item : items_) {
       if (!item.kept || item.declares.size() != 1) continue;
@@ -900,7 +1152,7 @@ class FileReader {
       } else if (item.kind == Item::Kind::declaration && item.name_space.empty()) {
         value = constant(item);
       }
-      if (!value) continue;
+      if (!value || numbers_among(name) > 1) continue;
       NamedNumber number = {.name = name, .value = *value, .line = tokens_[item.first].line};
       number.is_macro = item.kind == Item::Kind::define;
       number.is_guarded = is_guarded(item);
@@ -1056,6 +1308,7 @@ class FileReader {
   std::vector<Item> items_;
   std::set<std::string> spaces_;
   std::set<std::string> reached_;
+  std::set<std::string> known_;  ///< Declared outside of functions, here or in a header.
   KernelFile file_;
 };
 

@@ -66,6 +66,13 @@ struct NamedNumber {
   std::size_t end = 0;      ///< ... line feed included.
 };
 
+/// A name that the device's part uses and nothing defines: a macro that is to be handed over.
+struct MissingName {
+  std::string name;
+  std::size_t line = 0;      ///< Where it is used first.
+  bool is_constant = false;  ///< It stands where only a constant can.
+};
+
 /// `name<A, B><<<grid, block, shared>>>(arguments)`, as written.
 struct LaunchSite {
   std::string kernel;
@@ -89,7 +96,12 @@ struct LeftOut {
 
 struct KernelFile {
   std::vector<KernelFunction> kernels;
-  std::vector<NamedNumber> numbers;  ///< That a kernel reaches.
+  std::vector<NamedNumber> numbers;  ///< That a kernel reaches, and that have one value.
+  std::vector<MissingName> missing;
+  std::map<std::string, std::set<std::int64_t>> compared;  ///< What #if compares a name with.
+  /// What a macro without arguments, a typedef or a using stands for, one text by branch of #if;
+  /// those of the headers, too.
+  std::map<std::string, std::vector<std::string>> meanings;
   std::vector<LaunchSite> launches;
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   std::vector<LeftOut> left_out;       ///< What is the host's, in the text's order.

@@ -16,6 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::Pair;
 using testing::SizeIs;
 
 // In the manner of many a sample: one file with the kernel, its macros, and a program around it.
@@ -132,6 +133,49 @@ TEST(KernelFile, KnowsTheNumbersThatTheKernelsReach) {
   EXPECT_THAT(numbers, ElementsAre(std::pair(std::string("BLOCK"), std::pair(16, false)),
                                    std::pair(std::string("PADDING"), std::pair(1, false)),
                                    std::pair(std::string("STEPS"), std::pair(4, true))));
+}
+
+TEST(KernelFile, KnowsWhatNothingDefines) {
+  const KernelFile file = read_kernel_file(
+      "#include \"tile.h\"\n"
+      "#define CACHE read_only\n"
+      "#if CACHE == 1\n#define LOAD(p, i) __ldg(p + i)\n#else\n#define LOAD(p, i) p[i]\n#endif\n"
+      "#define WIDTH (TILE * FACTOR)\n"
+      "namespace cg = cooperative_groups;\n"
+      "struct Pair { float a, b; };\n"
+      "#ifdef OTHER\n#endif\n"
+      "template <typename T, int STEPS>\n"
+      "__global__ void k(T* out, const Pair* in, int n) {\n"
+      "  __shared__ T s[WIDTH][ROWS + 1];\n"
+      "  T *p = out, x = 0, y(1);\n"
+      "  auto tile = cg::tiled_partition<32>(cg::this_thread_block());\n"
+      "  #pragma unroll UNROLL\n"
+      "  for (int i = 0, j = STEPS; i < n * blocks; ++i) { x += LOAD(in, i).a * j; }\n"
+      "#if VECTOR == 2 || 4 == VECTOR || !FAST\n  x *= (float)DEPTH;\n#endif\n"
+      "  out[threadIdx.x] = p[0] + s[x][y] + tile.size() + FLT_MAX;\n}\n"
+      "void host() { k<float, HOSTS><<<1, GRID>>>(a, b, 3); }\n",
+      kHeaders);
+  std::map<std::string, bool> missing;
+  for (const MissingName& name : file.missing) missing[name.name] = name.is_constant;
+  EXPECT_THAT(missing, ElementsAre(Pair("DEPTH", false), Pair("FAST", true), Pair("ROWS", true),
+                                   Pair("TILE", false), Pair("UNROLL", true), Pair("VECTOR", true),
+                                   Pair("blocks", false), Pair("read_only", true)));
+  EXPECT_THAT(file.compared,
+              ElementsAre(Pair("FAST", ElementsAre(0, 1)), Pair("VECTOR", ElementsAre(2, 4)),
+                          Pair("read_only", ElementsAre(1))));
+}
+
+TEST(KernelFile, KnowsWhatMacrosAndOtherNamesOfTypesStandFor) {
+  const KernelFile file = read_kernel_file(
+      "#if V == 1\ntypedef float vec;\n#define STOP 0\n#else\ntypedef float2 vec;\n"
+      "#define STOP 16\n#endif\nusing real = float;\n#define SIDE(x) x\n"
+      "__global__ void k(vec* p) { real x = SIDE(STOP); p[0] = x; }\n",
+      kHeaders);
+  EXPECT_THAT(
+      file.meanings,
+      ElementsAre(Pair("FACTOR", ElementsAre("2")), Pair("STOP", ElementsAre("0", "16")),
+                  Pair("real", ElementsAre("float")), Pair("vec", ElementsAre("float", "float2"))));
+  EXPECT_THAT(file.numbers, IsEmpty());  // STOP follows V.
 }
 
 TEST(KernelFile, KnowsHowTheHostLaunches) {

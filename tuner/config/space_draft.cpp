@@ -41,8 +41,10 @@ enum class Meaning { tunable, unknown, problem };
 Meaning meaning_of(const std::string& name) {
   static constexpr std::array<std::string_view, 18> kProblem = {
       "radius", "kernel_l", "kernel_s", "kernel_w", "kernel_h", "filter",
-      "length", "width",    "height",   "iter",     "max_",     "eps",
+      "length", "width",    "height",   "iter",     "size",     "eps",
       "pi",     "alphabet", "seed",     "count",    "samples",  "num_"};
+  static constexpr std::array<std::string_view, 6> kWholeProblem = {"n",  "m",  "k",
+                                                                    "nx", "ny", "nz"};
   static constexpr std::array<std::string_view, 23> kTunable = {
       "block", "tile",  "thread", "unroll", "item",  "per_",  "vec",   "step",
       "chunk", "warps", "wpt",    "stage",  "pad",   "bdim",  "coars", "work",
@@ -50,6 +52,9 @@ Meaning meaning_of(const std::string& name) {
   static constexpr std::array<std::string_view, 12> kWhole = {
       "bm", "bn", "bk", "tm", "tn", "tk", "ts", "wm", "wn", "mwg", "nwg", "kwg"};
   const std::string small = lower(name);
+  if (small.starts_with("max_") || std::ranges::find(kWholeProblem, small) != kWholeProblem.end()) {
+    return Meaning::problem;
+  }
   if (std::ranges::find(kWhole, small) != kWhole.end() || holds_any(name, kTunable)) {
     return Meaning::tunable;
   }
@@ -76,6 +81,47 @@ Json values_around(const std::string& name, std::int64_t value, bool may_vary) {
     values.push_back(value);
   }
   return values;
+}
+
+/// `block_size_x` is of axis 0, `TILE_Y` of axis 1; nullopt: of none.
+std::optional<std::size_t> axis_of(const std::string& name) {
+  const std::string small = lower(name);
+  const std::size_t size = small.size();
+  if (size < 2 || small.back() < 'x' || small.back() > 'z') return std::nullopt;
+  const bool is_apart = small[size - 2] == '_' || small.ends_with("dimx") ||
+                        small.ends_with("dimy") || small.ends_with("dimz");
+  if (!is_apart) return std::nullopt;
+  return static_cast<std::size_t>(small.back() - 'x');
+}
+
+/// Whether a number of this name is how many threads a block has (in one dimension).
+bool counts_threads(const std::string& name) {
+  static constexpr std::array<std::string_view, 5> kThreads = {"block", "thread", "group", "bdim",
+                                                               "wg_"};
+  static constexpr std::array<std::string_view, 8> kOther = {"num_", "blocks", "per_", "rows",
+                                                             "cols", "groups", "item", "steps"};
+  return holds_any(name, kThreads) && !holds_any(name, kOther);
+}
+
+/// Values and a default for a name that nothing defines.
+struct Guess {
+  std::vector<std::int64_t> values;
+  std::int64_t first = 1;
+};
+
+Guess guess(const std::string& name, bool is_extent, int block_dimensions) {
+  static constexpr std::array<std::string_view, 4> kFlags = {"pad", "use_", "is_", "with_"};
+  if (holds_any(name, kFlags)) return {{0, 1}, 0};
+  const std::optional<std::size_t> axis = axis_of(name);
+  if (counts_threads(name) && block_dimensions == 1 && axis.value_or(0) == 0) {
+    return {{32, 64, 128, 256, 512, 1024}, 256};
+  }
+  if (counts_threads(name) && axis == 0u) return {{16, 32, 64, 128, 256}, 32};
+  if (counts_threads(name) && axis == 1u) return {{1, 2, 4, 8, 16}, 8};
+  const bool unrolls = holds_any(name, std::array<std::string_view, 1>{"unroll"});
+  if ((is_extent && !unrolls) || (counts_threads(name) && !axis)) return {{8, 16, 32, 64}, 16};
+  if (lower(name).find("num_") != std::string::npos) return {{64, 128, 256, 512, 1024}, 256};
+  return {{1, 2, 4, 8}, 1};
 }
 
 /// What a type of CUDA C++ is made of: `float4` is 4 of float.
@@ -147,6 +193,11 @@ class Draft {
   Draft(const KernelFile& file, const DraftRequest& request)
       : file_(file), request_(request), first_(kernel_named(file, request.kernels.front())) {
     numbers_ = tunable_numbers(file);
+    for (const NamedNumber& number : problem_numbers(file)) add_number(number.name, number.value);
+    for (const MissingName& missing : file.missing) {
+      if (meaning_of(missing.name) != Meaning::problem || missing.name.size() < 2) continue;
+      if (reserved_meaning(missing.name).empty()) add_number(missing.name, guessed_size(missing));
+    }
     for (const KernelParameter& parameter : first_.parameters) taken_.insert(parameter.name);
     for (const std::string& name : request_.kernels) {
       for (const auto& parameter : kernel_named(file_, name).template_parameters) {
@@ -154,7 +205,8 @@ class Draft {
       }
     }
     // As macros, names of the problem must not be words of the source.
-    if (!numbers_.empty()) taken_.insert(file_.names.begin(), file_.names.end());
+    if (!numbers_.empty() || !problem_.empty() || !file_.missing.empty())
+      taken_.insert(file_.names.begin(), file_.names.end());
   }
 
   Json json() {
@@ -193,6 +245,23 @@ class Draft {
     }
     taken_.insert(name);
     return name;
+  }
+
+  /// A number that the kernels have as a macro, and that is the problem's.
+  void add_number(const std::string& name, std::int64_t value) {
+    constexpr std::int64_t kLarge = 1024;
+    constexpr std::int64_t kSmaller = 16;
+    const bool is_reached = std::ranges::any_of(request_.kernels, [&](const std::string& kernel) {
+      return kernel_named(file_, kernel).reached.contains(name);
+    });
+    if (!is_reached) return;
+    macro_sizes_.push_back(name);
+    add_problem(name, value, value >= kLarge ? value / kSmaller : value);
+  }
+
+  static std::int64_t guessed_size(const MissingName& missing) {
+    static constexpr std::array<std::string_view, 4> kFew = {"radius", "filter", "kernel", "iter"};
+    return holds_any(missing.name, kFew) ? 3 : 4096;
   }
 
   void add_problem(const std::string& name, const Json& value, const Json& cpu_value) {
@@ -242,9 +311,10 @@ class Draft {
   }
 
   static bool is_size(const KernelParameter& parameter) {
-    static constexpr std::array<std::string_view, 19> kOther = {
-        "radius", "iter",  "step", "offset", "shift", "seed",  "flag",   "mode",  "start", "begin",
-        "end",    "index", "idx",  "pow",    "value", "pitch", "stride", "power", "gpu"};
+    static constexpr std::array<std::string_view, 23> kOther = {
+        "radius", "iter",  "step", "offset", "shift", "seed", "flag",  "mode",
+        "start",  "begin", "end",  "index",  "idx",   "pow",  "value", "pitch",
+        "stride", "power", "gpu",  "border", "halo",  "pad",  "tile"};
     if (parameter.pointers > 0) return false;
     const Elements elements = elements_of(parameter.type);
     return !elements.type.empty() && elements.count == 1 && !is_floating_name(elements.type) &&
@@ -274,11 +344,22 @@ class Draft {
   }
 
   std::string sizes_text() const {
-    if (sizes_.empty()) return "a number";
+    if (sizes_.empty()) return sizes_of_macros();
     std::string text;
     for (const auto& [name, chosen] : sizes_) text += (text.empty() ? "" : " * ") + chosen;
     const bool is_square = sizes_.size() == 1 && first_.grid_dimensions > 1;
     return is_square ? text + " * " + text : text;
+  }
+
+  /// `image_width * image_height`, of those that look like a grid's extents.
+  std::string sizes_of_macros() const {
+    static constexpr std::array<std::string_view, 7> kParts = {"filter", "kernel", "radius", "iter",
+                                                               "max_",   "border", "halo"};
+    std::string text;
+    for (const std::string& name : macro_sizes_) {
+      if (!holds_any(name, kParts)) text += (text.empty() ? "" : " * ") + name;
+    }
+    return text.empty() ? "a number" : text;
   }
 
   Json argument(const KernelParameter& parameter) {
@@ -286,7 +367,7 @@ class Draft {
     const bool is_template = std::ranges::any_of(
         first_.template_parameters,
         [&](const TemplateParameter& t) { return t.is_type() && t.name == parameter.type; });
-    Elements elements = elements_of(parameter.type);
+    Elements elements = resolved_elements(parameter.type);
     if (is_template) elements.type = parameter.type;
     const std::string type =
         !elements.type.empty() && parameter.pointers <= 1
@@ -300,6 +381,22 @@ class Draft {
       add_scalar(json, parameter, elements, type, is_template);
     }
     return json;
+  }
+
+  /// Of a type that the source gives a name. Where it depends on a macro how many elements it has,
+  /// it is one of them.
+  Elements resolved_elements(const std::string& type, int depth = 0) const {
+    constexpr int kMaxDepth = 4;
+    const Elements known = elements_of(type);
+    const auto found = file_.meanings.find(type);
+    if (!known.type.empty() || found == file_.meanings.end() || depth == kMaxDepth) return known;
+    Elements all;
+    for (const std::string& text : found->second) {
+      const Elements one = resolved_elements(text, depth + 1);
+      if (one.type.empty() || (!all.type.empty() && all.type != one.type)) return {};
+      all = {one.type, all.type.empty() || all.count == one.count ? one.count : 1};
+    }
+    return all;
   }
 
   void add_buffer(Json& json, const KernelParameter& parameter, const Elements& elements,
@@ -355,11 +452,11 @@ class Draft {
                          : elements.type;
       json["shape"] = Json::array();
       for (const std::string& extent : constant.extents) {
-        const auto number = std::ranges::find(file_.numbers, extent, &NamedNumber::name);
-        if (const auto literal = number_of(extent)) {
-          json["shape"].push_back(*literal);
-        } else if (number != file_.numbers.end()) {
-          json["shape"].push_back(number->value);
+        const std::string ours = expanded(extent);
+        if (const auto value = constant_value(ours)) {
+          json["shape"].push_back(*value);
+        } else if (is_of_problem(ours)) {
+          json["shape"].push_back(ours);
         } else {
           json["shape"].push_back("TODO: elements of " + name + ", in the source " + extent);
         }
@@ -372,6 +469,51 @@ class Draft {
       if (constant.name != name) json["symbol"] = constant.name;
       json["description"] = "A __constant__ variable; not passed.";
       arguments.push_back(std::move(json));
+    }
+  }
+
+  /// A text of the source with what its macros stand for, but for names of the problem.
+  std::string expanded(const std::string& text, int depth = 0) const {
+    constexpr int kMaxDepth = 8;
+    std::string result;
+    std::size_t end = 0;
+    for (const CppToken& token : cpp_tokens(text)) {
+      if (token.begin > end) result += ' ';
+      end = token.end();
+      const std::string name(token.text);
+      const auto found = file_.meanings.find(name);
+      const bool stands = found != file_.meanings.end() && found->second.size() == 1 &&
+                          !problem_.contains(name) && !parameters_.contains(name);
+      if (!stands || depth == kMaxDepth) {
+        result += name;
+        continue;
+      }
+      const std::string inner = expanded(found->second.front(), depth + 1);
+      const bool is_whole = cpp_tokens(inner).size() == 1 || inner.starts_with('(');
+      result += is_whole ? inner : "(" + inner + ")";
+    }
+    return result;
+  }
+
+  static std::optional<std::int64_t> constant_value(const std::string& text) {
+    try {
+      return Expression::compile(text, Scope()).evaluate();
+    } catch (const ExpressionError&) {
+      return std::nullopt;
+    }
+  }
+
+  bool is_of_problem(const std::string& text) const {
+    Scope scope;
+    for (const auto& [name, value] : problem_.items()) {
+      scope.add_constant(name, value.is_string() ? Value(value.get<std::string>())
+                                                 : Value(value.get<std::int64_t>()));
+    }
+    try {
+      Expression::compile(text, scope);
+      return true;
+    } catch (const ExpressionError&) {
+      return false;
     }
   }
 
@@ -419,15 +561,38 @@ class Draft {
     parameters_ = Json::object();
     default_ = Json::object();
     notes_.clear();
-    bool has_macros = false;
+    bool has_macros = std::ranges::any_of(
+        macro_sizes_, [&](const std::string& size) { return kernel.reached.contains(size); });
     std::vector<std::string> unused;
     for (const NamedNumber& number : numbers_) {
       if (!kernel.reached.contains(number.name)) continue;
       has_macros = true;
       add_parameter(number.name, number.value);
     }
+    std::vector<std::string> guessed;
+    for (const MissingName& missing : file_.missing) {
+      if (!kernel.reached.contains(missing.name) || !is_parameter(missing)) continue;
+      has_macros = true;
+      if (const std::vector<std::int64_t> values = compared(missing.name); !values.empty()) {
+        parameters_[missing.name] = values;
+        default_[missing.name] = values.front();
+        continue;
+      }
+      const Guess guessed_values =
+          guess(missing.name, is_shared_extent(kernel, missing.name), kernel.block_dimensions);
+      parameters_[missing.name] = guessed_values.values;
+      default_[missing.name] = guessed_values.first;
+      guessed.push_back(missing.name);
+    }
+    if (!guessed.empty()) {
+      notes_.push_back(
+          "Not defined in the source, so that the values are guesses: " + listed(guessed) + ".");
+    }
     for (const NamedNumber& number : file_.numbers) {
-      if (!kernel.reached.contains(number.name) || parameters_.contains(number.name)) continue;
+      if (!kernel.reached.contains(number.name) || parameters_.contains(number.name) ||
+          problem_.contains(number.name)) {
+        continue;
+      }
       unused.push_back(number.name + " = " + std::to_string(number.value));
     }
     if (!unused.empty()) {
@@ -465,10 +630,38 @@ class Draft {
     return json;
   }
 
+  static bool is_parameter(const MissingName& missing) {
+    const Meaning meaning = meaning_of(missing.name);
+    const bool is_short = missing.name.size() < 2;
+    return (missing.is_constant || meaning == Meaning::tunable) && meaning != Meaning::problem &&
+           !is_short && reserved_meaning(missing.name).empty();
+  }
+
+  static bool is_shared_extent(const KernelFunction& kernel, const std::string& name) {
+    return std::ranges::any_of(kernel.shared, [&](const SharedArray& array) {
+      return std::ranges::find(array.extents, name) != array.extents.end();
+    });
+  }
+
+  /// The values that #if and #elif tell apart; of a single one, whether it is that one.
+  std::vector<std::int64_t> compared(const std::string& name) const {
+    const auto found = file_.compared.find(name);
+    if (found == file_.compared.end()) return {};
+    std::set<std::int64_t> values = found->second;
+    if (values.size() == 1 && (values.contains(0) || values.contains(1))) values = {0, 1};
+    return values.size() > 1 ? std::vector<std::int64_t>(values.begin(), values.end())
+                             : std::vector<std::int64_t>();
+  }
+
   void add_parameter(const std::string& name, std::int64_t value) {
+    default_[name] = value;
+    const std::vector<std::int64_t> known = compared(name);
+    if (std::ranges::find(known, value) != known.end()) {
+      parameters_[name] = known;
+      return;
+    }
     const bool may_vary = meaning_of(name) == Meaning::tunable;
     parameters_[name] = values_around(name, value, may_vary);
-    default_[name] = value;
     if (!may_vary) notes_.push_back(name + " has one value: add those that it may take.");
   }
 
@@ -545,6 +738,7 @@ class Draft {
         return Json::array({trimmed(bound.substr(0, star)), trimmed(bound.substr(star + 1))});
       }
     }
+    if (const Json named = named_block(kernel); !named.empty()) return named;
     if (kernel.uses_block_size) return free_block(kernel, Json::array());
     Json block = Json::array();
     for (int i = 0; i < kernel.block_dimensions; ++i) {
@@ -552,6 +746,25 @@ class Draft {
           "TODO: threads of a block in " + axis(i) + suggested_block(kernel) +
           launched_with(site, site == nullptr ? kNone : site->block, static_cast<std::size_t>(i)));
     }
+    return block;
+  }
+
+  /// Of the parameters whose names say that they are the block's extents; empty where not all of
+  /// its dimensions have one.
+  Json named_block(const KernelFunction& kernel) {
+    const auto dimensions = static_cast<std::size_t>(kernel.block_dimensions);
+    std::vector<std::vector<std::string>> found(3);
+    for (const auto& [name, values] : parameters_.items()) {
+      if (!counts_threads(name)) continue;
+      const std::optional<std::size_t> axis = axis_of(name);
+      if (axis || dimensions == 1) found[axis.value_or(0)].push_back(name);
+    }
+    Json block = Json::array();
+    for (std::size_t i = 0; i < dimensions; ++i) {
+      if (found[i].size() != 1) return Json::array();
+      block.push_back(found[i].front());
+    }
+    notes_.emplace_back("Block by the parameters' names.");
     return block;
   }
 
@@ -693,20 +906,38 @@ class Draft {
           continue;
         }
       }
-      const std::string size =
-          sizes_.empty() ? "1000000" : sizes_[std::min(sizes_.size() - 1, i)].second;
+      const std::string size = size_of_axis(i);
       std::string per_block = parameters_.empty() ? "256" : parameters_.begin().key();
       if (i < block.size() && block[i].is_string() && !is_todo(block[i].get<std::string>())) {
         per_block = block[i].get<std::string>();
       }
-      grid.push_back("TODO: blocks in " + axis(i) + ", such as ceil_div(" + size + ", " +
-                     per_block + ")" + launched_with(site, texts, i));
+      std::string blocks;  // A parameter that says it itself.
+      for (const auto& [name, values] : parameters_.items()) {
+        if (axis_of(name) == i && !counts_threads(name)) per_block += " * " + name;
+        if (i == 0 && lower(name).find("num_blocks") != std::string::npos) blocks = name;
+      }
+      if (blocks.empty()) blocks = "ceil_div(" + size + ", " + per_block + ")";
+      grid.push_back("TODO: blocks in " + axis(i) + ", such as " + blocks +
+                     launched_with(site, texts, i));
     }
     if (is_hosts) {
       notes_.push_back("Grid as in line " + std::to_string(site->line) +
                        ": see that it covers sizes that no block divides.");
     }
     return grid;
+  }
+
+  /// How far the problem reaches in dimension i, as far as names tell.
+  std::string size_of_axis(std::size_t i) const {
+    static constexpr std::array<std::array<std::string_view, 3>, 3> kNames = {
+        {{"width", "cols", "columns"}, {"height", "rows", "rows"}, {"depth", "slices", "layers"}}};
+    std::vector<std::string> names;
+    for (const auto& [name, chosen] : sizes_) names.push_back(chosen);
+    if (names.empty()) names = macro_sizes_;
+    for (const std::string& name : names) {
+      if (holds_any(name, kNames[std::min<std::size_t>(2, i)])) return name;
+    }
+    return names.empty() ? "1000000" : names[std::min(names.size() - 1, i)];
   }
 
   void describe_shared(const KernelFunction& kernel) {
@@ -728,9 +959,10 @@ class Draft {
   std::vector<NamedNumber> numbers_;
   std::set<std::string> taken_;
   std::vector<std::pair<std::string, std::string>> sizes_;  ///< Argument, name of the problem.
+  std::vector<std::string> macro_sizes_;  ///< Names of the problem that the kernels have as macros.
   Json problem_ = Json::object();
   Json cpu_problem_ = Json::object();
-  Json parameters_;  ///< Of the kernel that is being described...
+  Json parameters_ = Json::object();  ///< Of the kernel that is being described...
   Json default_;
   std::vector<std::string> notes_;  ///< ... and what else there is to say of it.
 };
@@ -773,6 +1005,15 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
     const Meaning meaning = meaning_of(number.name);
     if (meaning == Meaning::problem || !reserved_meaning(number.name).empty()) continue;
     numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::vector<NamedNumber> problem_numbers(const KernelFile& file) {
+  std::vector<NamedNumber> numbers;
+  for (const NamedNumber& number : file.numbers) {
+    if (meaning_of(number.name) != Meaning::problem) continue;
+    if (reserved_meaning(number.name).empty()) numbers.push_back(number);
   }
   return numbers;
 }

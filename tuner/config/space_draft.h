@@ -20,6 +20,9 @@ struct DraftRequest {
 /// values tell.
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file);
 
+/// Those that change what is computed: sizes, radii.
+std::vector<NamedNumber> problem_numbers(const KernelFile& file);
+
 /// Kernels that take the same arguments as `kernel`, itself included, in the file's order.
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel);
 

@@ -74,7 +74,6 @@ TEST(DraftSpace, OfATemplateNeedsShapesAndAGrid) {
   EXPECT_THAT(draft.faults(),
               ElementsAre(HasSubstr("/arguments/0/shape/0: TODO: elements of in, such as N"),
                           HasSubstr("/arguments/1/shape/0: TODO: elements of out"),
-                          HasSubstr("/kernels/0/block/0: TODO: threads of a block in x"),
                           HasSubstr("/kernels/0/grid/0: TODO: blocks in x, such as ceil_div(N, ")));
   const Json json = draft.json();
   EXPECT_EQ(json["problems"][0].dump(), R"({"T":"float","N":16777216})");
@@ -82,9 +81,9 @@ TEST(DraftSpace, OfATemplateNeedsShapesAndAGrid) {
   EXPECT_EQ(json["arguments"][1]["role"], "output");
   EXPECT_EQ(json["arguments"][3]["value"], "N");
   EXPECT_EQ(json["kernels"][0]["entry"], "scale<T, THREADS, ITEMS>");
+  EXPECT_EQ(json["kernels"][0]["block"].dump(), R"(["THREADS"])");
   draft.decide({{"/arguments/0/shape/0", "N"},
                 {"/arguments/1/shape/0", "N"},
-                {"/kernels/0/block/0", "THREADS"},
                 {"/kernels/0/grid/0", "ceil_div(N, THREADS * ITEMS)"}});
   EXPECT_THAT(draft.faults(), IsEmpty());
 }
@@ -106,13 +105,61 @@ TEST(DraftSpace, OfMacrosTakesTheBlockFromTheHostsLaunch) {
   EXPECT_EQ(kernel["parameters"].dump(), R"({"TILE":[4,8,16,32,64],"STRANGE":[3]})");
   EXPECT_EQ(kernel["default"]["TILE"], 16);
   EXPECT_THAT(kernel["description"].get<std::string>(),
-              AllOf(HasSubstr("RADIUS = 2"), HasSubstr("float s[TILE + 2 * RADIUS][TILE]")));
+              HasSubstr("float s[TILE + 2 * RADIUS][TILE]"));
+  EXPECT_EQ(json["problems"][0]["RADIUS"], 2);
   EXPECT_EQ(kernel["grid"].dump(), R"(["WIDTH / TILE","TODO: blocks in y, such as )"
                                    R"(ceil_div(PROBLEM_N, TILE); line 12 has h / TILE"])");
   // A macro N would replace the kernel's own argument.
   EXPECT_EQ(json["arguments"][3]["value"], "PROBLEM_N");
   EXPECT_THAT(draft.faults(), SizeIs(3));
   EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
+}
+
+TEST(DraftSpace, MakesParametersOfWhatATunerIsToDefine) {
+  Drafted draft(
+      "#define image_height 4096\n#define image_width 4096\n#define filter_size 17\n"
+      "#if vector == 1\ntypedef float vec;\n#elif vector == 2\ntypedef float2 vec;\n#endif\n"
+      "__constant__ float weights[2 * 33*33], more[filter_size + 1];\n"
+      "__global__ void blur(vec* out, const float* in) {\n"
+      "  __shared__ float s[block_size_y * tile_size_y][block_size_x + use_padding];\n"
+      "  const int x = blockIdx.x * block_size_x + threadIdx.x, y = blockIdx.y * block_size_y;\n"
+      "  #pragma unroll unroll_factor\n"
+      "  for (int i = 0; i < tile_size_y; ++i) s[threadIdx.y][i] = in[y * image_width + x + i];\n"
+      "  if (x < image_width && y < image_height) out[y * image_width + x].x = weights[0] + "
+      "more[1];"
+      "\n}\n");
+  const Json json = draft.json();
+  EXPECT_EQ(json["problems"][0].dump(),
+            R"({"image_height":4096,"image_width":4096,"filter_size":17})");
+  EXPECT_EQ(json["cpu_problems"][0].dump(),
+            R"({"image_height":256,"image_width":256,"filter_size":17})");
+  EXPECT_EQ(json["arguments"][0]["type"], "float");
+  EXPECT_EQ(json["arguments"][2]["shape"].dump(), "[2178]");
+  EXPECT_EQ(json["arguments"][3]["shape"].dump(), R"(["filter_size + 1"])");
+  const Json& kernel = json["kernels"][0];
+  EXPECT_EQ(kernel["pass"], "define");
+  EXPECT_EQ(kernel["parameters"]["vector"].dump(), "[1,2]");
+  EXPECT_EQ(kernel["parameters"]["use_padding"].dump(), "[0,1]");
+  EXPECT_EQ(kernel["parameters"].size(), 6u);
+  EXPECT_EQ(kernel["block"].dump(), R"(["block_size_x","block_size_y"])");
+  EXPECT_THAT(kernel["description"].get<std::string>(),
+              HasSubstr("Not defined in the source, so that the values are guesses: "));
+  EXPECT_THAT(draft.faults(),
+              ElementsAre(HasSubstr("elements of out, such as image_height * image_width"),
+                          HasSubstr("elements of in, such as"),
+                          HasSubstr("such as ceil_div(image_width, block_size_x)"),
+                          HasSubstr("ceil_div(image_height, block_size_y * tile_size_y)")));
+}
+
+TEST(DraftSpace, TakesTheValuesThatIfTellsApart) {
+  Drafted draft(
+      "#ifndef sh_power\n#define sh_power 0\n#endif\n"
+      "__global__ void k(float* p, int n) {\n#if sh_power == 1\n  p[threadIdx.x] = num_blocks;\n"
+      "#endif\n  p[0] = 1;\n}\n");
+  const Json kernel = draft.json()["kernels"][0];
+  EXPECT_EQ(kernel["parameters"]["sh_power"].dump(), "[0,1]");
+  EXPECT_EQ(kernel["default"]["sh_power"], 0);
+  EXPECT_EQ(kernel["grid"][0], "TODO: blocks in x, such as num_blocks");
 }
 
 TEST(DraftSpace, MakesAParameterOfABlockThatTheKernelReads) {
