@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,10 @@ const char* const kSource = R"cuda(
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+
+namespace cg = cooperative_groups;
 
 template <typename T>
 __global__ void add_one(T* array, int n) {
@@ -106,6 +112,22 @@ __global__ void votes(const int* in, int* out) {
   mine[7] = __popc(__ballot_sync(half, lane % 4 == 0));
 }
 
+__global__ void groups(const int* in, int* out) {
+  __shared__ int sums[8];
+  const cg::thread_block block = cg::this_thread_block();
+  const cg::thread_block_tile<16> tile = cg::tiled_partition<16>(block);
+  const int value = in[block.thread_rank()];
+  int sum = value;
+  for (int offset = tile.size() / 2; offset > 0; offset /= 2) sum += tile.shfl_down(sum, offset);
+  if (tile.thread_rank() == 0) sums[tile.meta_group_rank()] = sum;
+  cg::sync(block);
+  int* const mine = out + 4 * block.thread_rank();
+  mine[0] = sums[tile.meta_group_rank()];
+  mine[1] = cg::reduce(tile, value, cg::plus<int>());
+  mine[2] = cg::reduce(tile, value, cg::greater<int>());
+  mine[3] = tile.ballot(tile.thread_rank() < 3);
+}
+
 __global__ void histogram(const unsigned* in, unsigned* bins, int n) {
   __shared__ unsigned counts[16];
   if (threadIdx.x < 16) counts[threadIdx.x] = 0;
@@ -175,7 +197,7 @@ class Kernels : public testing::Test {
     const auto outcome =
         compile(kSource,
                 {"add_one<int>", "add_one<double>", "gemm<float, 8>", "gemm<double, 16>",
-                 "stencil<3>", "block_sums", "total", "votes", "histogram", "weighted",
+                 "stencil<3>", "block_sums", "total", "votes", "groups", "histogram", "weighted",
                  "scale<__half>", "scale<__nv_bfloat16>", "copy_async", "neighbors", "dimensions"},
                 {"weights"});
     ASSERT_TRUE(outcome) << outcome.failure().detail;
@@ -295,6 +317,20 @@ TEST_F(Kernels, VoteAndShuffleAsWarpsDo) {
                                           4};
     const auto begin = report.after.at("out").begin() + 8 * i;
     EXPECT_EQ(expected, std::vector<double>(begin, begin + 8)) << i;
+  }
+}
+
+TEST_F(Kernels, WorkTogetherInGroups) {
+  const RunReport report =
+      run({shape("groups", {1, 1, 1}, {16, 6, 1}, {"in", "out"})},
+          {input("in", ScalarType::int32, 96), output("out", ScalarType::int32, 4 * 96)});
+  const auto& in = report.before.at("in");
+  for (int i = 0; i < 96; ++i) {
+    const auto tile = in.begin() + i / 16 * 16;
+    const double sum = std::accumulate(tile, tile + 16, 0.0);
+    const std::vector<double> expected = {sum, sum, *std::max_element(tile, tile + 16), 7};
+    const auto begin = report.after.at("out").begin() + 4 * i;
+    EXPECT_EQ(expected, std::vector<double>(begin, begin + 4)) << i;
   }
 }
 

@@ -201,10 +201,12 @@ class FileTranslator {
     name.remove_prefix(std::min(name.find_first_not_of(" \t<\""), name.size()));
     name = name.substr(0, name.find_first_of(">\""));
     constexpr std::array<std::string_view, 9> kMissing = {
-        "mma.h", "cooperative_groups", "cuda/",   "cub/",          "cute/",
-        "nv/",   "cutlass/",           "thrust/", "cuda_awbarrier"};
-    const bool missing = std::ranges::any_of(
-        kMissing, [&](std::string_view prefix) { return name.starts_with(prefix); });
+        "mma.h",   "cooperative_groups/", "cuda/", "cub/", "cute/", "nv/", "cutlass/",
+        "thrust/", "cuda_awbarrier"};
+    const bool missing = name != "cooperative_groups/reduce.h" &&
+                         std::ranges::any_of(kMissing, [&](std::string_view prefix) {
+                           return name.starts_with(prefix);
+                         });
     return missing ? refuse(hash, "<" + std::string(name) + ">") : hash + 1;
   }
 

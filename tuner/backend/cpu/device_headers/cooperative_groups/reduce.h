@@ -1,0 +1,5 @@
+// Stands in for CUDA's header.
+
+#pragma once
+
+#include <cooperative_groups.h>
