@@ -263,6 +263,16 @@ TEST_F(CommandLine, InitWritesOverNothingUnlessItIsTold) {
   const Ended unknown = run({"init", source, "--force", "--kernel", "transpos"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.err, HasSubstr("transpose"));
+  write(folder_ / "three.cu",
+        "__global__ void f(int* p) {}\n__global__ void g(int* p) {}\n__global__ void h() {}\n");
+  const std::string three = (folder_ / "three.cu").string();
+  const Ended two = run({"init", three, "--kernel", "g", "--kernel", "f"});
+  EXPECT_EQ(two.status, 0) << two.err;
+  EXPECT_THAT(two.out, HasSubstr("h, line 3, 0 arguments: not taken\n"));
+  EXPECT_THAT(read(folder_ / "three.json"), HasSubstr("\"reference\": \"g\""));
+  const Ended unlike = run({"init", three, "--force", "--kernel", "g", "--kernel", "h"});
+  EXPECT_EQ(unlike.status, 2);
+  EXPECT_THAT(unlike.err, HasSubstr("--kernel: h takes other arguments than g"));
   write(folder_ / "empty.cu", "int main() {}");
   EXPECT_EQ(run({"init", (folder_ / "empty.cu").string()}).status, 2);
   EXPECT_EQ(run({"init", (folder_ / "none.cu").string()}).status, 2);

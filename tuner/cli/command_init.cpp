@@ -34,20 +34,26 @@ std::map<std::string, std::string> headers_beside(const fs::path& source, const 
   return headers;
 }
 
-const KernelFunction& chosen_kernel(const KernelFile& file, const InitOptions& options) {
+std::vector<std::string> chosen_kernels(const KernelFile& file, const InitOptions& options) {
   if (file.kernels.empty()) {
     throw InputError(options.source.string() + ": has no __global__ function with a body");
   }
-  if (options.kernel.empty()) return file.kernels.front();
+  if (options.kernels.empty()) return kernels_like(file, file.kernels.front().name);
   std::vector<std::string> names;
-  for (const KernelFunction& kernel : file.kernels) {
-    if (kernel.name == options.kernel) return kernel;
-    names.push_back(kernel.name);
+  for (const KernelFunction& kernel : file.kernels) names.push_back(kernel.name);
+  for (const std::string& wanted : options.kernels) {
+    if (std::ranges::find(names, wanted) == names.end()) {
+      const std::string nearest = suggestion(wanted, names);
+      throw InputError("--kernel: " + options.source.string() + " has no __global__ function " +
+                       quote(wanted) + (nearest.empty() ? "; it has " + listed(names) : nearest));
+    }
+    const std::vector<std::string> alike = kernels_like(file, options.kernels.front());
+    if (std::ranges::find(alike, wanted) == alike.end()) {
+      throw InputError("--kernel: " + wanted + " takes other arguments than " +
+                       options.kernels.front());
+    }
   }
-  const std::string nearest = suggestion(options.kernel, names);
-  throw InputError("--kernel: " + options.source.string() + " has no __global__ function " +
-                   quote(options.kernel) +
-                   (nearest.empty() ? "; it has " + listed(names) : nearest));
+  return options.kernels;
 }
 
 /// A name of a space, made of a file's.
@@ -100,9 +106,9 @@ void add_init_options(CLI::App& app, InitOptions& options) {
   app.add_option("-o,--output", options.output,
                  "Space file to write [the source's name with .json]")
       ->type_name("FILE");
-  app.add_option("--kernel", options.kernel,
-                 "The __global__ function to tune [the first, and those that take the same "
-                 "arguments]")
+  app.add_option("--kernel", options.kernels,
+                 "A __global__ function to tune; may be repeated, the first is the reference [the "
+                 "first of the file, and those that take the same arguments]")
       ->type_name("NAME");
   app.add_flag("--force", options.force, "Write over files that are there");
 }
@@ -111,7 +117,7 @@ int run_init(const InitOptions& options) {
   const std::string text = read_text(options.source, kMaxSourceBytes);
   const std::map<std::string, std::string> headers = headers_beside(options.source, text);
   const KernelFile file = read_kernel_file(text, headers);
-  const KernelFunction& first = chosen_kernel(file, options);
+  const std::vector<std::string> kernels = chosen_kernels(file, options);
 
   fs::path output = options.output;
   if (output.empty()) output = fs::path(options.source).replace_extension(".json");
@@ -128,12 +134,10 @@ int run_init(const InitOptions& options) {
         source_folder.string() + " or above");
   }
 
-  const bool named = !options.kernel.empty();
-  DraftRequest request = {
-      .name = space_name(output),
-      .written_from = options.source.filename().string(),
-      .source = {},
-      .kernels = named ? std::vector<std::string>{first.name} : kernels_like(file, first.name)};
+  DraftRequest request = {.name = space_name(output),
+                          .written_from = options.source.filename().string(),
+                          .source = {},
+                          .kernels = kernels};
   std::set<std::string> guard;
   for (const auto& numbers : {tunable_numbers(file), problem_numbers(file)}) {
     for (const NamedNumber& number : numbers) {
@@ -158,7 +162,9 @@ int run_init(const InitOptions& options) {
   for (const KernelFunction& kernel : file.kernels) {
     const bool is_taken = std::ranges::find(request.kernels, kernel.name) != request.kernels.end();
     say(options.source.string() + ": " + signature_text(kernel) +
-        (is_taken ? "\n" : ": not taken, for it has other arguments (--kernel takes it alone)\n"));
+        (is_taken                  ? "\n"
+         : options.kernels.empty() ? ": not taken, for it has other arguments (--kernel)\n"
+                                   : ": not taken\n"));
   }
   for (const LeftOut& left : file.left_out) {
     const bool one = left.first_line == left.last_line;

@@ -4,13 +4,14 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace smemtune::cli {
 
 struct InitOptions {
-  std::filesystem::path source;  ///< The user's .cu file.
-  std::filesystem::path output;  ///< Empty: the source's name with .json.
-  std::string kernel;            ///< Empty: the first, and those that take the same arguments.
+  std::filesystem::path source;      ///< The user's .cu file.
+  std::filesystem::path output;      ///< Empty: the source's name with .json.
+  std::vector<std::string> kernels;  ///< Empty: the first, and those that take the same arguments.
   bool force = false;
 };
 

@@ -764,7 +764,7 @@ class MissingNames {
   std::vector<MissingName> names() {
     std::vector<MissingName> found;
     for (MissingName& name : used_) {
-      if (local_.contains(name.name)) continue;
+      if (local_.contains(name.name) || optional_.contains(name.name)) continue;
       found.push_back(std::move(name));
     }
     return found;
@@ -823,6 +823,9 @@ class MissingNames {
   void add_directive(const CppToken& token) {
     const Directive directive = directive_of(token);
     const Tokens rest = cpp_tokens(directive.rest);
+    if (directive.name == "ifdef" || directive.name == "ifndef") {
+      for (const CppToken& word : rest) optional_.emplace(word.text);
+    }
     const bool decides = directive.name == "if" || directive.name == "elif";
     const bool unrolls = directive.name == "pragma" && !rest.empty() && rest[0].is("unroll");
     std::size_t first = 0;
@@ -842,6 +845,7 @@ class MissingNames {
                                   (i > 1 && rest[i - 1].is("(") && rest[i - 2].is("defined")));
       const bool calls = i + 1 < rest.size() && (rest[i + 1].is("(") || rest[i + 1].is("::"));
       const bool member = i > 0 && (rest[i - 1].is(".") || rest[i - 1].is("->"));
+      if (asks) optional_.emplace(rest[i].text);
       if (asks || calls || member) continue;
       const std::string_view name = meaning(rest[i].text);
       if (decides) compare(std::string(name), rest, i);
@@ -894,8 +898,9 @@ class MissingNames {
   const Tokens& tokens_;
   const std::set<std::string>& known_;
   const std::map<std::string, std::vector<std::string>>& meanings_;
-  std::set<std::string> local_;  ///< Declared in functions.
-  std::set<std::string> types_;  ///< Parameters of templates that are types.
+  std::set<std::string> local_;     ///< Declared in functions.
+  std::set<std::string> optional_;  ///< The source asks whether they are defined.
+  std::set<std::string> types_;     ///< Parameters of templates that are types.
   std::map<std::string, std::set<std::int64_t>> compared_;
   std::vector<MissingName> used_;
 };
@@ -988,7 +993,57 @@ class LaunchReader {
       const std::size_t end = closing(tokens_, list);
       if (end < tokens_.size()) site.arguments = texts(tokens_, split(tokens_, list + 1, end));
     }
+    for (const auto& part : {site.grid, site.block, {site.shared_bytes}, site.arguments}) {
+      for (const std::string& text : part) add_variables(text, name, site.variables);
+    }
+    add_asserted(name, site.asserted);
     return site;
+  }
+
+  void add_variables(const std::string& text, std::size_t before,
+                     std::map<std::string, std::string>& variables) const {
+    constexpr std::size_t kMost = 100;
+    for (const std::string_view word : identifiers(text)) {
+      if (variables.size() == kMost || variables.contains(std::string(word))) continue;
+      const std::optional<std::string> value = assigned(word, before);
+      if (!value) continue;
+      variables.emplace(word, *value);
+      add_variables(*value, before, variables);
+    }
+  }
+
+  /// What was last assigned to a variable before token `before`.
+  std::optional<std::string> assigned(std::string_view name, std::size_t before) const {
+    for (std::size_t i = before; i-- > 1;) {
+      if (!tokens_[i].is(name) || !is_word(tokens_[i]) || !tokens_[i + 1].is("=")) continue;
+      if (tokens_[i - 1].is(".") || tokens_[i - 1].is("->")) continue;
+      std::size_t end = i + 2;
+      while (end < before && !tokens_[end].is(";") && !tokens_[end].is(",")) {
+        if (tokens_[end].is("(") || tokens_[end].is("{")) end = closing(tokens_, end);
+        ++end;
+      }
+      if (end >= before) return std::nullopt;
+      return joined(tokens_, i + 2, end);
+    }
+    return std::nullopt;
+  }
+
+  /// From the beginning of the function that holds token `end`.
+  void add_asserted(std::size_t end, std::vector<std::string>& asserted) const {
+    int depth = 0;
+    std::size_t begin = end;
+    for (std::size_t i = end; i-- > 0;) {
+      if (tokens_[i].is("}")) ++depth;
+      if (tokens_[i].is("{") && --depth < 0) {
+        begin = i;
+        depth = 0;
+      }
+    }
+    for (std::size_t i = begin; i + 1 < end; ++i) {
+      if (!tokens_[i].is("assert") || !tokens_[i + 1].is("(")) continue;
+      const std::size_t close = closing(tokens_, i + 1);
+      if (close < end) asserted.push_back(joined(tokens_, i + 2, close));
+    }
   }
 
   /// Whether the statement that holds token i declares variables of type dim3.

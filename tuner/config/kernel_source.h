@@ -85,6 +85,9 @@ struct LaunchSite {
   std::string block_name;  ///< The variable that holds the block, if it is one.
   std::string shared_bytes;
   std::vector<std::string> arguments;
+  /// What the variables that these texts name were made of last, by name, and theirs.
+  std::map<std::string, std::string> variables;
+  std::vector<std::string> asserted;  ///< By assert() before it, in the function that launches.
 };
 
 /// Lines that the kernels do not need.

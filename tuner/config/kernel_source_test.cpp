@@ -143,7 +143,8 @@ TEST(KernelFile, KnowsWhatNothingDefines) {
       "#define WIDTH (TILE * FACTOR)\n"
       "namespace cg = cooperative_groups;\n"
       "struct Pair { float a, b; };\n"
-      "#ifdef OTHER\n#endif\n"
+      "#ifdef OTHER\n#define SIDE OTHER\n#elif defined(ANOTHER)\n#define SIDE ANOTHER\n"
+      "#else\n#define SIDE 4\n#endif\n"
       "template <typename T, int STEPS>\n"
       "__global__ void k(T* out, const Pair* in, int n) {\n"
       "  __shared__ T s[WIDTH][ROWS + 1];\n"
@@ -152,7 +153,7 @@ TEST(KernelFile, KnowsWhatNothingDefines) {
       "  #pragma unroll UNROLL\n"
       "  for (int i = 0, j = STEPS; i < n * blocks; ++i) { x += LOAD(in, i).a * j; }\n"
       "#if VECTOR == 2 || 4 == VECTOR || !FAST\n  x *= (float)DEPTH;\n#endif\n"
-      "  out[threadIdx.x] = p[0] + s[x][y] + tile.size() + FLT_MAX;\n}\n"
+      "  out[threadIdx.x] = p[SIDE] + s[x][y] + tile.size() + FLT_MAX;\n}\n"
       "void host() { k<float, HOSTS><<<1, GRID>>>(a, b, 3); }\n",
       kHeaders);
   std::map<std::string, bool> missing;

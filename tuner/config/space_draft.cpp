@@ -98,9 +98,9 @@ std::optional<std::size_t> axis_of(const std::string& name) {
 bool counts_threads(const std::string& name) {
   static constexpr std::array<std::string_view, 5> kThreads = {"block", "thread", "group", "bdim",
                                                                "wg_"};
-  static constexpr std::array<std::string_view, 8> kOther = {"num_", "blocks", "per_", "rows",
-                                                             "cols", "groups", "item", "steps"};
-  return holds_any(name, kThreads) && !holds_any(name, kOther);
+  static constexpr std::array<std::string_view, 7> kOther = {"num_", "blocks_", "per_", "rows",
+                                                             "cols", "item",    "steps"};
+  return holds_any(name, kThreads) && !holds_any(name, kOther) && !lower(name).ends_with("blocks");
 }
 
 /// Values and a default for a name that nothing defines.
@@ -273,7 +273,12 @@ class Draft {
     const auto site = std::ranges::find(file_.launches, last_name(kernel), &LaunchSite::kernel);
     if (site != file_.launches.end()) return &*site;
     // Through a pointer to the function, which may be any of them.
-    const bool is_indirect = file_.launches.size() == 1 &&
+    const auto is_alike = [&](const LaunchSite& other) {
+      const LaunchSite& first = file_.launches.front();
+      return other.kernel == first.kernel && other.grid == first.grid && other.block == first.block;
+    };
+    const bool is_indirect = !file_.launches.empty() &&
+                             std::ranges::all_of(file_.launches, is_alike) &&
                              std::ranges::none_of(file_.kernels, [&](const KernelFunction& other) {
                                return last_name(other.name) == file_.launches.front().kernel;
                              });
@@ -538,9 +543,24 @@ class Draft {
       json["value"] = 0.5;
       json["description"] = "A guess.";
     } else {
-      json["value"] = "TODO: value of " + parameter.name +
-                      (sizes_.empty() ? "" : ", a number or such as " + sizes_.front().second);
+      json["value"] = passed_value(parameter);
     }
+  }
+
+  /// What the host passes for a scalar.
+  Json passed_value(const KernelParameter& parameter) const {
+    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
+    const LaunchSite* const site = launch_of(first_.name);
+    const bool said = site != nullptr && number < site->arguments.size();
+    if (said) {
+      const auto ours = in_our_terms(*site, site->arguments[number], Json::array());
+      if (ours) return number_of(*ours) ? Json(*number_of(*ours)) : Json(*ours);
+    }
+    return "TODO: value of " + parameter.name +
+           (sizes_.empty() ? "" : ", a number or such as " + sizes_.front().second) +
+           (said ? "; line " + std::to_string(site->line) + " passes " +
+                       in_full(*site, site->arguments[number])
+                 : "");
   }
 
   Json verify() const {
@@ -618,16 +638,54 @@ class Draft {
     }
     json["block"] = std::move(block);
     json["grid"] = std::move(grid);
-    if (std::ranges::any_of(kernel.shared, &SharedArray::is_dynamic)) {
-      const LaunchSite* const site = launch_of(name);
-      const bool said = site != nullptr && !site->shared_bytes.empty();
-      json["dynamic_shared_bytes"] =
-          "TODO: bytes of the extern __shared__ array" +
-          (said ? "; line " + std::to_string(site->line) + " passes " + site->shared_bytes
-                : ", such as " + (parameters_.empty() ? std::string("4 * 256")
-                                                      : "4 * " + parameters_.begin().key()));
-    }
+    add_constraints(kernel, json);
+    add_dynamic_shared(kernel, json);
     return json;
+  }
+
+  /// The array may be one of a function that the kernel calls: the launch tells.
+  void add_dynamic_shared(const KernelFunction& kernel, Json& json) const {
+    const LaunchSite* const site = launch_of(kernel.name);
+    const bool said = site != nullptr && !site->shared_bytes.empty() && site->shared_bytes != "0";
+    if (said) {
+      if (const auto ours = in_our_terms(*site, site->shared_bytes, json["block"])) {
+        const auto number = number_of(*ours);
+        json["dynamic_shared_bytes"] = number ? Json(*number) : Json(*ours);
+        return;
+      }
+    }
+    if (!said && std::ranges::none_of(kernel.shared, &SharedArray::is_dynamic)) return;
+    json["dynamic_shared_bytes"] =
+        "TODO: bytes of the extern __shared__ array" +
+        (said ? "; line " + std::to_string(site->line) + " passes " +
+                    in_full(*site, site->shared_bytes)
+              : ", such as " + (parameters_.empty() ? std::string("4 * 256")
+                                                    : "4 * " + parameters_.begin().key()));
+  }
+
+  /// A text of the host; of a variable also what it was made of.
+  static std::string in_full(const LaunchSite& site, const std::string& text) {
+    const auto variable = site.variables.find(text);
+    return variable == site.variables.end() ? text : text + " = " + variable->second;
+  }
+
+  /// What the host asserts of parameters before it launches.
+  void add_constraints(const KernelFunction& kernel, Json& json) {
+    const LaunchSite* const site = launch_of(kernel.name);
+    if (site == nullptr) return;
+    Json constraints = Json::array();
+    for (const std::string& text : site->asserted) {
+      const auto ours = in_our_terms(*site, expanded(text), json["block"]);
+      const bool says = ours && std::ranges::any_of(identifiers(*ours), [&](std::string_view name) {
+                          return parameters_.contains(std::string(name));
+                        });
+      if (says) constraints.push_back(*ours);
+    }
+    if (constraints.empty()) return;
+    json["constraints"] = std::move(constraints);
+    json["description"] = json["description"].get<std::string>() +
+                          " Constraints as asserted before line " + std::to_string(site->line) +
+                          ".";
   }
 
   static bool is_parameter(const MissingName& missing) {
@@ -824,7 +882,7 @@ class Draft {
                                    std::size_t i) {
     if (site == nullptr || texts.empty()) return "";
     return "; line " + std::to_string(site->line) + " has " +
-           (texts.size() > 1 && i < texts.size() ? texts[i] : listed(texts));
+           (i < texts.size() ? in_full(*site, texts[i]) : listed(texts));
   }
 
   /// An expression of the host in our names, if it is one that can be evaluated here: its variables
@@ -843,24 +901,60 @@ class Draft {
       terms.emplace_back(site.block_name + "." + axis(i), extent);
       if (block.size() == 1) terms.emplace_back(site.block_name, extent);
     }
+    for (std::size_t i = 0; i < std::min(site.block.size(), block.size()); ++i) {
+      if (!is_identifier(site.block[i]) || !block[i].is_string()) continue;
+      terms.emplace_back(site.block[i], block[i].get<std::string>());
+    }
     for (const NamedNumber& number : file_.numbers) {
       if (!parameters_.contains(number.name)) {
         terms.emplace_back(number.name, std::to_string(number.value));
       }
     }
-    const std::string ours = substituted(text, terms);
     Scope scope;
-    for (const Json* names : {&parameters_, &problem_}) {
-      for (const auto& [name, value] : names->items()) {
-        if (!scope.contains(name)) scope.add_constant(name, Value(std::int64_t{1}));
+    for (const auto& [name, value] : parameters_.items()) {
+      scope.add_constant(name, Value(std::int64_t{1}));
+    }
+    for (const auto& [name, value] : problem_.items()) {
+      if (scope.contains(name)) continue;
+      scope.add_constant(
+          name, value.is_string() ? Value(value.get<std::string>()) : Value(std::int64_t{1}));
+    }
+    constexpr int kMaxDepth = 4;
+    std::string ours = substituted(text, terms);
+    for (int depth = 0; depth < kMaxDepth; ++depth) {
+      try {
+        Expression::compile(ours, scope);
+        return without_parentheses(ours);
+      } catch (const ExpressionError&) {
+        const std::string deeper = substituted(in_variables(ours, site, scope), terms);
+        if (deeper == ours) return std::nullopt;
+        ours = deeper;
       }
     }
-    try {
-      Expression::compile(ours, scope);
-      return ours;
-    } catch (const ExpressionError&) {
-      return std::nullopt;
+    return std::nullopt;
+  }
+
+  /// Without those around all of it.
+  static std::string without_parentheses(const std::string& text) {
+    const std::vector<CppToken> tokens = cpp_tokens(text);
+    const bool is_enclosed =
+        !tokens.empty() && tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size();
+    if (!is_enclosed) return text;
+    const std::size_t begin = tokens.front().end();
+    return without_parentheses(trimmed(text.substr(begin, tokens.back().begin - begin)));
+  }
+
+  /// With the host's variables replaced by what they were made of.
+  static std::string in_variables(const std::string& text, const LaunchSite& site,
+                                  const Scope& scope) {
+    std::vector<std::pair<std::string, std::string>> terms;
+    for (const std::string_view name : identifiers(text)) {
+      const auto variable = site.variables.find(std::string(name));
+      if (scope.contains(name) || variable == site.variables.end()) continue;
+      const bool is_single = cpp_tokens(variable->second).size() == 1;
+      terms.emplace_back(name, is_single ? variable->second : "(" + variable->second + ")");
     }
+    return substituted(text, terms);
   }
 
   /// `text` with whole terms (one token or several, such as `a.x`) replaced.

@@ -151,6 +151,36 @@ TEST(DraftSpace, MakesParametersOfWhatATunerIsToDefine) {
                           HasSubstr("ceil_div(image_height, block_size_y * tile_size_y)")));
 }
 
+TEST(DraftSpace, TakesFromTheHostWhatItPassesAndAsserts) {
+  Drafted draft(
+      "#define BLOCK_X 16\n#define STEPS 8\n#define HALO (RADIUS + 1)\n#define RADIUS 8\n"
+      "template <typename T> struct Shared { __device__ T* get() { extern __shared__ T s[]; "
+      "return s; } };\n"
+      "__global__ void rows(float* out, float* in, int width, int height, int pitch, int tiles) {\n"
+      "  Shared<float>().get()[threadIdx.x] = in[blockIdx.x * BLOCK_X * STEPS];\n"
+      "  out[blockIdx.y * HALO] = 1;\n}\n"
+      "void run(float* d, float* s, int w, int h, int n) {\n"
+      "  assert(BLOCK_X * STEPS >= HALO);\n  assert(w % (STEPS * BLOCK_X) == 0);\n"
+      "  assert(s != d);\n  assert(h > 0);\n"
+      "  dim3 blocks(w / (STEPS * BLOCK_X), h), threads(BLOCK_X, 4);\n"
+      "  const int tiles = (n + BLOCK_X - 1) / BLOCK_X;\n"
+      "  int bytes = (BLOCK_X * sizeof(float));\n"
+      "  auto* kernel = &rows;\n"
+      "  kernel<<<blocks, threads, bytes>>>(d, s, w, h, w, tiles);\n"
+      "  for (int i = 0; i < 9; ++i) kernel<<<blocks, threads, bytes>>>(d, s, w, h, w, tiles);\n"
+      "}\n");
+  const Json json = draft.json();
+  EXPECT_EQ(json["arguments"][4]["value"], "WIDTH");
+  EXPECT_THAT(json["arguments"][5]["value"].get<std::string>(),
+              HasSubstr("line 19 passes tiles = (n + BLOCK_X - 1) / BLOCK_X"));
+  const Json& kernel = json["kernels"][0];
+  EXPECT_EQ(kernel["block"].dump(), R"(["BLOCK_X",4])");
+  EXPECT_EQ(kernel["grid"].dump(), R"json(["WIDTH / (STEPS * BLOCK_X)","HEIGHT"])json");
+  EXPECT_EQ(kernel["dynamic_shared_bytes"], "BLOCK_X * sizeof(float)");
+  EXPECT_EQ(kernel["constraints"].dump(),
+            R"json(["BLOCK_X * STEPS >= (8 + 1)","WIDTH % (STEPS * BLOCK_X) == 0"])json");
+}
+
 TEST(DraftSpace, TakesTheValuesThatIfTellsApart) {
   Drafted draft(
       "#ifndef sh_power\n#define sh_power 0\n#endif\n"
