@@ -116,8 +116,10 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 int run_init(const InitOptions& options) {
   const std::string text = read_text(options.source, kMaxSourceBytes);
   const std::map<std::string, std::string> headers = headers_beside(options.source, text);
-  const KernelFile file = read_kernel_file(text, headers);
-  const std::vector<std::string> kernels = chosen_kernels(file, options);
+  const KernelFile all = read_kernel_file(text, headers);
+  const std::vector<std::string> kernels = chosen_kernels(all, options);
+  const std::set<std::string> only(kernels.begin(), kernels.end());
+  const KernelFile file = read_kernel_file(text, headers, {}, only);
 
   fs::path output = options.output;
   if (output.empty()) output = fs::path(options.source).replace_extension(".json");
@@ -154,8 +156,8 @@ int run_init(const InitOptions& options) {
   request.source = (beneath / source.filename()).lexically_normal().generic_string();
 
   if (needs_copy) {
-    db::write_whole_file(source,
-                         kernels_text(read_kernel_file(text, headers, guard), options, guard));
+    db::write_whole_file(
+        source, kernels_text(read_kernel_file(text, headers, guard, only), options, guard));
   }
   db::write_whole_file(output, draft_space(file, request));
 

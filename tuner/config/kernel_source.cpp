@@ -468,7 +468,7 @@ class Reach {
       if (items_[j].kept && counts) return true;
     }
     if (item.kind != Item::Kind::declaration && item.kind != Item::Kind::define) return false;
-    if (item.is_host) return false;
+    if (item.is_host || item.is_kernel) return false;
     if (item.what.starts_with("using namespace ")) {
       const std::vector<std::string_view> words = identifiers(item.what);
       return words.size() > 2 && (is_device_namespace(std::string(words[2])) ||
@@ -1096,10 +1096,11 @@ class LaunchReader {
 class FileReader {
  public:
   FileReader(std::string_view text, const std::map<std::string, std::string>& headers,
-             const std::set<std::string>& guard)
+             const std::set<std::string>& guard, const std::set<std::string>& only)
       : text_(text),
         headers_(headers),
         guard_(guard),
+        only_(only),
         tokens_(cpp_tokens(text)),
         items_(ItemReader(tokens_).items()),
         spaces_(namespaces(items_)) {}
@@ -1135,7 +1136,10 @@ class FileReader {
   }
 
   void keep_device_part() {
-    for (Item& item : items_) item.kept = item.is_kernel;
+    for (Item& item : items_) {
+      item.kept = item.is_kernel && (only_.empty() || item.declares.empty() ||
+                                     only_.contains(item.name_space + item.declares.front()));
+    }
     reached_ = Reach(items_, spaces_).spread();
     for (Item& item : items_) {
       if (item.kind == Item::Kind::pragma) item.kept = !item.what.starts_with("#error");
@@ -1359,6 +1363,7 @@ class FileReader {
   std::string_view text_;
   const std::map<std::string, std::string>& headers_;
   const std::set<std::string>& guard_;
+  const std::set<std::string>& only_;
   Tokens tokens_;
   std::vector<Item> items_;
   std::set<std::string> spaces_;
@@ -1371,8 +1376,8 @@ class FileReader {
 
 KernelFile read_kernel_file(std::string_view text,
                             const std::map<std::string, std::string>& headers,
-                            const std::set<std::string>& guard) {
-  return FileReader(text, headers, guard).read();
+                            const std::set<std::string>& guard, const std::set<std::string>& only) {
+  return FileReader(text, headers, guard, only).read();
 }
 
 std::vector<std::string> quoted_includes(std::string_view text) {

@@ -116,10 +116,11 @@ struct KernelFile {
 /// types, constants, macros, and headers that the device has. `headers`: the texts of the files
 /// that it includes by #include "...", by name; kept where they declare what is reached. `guard`
 /// names numbers whose definitions are put under #ifndef in device_text, so that a value can be
-/// handed over.
+/// handed over. `only` names the kernels whose text is wanted; empty: all.
 KernelFile read_kernel_file(std::string_view text,
                             const std::map<std::string, std::string>& headers = {},
-                            const std::set<std::string>& guard = {});
+                            const std::set<std::string>& guard = {},
+                            const std::set<std::string>& only = {});
 
 /// The names between quotation marks of a source's #include "..." lines.
 std::vector<std::string> quoted_includes(std::string_view text);

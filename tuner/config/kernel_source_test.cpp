@@ -261,6 +261,19 @@ TEST(KernelFile, KeepsSpecializationsOfWhatKernelsReach) {
   EXPECT_EQ(file.left_out.front().first_line, 7u);
 }
 
+TEST(KernelFile, KeepsOnlyTheKernelsThatAreWanted) {
+  constexpr const char* kText =
+      "#define A 1\n#define B missing\n"
+      "namespace n { __global__ void f(int* p) { *p = A; } }\n"
+      "__global__ void g(int* p) { *p = s[B]; }\n";
+  const KernelFile file = read_kernel_file(kText, {}, {}, {"n::f"});
+  EXPECT_THAT(file.kernels, SizeIs(2));
+  EXPECT_THAT(file.missing, IsEmpty());
+  EXPECT_THAT(file.device_text, AllOf(HasSubstr("*p = A"), Not(HasSubstr("*p = s"))));
+  ASSERT_THAT(file.left_out, SizeIs(2));
+  EXPECT_EQ(file.left_out.back().what, "g");
+}
+
 TEST(KernelFile, KeepsAConditionThatEndsWithinTheKernelsHead) {
   constexpr const char* kText =
       "#if VECTOR > 1\n__global__ __attribute__((hint(x)))\n#endif\n"
