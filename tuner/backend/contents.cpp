@@ -12,6 +12,7 @@
 #include <fstream>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -505,6 +506,11 @@ std::vector<std::uint8_t> scalar_bytes(const Argument& argument) {
   });
 }
 
+double sum_of(std::span<const std::uint8_t> bytes, ScalarType type) {
+  const std::vector<double> elements = to_doubles(bytes, type);
+  return std::accumulate(elements.begin(), elements.end(), 0.0);
+}
+
 Tolerance default_tolerance(ScalarType type) {
   const auto both = [](double tolerance) {
     return Tolerance{.absolute = tolerance, .relative = tolerance};
@@ -554,6 +560,24 @@ double allowed_error(const Tolerance& tolerance, ScalarType type, double referen
     allowed += *tolerance.ulps * unit;
   }
   return allowed;
+}
+
+std::optional<Mismatch> wrong_sum(const Argument& argument, double sum, double expected,
+                                  const Tolerance& tolerance, RunReport& report) {
+  const double error = std::abs(sum - expected);
+  if (std::isfinite(error)) {
+    report.max_absolute_error = std::max(report.max_absolute_error, error);
+    if (expected != 0) {
+      report.max_relative_error = std::max(report.max_relative_error, error / std::abs(expected));
+    }
+  }
+  const Tolerance used = tolerance_for(tolerance, argument.type);
+  // Written so that NaN fails.
+  if (error <= allowed_error(used, argument.type, expected)) return std::nullopt;
+  Mismatch mismatch = {.argument = argument.name, .reason = "mismatch"};
+  mismatch.value = sum;
+  mismatch.expected = expected;
+  return mismatch;
 }
 
 }  // namespace smemtune

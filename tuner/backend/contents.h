@@ -1,9 +1,11 @@
 #pragma once
 
+#include "tuner/backend/launcher.h"
 #include "tuner/core/bound_kernel.h"
 #include "tuner/core/value.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +26,9 @@ std::vector<std::uint8_t> encode(double value, ScalarType type);
 /// The bytes of a scalar argument as a kernel takes it.
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument);
 
+/// The sum of all elements.
+double sum_of(std::span<const std::uint8_t> bytes, ScalarType type);
+
 /// The tolerance that is used for a type when the space gives none, relative and absolute: 0 for
 /// integers; 64 units in the last place of float and double (sums of a few dozen terms of order 1);
 /// 4 of the 16-bit types, whose sums a kernel should hold in float. Spaces with longer sums say
@@ -35,6 +40,11 @@ Tolerance tolerance_for(const Tolerance& given, ScalarType type);
 
 /// How far an element may lie from `reference`. Not a number for a reference that is none.
 double allowed_error(const Tolerance& tolerance, ScalarType type, double reference);
+
+/// Of a result of which the sum is compared: notes the errors in the report, and returns what is
+/// wrong.
+std::optional<Mismatch> wrong_sum(const Argument& argument, double sum, double expected,
+                                  const Tolerance& tolerance, RunReport& report);
 
 /// Digits of a floating type behind the binary point, and the exponent of its least normal number;
 /// a unit in the last place of x is 2^(max(exponent of x, least) - digits). 0 and 0 for integers.

@@ -50,7 +50,7 @@ struct Mismatch {
   std::int64_t index = 0;  ///< Of the first such element; negative or past the end: a guard zone.
   double value = 0;
   double expected = 0;
-  std::int64_t count = 0;  ///< Such elements in all.
+  std::int64_t count = 0;  ///< Such elements in all; 0: it is the sum of all elements.
 
   bool operator==(const Mismatch&) const = default;
 };

@@ -262,6 +262,24 @@ TEST(SpaceFile, KnowsConstantMemoryByItsSymbol) {
   EXPECT_EQ("filter", weights(R"("memory": "constant", "symbol": "filter")").symbol);
 }
 
+TEST(SpaceFile, ComparesSumsOfResultsOnly) {
+  const SpaceFolder folder;
+  const auto faults = [&](const std::string& role, const std::string& compare) {
+    folder.write("space.json", replaced(kSpace, "\"arguments\": [",
+                                        "\"arguments\": [{ \"name\": \"sums\", \"type\": "
+                                        "\"float\", \"shape\": [9], \"role\": \"" +
+                                            role + "\", \"init\": \"zero\", \"compare\": \"" +
+                                            compare + "\" },"));
+    return folder.faults();
+  };
+  EXPECT_THAT(faults("inout", "sum"), IsEmpty());
+  EXPECT_TRUE(folder.load().space.kernels[0].arguments[0].compares_sum);
+  EXPECT_THAT(faults("output", "sum"), IsEmpty());
+  EXPECT_THAT(faults("input", "sum"), ElementsAre(HasSubstr("/arguments/0/compare: is for the")));
+  EXPECT_THAT(faults("output", "mean"),
+              ElementsAre(HasSubstr("/arguments/0/compare: 'mean' is not \"sum\"")));
+}
+
 TEST(SpaceFile, TakesEveryAllowedOption) {
   const SpaceFolder folder;
   for (const char* const option :

@@ -361,6 +361,15 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
   } else if (argument.role == Role::input || argument.role == Role::inout) {
     fault(pointer, "lacks \"init\", how its elements begin, such as uniform(-1, 1)");
   }
+  if (value.contains("compare")) {
+    const std::string where = child(pointer, "compare");
+    const auto compare = text(value["compare"], where, "\"sum\"");
+    argument.compares_sum = true;
+    if (compare && *compare != "sum") fault(where, quote(*compare) + " is not \"sum\"");
+    if (argument.role != Role::output && argument.role != Role::inout) {
+      fault(where, "is for the roles \"output\" and \"inout\", which are compared");
+    }
+  }
   if (value.contains("memory")) {
     const auto memory = text(value["memory"], child(pointer, "memory"), "\"constant\"");
     argument.in_constant_memory = true;
@@ -417,7 +426,7 @@ void SpaceReader::read_struct(const Json& value, const std::string& pointer,
 
 void SpaceReader::read_scalar(const Json& value, const std::string& pointer,
                               ArgumentTemplate& argument) {
-  for (const char* const key : {"init", "memory", "symbol"}) {
+  for (const char* const key : {"init", "compare", "memory", "symbol"}) {
     if (value.contains(key)) fault(child(pointer, key), "is for buffers; a scalar has a \"value\"");
   }
   if (value.contains("role") && value["role"] != "input") {

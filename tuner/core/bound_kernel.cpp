@@ -404,6 +404,7 @@ class BoundKernel::Evaluation {
     argument.role = source.role;
     argument.init = source.init;
     argument.in_constant_memory = source.in_constant_memory;
+    argument.compares_sum = source.compares_sum;
     if (source.in_constant_memory) {
       argument.symbol = source.symbol.empty() ? source.name : source.symbol;
     }
@@ -667,6 +668,7 @@ void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelS
     text.add("symbol", argument.symbol);
     text.add("value", argument.value);
     text.add("number", argument.number);
+    if (argument.compares_sum) text.add("compares_sum", std::int64_t{1});
     if (argument.raw_bytes > 0) text.add("raw_bytes", argument.raw_bytes);
   }
 }

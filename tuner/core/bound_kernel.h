@@ -21,7 +21,10 @@ struct Argument {
   std::vector<std::int64_t> shape;  ///< Empty: a scalar.
   Init init;
   bool in_constant_memory = false;
-  std::string symbol;        ///< Name expression of the __constant__ symbol.
+  std::string symbol;  ///< Name expression of the __constant__ symbol.
+  /// Of a result: the sum of its elements is compared and not each of them, as with partial sums of
+  /// which a configuration may write any number.
+  bool compares_sum = false;
   std::int64_t integer = 0;  ///< Value of an integer scalar.
   double number = 0;         ///< Value of a floating scalar.
   /// Of a scalar that is a struct: its size; its bytes are those of `init`. 0: it is none.

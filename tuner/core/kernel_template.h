@@ -56,6 +56,7 @@ struct ArgumentTemplate {
   Init init;
   bool in_constant_memory = false;  ///< `"memory": "constant"`: a __constant__ symbol, not passed.
   std::string symbol;               ///< Of such a one; a name expression. Default: the name.
+  bool compares_sum = false;        ///< `"compare": "sum"`: see Argument.
   std::optional<ExpressionText> value;  ///< Of an integer scalar.
   std::optional<double> number;         ///< Of a scalar given as a JSON number.
   /// Of a scalar `bytes(N)`, a struct that is passed by value; its bytes are those of `init`.

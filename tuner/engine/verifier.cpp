@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 
 namespace smemtune {
 
@@ -18,7 +19,15 @@ std::string number_text(double value) {
   return text;
 }
 
+std::string sum_text(const std::string& argument) { return "the sum of " + argument; }
+
 Failure failure_of(const Mismatch& mismatch, const std::string& label) {
+  if (mismatch.count == 0) {
+    return {.status = Status::correctness,
+            .reason = mismatch.reason,
+            .detail = sum_text(mismatch.argument) + " is " + number_text(mismatch.value) +
+                      ", expected " + number_text(mismatch.expected) + " on " + label};
+  }
   std::string detail = mismatch.argument + "[" + std::to_string(mismatch.index) + "] is " +
                        number_text(mismatch.value) + ", expected " +
                        number_text(mismatch.expected) + " (" + std::to_string(mismatch.count) +
@@ -50,6 +59,18 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
                                const HostArray& actual, const Tolerance& tolerance,
                                const std::string& definition, const std::string& label) {
   const Tolerance used = tolerance_for(tolerance, argument.type);
+  if (argument.compares_sum) {
+    const auto sum = [](const HostArray& array) {
+      return std::accumulate(array.elements.begin(), array.elements.end(), 0.0);
+    };
+    const double want = sum(expected);
+    const double have = sum(actual);
+    if (std::abs(have - want) <= allowed_error(used, argument.type, want)) return std::nullopt;
+    return Failure{.status = Status::correctness,
+                   .reason = "definition",
+                   .detail = sum_text(argument.name) + " is " + number_text(have) + ", but `" +
+                             definition + "` gives " + number_text(want) + " on " + label};
+  }
   for (std::size_t i = 0; i < expected.elements.size(); ++i) {
     const double want = expected.elements[i];
     const double have = actual.elements[i];

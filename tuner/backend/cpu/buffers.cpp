@@ -260,6 +260,7 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
     if (value == expected) return;
     if (!std::isfinite(value)) return note(nan, i, value, expected);
     if (!compares) return;
+    if (buffer.argument.compares_sum) return;
     const double error = std::abs(value - expected);
     // Written so that an expected NaN fails.
     if (!(error <= allowed_error(used, type, expected))) note(mismatch, i, value, expected);
@@ -272,7 +273,9 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
   for (const Mismatch& found : {unwritten, nan, mismatch}) {
     if (found.count > 0) return found;
   }
-  return std::nullopt;
+  if (!compares || !buffer.argument.compares_sum) return std::nullopt;
+  const double sum = sum_of(std::span(buffer.data, buffer.bytes()), type);
+  return wrong_sum(buffer.argument, sum, sum_of(buffer.reference, type), tolerance, report);
 }
 
 void Buffers::keep_reference() {

@@ -422,6 +422,34 @@ TEST_F(Kernels, GiveTheSameInAnyOrderOfThreads) {
   }
 }
 
+TEST_F(Kernels, MayWriteAnyNumberOfPartialSums) {
+  CpuLauncher launcher(test_limits());
+  Argument sums = buffer("sums", ScalarType::float32, Role::inout, 9,
+                         {.kind = Init::Kind::zero, .a = 0, .b = 0, .file = {}});
+  sums.compares_sum = true;
+  const std::vector<Argument> arguments = {input("in", ScalarType::float32, 1100), sums,
+                                           integer("n", 1100), integer("less", 1099)};
+  ASSERT_TRUE(launcher.prepare(0, {.arguments = arguments, .seed = 1}));
+  const auto report = [&](std::int64_t blocks, const char* n, bool as_reference) {
+    const auto loaded = launcher.load(
+        0, *compiled, {shape("block_sums", {blocks, 1, 1}, {224, 1, 1}, {"in", "sums", n})},
+        arguments);
+    RunRequest request;
+    request.as_reference = as_reference;
+    request.tolerance = {.absolute = 1e-2, .relative = {}};
+    return *launcher.run(loaded->handle, request);
+  };
+  EXPECT_FALSE(report(5, "n", true).mismatch);
+  EXPECT_FALSE(report(9, "n", false).mismatch);
+  EXPECT_LT(report(9, "n", false).max_absolute_error, 1e-2);
+  const auto wrong = report(4, "n", false).mismatch;
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ("mismatch", wrong->reason);
+  EXPECT_EQ(0, wrong->count);
+  EXPECT_NE(wrong->value, wrong->expected);
+  EXPECT_TRUE(report(5, "less", false).mismatch);
+}
+
 TEST_F(Kernels, AreTimed) {
   CpuLauncher launcher(test_limits());
   const std::vector<Argument> arguments = {input("in", ScalarType::float32, 1100),

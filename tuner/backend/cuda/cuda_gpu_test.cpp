@@ -322,6 +322,34 @@ TEST_F(CudaGpu, RunsWithAllTheDynamicSharedMemoryThatThereIs) {
   EXPECT_THAT(refused.failure().detail, HasSubstr(std::to_string(bytes + 1)));
 }
 
+TEST_F(CudaGpu, ComparesTheSumOfPartialSums) {
+  const std::string source = R"(
+    __global__ void add(float* sums, const float* in, int n) {
+      float sum = 0;
+      for (int i = blockIdx.x; i < n; i += gridDim.x) sum += in[i];
+      sums[blockIdx.x] = sum;
+    })";
+  Argument sums = buffer("sums", Role::inout, 64);
+  sums.init = {.kind = Init::Kind::zero, .a = 0, .b = 0, .file = {}};
+  sums.compares_sum = true;
+  const std::vector<Argument> arguments = {sums, buffer("in", Role::input, 4096),
+                                           integer("n", 4096), integer("less", 4095)};
+  prepare(arguments);
+  const Tolerance tolerance = {.absolute = 1e-3, .relative = {}};
+  const auto report = [&](int blocks, const char* n, bool as_reference) {
+    return run(load(source, {shape("add", blocks, 1, {"sums", "in", n})}, arguments), as_reference,
+               tolerance);
+  };
+  EXPECT_FALSE(report(1, "n", true).mismatch);
+  EXPECT_FALSE(report(64, "n", false).mismatch);
+  EXPECT_LT(report(64, "n", false).max_absolute_error, 1e-3);
+  const auto wrong = report(7, "less", false).mismatch;
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->reason, "mismatch");
+  EXPECT_EQ(wrong->count, 0);
+  EXPECT_NE(wrong->value, wrong->expected);
+}
+
 TEST_F(CudaGpuTwice, AcceptsWhatEqualsTheReferenceAndReturnsTheBuffers) {
   const RunReport report = run(load_twice("none"), false, {}, {"in", "out"});
   EXPECT_FALSE(report.mismatch);

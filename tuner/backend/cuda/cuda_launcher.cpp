@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <thread>
 #include <utility>
@@ -600,9 +601,10 @@ std::optional<Mismatch> CudaLauncher::findings(const Bound& bound, const Prepare
     // A reference is compared with itself: that finds what is not finite, and what it did not
     // write.
     const CUdeviceptr expected = request.as_reference ? buffer->data() : buffer->expected();
-    device_kernels_->compare(
-        stream, argument.type, buffer->data(), expected, argument.elements(),
-        compare_rule(request.tolerance, argument.type, !buffer->has_contents()), comparison);
+    CompareRule rule = compare_rule(request.tolerance, argument.type, !buffer->has_contents());
+    if (argument.compares_sum) rule.absolute = std::numeric_limits<double>::infinity();
+    device_kernels_->compare(stream, argument.type, buffer->data(), expected, argument.elements(),
+                             rule, comparison);
     comparison += sizeof(Comparison);
   }
   auto difference = as_address(on_device + comparison_bytes);
@@ -631,7 +633,9 @@ std::optional<Mismatch> CudaLauncher::findings(const Bound& bound, const Prepare
         "cudaMemcpyAsync");
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 
-  for (const Comparison& one : comparisons) {
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    if (results[i]->argument().compares_sum) continue;
+    const Comparison& one = comparisons[i];
     report.max_absolute_error =
         std::max(report.max_absolute_error, std::bit_cast<double>(one.max_absolute_bits));
     report.max_relative_error =
@@ -685,6 +689,14 @@ std::optional<Mismatch> CudaLauncher::findings(const Bound& bound, const Prepare
         mismatch.expected = element(results[i]->expected(), mismatch.index, argument.type, stream);
       }
       return mismatch;
+    }
+    if (!argument.compares_sum || request.as_reference) continue;
+    const auto sum = [&](CUdeviceptr data) {
+      return sum_of(download(data, argument.bytes(), stream), argument.type);
+    };
+    if (auto wrong = wrong_sum(argument, sum(results[i]->data()), sum(results[i]->expected()),
+                               request.tolerance, report)) {
+      return wrong;
     }
   }
   return std::nullopt;
