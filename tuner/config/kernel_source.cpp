@@ -442,8 +442,9 @@ class Reach {
   Reach(std::vector<Item>& items, const std::set<std::string>& spaces)
       : items_(items), spaces_(spaces) {}
 
-  /// Marks what the kept items need, and returns every name that is reached.
-  std::set<std::string> spread() {
+  /// Marks what the kept items and `wanted` need, and returns every name that is reached.
+  std::set<std::string> spread(std::set<std::string> wanted = {}) {
+    names_ = std::move(wanted);
     for (const Item& item : items_) {
       if (item.kept) names_.insert(item.uses.begin(), item.uses.end());
     }
@@ -1123,6 +1124,23 @@ class FileReader {
     return std::move(file_);
   }
 
+  /// Of a header: what `wanted` needs, and nothing of the host's.
+  std::string read_header(const std::set<std::string>& wanted) {
+    reached_ = Reach(items_, spaces_).spread(wanted);
+    keep_includes();
+    write_device_text();
+    return std::move(file_.device_text);
+  }
+
+  /// Whether there is something that device code cannot have.
+  bool holds_host_code() const {
+    return std::ranges::any_of(items_, [](const Item& item) {
+      const bool includes =
+          item.kind == Item::Kind::include && item.what.find('<') != std::string::npos;
+      return item.is_host || (includes && !is_device_include(item.what.substr(kInclude.size())));
+    });
+  }
+
  private:
   void read_kernels() {
     for (const Item& item : items_) {
@@ -1141,10 +1159,14 @@ class FileReader {
                                      only_.contains(item.name_space + item.declares.front()));
     }
     reached_ = Reach(items_, spaces_).spread();
+    keep_includes();
+  }
+
+  void keep_includes() {
     for (Item& item : items_) {
       if (item.kind == Item::Kind::pragma) item.kept = !item.what.starts_with("#error");
       if (item.kind != Item::Kind::include) continue;
-      const std::string name = item.what.substr(std::string_view("#include ").size());
+      const std::string name = item.what.substr(kInclude.size());
       item.kept = (is_device_include(name) && is_of_use(name)) ||
                   (name.starts_with('"') && declares_reached(name));
     }
@@ -1351,6 +1373,10 @@ class FileReader {
 
   void write(const Item& item, std::string_view text) {
     std::string& out = file_.device_text;
+    if (const std::string header = device_part(item); !header.empty()) {
+      out += "// " + item.what + ", without what is the host's:\n" + header;
+      return;
+    }
     const bool guards =
         item.declares.size() == 1 && guard_.contains(item.declares.front()) && !is_guarded(item) &&
         std::ranges::find(file_.numbers, item.declares.front(), &NamedNumber::name) !=
@@ -1359,6 +1385,18 @@ class FileReader {
     out += text;
     if (guards) out += std::string(text.ends_with('\n') ? "" : "\n") + "#endif\n";
   }
+
+  /// Of a header that holds code of the host; empty for any other item.
+  std::string device_part(const Item& item) const {
+    if (item.kind != Item::Kind::include || !item.what.ends_with('"')) return "";
+    const auto header = headers_.find(
+        item.what.substr(kInclude.size() + 1, item.what.size() - kInclude.size() - 2));
+    if (header == headers_.end()) return "";
+    FileReader reader(header->second, headers_, guard_, only_);
+    return reader.holds_host_code() ? reader.read_header(reached_) : "";
+  }
+
+  static constexpr std::string_view kInclude = "#include ";
 
   std::string_view text_;
   const std::map<std::string, std::string>& headers_;

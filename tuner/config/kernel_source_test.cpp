@@ -261,6 +261,26 @@ TEST(KernelFile, KeepsSpecializationsOfWhatKernelsReach) {
   EXPECT_EQ(file.left_out.front().first_line, 7u);
 }
 
+TEST(KernelFile, TakesOfAHeaderWithHostCodeWhatTheKernelsNeed) {
+  const std::map<std::string, std::string> headers = {
+      {"system.h",
+       "#ifndef SYSTEM_H\n#define SYSTEM_H\n#include <algorithm>\n"
+       "template <class T> struct vec { T x; };\n"
+       "void fill(float* p) { p[0] = rand(); }\nclass System { virtual void run() = 0; };\n"
+       "#endif\n"},
+      {"plain.h", "#define SIDE 4\n"}};
+  const KernelFile file = read_kernel_file(
+      "#include \"system.h\"\n#include \"plain.h\"\n"
+      "__global__ void k(vec<float>* p) { p[SIDE].x = 1; }\n",
+      headers);
+  EXPECT_EQ(file.device_text,
+            "// #include \"system.h\", without what is the host's:\n"
+            "#ifndef SYSTEM_H\n#define SYSTEM_H\n// Left out: line 3, #include <algorithm>\n"
+            "template <class T> struct vec { T x; };\n// Left out: lines 5-6, fill, System\n"
+            "#endif\n#include \"plain.h\"\n"
+            "__global__ void k(vec<float>* p) { p[SIDE].x = 1; }\n");
+}
+
 TEST(KernelFile, KeepsOnlyTheKernelsThatAreWanted) {
   constexpr const char* kText =
       "#define A 1\n#define B missing\n"
