@@ -137,7 +137,12 @@ class Finals {
       if (!entry.identity.empty()) {
         const auto [same, is_new] = by_identity.try_emplace(entry.identity, contenders_.size());
         if (!is_new) {
-          contenders_[same->second].twins.push_back(i);
+          Contender& contender = contenders_[same->second];
+          contender.twins.push_back(i);
+          // Whichever was compiled first was measured, and stands for the others.
+          if (state_.entries[contender.entry].shared && !entry.shared) {
+            std::swap(contender.entry, contender.twins.back());
+          }
           continue;
         }
       }

@@ -120,7 +120,8 @@ class Search {
     bool known = false;
     bool on_device = false;
     bool done = false;
-    bool saved = false;  ///< Its result is in the log.
+    bool shared = false;  ///< Measured with another of the same identity.
+    bool saved = false;   ///< Its result is in the log.
   };
 
   /// What a device is doing.
@@ -231,7 +232,8 @@ class Search {
                               .result = std::move(slot.result),
                               .known = slot.known,
                               .identity = std::move(slot.identity),
-                              .hopeless = slot.hopeless});
+                              .hopeless = slot.hopeless,
+                              .shared = slot.shared});
   }
 
   double best_ms() const {
@@ -376,6 +378,7 @@ class Search {
     const bool was_cut = twin.timed() && twin.measurement.samples_ms.size() < samples;
     if (slot.result.is_default && was_cut) return false;
     take_measurement(slot.result, twin);
+    slot.shared = true;
     count();
     complete(slot);
     return true;

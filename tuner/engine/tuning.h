@@ -40,6 +40,7 @@ struct Entry {
   bool known = false;         ///< From the log.
   std::string identity = {};  ///< See identity(); empty when it is known from the log.
   bool hopeless = false;      ///< Static rejects would have kept it from being timed.
+  bool shared = false;        ///< Measured with another of the same identity.
 };
 
 /// How fast the best of a kernel so far went, from which it is told how long others may take.
