@@ -22,8 +22,9 @@ using Json = nlohmann::json;
 // FAULT is one of these.
 constexpr const char* kKernel = R"cuda(
 enum Fault {
-  none, far_write, misaligned, trap, device_assert, endless, slow, one_too_many, nothing, half,
-  not_a_number, infinite, twice_as_large, spoils_input, wrong_when_odd, many_threads
+  none, far_write, misaligned, trap, device_assert, breakpoint, odd_barrier, far_shared, null_call,
+  wrong_space, recursion, endless, slow, one_too_many, nothing, half, not_a_number, infinite,
+  twice_as_large, spoils_input, wrong_when_odd, many_threads
 };
 
 __device__ void wait_ns(long long ns) {
@@ -32,6 +33,13 @@ __device__ void wait_ns(long long ns) {
   do {
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
   } while (ns < 0 || now - start < static_cast<unsigned long long>(ns));
+}
+
+// As deep as the stack goes.
+__device__ __noinline__ int sum_from(int n) {
+  volatile int frame[64];
+  frame[n & 63] = n;
+  return n < 0 ? 0 : sum_from(n + 1) + frame[(n + 1) & 63];
 }
 
 template <Fault FAULT, int THREADS>
@@ -44,6 +52,23 @@ __global__ void scale(float* in, float* out, int n) {
   }
   if (FAULT == trap && is_last) __trap();
   if (FAULT == device_assert) assert(!is_last);
+  if (FAULT == breakpoint && is_last) asm volatile("brkpt;");
+  if (FAULT == odd_barrier) {  // For no whole number of warps: an illegal instruction.
+    asm volatile("bar.sync 1, %0;" ::"r"(n < 0 ? 32 : 33) : "memory");
+  }
+  if (FAULT == far_shared && is_last) {  // Beyond what instructions for shared memory can reach.
+    extern __shared__ int shared[];
+    shared[(1 << 26) + n] = 1;
+  }
+  if (FAULT == null_call && is_last) {
+    reinterpret_cast<void (*)()>(static_cast<unsigned long long>(n < 0))();
+  }
+  if (FAULT == wrong_space && is_last) {  // The address of a local variable, called a global one.
+    int own[4] = {i, i, i, i};
+    asm volatile("red.global.add.u32 [%0], 1;" ::"l"(&own[n & 3]) : "memory");
+    if (own[0] < 0) out[0] = 1;
+  }
+  if (FAULT == recursion && is_last && sum_from(0) == 7) out[0] = 1;
   if (FAULT == endless && is_last) wait_ns(-1);
   if (FAULT == slow && is_last) wait_ns(300 * 1000 * 1000);
   if (FAULT == one_too_many && is_last) out[n] = 0;
@@ -70,7 +95,8 @@ constexpr const char* kSpace = R"json({
   "kernels": [{
     "name": "scale", "source": "faults.cu", "entry": "scale<FAULT, THREADS>",
     "parameters": {
-      "FAULT": ["none", "far_write", "misaligned", "trap", "device_assert", "endless", "slow",
+      "FAULT": ["none", "far_write", "misaligned", "trap", "device_assert", "breakpoint", "odd_barrier",
+                "far_shared", "null_call", "wrong_space", "recursion", "endless", "slow",
                 "one_too_many", "nothing", "half", "not_a_number", "infinite", "twice_as_large",
                 "spoils_input", "wrong_when_odd", "many_threads"],
       "THREADS": [256, 2048] },
@@ -142,6 +168,12 @@ TEST_F(GpuFaults, AreRecordedForWhatTheyAreAndTheRunGoesOn) {
       {"misaligned", "runtime/misaligned_address"},
       {"trap", "runtime/launch_failure"},
       {"device_assert", "runtime/assert"},
+      {"breakpoint", "runtime/launch_failure"},
+      {"odd_barrier", "runtime/illegal_instruction"},
+      {"far_shared", "runtime/illegal_instruction"},
+      {"null_call", "runtime/invalid_pc"},
+      {"wrong_space", "runtime/invalid_address_space"},
+      {"recursion", "runtime/illegal_address"},
       {"endless", "timeout/hang"},
       {"slow", "correct/"},  // Sampled once, then dropped: never a best.
       {"one_too_many", "correctness/overrun"},
