@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 // FAULT is one of these.
 constexpr const char* kKernel = R"cuda(
 enum Fault {
-  none, far_write, misaligned, trap, device_assert, breakpoint, odd_barrier, far_shared, null_call,
+  none, far_write, misaligned, trap, device_assert, breakpoint, odd_barrier, far_shared,
   wrong_space, recursion, endless, slow, one_too_many, nothing, half, not_a_number, infinite,
   twice_as_large, spoils_input, wrong_when_odd, many_threads
 };
@@ -60,9 +60,6 @@ __global__ void scale(float* in, float* out, int n) {
     extern __shared__ int shared[];
     shared[(1 << 26) + n] = 1;
   }
-  if (FAULT == null_call && is_last) {
-    reinterpret_cast<void (*)()>(static_cast<unsigned long long>(n < 0))();
-  }
   if (FAULT == wrong_space && is_last) {  // The address of a local variable, called a global one.
     int own[4] = {i, i, i, i};
     asm volatile("red.global.add.u32 [%0], 1;" ::"l"(&own[n & 3]) : "memory");
@@ -96,7 +93,7 @@ constexpr const char* kSpace = R"json({
     "name": "scale", "source": "faults.cu", "entry": "scale<FAULT, THREADS>",
     "parameters": {
       "FAULT": ["none", "far_write", "misaligned", "trap", "device_assert", "breakpoint", "odd_barrier",
-                "far_shared", "null_call", "wrong_space", "recursion", "endless", "slow",
+                "far_shared", "wrong_space", "recursion", "endless", "slow",
                 "one_too_many", "nothing", "half", "not_a_number", "infinite", "twice_as_large",
                 "spoils_input", "wrong_when_odd", "many_threads"],
       "THREADS": [256, 2048] },
@@ -171,7 +168,6 @@ TEST_F(GpuFaults, AreRecordedForWhatTheyAreAndTheRunGoesOn) {
       {"breakpoint", "runtime/launch_failure"},
       {"odd_barrier", "runtime/illegal_instruction"},
       {"far_shared", "runtime/illegal_instruction"},
-      {"null_call", "runtime/invalid_pc"},
       {"wrong_space", "runtime/invalid_address_space"},
       {"recursion", "runtime/illegal_address"},
       {"endless", "timeout/hang"},
