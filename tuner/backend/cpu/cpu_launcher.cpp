@@ -1,5 +1,6 @@
 #include "tuner/backend/cpu/cpu_launcher.h"
 
+#include "tuner/backend/contents.h"
 #include "tuner/backend/cpu/host_compiler.h"
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/core/error.h"
@@ -96,6 +97,7 @@ Outcome<LoadedKernel> CpuLauncher::load(KernelHandle handle, const CompiledKerne
   kernel.checked = *checked;
   kernel.launches = launches;
   for (const Argument& argument : arguments) {
+    if (!argument.is_buffer()) kernel.scalars[argument.name] = scalar_bytes(argument);
     if (!argument.in_constant_memory) continue;
     for (const CompiledSymbol& symbol : compiled.symbols) {
       if (symbol.name_expression != argument.symbol) continue;
@@ -245,7 +247,10 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
     const LaunchShape& shape = kernel.launches[i];
     std::vector<void*> arguments;
     for (const std::string& name : shape.arguments) {
-      arguments.push_back(buffers.kernel_argument(name));
+      const auto scalar = kernel.scalars.find(name);
+      arguments.push_back(scalar != kernel.scalars.end()
+                              ? const_cast<std::uint8_t*>(scalar->second.data())
+                              : buffers.kernel_argument(name));
       if (arguments.back() == nullptr) {
         return runtime_failure("arguments", "the workload has no argument " + name);
       }

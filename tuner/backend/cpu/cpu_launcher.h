@@ -52,7 +52,9 @@ class CpuLauncher final : public Launcher {
     std::shared_ptr<Module> fast;
     std::shared_ptr<Module> checked;
     std::vector<LaunchShape> launches;
-    std::vector<std::string> lowered_names;      ///< Of the launches' entries.
+    std::vector<std::string> lowered_names;  ///< Of the launches' entries.
+    /// Bytes of what it is passed by value, which may be another than of other configurations.
+    std::map<std::string, std::vector<std::uint8_t>> scalars;
     std::map<std::string, std::string> symbols;  ///< Arguments in constant memory: lowered name.
   };
 

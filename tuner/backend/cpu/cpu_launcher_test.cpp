@@ -450,6 +450,24 @@ TEST_F(Kernels, MayWriteAnyNumberOfPartialSums) {
   EXPECT_TRUE(report(5, "less", false).mismatch);
 }
 
+TEST_F(Kernels, TakeTheScalarsOfTheirConfiguration) {
+  CpuLauncher launcher(test_limits());
+  std::vector<Argument> arguments = {buffer("array", ScalarType::int32, Role::inout, 64,
+                                            {.kind = Init::Kind::zero, .a = 0, .b = 0, .file = {}}),
+                                     integer("n", 64)};
+  ASSERT_TRUE(launcher.prepare(0, {.arguments = arguments, .seed = 1}));
+  arguments[1] = integer("n", 10);
+  const auto loaded = launcher.load(
+      0, *compiled, {shape("add_one<int>", {1, 1, 1}, {64, 1, 1}, {"array", "n"})}, arguments);
+  ASSERT_TRUE(loaded) << loaded.failure().detail;
+  const auto report =
+      launcher.run(loaded->handle,
+                   {.workload = 0, .as_reference = true, .tolerance = {}, .download = {"array"}});
+  ASSERT_TRUE(report) << report.failure().detail;
+  const std::vector<double>& array = report->after.at("array");
+  EXPECT_EQ(10, std::accumulate(array.begin(), array.end(), 0.0));
+}
+
 TEST_F(Kernels, AreTimed) {
   CpuLauncher launcher(test_limits());
   const std::vector<Argument> arguments = {input("in", ScalarType::float32, 1100),
