@@ -56,7 +56,7 @@ double run_on_one_thread(const KernelInstance& instance, const KernelSource& sou
     request.name_expressions.push_back(launch.name_expression);
   }
   for (const Argument& argument : instance.arguments) {
-    if (argument.in_constant_memory) request.symbol_expressions.push_back(argument.symbol);
+    if (argument.in_constant_memory()) request.symbol_expressions.push_back(argument.symbol);
   }
   cpu::HostCompiler compiler;
   const auto compiled = compiler.compile(request);

@@ -620,6 +620,21 @@ Access access_of(const Tokens& tokens, std::size_t first, std::size_t end,
                          : Access::unknown;
 }
 
+/// T of the first `tex1Dfetch<T>(name, ...)`, or empty.
+std::string texel_of(const Tokens& tokens, std::size_t first, std::size_t end,
+                     const std::string& name) {
+  for (std::size_t i = first; i + 3 < end; ++i) {
+    if (!tokens[i].is("tex1Dfetch") || !tokens[i + 1].is("<")) continue;
+    std::string type;
+    std::size_t j = i + 2;
+    for (; j < end && !tokens[j].is(">"); ++j) {
+      type += (type.empty() ? "" : " ") + std::string(tokens[j].text);
+    }
+    if (j + 2 < end && tokens[j + 1].is("(") && tokens[j + 2].is(name)) return type;
+  }
+  return "";
+}
+
 /// Those declared behind `space`: __shared__ or __constant__.
 std::vector<SharedArray> arrays_of(const Tokens& tokens, std::size_t first, std::size_t end,
                                    std::string_view space) {
@@ -690,6 +705,9 @@ KernelFunction kernel_of(const Tokens& tokens, const Item& item) {
     }
     if (parameter->pointers > 0) {
       parameter->access = access_of(tokens, item.body + 1, item.end, parameter->name);
+    }
+    if (parameter->is_texture()) {
+      parameter->texel = texel_of(tokens, item.body + 1, item.end, parameter->name);
     }
     kernel.parameters.push_back(std::move(*parameter));
   }

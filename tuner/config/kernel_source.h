@@ -22,6 +22,9 @@ struct KernelParameter {
   int pointers = 0;  ///< How many * (or arrays) stand between the name and the type.
   bool is_const = false;
   Access access = Access::unknown;
+  std::string texel;  ///< Of a texture object: the type that tex1Dfetch reads; empty: not known.
+
+  bool is_texture() const { return type == "cudaTextureObject_t" && pointers == 0; }
 };
 
 struct TemplateParameter {

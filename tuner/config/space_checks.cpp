@@ -94,8 +94,15 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
     const auto parameter =
         std::find_if(kernel.parameters.begin(), kernel.parameters.end(),
                      [&](const Parameter& p) { return p.name == argument.type; });
+    const auto check_texel = [&](const std::string& type, const std::string& where) {
+      if (argument.memory != MemorySpace::texture || is_texel_type(*scalar_type(type))) return;
+      fault(where, "a texture has no elements of type " + quote(type) +
+                       ", only float and integers of 8, 16 or 32 bits");
+    };
     const auto check_type = [&](const Value& value, const std::string& where) {
-      if (holds_word(value) && scalar_type(std::get<std::string>(value))) return;
+      if (holds_word(value) && scalar_type(std::get<std::string>(value))) {
+        return check_texel(std::get<std::string>(value), where);
+      }
       fault(where, quote(to_text(value)) + " is not a type of elements" +
                        suggestion(to_text(value), type_names()));
     };
@@ -125,6 +132,8 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
             quote(argument.type) +
                 " is neither a type of elements nor a name of the problems that stands for one" +
                 suggestion(argument.type, known));
+    } else {
+      check_texel(argument.type, child(argument.where, "type"));
     }
     if (may_vary) continue;
     for (const ExpressionText& extent : argument.shape) {
@@ -159,6 +168,8 @@ void SpaceReader::check_buffers_agree() {
         difference = "of another type";
       } else if (argument.is_buffer() && !same_texts(argument.shape, first.shape)) {
         difference = "of another shape";
+      } else if (argument.is_passed() != first.is_passed()) {
+        difference = first.is_passed() ? "not in constant memory" : "in constant memory";
       } else if (argument.is_buffer() && argument.init != first.init) {
         difference = "begun in another way";
       }

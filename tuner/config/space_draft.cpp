@@ -369,6 +369,10 @@ class Draft {
 
   Json argument(const KernelParameter& parameter) {
     Json json = {{"name", parameter.name}};
+    if (parameter.is_texture()) {
+      add_texture(json, parameter);
+      return json;
+    }
     const bool is_template = std::ranges::any_of(
         first_.template_parameters,
         [&](const TemplateParameter& t) { return t.is_type() && t.name == parameter.type; });
@@ -443,6 +447,23 @@ class Draft {
       }
     }
     json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
+  }
+
+  /// Over linear memory: what other functions than tex1Dfetch read from is not made here.
+  void add_texture(Json& json, const KernelParameter& parameter) const {
+    const Elements elements = elements_of(parameter.texel);
+    const bool is_known = !elements.type.empty() && is_texel_type(*scalar_type(elements.type));
+    json["type"] = is_known ? elements.type
+                            : "TODO: type of the texels that tex1Dfetch reads, such as float; "
+                              "there are no textures for tex2D and others";
+    json["shape"] =
+        Json::array({"TODO: texels of " + parameter.name + ", such as " + sizes_text()});
+    if (elements.count > 1) json["shape"].push_back(elements.count);
+    json["role"] = "input";
+    json["init"] =
+        is_known && !is_floating_name(elements.type) ? "uniform(0, 100)" : "uniform(-1, 1)";
+    json["memory"] = "texture";
+    json["description"] = "A texture object over linear memory is passed.";
   }
 
   /// Constant memory is an argument that is not passed.

@@ -226,6 +226,29 @@ TEST(DraftSpace, HoldsTheKernelsThatTakeTheSameArguments) {
   EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
 }
 
+TEST(DraftSpace, MakesTexturesOfTextureObjects) {
+  Drafted draft(
+      "__global__ void f(cudaTextureObject_t a, cudaTextureObject_t b, float* p, int n) {\n"
+      "  const float4 v = tex1Dfetch<float4>(a, threadIdx.x);\n"
+      "  p[threadIdx.x] = v.x + tex2D<float>(b, 0, 0);\n"
+      "}\n");
+  const Json json = draft.json();
+  EXPECT_EQ(json["arguments"][0]["type"], "float");
+  EXPECT_EQ(json["arguments"][0]["shape"][1], 4);
+  EXPECT_EQ(json["arguments"][0]["memory"], "texture");
+  EXPECT_EQ(json["arguments"][0]["role"], "input");
+  EXPECT_THAT(
+      draft.faults(),
+      testing::Contains(HasSubstr("/arguments/1/type: TODO: type of the texels that tex1Dfetch")));
+  draft.decide({{"/arguments/0/shape/0", "N"},
+                {"/arguments/1/type", "unsigned char"},
+                {"/arguments/1/shape/0", "N"},
+                {"/arguments/2/shape/0", "N"},
+                {"/kernels/0/block/0", 32},
+                {"/kernels/0/grid/0", 1}});
+  EXPECT_THAT(draft.faults(), IsEmpty());
+}
+
 TEST(DraftSpace, OfAStructAsksForItsSize) {
   Drafted draft("struct P { int a; };\n__global__ void f(P* p, P q) { p[0] = q; }\n");
   EXPECT_THAT(draft.faults(), ElementsAre(HasSubstr("/arguments/0/type: TODO: bytes(SIZE)"),

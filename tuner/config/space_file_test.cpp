@@ -257,7 +257,7 @@ TEST(SpaceFile, KnowsConstantMemoryByItsSymbol) {
                               rest + " },"));
     return folder.load().space.kernels[0].arguments[0];
   };
-  EXPECT_TRUE(weights(R"("memory": "constant")").in_constant_memory);
+  EXPECT_EQ(weights(R"("memory": "constant")").memory, MemorySpace::constant);
   EXPECT_EQ("weights", weights(R"("memory": "constant")").symbol);
   EXPECT_EQ("filter", weights(R"("memory": "constant", "symbol": "filter")").symbol);
 }
@@ -278,6 +278,39 @@ TEST(SpaceFile, ComparesSumsOfResultsOnly) {
   EXPECT_THAT(faults("input", "sum"), ElementsAre(HasSubstr("/arguments/0/compare: is for the")));
   EXPECT_THAT(faults("output", "mean"),
               ElementsAre(HasSubstr("/arguments/0/compare: 'mean' is not \"sum\"")));
+}
+
+TEST(SpaceFile, KnowsTexturesOfOneToFourElements) {
+  const SpaceFolder folder;
+  const auto texels = [&](const std::string& type, const std::string& shape) {
+    folder.write(
+        "space.json",
+        replaced(kSpace, "\"arguments\": [",
+                 "\"arguments\": [{ \"name\": \"texels\", \"type\": \"" + type +
+                     "\", \"shape\": " + shape +
+                     ", \"role\": \"input\", \"init\": \"iota\", \"memory\": \"texture\" },"));
+    return folder.faults();
+  };
+  for (const char* const type : {"float", "int", "unsigned int", "short", "unsigned char"}) {
+    EXPECT_THAT(texels(type, "[9]"), IsEmpty()) << type;
+    EXPECT_THAT(texels(type, "[\"N\", 4]"), IsEmpty()) << type;
+  }
+  EXPECT_EQ(MemorySpace::texture, folder.load().space.kernels[0].arguments[0].memory);
+  EXPECT_EQ("", folder.load().space.kernels[0].arguments[0].symbol);
+  for (const char* const type : {"double", "long long", "__half", "__nv_bfloat16"}) {
+    EXPECT_THAT(
+        texels(type, "[9]"),
+        testing::Contains("space.json: /arguments/0/type: a texture has no elements of type '" +
+                          std::string(type) + "', only float and integers of 8, 16 or 32 bits"));
+  }
+  EXPECT_THAT(
+      texels("bytes(16)", "[9]"),
+      testing::Contains("space.json: /arguments/0/memory: a texture has no elements of type "
+                        "'bytes(16)'"));
+  EXPECT_THAT(
+      texels("float", "[2, 2, 2]"),
+      testing::Contains("space.json: /arguments/0/shape: a texture has one dimension, and a second "
+                        "one of 1, 2 or 4 elements if these are fetched at once, not 3"));
 }
 
 TEST(SpaceFile, TakesEveryAllowedOption) {
@@ -506,11 +539,16 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"InitOfScratch", "\"role\": \"scratch\"", "\"role\": \"scratch\", \"init\": \"zero\"",
               ": /kernels/2/arguments/3/init: a scratch buffer begins with nothing in particular; "
               "\"inout\" is restored"},
-        Fault{"ConstantOutput", "\"role\": \"output\"",
-              "\"role\": \"output\", \"memory\": \"constant\"",
-              ": /arguments/1/memory: constant memory is for the role \"input\" only"},
-        Fault{"OtherMemory", "\"role\": \"input\"", "\"role\": \"input\", \"memory\": \"texture\"",
-              ": /arguments/0/memory: 'texture' is not \"constant\""},
+        Fault{
+            "ConstantOutput", "\"role\": \"output\"",
+            "\"role\": \"output\", \"memory\": \"constant\"",
+            ": /arguments/1/memory: constant memory and textures are for the role \"input\" only"},
+        Fault{"OtherMemory", "\"role\": \"input\"", "\"role\": \"input\", \"memory\": \"textures\"",
+              ": /arguments/0/memory: 'textures' is none of constant, texture; did you mean "
+              "'texture'?"},
+        Fault{"SymbolOfATexture", "\"role\": \"input\"",
+              "\"role\": \"input\", \"memory\": \"texture\", \"symbol\": \"weights\"",
+              ": /arguments/0/symbol: needs \"memory\": \"constant\" beside it"},
         Fault{"SymbolAlone", "\"role\": \"input\"", "\"role\": \"input\", \"symbol\": \"weights\"",
               ": /arguments/0/symbol: needs \"memory\": \"constant\" beside it"},
         Fault{"RoleOfAScalar", "\"value\": \"N\"", "\"value\": \"N\", \"role\": \"output\"",

@@ -371,21 +371,37 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
     }
   }
   if (value.contains("memory")) {
-    const auto memory = text(value["memory"], child(pointer, "memory"), "\"constant\"");
-    argument.in_constant_memory = true;
-    argument.symbol = argument.name;
-    if (memory && *memory != "constant") {
-      fault(child(pointer, "memory"), quote(*memory) + " is not \"constant\"");
+    static const std::vector<std::string> memories = {"constant", "texture"};
+    const std::string where = child(pointer, "memory");
+    const auto memory = text(value["memory"], where, "one of " + listed(memories));
+    if (memory == "texture") {
+      argument.memory = MemorySpace::texture;
+      if (bytes)
+        fault(where,
+              "a texture has no elements of type " + quote(value["type"].get<std::string>()));
+      if (argument.shape.size() > 2) {
+        fault(shape,
+              "a texture has one dimension, and a second one of 1, 2 or 4 elements if these "
+              "are fetched at once, not " +
+                  std::to_string(argument.shape.size()));
+      }
+    } else {
+      argument.memory = MemorySpace::constant;
+      argument.symbol = argument.name;
+      if (memory && *memory != "constant") {
+        fault(where,
+              quote(*memory) + " is none of " + listed(memories) + suggestion(*memory, memories));
+      }
     }
     if (argument.role != Role::input) {
-      fault(child(pointer, "memory"), "constant memory is for the role \"input\" only");
+      fault(where, "constant memory and textures are for the role \"input\" only");
     }
   }
   if (value.contains("symbol")) {
     argument.symbol =
         text(value["symbol"], child(pointer, "symbol"), "the name of a __constant__ variable")
             .value_or("");
-    if (!value.contains("memory")) {
+    if (argument.memory != MemorySpace::constant) {
       fault(child(pointer, "symbol"), "needs \"memory\": \"constant\" beside it");
     }
     if (!is_identifier(argument.symbol) && !is_word(std::string_view(argument.symbol))) {
@@ -713,7 +729,7 @@ void SpaceReader::read_launches(const Json& kernel, const std::string& pointer,
         check_list(value["arguments"], child(place, "arguments"), "a list of arguments' names")) {
       std::vector<std::string> known;
       for (const ArgumentTemplate& argument : result.arguments) {
-        if (!argument.in_constant_memory) known.push_back(argument.name);
+        if (argument.is_passed()) known.push_back(argument.name);
       }
       for (std::size_t j = 0; j < value["arguments"].size(); ++j) {
         const std::string named = child(child(place, "arguments"), j);

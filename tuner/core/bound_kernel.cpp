@@ -149,7 +149,7 @@ struct BoundKernel::Compiled {
     }
     for (const ArgumentTemplate& argument : kernel->arguments) {
       CompiledArgument compiled = compile_argument(argument);
-      if (!argument.in_constant_memory && !named.contains(argument.name)) continue;
+      if (argument.is_passed() && !named.contains(argument.name)) continue;
       arguments.push_back(std::move(compiled));
     }
     for (const auto& [name, text] : kernel->metrics) metrics.emplace(name, compile(text));
@@ -280,7 +280,7 @@ struct BoundKernel::Compiled {
   std::vector<std::string> launch_arguments(std::size_t number) const {
     std::vector<std::string> passed;
     for (const ArgumentTemplate& argument : kernel->arguments) {
-      if (!argument.in_constant_memory) passed.push_back(argument.name);
+      if (argument.is_passed()) passed.push_back(argument.name);
     }
     const LaunchTemplate& launch = kernel->launches[number];
     if (launch.arguments.empty()) return passed;
@@ -403,9 +403,9 @@ class BoundKernel::Evaluation {
     argument.type = compiled.type ? *compiled.type : parameter_type(compiled);
     argument.role = source.role;
     argument.init = source.init;
-    argument.in_constant_memory = source.in_constant_memory;
+    argument.memory = source.memory;
     argument.compares_sum = source.compares_sum;
-    if (source.in_constant_memory) {
+    if (source.memory == MemorySpace::constant) {
       argument.symbol = source.symbol.empty() ? source.name : source.symbol;
     }
     if (source.is_buffer()) {
@@ -471,6 +471,12 @@ class BoundKernel::Evaluation {
         fail(placed.where, in_quotes(argument.name) + " would have more than 2^63 bytes");
       }
       argument.shape.push_back(extent);
+    }
+    const std::int64_t texel = argument.is_texture() ? argument.texel_elements() : 1;
+    if (texel != 1 && texel != 2 && texel != 4) {
+      fail(compiled.shape.back().where, in_quotes(argument.name) + " would have " +
+                                            std::to_string(texel) +
+                                            " elements in a texel, 1, 2 or 4 are possible");
     }
   }
 
@@ -664,7 +670,8 @@ void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelS
     text.add("init_a", std::optional(argument.init.a));
     text.add("init_b", std::optional(argument.init.b));
     text.add("init_file", argument.init.file.generic_string());
-    text.add("in_constant_memory", std::int64_t{argument.in_constant_memory});
+    text.add("in_constant_memory", std::int64_t{argument.memory == MemorySpace::constant});
+    if (argument.memory == MemorySpace::texture) text.add("texture", std::int64_t{1});
     text.add("symbol", argument.symbol);
     text.add("value", argument.value);
     text.add("number", argument.number);

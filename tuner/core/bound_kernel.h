@@ -20,8 +20,8 @@ struct Argument {
   Role role = Role::input;
   std::vector<std::int64_t> shape;  ///< Empty: a scalar.
   Init init;
-  bool in_constant_memory = false;
-  std::string symbol;  ///< Name expression of the __constant__ symbol.
+  MemorySpace memory = MemorySpace::global;
+  std::string symbol;        ///< Name expression of the __constant__ symbol.
   /// Of a result: the sum of its elements is compared and not each of them, as with partial sums of
   /// which a configuration may write any number.
   bool compares_sum = false;
@@ -31,6 +31,10 @@ struct Argument {
   std::int64_t raw_bytes = 0;
 
   bool is_buffer() const { return !shape.empty(); }
+  bool in_constant_memory() const { return memory == MemorySpace::constant; }
+  bool is_texture() const { return memory == MemorySpace::texture; }
+  /// Elements of a texture that are fetched at once: the last of two dimensions, or 1.
+  std::int64_t texel_elements() const { return shape.size() > 1 ? shape.back() : 1; }
   std::int64_t elements() const;  ///< Product of the shape.
   std::int64_t bytes() const;     ///< Of all elements, or of the scalar.
   bool operator==(const Argument&) const = default;

@@ -230,7 +230,7 @@ TEST(BoundKernel, HandsParametersAndTheProblemOverAsMacros) {
 TEST(BoundKernel, KeepsOnlyTheArgumentsThatAreUsed) {
   KernelTemplate kernel = shared_kernel();
   ArgumentTemplate weights = buffer("weights", Role::input, "2 * RADIUS + 1");
-  weights.in_constant_memory = true;
+  weights.memory = MemorySpace::constant;
   kernel.arguments.insert(kernel.arguments.begin() + 1, weights);
   weights.name = "other";
   weights.symbol = "other<3>";
@@ -241,7 +241,7 @@ TEST(BoundKernel, KeepsOnlyTheArgumentsThatAreUsed) {
     EXPECT_THAT(instance.launches[0].arguments, ElementsAre("in", "out", "n"));
     ASSERT_EQ(5u, instance.arguments.size());
     EXPECT_EQ("weights", instance.arguments[1].symbol);
-    EXPECT_TRUE(instance.arguments[1].in_constant_memory);
+    EXPECT_TRUE(instance.arguments[1].in_constant_memory());
     EXPECT_EQ("other<3>", instance.arguments[4].symbol);
     EXPECT_EQ("", instance.arguments[0].symbol);
   }
@@ -327,12 +327,40 @@ TEST(BoundKernel, NamesThePlaceOfWhatDoesNotCompile) {
               }),
               HasSubstr("/kernels/1: launch 0 names 'uot', which is no argument"));
   EXPECT_THAT(message_of([](KernelTemplate& k) {
-                k.arguments[0].in_constant_memory = true;
+                k.arguments[0].memory = MemorySpace::constant;
                 k.launches[0].arguments = {"in"};
               }),
               HasSubstr("launch 0 names 'in', which lies in constant memory"));
   EXPECT_THAT(message_of([](KernelTemplate& k) { k.launches[0].grid.clear(); }),
               HasSubstr("a block or grid of 0 dimensions"));
+}
+
+TEST(BoundKernel, PassesTexturesOfOneTwoOrFourElements) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.arguments[0].memory = MemorySpace::texture;
+  kernel.arguments[0].shape.push_back(text("RADIUS + 1", "/arguments/in/shape/1"));
+  const auto instance = [&](std::int64_t radius) {
+    const Space space = stencil(kernel);
+    return BoundKernel(space, space.kernels.front(),
+                       {{"N", std::int64_t{1000}}, {"RADIUS", radius}, {"T", std::string("float")}},
+                       small_device())
+        .instantiate(configuration(256, 4));
+  };
+  for (const std::int64_t texel : {1, 2, 4}) {
+    const Argument in = instance(texel - 1).arguments[0];
+    EXPECT_TRUE(in.is_texture());
+    EXPECT_FALSE(in.in_constant_memory());
+    EXPECT_EQ(texel, in.texel_elements());
+    EXPECT_EQ("", in.symbol);
+  }
+  EXPECT_THAT(instance(3).launches[0].arguments, ElementsAre("in", "out", "n"));
+  try {
+    instance(2);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/arguments/in/shape/1: 'in' would have 3 elements in a "
+                                        "texel, 1, 2 or 4 are possible"));
+  }
 }
 
 TEST(BoundKernel, RefusesNamesThatMeanTwoThings) {
@@ -480,8 +508,10 @@ TEST_F(KernelHash, DependsOnAllThatIsComputedLaunchedAndVerified) {
   changed("role");
   kernel().arguments[0].shape[0].text = "N";
   changed("shape");
-  kernel().arguments[0].in_constant_memory = true;
+  kernel().arguments[0].memory = MemorySpace::constant;
   changed("constant memory");
+  kernel().arguments[0].memory = MemorySpace::texture;
+  changed("texture");
   kernel().arguments[2].number = 1;
   changed("number");
   kernel().options.push_back("--use_fast_math");

@@ -595,6 +595,8 @@ Definition Definition::compile(std::string_view text, const Bindings& constants,
 
 const std::string& Definition::output() const { return program_->output; }
 
+const std::vector<std::string>& Definition::arrays() const { return program_->arrays; }
+
 HostArray Definition::evaluate(const std::map<std::string, HostArray>& arrays,
                                const std::map<std::string, double>& scalars,
                                std::uint64_t max_operations) const {

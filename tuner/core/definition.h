@@ -49,6 +49,9 @@ class Definition {
   /// Name of the argument that the definition gives.
   const std::string& output() const;
 
+  /// Names of the arrays that it reads.
+  const std::vector<std::string>& arrays() const;
+
   /// Evaluates every element. `arrays` holds every array that is read, and the output with its
   /// shape (and its contents, where the definition reads it). Throws ExpressionError, and
   /// TooManyOperations when more than `max_operations` would be needed: additions, comparisons,

@@ -57,6 +57,13 @@ std::string message_of(std::string_view text) {
                            {"C", {.shape = {2, 2}, .elements = {}}}});
 }
 
+TEST(Definition, SaysWhichArraysItReads) {
+  EXPECT_THAT(compile("out[i] = in[i] * sum(k < K, A[k, i] + A[i, k])").arrays(),
+              ElementsAre("in", "A"));
+  EXPECT_THAT(compile("out[i] = out[i] + 1").arrays(), ElementsAre("out"));
+  EXPECT_THAT(compile("out[i] = i").arrays(), ElementsAre());
+}
+
 TEST(Definition, MultipliesMatrices) {
   const HostArray a = {.shape = {2, 3}, .elements = {1, 2, 3, 4, 5, 6}};
   const HostArray b = {.shape = {3, 2}, .elements = {7, 8, 9, 10, 11, 12}};

@@ -1,6 +1,15 @@
 #include "tuner/core/device.h"
 
 namespace smemtune {
+namespace {
+
+std::int64_t memory_bytes_per_cycle(const Device& device) {
+  if (device.sm_clock_khz <= 0) return 0;
+  return std::int64_t{2} * device.memory_bus_bits / 8 * device.memory_clock_khz /
+         device.sm_clock_khz;
+}
+
+}  // namespace
 
 Bindings device_names(const Device& device) {
   const auto integer = [](std::int64_t value) { return Value(value); };
@@ -19,6 +28,7 @@ Bindings device_names(const Device& device) {
       {"reserved_shared_bytes_per_block", integer(device.reserved_shared_bytes_per_block)},
       {"l2_bytes", integer(device.l2_bytes)},
       {"memory_bytes", integer(device.memory_bytes)},
+      {"memory_bytes_per_cycle", integer(memory_bytes_per_cycle(device))},
       {"is_cpu", integer(device.kind == DeviceKind::cpu ? 1 : 0)},
   };
 }

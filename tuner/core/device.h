@@ -55,7 +55,9 @@ struct Device {
 /// The names that expressions may use, with this device's values: compute_capability (90),
 /// sm_count, warp_size, max_threads_per_block, max_threads_per_sm, max_blocks_per_sm,
 /// registers_per_block, registers_per_sm, shared_bytes_per_block, max_shared_bytes_per_block,
-/// shared_bytes_per_sm, reserved_shared_bytes_per_block, l2_bytes, memory_bytes, is_cpu (1 or 0).
+/// shared_bytes_per_sm, reserved_shared_bytes_per_block, l2_bytes, memory_bytes,
+/// memory_bytes_per_cycle (what the memory sends at most in a cycle of the multiprocessors; 0 where
+/// the clocks are not known), is_cpu (1 or 0).
 Bindings device_names(const Device& device);
 
 }  // namespace smemtune

@@ -46,6 +46,10 @@ struct Init {
   bool operator==(const Init&) const = default;
 };
 
+/// Where a buffer lies. `constant`: a __constant__ symbol of the kernel, not passed. `texture`: in
+/// global memory; a cudaTextureObject_t over it is passed, for tex1Dfetch.
+enum class MemorySpace { global, constant, texture };
+
 /// An argument of a problem's kernels: a buffer where `shape` is not empty, else a scalar.
 struct ArgumentTemplate {
   std::string name;
@@ -54,8 +58,8 @@ struct ArgumentTemplate {
   Role role = Role::input;
   std::vector<ExpressionText> shape;  ///< Elements in each dimension, outermost first.
   Init init;
-  bool in_constant_memory = false;  ///< `"memory": "constant"`: a __constant__ symbol, not passed.
-  std::string symbol;               ///< Of such a one; a name expression. Default: the name.
+  MemorySpace memory = MemorySpace::global;
+  std::string symbol;  ///< Of one in constant memory; a name expression. Default: the name.
   bool compares_sum = false;        ///< `"compare": "sum"`: see Argument.
   std::optional<ExpressionText> value;  ///< Of an integer scalar.
   std::optional<double> number;         ///< Of a scalar given as a JSON number.
@@ -64,6 +68,7 @@ struct ArgumentTemplate {
   std::string where;
 
   bool is_buffer() const { return !shape.empty(); }
+  bool is_passed() const { return memory != MemorySpace::constant; }
   bool operator==(const ArgumentTemplate&) const = default;
 };
 

@@ -217,7 +217,7 @@ std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Devi
   }
   std::int64_t constant_bytes = 0;
   for (const Argument& argument : instance.arguments) {
-    if (argument.in_constant_memory) constant_bytes += argument.bytes();
+    if (argument.in_constant_memory()) constant_bytes += argument.bytes();
   }
   return exceeds_constant(constant_bytes, device);
 }

@@ -125,12 +125,12 @@ TEST(LimitsBeforeCompiling, BoundTheSumOfArgumentsInConstantMemory) {
   filter.name = "filter";
   filter.type = ScalarType::float32;
   filter.shape = {2, 4096};
-  filter.in_constant_memory = true;
+  filter.memory = MemorySpace::constant;
   Argument weights = filter;
   weights.name = "weights";
   weights.shape = {8192};
   Argument in = filter;
-  in.in_constant_memory = false;
+  in.memory = MemorySpace::global;
   instance.arguments = {filter, weights, in};
   EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200_limits()));
   instance.arguments[1].shape = {8193};

@@ -21,6 +21,14 @@ TEST(Roofline, IsWhatClocksAndWidthsGive) {
   EXPECT_DOUBLE_EQ(4.916736e12, roofline(h200()).bytes_per_s);
 }
 
+// 4.916736e12 bytes per second in 1.98e9 cycles.
+TEST(Roofline, IsKnownToExpressionsPerCycle) {
+  EXPECT_EQ(Value(std::int64_t{2483}), device_names(h200()).at("memory_bytes_per_cycle"));
+  Device device = h200();
+  device.sm_clock_khz = 0;
+  EXPECT_EQ(Value(std::int64_t{0}), device_names(device).at("memory_bytes_per_cycle"));
+}
+
 TEST(Roofline, LetsTheSlowerOfBothDecide) {
   const Roofline limits = {.flops_per_s = 1e12, .bytes_per_s = 1e9};
   EXPECT_DOUBLE_EQ(2, limits.least_ms(2e9, 1e3));

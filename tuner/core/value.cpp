@@ -151,4 +151,8 @@ bool is_floating(ScalarType type) {
          type == ScalarType::float32 || type == ScalarType::float64;
 }
 
+bool is_texel_type(ScalarType type) {
+  return type == ScalarType::float32 || (!is_floating(type) && size_of(type) <= 4);
+}
+
 }  // namespace smemtune

@@ -59,4 +59,7 @@ std::string_view cuda_name(ScalarType type);
 
 bool is_floating(ScalarType type);
 
+/// Whether tex1Dfetch reads it as it is stored: float, and integers of 8, 16 and 32 bits.
+bool is_texel_type(ScalarType type);
+
 }  // namespace smemtune

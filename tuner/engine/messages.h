@@ -179,7 +179,7 @@ void fields(auto& archive, Is<Failure> auto& v) {
 void fields(auto& archive, Is<Tolerance> auto& v) { archive(v.absolute, v.relative, v.ulps); }
 void fields(auto& archive, Is<Init> auto& v) { archive(v.kind, v.a, v.b, v.file); }
 void fields(auto& archive, Is<Argument> auto& v) {
-  archive(v.name, v.type, v.role, v.shape, v.init, v.in_constant_memory, v.symbol, v.compares_sum,
+  archive(v.name, v.type, v.role, v.shape, v.init, v.memory, v.symbol, v.compares_sum,
           v.integer, v.number, v.raw_bytes);
 }
 void fields(auto& archive, Is<LaunchShape> auto& v) {

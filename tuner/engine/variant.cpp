@@ -50,7 +50,7 @@ void add_names(CompileRequest& request, const KernelInstance& instance) {
     add_once(request.name_expressions, launch.name_expression);
   }
   for (const Argument& argument : instance.arguments) {
-    if (!argument.in_constant_memory) continue;
+    if (!argument.in_constant_memory()) continue;
     add_once(request.symbol_expressions, argument.symbol.empty() ? argument.name : argument.symbol);
   }
 }

@@ -129,7 +129,6 @@ std::optional<Failure> check_definitions(Launcher& launcher, const Check& refere
   for (const Argument& argument : workload.workload.arguments) {
     if (argument.is_buffer()) {
       dimensions[argument.name] = argument.shape.size();
-      if (argument.role != Role::scratch) request.download.push_back(argument.name);
     } else {
       scalar_names.push_back(argument.name);
       scalars[argument.name] =
@@ -141,6 +140,13 @@ std::optional<Failure> check_definitions(Launcher& launcher, const Check& refere
     compiled.push_back(
         Definition::compile(definition.text, workload.problem, dimensions, scalar_names));
   }
+  for (const Argument& argument : workload.workload.arguments) {
+    const bool is_needed = std::ranges::any_of(compiled, [&](const Definition& definition) {
+      return definition.output() == argument.name ||
+             std::ranges::find(definition.arrays(), argument.name) != definition.arrays().end();
+    });
+    if (argument.role != Role::scratch && is_needed) request.download.push_back(argument.name);
+  }
 
   const Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
@@ -148,7 +154,7 @@ std::optional<Failure> check_definitions(Launcher& launcher, const Check& refere
 
   std::map<std::string, HostArray> before;
   for (const Argument& argument : workload.workload.arguments) {
-    if (!argument.is_buffer() || argument.role == Role::scratch) continue;
+    if (!report->before.contains(argument.name)) continue;
     before[argument.name] = host_array(argument, report->before);
   }
   for (std::size_t i = 0; i < compiled.size(); ++i) {

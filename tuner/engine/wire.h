@@ -85,6 +85,7 @@ concept Is = std::same_as<std::remove_const_t<T>, Described>;
 // The last enumerator of each enumeration that is sent, so that a reader refuses what lies beyond.
 constexpr ScalarType last_enumerator(ScalarType) { return ScalarType::float64; }
 constexpr Role last_enumerator(Role) { return Role::scratch; }
+constexpr MemorySpace last_enumerator(MemorySpace) { return MemorySpace::texture; }
 constexpr Init::Kind last_enumerator(Init::Kind) { return Init::Kind::file; }
 constexpr DeviceKind last_enumerator(DeviceKind) { return DeviceKind::cpu; }
 constexpr Status last_enumerator(Status) { return Status::timeout; }

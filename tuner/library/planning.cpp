@@ -32,7 +32,8 @@ KernelPlan make_plan(const KernelInstance& instance) {
     if (!argument.is_buffer()) continue;
     plan.buffers.push_back({.name = argument.name,
                             .bytes = argument.bytes(),
-                            .in_constant_memory = argument.in_constant_memory});
+                            .in_constant_memory = argument.in_constant_memory(),
+                            .is_texture = argument.is_texture()});
   }
   return plan;
 }

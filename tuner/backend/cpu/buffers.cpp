@@ -31,7 +31,7 @@ std::size_t region_bytes(const Argument& argument) {
 std::size_t arena_bytes(const Workload& workload) {
   std::size_t bytes = 2 * kPageBytes;
   for (const Argument& argument : workload.arguments) {
-    if (argument.is_buffer() && !argument.in_constant_memory) bytes += region_bytes(argument);
+    if (argument.is_buffer() && !argument.in_constant_memory()) bytes += region_bytes(argument);
   }
   return bytes;
 }
@@ -105,10 +105,17 @@ const Buffers::Buffer* Buffers::find(const std::string& name) const {
   return found == buffers_.end() ? nullptr : &*found;
 }
 
-void* Buffers::kernel_argument(const std::string& name) {
+void* Buffers::kernel_argument(const std::string& name, bool as_texture) {
   for (Buffer& buffer : buffers_) {
     if (buffer.argument.name != name) continue;
-    return buffer.argument.is_buffer() ? static_cast<void*>(&buffer.data) : buffer.scalar.data();
+    if (!buffer.argument.is_buffer()) return buffer.scalar.data();
+    if (!as_texture) return static_cast<void*>(&buffer.data);
+    const auto texel = static_cast<std::size_t>(buffer.argument.texel_elements());
+    buffer.texture = {.texels = buffer.data,
+                      .count = buffer.bytes() / (texel * buffer.element_bytes()),
+                      .bytes = texel * buffer.element_bytes()};
+    buffer.texture_object = &buffer.texture;
+    return static_cast<void*>(&buffer.texture_object);
   }
   return nullptr;
 }

@@ -23,9 +23,9 @@ class Buffers {
 
   explicit Buffers(const Workload& workload);
 
-  /// What the launcher passes for an argument: the address of a pointer to the buffer, or of the
-  /// scalar. Null for an unknown name.
-  void* kernel_argument(const std::string& name);
+  /// What the launcher passes for an argument: the address of a pointer to the buffer or to its
+  /// abi::Texture, or of the scalar. Null for an unknown name.
+  void* kernel_argument(const std::string& name, bool as_texture);
 
   const Argument* argument(const std::string& name) const;
 
@@ -58,14 +58,16 @@ class Buffers {
     std::vector<std::uint8_t> initial;    ///< Empty where it is poison.
     std::vector<std::uint8_t> reference;  ///< Empty until a reference is kept.
     std::vector<std::uint8_t> scalar;
-    unsigned char* data = nullptr;  ///< Also what a kernel gets the address of.
+    unsigned char* data = nullptr;  ///< Also what a kernel gets the address of...
+    abi::Texture texture;           ///< ... and this.
+    const abi::Texture* texture_object = nullptr;
     unsigned char* data_end = nullptr;
     unsigned char* guard = nullptr;  ///< Start of the zone before the data.
     unsigned char* end = nullptr;    ///< End of the zone behind it.
 
     std::size_t bytes() const { return static_cast<std::size_t>(argument.bytes()); }
     std::size_t element_bytes() const { return size_of(argument.type); }
-    bool in_arena() const { return argument.is_buffer() && !argument.in_constant_memory; }
+    bool in_arena() const { return argument.is_buffer() && !argument.in_constant_memory(); }
     bool is_result() const {
       return in_arena() && (argument.role == Role::output || argument.role == Role::inout);
     }

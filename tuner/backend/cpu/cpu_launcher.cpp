@@ -98,7 +98,8 @@ Outcome<LoadedKernel> CpuLauncher::load(KernelHandle handle, const CompiledKerne
   kernel.launches = launches;
   for (const Argument& argument : arguments) {
     if (!argument.is_buffer()) kernel.scalars[argument.name] = scalar_bytes(argument);
-    if (!argument.in_constant_memory) continue;
+    if (argument.is_texture()) kernel.textures.insert(argument.name);
+    if (!argument.in_constant_memory()) continue;
     for (const CompiledSymbol& symbol : compiled.symbols) {
       if (symbol.name_expression != argument.symbol) continue;
       kernel.symbols[argument.name] = symbol.lowered_name;
@@ -250,7 +251,7 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
       const auto scalar = kernel.scalars.find(name);
       arguments.push_back(scalar != kernel.scalars.end()
                               ? const_cast<std::uint8_t*>(scalar->second.data())
-                              : buffers.kernel_argument(name));
+                              : buffers.kernel_argument(name, kernel.textures.contains(name)));
       if (arguments.back() == nullptr) {
         return runtime_failure("arguments", "the workload has no argument " + name);
       }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ class CpuLauncher final : public Launcher {
     /// Bytes of what it is passed by value, which may be another than of other configurations.
     std::map<std::string, std::vector<std::uint8_t>> scalars;
     std::map<std::string, std::string> symbols;  ///< Arguments in constant memory: lowered name.
+    std::set<std::string> textures;              ///< Arguments that are passed as such.
   };
 
   Buffers& buffers_of(WorkloadId id);

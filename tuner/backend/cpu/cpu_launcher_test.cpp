@@ -154,6 +154,14 @@ __global__ void scale(const T* in, T* out, int n) {
   if (i < n) out[i] = in[i] * T(3) + T(1);
 }
 
+__global__ void fetch(cudaTextureObject_t scalars, cudaTextureObject_t vectors, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float4 vector;
+  tex1Dfetch(&vector, vectors, i);
+  out[i] = tex1Dfetch<short>(scalars, i) + vector.w;
+}
+
 __global__ void copy_async(const float* in, float* out) {
   __shared__ alignas(16) float tile[256];
   __pipeline_memcpy_async(&tile[4 * threadIdx.x], in + 4 * threadIdx.x, 16);
@@ -350,7 +358,7 @@ TEST_F(Kernels, CountWithAtomicsInSharedAndGlobalMemory) {
 
 TEST_F(Kernels, ReadConstantMemoryAndVectors) {
   Argument weights = input("weights", ScalarType::float32, 4);
-  weights.in_constant_memory = true;
+  weights.memory = MemorySpace::constant;
   weights.symbol = "weights";
   const RunReport report = run({shape("weighted", {3, 1, 1}, {64, 1, 1}, {"in", "out", "n"})},
                                {weights, input("in", ScalarType::float32, 4 * 150),
@@ -361,6 +369,23 @@ TEST_F(Kernels, ReadConstantMemoryAndVectors) {
       sum += report.before.at("weights")[j] * report.before.at("in")[4 * i + j];
     }
     ASSERT_NEAR(sum, report.after.at("out")[i], 1e-4) << i;
+  }
+}
+
+TEST_F(Kernels, FetchFromTextures) {
+  Argument scalars = input("scalars", ScalarType::int16, 150);
+  scalars.memory = MemorySpace::texture;
+  Argument vectors = input("vectors", ScalarType::float32, 150);
+  vectors.shape = {150, 4};
+  vectors.memory = MemorySpace::texture;
+  const RunReport report =
+      run({shape("fetch", {3, 1, 1}, {64, 1, 1}, {"scalars", "vectors", "out", "n"})},
+          {scalars, vectors, output("out", ScalarType::float32, 150), integer("n", 150)});
+  for (std::size_t i = 0; i < 150; ++i) {
+    EXPECT_EQ(static_cast<float>(report.before.at("scalars")[i]) +
+                  static_cast<float>(report.before.at("vectors")[4 * i + 3]),
+              report.after.at("out")[i])
+        << i;
   }
 }
 

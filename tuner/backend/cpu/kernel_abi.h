@@ -56,6 +56,13 @@ struct Services {
   int (*print)(const char* format, __builtin_va_list arguments);
 };
 
+/// What a cudaTextureObject_t is the address of.
+struct Texture {
+  const unsigned char* texels = nullptr;
+  unsigned long count = 0;
+  unsigned long bytes = 0;  ///< Of a texel.
+};
+
 struct Range {
   unsigned char* begin = nullptr;
   unsigned long bytes = 0;

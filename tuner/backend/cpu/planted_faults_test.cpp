@@ -101,6 +101,12 @@ __global__ void local_array(const float* in, float* out, int index) {
 __global__ void read_behind(const float* in, float* out, int n) {
   out[threadIdx.x] = in[threadIdx.x + n];
 }
+__global__ void fetch_behind(cudaTextureObject_t in, float* out, int n) {
+  out[threadIdx.x] = tex1Dfetch<float>(in, threadIdx.x + n);
+}
+__global__ void fetch_other_type(cudaTextureObject_t in, float* out) {
+  out[threadIdx.x] = tex1Dfetch<float2>(in, 0).y;
+}
 __global__ void write_behind(const float* in, float* out, int n) {
   if (threadIdx.x <= n) out[threadIdx.x] = in[0];
 }
@@ -181,6 +187,8 @@ class PlantedFaults : public testing::Test {
                                            "overrun_dynamic",
                                            "local_array",
                                            "read_behind",
+                                           "fetch_behind",
+                                           "fetch_other_type",
                                            "write_behind",
                                            "write_before",
                                            "write_far",
@@ -212,6 +220,7 @@ class PlantedFaults : public testing::Test {
                          std::int64_t blocks = 1) {
     std::vector<Argument> arguments = {input("in", ScalarType::float32, 128),
                                        buffer("out", ScalarType::float32, Role::scratch, 128)};
+    if (entry.starts_with("fetch")) arguments[0].memory = MemorySpace::texture;
     std::vector<std::string> names = {"in", "out"};
     if (number) {
       arguments.push_back(
@@ -332,6 +341,16 @@ TEST_F(PlantedFaults, OverrunOfABufferByOne) {
   expect_failure(run("write_behind", 256, 128), Status::correctness, "overrun",
                  {"thread (128, 0, 0): writes 4 bytes at element 128 of out, which has 128"});
   expect_failure(run("write_before", 1), Status::correctness, "overrun", {"element -1 of out"});
+}
+
+TEST_F(PlantedFaults, FetchBeyondATextureAndOfAnotherType) {
+  expect_right(run("fetch_behind", 128, 0));
+  expect_failure(run("fetch_behind", 128, 1), Status::runtime, "texture_bounds",
+                 {"thread (127, 0, 0)", "tex1Dfetch beyond the ends of the texture"});
+  expect_failure(run("fetch_behind", 128, -1), Status::runtime, "texture_bounds",
+                 {"thread (0, 0, 0)"});
+  expect_failure(run("fetch_other_type", 1), Status::runtime, "texture_type",
+                 {"tex1Dfetch of a type that is not as large as the texels"});
 }
 
 TEST_F(PlantedFaults, AddressWhereNothingIs) {

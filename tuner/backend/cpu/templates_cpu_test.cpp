@@ -119,7 +119,7 @@ CompileRequest request_for(const KernelSource& source, const std::vector<KernelI
       add(request.name_expressions, launch.name_expression);
     }
     for (const Argument& argument : instance.arguments) {
-      if (argument.in_constant_memory) add(request.symbol_expressions, argument.symbol);
+      if (argument.in_constant_memory()) add(request.symbol_expressions, argument.symbol);
     }
   }
   return request;

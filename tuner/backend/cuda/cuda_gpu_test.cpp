@@ -4,6 +4,7 @@
 #include "tuner/backend/cuda/cuda_launcher.h"
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
+#include "tuner/backend/cuda/texture.h"
 #include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/occupancy.h"
@@ -583,7 +584,7 @@ TEST_F(CudaGpu, FillsConstantMemoryForEachWorkload) {
     template <int N> __global__ void copy(float* out) { out[threadIdx.x] = weights<N>[threadIdx.x]; }
   )";
   Argument weights = buffer("w", Role::input, 64);
-  weights.in_constant_memory = true;
+  weights.memory = MemorySpace::constant;
   weights.symbol = "weights<64>";
   const std::vector<Argument> arguments = {buffer("out", Role::output, 64), weights};
   const KernelHandle handle =
@@ -603,6 +604,67 @@ TEST_F(CudaGpu, FillsConstantMemoryForEachWorkload) {
       launcher_->load(-1, compile(source, launch, {"weights<64>"}), launch, larger);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.failure().detail, HasSubstr("256 bytes, its argument 260"));
+}
+
+TEST_F(CudaGpu, PassesTextureObjectsOverTheirBuffers) {
+  const std::string source = R"cuda(
+    __global__ void fetch(cudaTextureObject_t bytes, cudaTextureObject_t pairs,
+                          cudaTextureObject_t vectors, float* out, int n) {
+      const int i = blockIdx.x * 256 + threadIdx.x;
+      if (i >= n) return;
+      const float4 v = tex1Dfetch<float4>(vectors, i);
+      const uint2 u = tex1Dfetch<uint2>(pairs, i / 2);
+      out[i] = tex1Dfetch<unsigned char>(bytes, i) + v.x + 2 * v.w + (i % 2 ? u.y : u.x);
+    })cuda";
+  Argument bytes = buffer("bytes", Role::input, kElements, ScalarType::uint8);
+  Argument pairs = buffer("pairs", Role::input, kElements, ScalarType::uint32);
+  pairs.shape = {kElements / 2, 2};
+  Argument vectors = buffer("vectors", Role::input, kElements);
+  vectors.shape = {kElements, 4};
+  const std::vector<LaunchShape> launch = {
+      shape("fetch", kElements / 256 + 1, 256, {"bytes", "pairs", "vectors", "out", "n"})};
+  std::vector<Argument> arguments = {bytes, pairs, vectors, buffer("out", Role::output, kElements),
+                                     integer("n", kElements)};
+  prepare(arguments);  // As pointers: a texture is the kernel's way to see a buffer.
+  for (std::size_t i = 0; i < 3; ++i) arguments[i].memory = MemorySpace::texture;
+  const KernelHandle handle = load(source, launch, arguments);
+  for (const std::uint64_t seed : {1u, 2u}) {
+    prepare(arguments, seed);
+    const RunReport report = run(handle, true, {}, {"bytes", "pairs", "vectors", "out"});
+    ASSERT_FALSE(report.mismatch) << report.mismatch->reason;
+    const auto& before = report.before;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(kElements); ++i) {
+      const double expected = before.at("bytes")[i] + before.at("vectors")[4 * i] +
+                              2 * before.at("vectors")[4 * i + 3] + before.at("pairs")[i];
+      ASSERT_NEAR(report.after.at("out")[i], expected, 1e-4) << i;
+    }
+    // Launches over several copies of the buffers, each with textures of its own.
+    TimeRequest request;
+    request.samples = 2;
+    request.launches_per_sample = 4;
+    EXPECT_EQ(time(handle, request).samples_ms.size(), 2u);
+    EXPECT_FALSE(run(handle).mismatch);
+  }
+}
+
+TEST_F(CudaGpu, RefusesATextureThatIsWiderThanTheDeviceAllows) {
+  const std::string source =
+      "__global__ void f(cudaTextureObject_t t, float* out) { out[0] = tex1Dfetch<char>(t, 0); }";
+  Argument texels = buffer("texels", Role::input, max_texels() + 1, ScalarType::int8);
+  texels.init = {.kind = Init::Kind::zero, .a = 0, .b = 0, .file = {}};
+  texels.memory = MemorySpace::texture;
+  const std::vector<Argument> arguments = {texels, buffer("out", Role::output, 1)};
+  prepare(arguments);
+  const KernelHandle handle = load(source, {shape("f", 1, 1, {"texels", "out"})}, arguments);
+  RunRequest request;
+  request.as_reference = true;
+  const auto refused = launcher_->run(handle, request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.failure().reason, "texture_width");
+  EXPECT_THAT(refused.failure().detail, HasSubstr("has " + std::to_string(max_texels() + 1) +
+                                                  " texels, the device's linear "
+                                                  "textures at most " +
+                                                  std::to_string(max_texels())));
 }
 
 TEST_F(CudaGpu, RunsSeveralLaunchesOverScratchMemory) {

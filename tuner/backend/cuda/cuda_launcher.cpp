@@ -56,9 +56,9 @@ struct CudaLauncher::Bound {
     std::uint32_t salt = 0;
   };
   struct Source {
-    enum class Kind { buffer, scratch, scalar };
+    enum class Kind { buffer, texture, scratch, scalar };
     Kind kind = Kind::scalar;
-    std::size_t index = 0;  ///< In buffers, scratch or scalars.
+    std::size_t index = 0;  ///< In buffers (of a texture, too), scratch or scalars.
   };
   const Kernel* kernel = nullptr;
   std::vector<DeviceBuffer*> buffers;
@@ -127,6 +127,16 @@ Failure argument_failure(std::string detail) {
 std::string describe(const Argument& argument) {
   return std::string(cuda_name(argument.type)) + " of " + std::to_string(argument.bytes()) +
          " bytes";
+}
+
+std::optional<Failure> exceeds_texture(const Argument& argument) {
+  const std::int64_t texels = argument.elements() / argument.texel_elements();
+  const std::int64_t allowed = max_texels();
+  if (texels <= allowed) return std::nullopt;
+  return runtime_failure("texture_width", "the texture " + argument.name + " has " +
+                                              std::to_string(texels) +
+                                              " texels, the device's linear textures at most " +
+                                              std::to_string(allowed));
 }
 
 const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name) {
@@ -210,7 +220,8 @@ Outcome<std::int64_t> CudaLauncher::prepare(WorkloadId id, const Workload& workl
     drop_copies();
     std::int64_t needed = 0;
     for (const Argument& argument : workload.arguments) {
-      if (!argument.is_buffer() || argument.in_constant_memory || argument.role == Role::scratch) {
+      if (!argument.is_buffer() || argument.in_constant_memory() ||
+          argument.role == Role::scratch) {
         continue;
       }
       needed += DeviceBuffer::device_bytes(argument, begins_with_contents(argument));
@@ -230,7 +241,7 @@ Outcome<std::int64_t> CudaLauncher::prepare(WorkloadId id, const Workload& workl
     std::uint32_t salt = static_cast<std::uint32_t>(generation_) * 1000u;
     for (const Argument& argument : workload.arguments) {
       if (!argument.is_buffer()) continue;
-      if (argument.in_constant_memory) {
+      if (argument.in_constant_memory()) {
         prepared->constants[argument.name] = {argument, initial_contents(argument, workload.seed)};
       } else if (argument.role != Role::scratch) {
         std::vector<std::uint8_t> contents;
@@ -290,7 +301,7 @@ Outcome<std::unique_ptr<CudaLauncher::Kernel>> CudaLauncher::make_kernel(
   }
 
   for (const Argument& argument : arguments) {
-    if (!argument.in_constant_memory) continue;
+    if (!argument.in_constant_memory()) continue;
     const std::string& expression = argument.symbol.empty() ? argument.name : argument.symbol;
     const CompiledSymbol* symbol = compiled.symbol(expression);
     if (symbol == nullptr) throw Error("symbol " + expression + " was not compiled");
@@ -405,6 +416,11 @@ Outcome<CudaLauncher::Bound> CudaLauncher::bind(Kernel& kernel, Prepared& prepar
                                   ", the problem's is " + cuda::describe(theirs));
         }
         source = {Bound::Source::Kind::buffer, bound.buffers.size()};
+        if (argument.is_texture()) {
+          if (const auto failure = exceeds_texture(argument)) return *failure;
+          buffer->second.provide_textures();
+          source.kind = Bound::Source::Kind::texture;
+        }
         bound.buffers.push_back(&buffer->second);
       }
       known[name] = source;
@@ -460,6 +476,8 @@ std::optional<Failure> CudaLauncher::enqueue(const Bound& bound, std::size_t cop
         parameters[k] = const_cast<std::uint8_t*>(bound.scalars[index].data());
       } else if (sources[k].kind == Bound::Source::Kind::buffer) {
         addresses[k] = bound.buffers[index]->data(copy);
+      } else if (sources[k].kind == Bound::Source::Kind::texture) {
+        addresses[k] = bound.buffers[index]->texture(copy);
       } else {
         addresses[k] = (*bound.scratch[index].copies)[copy].data();
       }

@@ -82,9 +82,19 @@ void DeviceBuffer::provide_copies(std::size_t count, CUstream stream) {
   while (copies_.size() < count) {
     copies_.emplace_back(argument_.bytes());
     restore(copies_.size() - 1, stream);
+    if (!textures_.empty()) provide_textures();
   }
 }
 
-void DeviceBuffer::drop_copies() { copies_.erase(copies_.begin() + 1, copies_.end()); }
+void DeviceBuffer::drop_copies() {
+  if (!textures_.empty()) textures_.erase(textures_.begin() + 1, textures_.end());
+  copies_.erase(copies_.begin() + 1, copies_.end());
+}
+
+void DeviceBuffer::provide_textures() {
+  while (textures_.size() < copies_.size()) {
+    textures_.push_back(make_texture(argument_, data(textures_.size())));
+  }
+}
 
 }  // namespace smemtune::cuda

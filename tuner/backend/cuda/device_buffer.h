@@ -2,6 +2,7 @@
 
 #include "tuner/backend/cuda/device_kernels.h"
 #include "tuner/backend/cuda/handles.h"
+#include "tuner/backend/cuda/texture.h"
 #include "tuner/core/bound_kernel.h"
 
 #include <cstdint>
@@ -61,12 +62,17 @@ class DeviceBuffer {
   void provide_copies(std::size_t count, CUstream stream);
   void drop_copies();  ///< All but the first.
 
+  /// Makes sure of a texture object over every copy, those to come included. Throws CudaError.
+  void provide_textures();
+  cudaTextureObject_t texture(std::size_t copy) const { return textures_[copy].object(); }
+
  private:
   Argument argument_;
   std::uint32_t salt_;
   std::vector<GuardedMemory> copies_;
   DeviceMemory pristine_;
   DeviceMemory expected_;
+  std::vector<Texture> textures_;  ///< None, or one over each copy.
 };
 
 }  // namespace smemtune::cuda

@@ -2,6 +2,7 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/faults.h"
+#include "tuner/backend/cuda/texture.h"
 #include "tuner/core/error.h"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ PlainKernel::PlainKernel(const CompiledKernel& compiled, std::vector<LaunchShape
                   "cuFuncSetAttribute of the dynamic shared memory");
   }
   for (const Argument& one : arguments_) {
-    if (!one.in_constant_memory) continue;
+    if (!one.in_constant_memory()) continue;
     const CompiledSymbol* symbol = compiled.symbol(one.symbol.empty() ? one.name : one.symbol);
     if (symbol == nullptr) throw Error("symbol " + one.name + " was not compiled");
     CUdeviceptr address = 0;
@@ -120,6 +121,7 @@ void launch_once(int device, const CompiledKernel& compiled,
   check(cudaFree(nullptr), "cudaFree");  // Makes the primary context current on every toolkit.
   const PlainKernel kernel(compiled, launches, arguments);
   std::vector<DeviceMemory> buffers;
+  std::vector<Texture> textures;
   ArgumentBytes values;
   for (const Argument& argument : arguments) {
     if (!argument.is_buffer()) {
@@ -127,14 +129,18 @@ void launch_once(int device, const CompiledKernel& compiled,
       continue;
     }
     void* target = nullptr;
-    if (argument.in_constant_memory) {
+    if (argument.in_constant_memory()) {
       target = as_pointer(kernel.symbol(argument.name));
     } else {
       buffers.push_back(allocate(static_cast<std::size_t>(argument.bytes())));
       target = buffers.back().get();
       values[argument.name] = address_bytes(as_address(target));
+      if (argument.is_texture()) {
+        textures.push_back(make_texture(argument, as_address(target)));
+        values[argument.name] = address_bytes(textures.back().object());
+      }
     }
-    if (!argument.in_constant_memory && !begins_with_contents(argument)) continue;
+    if (!argument.in_constant_memory() && !begins_with_contents(argument)) continue;
     const std::vector<std::uint8_t> contents = initial_contents(argument, seed);
     check(cudaMemcpy(target, contents.data(), contents.size(), cudaMemcpyHostToDevice),
           "cudaMemcpy");

@@ -12,7 +12,8 @@
 
 namespace smemtune::cuda {
 
-/// The bytes of a kernel's arguments by name: a buffer's address, a scalar's value.
+/// The bytes of a kernel's arguments by name: a buffer's address, the texture object over one, a
+/// scalar's value.
 using ArgumentBytes = std::map<std::string, std::vector<std::uint8_t>, std::less<>>;
 
 /// A configuration's launches on the device that is current, and nothing beside them: no kernel of
@@ -50,7 +51,7 @@ void launch_once(int device, const CompiledKernel& compiled,
                  const std::vector<LaunchShape>& launches, const std::vector<Argument>& arguments,
                  std::uint64_t seed);
 
-/// The bytes of an address as an argument.
+/// The bytes of an address, or of a texture object, as an argument.
 std::vector<std::uint8_t> address_bytes(CUdeviceptr address);
 
 }  // namespace smemtune::cuda

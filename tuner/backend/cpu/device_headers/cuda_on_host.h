@@ -384,6 +384,33 @@ SMEMTUNE_STORE(__stwt)
 #undef SMEMTUNE_LOAD
 #undef SMEMTUNE_STORE
 
+// ---- Textures over linear memory
+
+using cudaTextureObject_t = unsigned long long;
+
+/// CUDA does not define what an index beyond the texture's ends gives, or another type than its
+/// texels': here both are errors.
+template <typename T>
+SMEMTUNE_INLINE T tex1Dfetch(cudaTextureObject_t object, int index) {
+  const auto& texture = *reinterpret_cast<const ::smemtune::abi::Texture*>(object);
+#ifdef SMEMTUNE_CHECKED
+  if (sizeof(T) != texture.bytes) {
+    ::smemtune::fail("texture_type", "tex1Dfetch of a type that is not as large as the texels");
+  }
+  if (index < 0 || static_cast<unsigned long>(index) >= texture.count) {
+    ::smemtune::fail("texture_bounds", "tex1Dfetch beyond the ends of the texture");
+  }
+#endif
+  const unsigned char* const texel = texture.texels + static_cast<unsigned long>(index) * sizeof(T);
+  ::smemtune::touch(texel, sizeof(T), ::smemtune::abi::Access::read);
+  return *reinterpret_cast<const T*>(texel);
+}
+template <typename T>
+SMEMTUNE_INLINE void tex1Dfetch(T* result, cudaTextureObject_t object, int index) {
+  ::smemtune::touch(result, sizeof(T), ::smemtune::abi::Access::write);
+  *result = tex1Dfetch<T>(object, index);
+}
+
 SMEMTUNE_INLINE unsigned long __cvta_generic_to_shared(const void* address) {
   return reinterpret_cast<unsigned long>(address);
 }

@@ -109,6 +109,7 @@ struct KernelBuffer {
   std::string name;
   std::int64_t bytes = 0;
   bool in_constant_memory = false;  ///< Not passed: copy it to TunedKernel::symbol().
+  bool is_texture = false;          ///< Pass a cudaTextureObject_t over such linear memory.
 };
 
 /// Where kernel sources and compiled modules lie.

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "tuner/backend/cuda/handles.h"
+#include "tuner/core/bound_kernel.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace smemtune::cuda {
+
+/// Owns a texture object, which is a number; 0 is none.
+class Texture {
+ public:
+  explicit Texture(cudaTextureObject_t object) : object_(object) {}
+  Texture(Texture&& other) noexcept : object_(std::exchange(other.object_, 0)) {}
+  Texture& operator=(Texture&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  Texture(const Texture&) = delete;
+  Texture& operator=(const Texture&) = delete;
+  ~Texture();
+
+  cudaTextureObject_t object() const { return object_; }
+
+ private:
+  cudaTextureObject_t object_;
+};
+
+/// A texture object over linear memory: tex1Dfetch<T>(object, i) reads texel i as it is stored, T
+/// being the argument's type or its vector of texel_elements(). `data` lies where an allocation
+/// begins, or a multiple of 4096 bytes behind. Throws CudaError.
+Texture make_texture(const Argument& argument, CUdeviceptr data);
+
+/// Texels that a linear texture of the device that is current can have.
+std::int64_t max_texels();
+
+}  // namespace smemtune::cuda
