@@ -44,12 +44,13 @@ template __global__ void gemm_row<float, 32, 4>(const float*, const float*, floa
 template __global__ void gemm_row_column<int, 8, 4>(const int*, const int*, int*, int, int, int);
 template __global__ void gemm_tiled<float, 32, 32, 2, 1, 0>(const float*, const float*, float*, int,
                                                             int, int);
-template __global__ void memory_bandwidth<l2, 8>(const unsigned char*, unsigned long long*, int);
+template __global__ void memory_bandwidth<l2, 16>(const unsigned*, cudaTextureObject_t,
+                                                  unsigned long long*, int);
 template __global__ void memory_coalescing<4, 0>(const int*, int*, long long);
 template __global__ void memory_constant<4, 2>(unsigned*, int);
 template __global__ void memory_histogram<shared, 8>(const int*, unsigned*, long long);
 template __global__ void memory_index<by_run_time, 4>(const float*, float*, int);
-template __global__ void memory_latency<constant, 512, 16>(const int*, int*);
+template __global__ void memory_latency<constant, 512, 16>(const int*, cudaTextureObject_t, int*);
 template __global__ void memory_occupancy<16>(const float*, float*);
 template __global__ void memory_padding<1, 2>(const unsigned*, unsigned*, int);
 template __global__ void memory_spills<32, 8, 4>(const float*, float*, int);

@@ -3,7 +3,8 @@
 #pragma once
 
 /// `value`, which the compiler neither computes in advance nor takes for the same when it is asked
-/// for again. Costs no instruction. ptxas still knows constants: for those pass an argument.
+/// for again. Costs no instruction. ptxas still knows constants (for those pass an argument), and
+/// leaves out what no result depends on.
 template <typename T>
 __device__ __forceinline__ T opaque(T value) {
   static_assert(sizeof(T) == 4, "one register");

@@ -2,26 +2,32 @@
 //
 //   out[t] = the sum of the 16 words that thread t of every block reads, t = 0 .. 255
 //
-//   in:  blocks * 16 chunks of 16 KB, all alike: bytes that count up from 0, and again from 0
-//   out: 256 elements
+//   in:     blocks * 16 chunks of 16 KB: words that count up from 0
+//   texels: the first `blocks` chunks again, as a texture of 16 bytes a texel
+//   table:  1 KB in constant memory: words that count up from 0
+//   out:    256 elements
 //
 // A block reads a chunk PASSES times, 16 bytes per thread and read. `global` reads 16 chunks, each
-// once; the others read one chunk again and again: from the L2 or L1 cache, by the read-only
-// (texture) path, from a copy in shared memory, or from registers. What a pass has read must add up
-// to what the first one has; a difference would show in the result.
+// once; the others read one chunk again and again: from the L2 or L1 cache, by the read-only path,
+// from a texture, from a copy in shared memory, or from registers. From constant memory each warp
+// reads 16 bytes at a time that all of its lanes get. What was read must add up to what follows
+// from the first pass; a difference would show in the result.
 //
 // Arguments        zero: 0, which the compiler does not know, so that it reads again in every pass
 //
 // Template parameters
-//   PLACE   where the chunk lies   registers, shared, l1, readonly, l2, global
-//   PASSES  reads of a chunk       16 with global, any number else
+//   PLACE   where the chunk lies   registers, shared, l1, readonly, texture, l2, global, constant
+//   PASSES  reads of a chunk       16 with global, a multiple of 16 else
 //
 // Block            256 threads
-// Grid             any number of blocks; one for every 256 KB of in
+// Grid             any number of blocks; one for every 256 KB of in and 16 KB of texels
 // Shared memory    16384 bytes, static, with PLACE shared
 
 #include "../common/opaque.cuh"
 #include "place.cuh"
+
+constexpr int TABLE = 64;  // Pieces of 16 bytes.
+__constant__ uint4 bandwidth_table[TABLE];
 
 template <Place PLACE>
 __device__ __forceinline__ uint4 read_from(const uint4* address) {
@@ -36,15 +42,16 @@ __device__ __forceinline__ uint4 read_from(const uint4* address) {
 
 template <Place PLACE, int PASSES>
 __global__ void __launch_bounds__(256, 8)
-    memory_bandwidth(const unsigned char* in, unsigned long long* out, int zero) {
-  static_assert(PLACE != constant, "16 KB of each block's own are no constants");
+    memory_bandwidth(const unsigned* in, cudaTextureObject_t texels, unsigned long long* out,
+                     int zero) {
   static_assert(PLACE != global || PASSES == 16, "a block has 16 chunks of its own");
+  static_assert(PASSES % 16 == 0, "the table is read a whole number of times");
   constexpr int THREADS = 256;
   constexpr int READS = 4;                // Per thread and pass.
   constexpr int CHUNK = READS * THREADS;  // Pieces of 16 bytes.
   const int thread = static_cast<int>(threadIdx.x);
-  const uint4* const chunks =
-      reinterpret_cast<const uint4*>(in) + static_cast<long long>(blockIdx.x) * 16 * CHUNK;
+  const int chunk = static_cast<int>(blockIdx.x) * CHUNK * (PLACE == global ? 16 : 1);
+  const uint4* const chunks = reinterpret_cast<const uint4*>(in) + chunk;
 
   uint4 first[READS];
   unsigned long long first_sum = 0;
@@ -77,6 +84,10 @@ __global__ void __launch_bounds__(256, 8)
         piece.y = opaque(first[read].y);
         piece.z = opaque(first[read].z);
         piece.w = opaque(first[read].w);
+      } else if constexpr (PLACE == texture) {
+        piece = tex1Dfetch<uint4>(texels, chunk + offset + read * THREADS + thread);
+      } else if constexpr (PLACE == constant) {
+        piece = bandwidth_table[pass * READS % TABLE + offset + read];
       } else {
         piece = read_from<PLACE>(from + offset + read * THREADS);
       }
@@ -86,6 +97,13 @@ __global__ void __launch_bounds__(256, 8)
       sum += piece.w;
     }
   }
-  const unsigned difference = sum - static_cast<unsigned>(first_sum) * PASSES;
+  unsigned expected = static_cast<unsigned>(first_sum) * PASSES;
+  if constexpr (PLACE == constant) {
+    expected = PASSES * READS / TABLE * (4 * TABLE * (4 * TABLE - 1) / 2);
+  } else if constexpr (PLACE == global) {
+    // Each of the 4 * READS words is 4 * CHUNK more than in the chunk before.
+    expected += 4 * READS * 4 * CHUNK * (PASSES * (PASSES - 1) / 2);
+  }
+  const unsigned difference = sum - expected;
   if (blockIdx.x == 0 || difference != 0) out[thread] = first_sum + difference;
 }

@@ -2,12 +2,15 @@
 //
 //   out[t] = t + (t + threads) + (t + 2 * threads) + ... of 8 terms     for every thread t
 //
-//   in:  words elements that count up from 0: in[i] == i, and 32 more;  out: one element per thread
+//   in:  words elements that count up from 0: in[i] == i, and 32 more; words is a power of two
+//   out: one element per thread
 //
-// Memory is read in sectors of 32 bytes. A warp that reads neighboring words needs 4 of them; one
-// whose words lie 8 or more apart needs 32, of which it uses an eighth. A thread reads 8 words, and
-// what is subtracted from each is where it lies, so that every STRIDE and OFFSET has the same
-// result. The walk begins again where in ends.
+// Caches hold sectors of 32 bytes, and the L2 cache reads two neighboring ones at a time from
+// memory. A warp that reads neighboring words needs 4 sectors; one whose words lie 8 apart needs
+// 32, of which it uses an eighth; with 16 words and more between them none needs its neighbor,
+// which is read all the same. A thread reads 8 words, and what is subtracted from each is where it
+// lies, so that every STRIDE and OFFSET has the same result. No word is read twice, or it would be
+// found in a cache: where the walk comes to the end of in, it begins again 16 words later.
 //
 // Template parameters
 //   STRIDE  between lanes, in words                  1 .. 32, a power of two
@@ -27,7 +30,8 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
   for (int read = 0; read < 8; ++read) {
     const long long number = read * threads + thread;
-    const long long place = (number * STRIDE & (words - 1)) + OFFSET;
+    const long long step = number * STRIDE;
+    const long long place = (step & (words - 1)) + (step & words ? 16 : 0) + OFFSET;
     sum += in[place] - static_cast<int>(place - number);
   }
   out[thread] = sum;

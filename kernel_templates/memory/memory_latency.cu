@@ -2,7 +2,7 @@
 //
 //   out[0] = in[0] + in[1] + ... + in[HOPS - 1]     in must count up from 0: in[i] == i
 //
-//   in:  HOPS * APART elements;  out: 1 element
+//   in:  HOPS * APART elements;  texels: the first HOPS again, as a texture;  out: 1 element
 //
 // One warp walks through HOPS places in the order of a walk with a long stride, and each element it
 // reads says where to go next. What is added to the latency of the read is two dependent integer
@@ -11,8 +11,7 @@
 // shared memory, before the walk begins. `constant` walks through 256 elements again and again.
 //
 // Template parameters
-//   PLACE  where the elements lie   registers, shared, l1, readonly (the texture path), l2, global,
-//                                   constant
+//   PLACE  where the elements lie   registers, shared, l1, readonly, texture, l2, global, constant
 //   HOPS   reads                    a power of two, 256 or more
 //   APART  elements, see above      a power of two
 //
@@ -26,28 +25,31 @@
 __constant__ int latency_table[256];
 
 template <Place PLACE, int HOPS, int APART>
-__global__ void __launch_bounds__(32) memory_latency(const int* in, int* out) {
+__global__ void __launch_bounds__(32)
+    memory_latency(const int* in, cudaTextureObject_t texels, int* out) {
   static_assert(HOPS >= 256 && (HOPS & (HOPS - 1)) == 0, "the walk comes to every place once");
   static_assert(APART >= 1 && (APART & (APART - 1)) == 0, "places are told by a shift");
   constexpr int STRIDE = 1237;  // Odd, so that the walk comes to every place.
   const int thread = static_cast<int>(threadIdx.x);
 
-  // Warm up.
+  // Warm up. What is read is made use of at the end, or the compiler would leave it out.
+  int warm = 0;
   int* tile = nullptr;
   if constexpr (PLACE == shared) {
     __shared__ int elements[HOPS];
 #pragma unroll 16
     for (int i = thread; i < HOPS; i += 32) elements[i] = in[i];
     tile = elements;
-  } else if constexpr (PLACE == l1 || PLACE == readonly || PLACE == l2) {
-    int sum = 0;
+  } else if constexpr (PLACE == l1 || PLACE == readonly || PLACE == texture || PLACE == l2) {
 #pragma unroll 16
     for (int i = thread; i < HOPS; i += 32) {
-      sum += PLACE == l1 ? __ldca(in + i) : PLACE == l2 ? __ldcg(in + i) : __ldg(in + i);
+      warm += PLACE == l1         ? __ldca(in + i)
+              : PLACE == readonly ? __ldg(in + i)
+              : PLACE == texture  ? tex1Dfetch<int>(texels, i)
+                                  : __ldcg(in + i);
     }
-    opaque(sum);
   } else if constexpr (PLACE == constant) {
-    for (int i = 0; i < 256; ++i) opaque(latency_table[opaque(i)]);
+    for (int i = 0; i < 256; ++i) warm += latency_table[(thread + i) & 255];
   }
   __syncthreads();
 
@@ -64,6 +66,8 @@ __global__ void __launch_bounds__(32) memory_latency(const int* in, int* out) {
       element = __ldca(in + place);
     } else if constexpr (PLACE == readonly) {
       element = __ldg(in + place);
+    } else if constexpr (PLACE == texture) {
+      element = tex1Dfetch<int>(texels, place);
     } else if constexpr (PLACE == l2) {
       element = __ldcg(in + place);
     } else if constexpr (PLACE == global) {
@@ -76,4 +80,5 @@ __global__ void __launch_bounds__(32) memory_latency(const int* in, int* out) {
     place = (element + STRIDE) & (HOPS - 1);
   }
   if (thread == 0) out[0] = sum;
+  if (warm == -1) out[0] = warm;  // Never: a sum of numbers that are not negative.
 }

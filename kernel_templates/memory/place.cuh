@@ -1,4 +1,5 @@
 #pragma once
 
-/// Where a kernel's data lie, or by which path they are read. `readonly` is the texture path.
-enum Place { registers, shared, l1, readonly, l2, global, constant };
+/// Where a kernel's data lie, or by which path they are read: `readonly` by __ldg, `texture` by
+/// tex1Dfetch.
+enum Place { registers, shared, l1, readonly, texture, l2, global, constant };
