@@ -202,12 +202,12 @@ __global__ void dimensions(int* out) {
 class Kernels : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const auto outcome =
-        compile(kSource,
-                {"add_one<int>", "add_one<double>", "gemm<float, 8>", "gemm<double, 16>",
-                 "stencil<3>", "block_sums", "total", "votes", "groups", "histogram", "weighted",
-                 "scale<__half>", "scale<__nv_bfloat16>", "copy_async", "neighbors", "dimensions"},
-                {"weights"});
+    const auto outcome = compile(
+        kSource,
+        {"add_one<int>", "add_one<double>", "gemm<float, 8>", "gemm<double, 16>", "stencil<3>",
+         "block_sums", "total", "votes", "groups", "histogram", "weighted", "fetch",
+         "scale<__half>", "scale<__nv_bfloat16>", "copy_async", "neighbors", "dimensions"},
+        {"weights"});
     ASSERT_TRUE(outcome) << outcome.failure().detail;
     compiled = new CompiledKernel(*outcome);
   }
