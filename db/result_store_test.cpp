@@ -276,7 +276,7 @@ TEST_F(ResultStoreRoundTrip, KeepsErrorsThatAreNoNumbers) {
 TEST_F(ResultStoreRoundTrip, KeepsAnyText) {
   const auto log = store.begin_run(run_on(h200(), "run-1", "'); DROP TABLE result --"));
   Result result = failed(tile(32), Status::compile, "error");
-  result.detail = std::string("\xff\xfe invalid, \0 nul, %s%n", 24);
+  result.detail = std::string("\xff\xfe invalid, \0 nul, %s%n", 23);
   log->record("\"quoted\"", result);
   const StoredResult read = store.results({}).at(0);
   EXPECT_EQ(read.space, "'); DROP TABLE result --");

@@ -789,8 +789,8 @@ Expression Expression::compile(std::string_view text, const Scope& scope) {
 
 std::int64_t Expression::evaluate(std::span<const std::int64_t> slots) const {
   // A temporary for every node at most. Not initialized: that would take longer than the rest.
-  std::array<std::int64_t, kMaxNodes>
-      temporaries;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+  std::array<std::int64_t, kMaxNodes> temporaries;
   const std::array<const std::int64_t*, 3> places = {temporaries.data(), slots.data(),
                                                      constants_.data()};
   const Instruction* const begin = code_.data();

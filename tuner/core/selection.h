@@ -65,8 +65,8 @@ constexpr double size_ratio(long long one, long long other) {
 
 /// A problem's ratio with one more size's. 0: not to be compared.
 constexpr double times_ratio(double ratio, double more) {
-  constexpr double largest = 1e250;  // Beyond it all are equally far away.
-  return ratio < largest ? ratio * more : ratio;
+  constexpr double kLargest = 1e250;  // Beyond it all are equally far away.
+  return ratio < kLargest ? ratio * more : ratio;
 }
 
 /// The closest match, then the nearest problem, then the fastest, then the first. `ratio_of(entry)`

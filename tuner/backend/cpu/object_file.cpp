@@ -72,7 +72,7 @@ class ObjectFile {
     if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T)) {
       throw UnavailableError("the host compiler's output is cut off");
     }
-    T value;
+    T value = {};
     std::memcpy(&value, bytes_.data() + offset, sizeof(T));
     return value;
   }

@@ -25,7 +25,7 @@ T read(std::span<const std::uint8_t> bytes, std::uint64_t offset) {
                            " bytes at " + std::to_string(offset) + " of " +
                            std::to_string(bytes.size()));
   }
-  T value;
+  T value = {};
   std::memcpy(&value, bytes.data() + offset, sizeof(T));
   return value;
 }

@@ -81,9 +81,8 @@ std::vector<Gpu> gpus();
 class LaunchArgument {
  public:
   template <typename T>
-  LaunchArgument(
-      const T& value)  // NOLINT(google-explicit-constructor): so that lists of them read well.
-      : bytes_(sizeof(T)) {
+  // So that lists of them read well. NOLINTNEXTLINE(google-explicit-constructor)
+  LaunchArgument(const T& value) : bytes_(sizeof(T)) {
     static_assert(std::is_trivially_copyable_v<T>);
     std::memcpy(bytes_.data(), &value, sizeof(T));
   }
