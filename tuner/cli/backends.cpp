@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <sys/prctl.h>
 #include <thread>
 #include <utility>
 
@@ -33,8 +34,10 @@ constexpr const char* kCpu = "cpu";
     "this smemtune was built without the CUDA back end; what works without: --device cpu, --check, "
     "best, list, export, compare, devices --known";
 
+/// This program as it was started, even when another one lies at its path by now: a worker that is
+/// started anew must be of the same build.
 std::vector<std::string> worker_words(const std::string& role, const std::string& backend) {
-  return {executable().string(), "__worker", role, backend};
+  return {"/proc/self/exe", "__worker", role, backend};
 }
 
 int worker_count(std::uint64_t asked) {
@@ -182,6 +185,7 @@ int run_worker(const std::vector<std::string>& arguments) {
   if (!descriptors || arguments.size() < 2) {
     throw InputError("__worker is how smemtune starts its own workers, not a command");
   }
+  prctl(PR_SET_NAME, "smemtune");  // For ps and top: its path says `exe`. It cannot fail.
   if (arguments.front() == "compile") {
     return compile_worker_main([&] { return make_compiler(arguments.at(1)); }, descriptors->in,
                                descriptors->out);

@@ -58,7 +58,7 @@ class CommandLine : public testing::Test {
     setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
     if (freopen((folder_ / "out").c_str(), "w", stdout) == nullptr) _exit(126);
     if (freopen((folder_ / "err").c_str(), "w", stderr) == nullptr) _exit(126);
-    std::vector<std::string> words = {SMEMTUNE_EXECUTABLE};
+    std::vector<std::string> words = {program_};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -123,6 +123,7 @@ class CommandLine : public testing::Test {
   }
 
   std::filesystem::path folder_;
+  std::string program_ = SMEMTUNE_EXECUTABLE;
 };
 
 constexpr const char* kTwice = R"(
@@ -470,6 +471,20 @@ std::vector<pid_t> children_of(pid_t parent) {
     }
   }
   return children;
+}
+
+TEST_F(CommandLine, StartsItsWorkersAnewWhenItsFileHasBeenReplaced) {
+  program_ = (folder_ / "program").string();
+  std::filesystem::copy_file(SMEMTUNE_EXECUTABLE, program_);
+  const pid_t child = start({"--space", config("gemm.json"), "--device", "cpu", "--jobs", "1",
+                             "--kernel", "naive", "--problem", "K=64,M=64,N=64,T=float"});
+  ASSERT_TRUE(says("waiting for compiler"));
+  std::filesystem::remove(program_);
+  write(program_, "what a linker has begun to write");
+  for (const pid_t worker : children_of(child)) kill(worker, SIGKILL);
+  const Ended ended = finish(child);
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("best: naive"));
 }
 
 TEST_F(CommandLine, EndsCleanlyAtEverySignalThatAsksForIt) {
