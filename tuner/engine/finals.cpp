@@ -273,7 +273,8 @@ class Finals {
       screen.push_back(screen_ms(contenders_[i]));
       const bool stored_best = candidate.stage == Stage::final;
       // The default of the kernel that leads is what the user wants the best compared with.
-      const bool near_default = candidate.is_default && screen.back() <= kDefaultFactor * fastest;
+      const bool near_default =
+          holds_default(contenders_[i]) && screen.back() <= kDefaultFactor * fastest;
       const bool is_users = holds_default(contenders_[i]) && candidate.kernel == leader;
       if (stored_best || near_default || is_users) always.push_back(i);
       all_ms += screen.back() * candidate.measurement.launches_per_sample;

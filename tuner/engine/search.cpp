@@ -17,30 +17,6 @@ namespace {
 // How often stop is looked at.
 constexpr double kWait_s = 0.2;
 
-/// Every configuration, kernel by kernel, in the space's order.
-class InOrder final : public Strategy {
- public:
-  explicit InOrder(std::vector<SearchedKernel> kernels) : kernels_(std::move(kernels)) {}
-
-  std::optional<Candidate> ask() override {
-    while (next_.kernel < kernels_.size()) {
-      if (next_.configuration < kernels_[next_.kernel].space->size()) {
-        const Candidate candidate = next_;
-        ++next_.configuration;
-        return candidate;
-      }
-      next_ = {.kernel = next_.kernel + 1, .configuration = 0};
-    }
-    return std::nullopt;
-  }
-
-  void tell(const Candidate&, const Result&) override {}
-
- private:
-  std::vector<SearchedKernel> kernels_;
-  Candidate next_;
-};
-
 /// What the request names, in its order.
 class Listed final : public Strategy {
  public:
@@ -592,10 +568,6 @@ void search(Tuning& tuning, ProblemState& state, const Share& share) {
     state.progress.valid = tuning.request.only.size();
   }
   Search(tuning, state, std::move(strategy), share).run();
-}
-
-void check_all(Tuning& tuning, ProblemState& state, const Share& share) {
-  Search(tuning, state, std::make_unique<InOrder>(searched_kernels(state)), share).run();
 }
 
 }  // namespace smemtune

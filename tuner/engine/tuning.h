@@ -39,8 +39,8 @@ struct Entry {
   Result result;
   bool known = false;         ///< From the log.
   std::string identity = {};  ///< See identity(); empty when it is known from the log.
+  bool shared = false;        ///< Measured by another entry, which has the same identity.
   bool hopeless = false;      ///< Static rejects would have kept it from being timed.
-  bool shared = false;        ///< Measured with another of the same identity.
 };
 
 /// How fast the best of a kernel so far went, from which it is told how long others may take.
@@ -89,16 +89,14 @@ double device_s(const Tuning& tuning, const ProblemState& state);
 /// Brings the progress up to date and shows it.
 void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase);
 
-/// Searches until nothing is left, the share of the budget is spent or stop is asked for.
+/// Searches until nothing is left, the share of the budget is spent or stop is asked for; without a
+/// device, compiles and judges only.
 struct Share {
   std::uint64_t evaluations = UINT64_MAX;
   double until_s = 0;         ///< Of the run; 0: no limit.
   double until_device_s = 0;  ///< The same for device_s().
 };
 void search(Tuning& tuning, ProblemState& state, const Share& share);
-
-/// Compiles and checks every configuration without a device, in the space's order.
-void check_all(Tuning& tuning, ProblemState& state, const Share& share);
 
 /// How the finals race, but for what depends on how long the variants take.
 RaceOptions race_options(const TuningOptions& options);

@@ -99,10 +99,11 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   const TuningRequest& request = tuning.request;
   ProblemState state = begin_problem(tuning, request.problems[i], i + 1);
   const Share share = share_of(tuning, request.problems.size() - i);
+  search(tuning, state, share);
   if (tuning.log == nullptr) {
-    check_all(tuning, state, share);
+    std::ranges::sort(state.entries, {},
+                      &Entry::candidate);  // People read it in the space's order.
   } else {
-    search(tuning, state, share);
     run_finals(tuning, state);
     if (request.options.with_transfers) state.summary.transfers = transfers(tuning, state);
     if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);

@@ -698,6 +698,15 @@ TEST(TuningLoop, ShowsHowFarItIs) {
   EXPECT_EQ(last.best->kernel, "tiled");
 }
 
+/// Of the results, in the order told.
+std::vector<std::string> keys(const ProblemSummary& problem) {
+  std::vector<std::string> keys;
+  for (const Result& result : problem.results) {
+    keys.push_back(result.kernel + " " + key(result.configuration));
+  }
+  return keys;
+}
+
 TEST(DryRun, CompilesAndJudgesWithoutADevice) {
   FakeSpace fake;
   fake.add("tiled", "fault error in compile when TILE == 2");
@@ -714,6 +723,26 @@ TEST(DryRun, CompilesAndJudgesWithoutADevice) {
   EXPECT_THAT(run.log->records, IsEmpty());
   EXPECT_EQ(key(problem.results[0].configuration), "BLOCK=64");
   EXPECT_EQ(key(problem.results[1].configuration), "ITEMS=1,TILE=1");
+}
+
+TEST(DryRun, TakesSomeBySeedAndTellsThemInTheSpacesOrder) {
+  const FakeSpace fake;
+  const auto told = [&](std::uint64_t seed, std::uint64_t most) {
+    FakeRun run(fake);
+    run.request.options.seed = seed;
+    run.request.options.budget.max_evaluations = most;
+    return keys(run.run_dry().problems.front());
+  };
+  const std::vector<std::string> all = told(1, UINT64_MAX);
+  const std::vector<std::string> some = told(1, 6);
+  EXPECT_THAT(all, SizeIs(kConfigurations));
+  EXPECT_THAT(some, SizeIs(6));
+  EXPECT_EQ(told(1, 6), some);
+  EXPECT_NE(told(2, 6), some);
+  std::vector<std::string> in_order = all;
+  std::erase_if(in_order,
+                [&](const std::string& one) { return std::ranges::find(some, one) == some.end(); });
+  EXPECT_EQ(some, in_order);
 }
 
 }  // namespace
