@@ -35,6 +35,10 @@ constexpr double kMaxFirstRounds_s = 60;
 // ... or such a part of what a budget leaves.
 constexpr double kFirstRoundsShare = 0.5;
 
+// When the time is up before the finals are over they have at least so many rounds: with fewer not
+// even a median means anything.
+constexpr std::size_t kLeastCutRounds = 6;
+
 /// One who is raced.
 struct Contender {
   std::size_t entry = 0;                ///< In ProblemState::entries.
@@ -87,8 +91,11 @@ class Finals {
       best_of_what_is_known();
       return;
     }
+    state_.progress.remaining_s.reset();
     show_progress(tuning_, state_, "finals");
     tuning_.observer.before_finals(device().device());
+    const double left_s = seconds_left();
+    const double until_s = left_s > 0 ? tuning_.elapsed_s() + left_s : HUGE_VAL;
     Race race = begin_race();
     bool is_limited = false;
     for (std::vector<std::size_t> round = race.next_round(); !round.empty();
@@ -97,12 +104,15 @@ class Finals {
         for (const std::size_t i : round) forget_clocks(contenders_[i]);
         race.set_final_rounds(final_rounds(options(), round_device_s(round), seconds_left()));
       }
-      const double start_s = tuning_.elapsed_s();
       const std::vector<double> times_ms = measure(round);
       if (tuning_.stop) break;
       race.add_round(times_ms);
-      const double round_s = tuning_.elapsed_s() - start_s;
-      state_.progress.remaining_s = round_s * static_cast<double>(race.rounds_left());
+      if (!race.in_finals()) race.set_final_rounds(expected_final_rounds(round));
+      const double time_s = until_s - tuning_.elapsed_s();
+      if (time_s < round_s_ && race.samples_left() > 0) cut(race);
+      const double sample_s = round_s_ / static_cast<double>(round.size());
+      state_.progress.remaining_s = std::clamp(sample_s * static_cast<double>(race.samples_left()),
+                                               0.0, std::max(0.0, time_s));
       show_progress(tuning_, state_, "finals");
     }
     if (tuning_.stop) {
@@ -114,6 +124,24 @@ class Finals {
   }
 
  private:
+  /// The time is up: ends the race, then the finals once they have told something.
+  void cut(Race& race) {
+    tuning_.summary.out_of_budget = true;
+    race.start_finals();
+    if (race.final_rounds() < kLeastCutRounds) return;
+    tuning_.observer.note("the time is up: the finals end after " +
+                          std::to_string(race.final_rounds()) + " rounds");
+    race.cut_finals();
+  }
+
+  /// Before it is known who gets there, as many as this round's contenders would have.
+  std::size_t expected_final_rounds(const std::vector<std::size_t>& round) const {
+    const double finalists = static_cast<double>(std::min(options().finalists + 2, round.size()));
+    const double final_round_s =
+        round_device_s(round) * finalists / static_cast<double>(round.size());
+    return final_rounds(options(), final_round_s, seconds_left());
+  }
+
   Result& result(const Contender& contender) { return state_.entries[contender.entry].result; }
   const Result& result(const Contender& contender) const {
     return state_.entries[contender.entry].result;
@@ -329,7 +357,9 @@ class Finals {
     while (times_ms.empty() && !tuning_.stop) {
       load(round);
       if (tuning_.stop) break;
+      const double start_s = tuning_.elapsed_s();
       times_ms = sample(round);
+      round_s_ = tuning_.elapsed_s() - start_s;
     }
     return times_ms;
   }
@@ -617,6 +647,7 @@ class Finals {
   Tuning& tuning_;
   ProblemState& state_;
   std::vector<Contender> contenders_;
+  double round_s_ = 0;  ///< Of the last round, without loading.
 };
 
 }  // namespace

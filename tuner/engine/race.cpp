@@ -229,6 +229,7 @@ void Race::sort_by_center(std::vector<std::size_t>& variants,
 }
 
 void Race::start_finals() {
+  if (in_finals_) return;
   in_finals_ = true;
   sort_by_center(contenders_, &Variant::race_ms);
   if (contenders_.size() > options_.finalists) contenders_.resize(options_.finalists);
@@ -241,16 +242,29 @@ void Race::start_finals() {
 
 void Race::set_final_rounds(std::size_t rounds) { options_.final_rounds = rounds; }
 
+void Race::cut_finals() { options_.final_rounds = final_rounds_ / 2; }
+
 bool Race::in_finals() const { return in_finals_; }
 
 std::size_t Race::rounds() const { return race_rounds_ + final_rounds_; }
 
 std::size_t Race::contenders() const { return contenders_.size(); }
 
-std::size_t Race::rounds_left() const {
+std::size_t Race::final_rounds() const { return final_rounds_; }
+
+std::size_t Race::samples_left() const {
   if (contenders_.empty()) return 0;
-  const std::size_t finals = 2 * options_.final_rounds - final_rounds_;
-  return in_finals_ ? finals : options_.max_rounds - race_rounds_ + finals;
+  const std::size_t rounds = 2 * options_.final_rounds;
+  if (in_finals_) {
+    const std::size_t left = rounds - std::min(rounds, final_rounds_);
+    return left * (contenders_.size() + (twin_of_ ? 1 : 0));
+  }
+  const std::size_t finalists = std::min(contenders_.size(), options_.finalists) + 1;
+  const std::size_t every = std::max<std::size_t>(options_.check_every, 1);
+  const std::size_t to_decision = race_rounds_ < options_.first_rounds
+                                      ? options_.first_rounds - race_rounds_
+                                      : every - (race_rounds_ - options_.first_rounds) % every;
+  return to_decision * contenders_.size() + rounds * (finalists + always_.size());
 }
 
 std::vector<Race::Standing> Race::standings() const {

@@ -63,11 +63,20 @@ class Race {
   /// Rounds of each block of the finals from now on. REQUIRES: no finals have been measured.
   void set_final_rounds(std::size_t rounds);
 
+  /// Goes on to the finals with who is ahead now.
+  void start_finals();
+
+  /// Ends the finals with the rounds that were measured; what they cannot tell apart is tied.
+  /// REQUIRES: two rounds of the finals at least.
+  void cut_finals();
+
   bool in_finals() const;
   std::size_t rounds() const;
-  std::size_t contenders() const;  ///< Still in.
-  /// Rounds that are still needed at most, for an estimate of the time.
-  std::size_t rounds_left() const;
+  std::size_t contenders() const;    ///< Still in.
+  std::size_t final_rounds() const;  ///< Measured so far.
+  /// Samples that are still needed, for an estimate of the time, where the next decision leaves
+  /// only finalists: a race that is close takes some rounds more.
+  std::size_t samples_left() const;
 
   struct Standing {
     std::size_t variant = 0;
@@ -97,7 +106,6 @@ class Race {
 
   /// Drops who is slower than the leader. True when all others are tied with it.
   bool drop_slower();
-  void start_finals();
   /// REQUIRES: all have times of the same rounds.
   void sort_by_center(std::vector<std::size_t>& variants,
                       std::vector<double> Variant::*times) const;

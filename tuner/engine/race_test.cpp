@@ -217,10 +217,10 @@ TEST(Race, OfAFewVariantsIsFinalsOnly) {
     std::iota(screen_ms.begin(), screen_ms.end(), 1.0);
     Race race(screen_ms, {}, {.hopeless_times = 100, .final_rounds = 10}, 1);
     EXPECT_TRUE(race.in_finals());
-    EXPECT_EQ(20u, race.rounds_left());
+    EXPECT_EQ(20u * (n + 1), race.samples_left()) << "one of them twice";
     const auto rounds = run(race, [](std::size_t i) { return static_cast<double>(i + 1); });
     EXPECT_EQ(20u, rounds.size());
-    EXPECT_EQ(0u, race.rounds_left());
+    EXPECT_EQ(0u, race.samples_left());
     ASSERT_EQ(n, race.standings().size());
     for (std::size_t i = 0; i < n; ++i) {
       EXPECT_EQ(i, race.standings()[i].variant);
@@ -235,9 +235,53 @@ TEST(Race, WithoutATimeThatIsOneIsOver) {
     Race race(screen_ms, {}, {}, 1);
     EXPECT_TRUE(race.next_round().empty());
     EXPECT_TRUE(race.standings().empty());
-    EXPECT_EQ(0u, race.rounds_left());
+    EXPECT_EQ(0u, race.samples_left());
     EXPECT_EQ(std::nullopt, race.noise_percent());
   }
+}
+
+TEST(Race, ExpectsNoMoreThanTheNextDecisionMayLeave) {
+  // All are within reach of each other, so that nobody is dropped for as long as the race goes on.
+  const std::vector<double> screen_ms(100, 1.0);
+  Race race(screen_ms, {99}, {.max_rounds = 40}, 1);
+  EXPECT_EQ(race.samples_left(), 8u * 100 + 120 * 10);
+  std::mt19937 random(1);
+  std::size_t before = race.samples_left();
+  std::size_t most_more = 0;
+  for (auto round = race.next_round(); !round.empty(); round = race.next_round()) {
+    std::vector<double> times_ms;
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      times_ms.push_back(1 + std::uniform_real_distribution(-0.1, 0.1)(random));
+    }
+    race.add_round(times_ms);
+    const std::size_t now = race.samples_left();
+    if (now > before) most_more = std::max(most_more, now - before);
+    before = now;
+  }
+  EXPECT_EQ(before, 0u);
+  EXPECT_LE(most_more, 4u * 100) << "the rounds until one more decision";
+}
+
+TEST(Race, CanBeEndedEarlyAndItsFinalsCut) {
+  Race race(std::vector<double>(20, 1.0), {}, {}, 1);
+  const auto measure = [&] {
+    std::vector<double> times_ms;
+    for (const std::size_t i : race.next_round()) times_ms.push_back(1 + 0.1 * double(i));
+    race.add_round(times_ms);
+  };
+  measure();
+  race.start_finals();
+  EXPECT_TRUE(race.in_finals());
+  EXPECT_EQ(race.contenders(), 8u);
+  for (int i = 0; i < 7; ++i) measure();
+  EXPECT_EQ(race.final_rounds(), 7u);
+  race.cut_finals();
+  EXPECT_TRUE(race.next_round().empty());
+  EXPECT_EQ(race.samples_left(), 0u);
+  const auto standings = race.standings();
+  EXPECT_EQ(standings.front().variant, 0u);
+  EXPECT_EQ(standings.front().samples_ms.size(), 7u);
+  EXPECT_TRUE(standings[1].tied) << "seven rounds prove nothing about eight";
 }
 
 TEST(Race, MeasuresTheLeaderTwiceInFinals) {

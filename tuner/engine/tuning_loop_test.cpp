@@ -239,9 +239,17 @@ TEST(TuningLoop, MeasuresTheDefaultsWhateverTheBudget) {
 
   FakeRun hurried(fake);
   hurried.request.options.budget.max_seconds = 0.001;
-  const ProblemSummary short_of_time = hurried.run().problems.front();
+  const TuningSummary short_run = hurried.run();
+  const ProblemSummary& short_of_time = short_run.problems.front();
   EXPECT_TRUE(result_of(short_of_time, "naive", "BLOCK=64").timed());
   EXPECT_TRUE(result_of(short_of_time, "tiled", "TILE=1,ITEMS=1").timed());
+
+  // Finals are held all the same, but as short as they may be.
+  EXPECT_TRUE(short_run.out_of_budget);
+  ASSERT_TRUE(short_of_time.best);
+  EXPECT_EQ(short_of_time.best->stage, Stage::final);
+  EXPECT_THAT(short_of_time.best->measurement.samples_ms, SizeIs(6));
+  EXPECT_THAT(hurried.notes, Contains("the time is up: the finals end after 6 rounds"));
 }
 
 TEST(TuningLoop, SaysHowMuchSlowerTheDefaultIsAndHowSurely) {
