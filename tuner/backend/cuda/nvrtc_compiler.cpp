@@ -264,6 +264,24 @@ Failure compile_failure(std::string reason, std::string detail) {
   return {.status = Status::compile, .reason = std::move(reason), .detail = std::move(detail)};
 }
 
+/// ptxas refuses static arrays above 48 KB: no fault of the text, but of the configuration's size.
+Failure program_failure(const std::string& log) {
+  constexpr std::string_view kBegin = "uses too much shared data (";
+  const std::size_t begin = log.find(kBegin);
+  unsigned long long bytes = 0;
+  unsigned long long most = 0;
+  if (begin == std::string::npos || std::sscanf(log.c_str() + begin + kBegin.size(),
+                                                "%llx bytes, %llx max", &bytes, &most) != 2) {
+    return compile_failure("error", readable_text(log));
+  }
+  return {.status = Status::constraints,
+          .reason = "shared_bytes",
+          .detail = std::to_string(bytes) +
+                    " bytes of static shared memory per block, static arrays may have " +
+                    std::to_string(most) + "; more is to be had as dynamic shared memory\n" +
+                    readable_text(log)};
+}
+
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
@@ -337,7 +355,7 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
       }
       return compile_failure("error", readable_text(log));
     case NVRTC_ERROR_COMPILATION:
-      return compile_failure("error", readable_text(log));
+      return program_failure(log);
     default:
       return compile_failure(
           "error", version() + ": " + nvrtc_.error_string(code) + "\n" + readable_text(log));

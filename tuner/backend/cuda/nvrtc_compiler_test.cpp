@@ -16,6 +16,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 CompileRequest request(std::vector<KernelSource::File> files, std::vector<std::string> expressions,
                        std::vector<std::string> symbols = {}, std::vector<std::string> options = {},
@@ -196,6 +197,11 @@ TEST_F(NvrtcCompilerTest, KeepsPtxasErrorsThatStandBehindANul) {
       "  s[threadIdx.x] = 1; __syncthreads(); p[0] = s[N - 1 - threadIdx.x]; }",
       "k<20000>");
   ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.failure().status, Status::constraints);
+  EXPECT_EQ(compiled.failure().reason, "shared_bytes");
+  EXPECT_THAT(compiled.failure().detail,
+              StartsWith("80000 bytes of static shared memory per block, static arrays may have "
+                         "49152; "));
   EXPECT_THAT(compiled.failure().detail, HasSubstr("uses too much shared data"));
   EXPECT_EQ(compiled.failure().detail.find('\0'), std::string::npos);
 }
