@@ -166,6 +166,14 @@ std::string expectations_text(const Space& space, const ProblemSummary& problem,
   return text + curves_text(curves(space, problem, device));
 }
 
+/// The first line; of a compiler's log, which begins with other things, the first with an error.
+std::string telling_line(const Result& result) {
+  const std::string& detail = result.detail;
+  std::size_t begin = result.status == Status::compile ? detail.find("error") : std::string::npos;
+  begin = begin == std::string::npos ? 0 : detail.rfind('\n', begin) + 1;
+  return detail.substr(begin, detail.find('\n', begin) - begin);
+}
+
 /// "12 constraints/shared_bytes, for example tiled TILE=64: 65536 bytes of ..."
 std::string failures_text(const ProblemSummary& problem) {
   std::map<std::pair<std::string, std::string>, std::vector<const Result*>> groups;
@@ -179,7 +187,7 @@ std::string failures_text(const ProblemSummary& problem) {
     const Result& example = *results.front();
     text += "  " + std::to_string(results.size()) + " " + group.first + "/" + group.second +
             ", for example " + example.kernel + " " + key(example.configuration) + ": " +
-            example.detail.substr(0, example.detail.find('\n')) + "\n";
+            telling_line(example) + "\n";
   }
   return text;
 }

@@ -165,6 +165,22 @@ Space predicted(const std::string& time) {
   return predicted;
 }
 
+TEST(Summary, ShowsOfACompilersLogTheFirstError) {
+  TuningSummary summary;
+  summary.problems = {problem()};
+  Result& broken = summary.problems[0].results.emplace_back(timed("tiled", 64, 1));
+  broken.status = Status::compile;
+  broken.reason = "error";
+  broken.detail = "k.cu(2): warning: unused\n  int x;\nk.cu(3): error: unknown y\nmore";
+  Result& slow = summary.problems[0].results.emplace_back(timed("tiled", 128, 1));
+  slow.status = Status::runtime;
+  slow.reason = "illegal_address";
+  slow.detail = "launch of it\nerror 700";
+  const std::string text = summary_text(space(), summary, gpu());
+  EXPECT_THAT(text, HasSubstr("tiled TILE=64: k.cu(3): error: unknown y\n"));
+  EXPECT_THAT(text, HasSubstr("tiled TILE=128: launch of it\n"));
+}
+
 TEST(Curves, HoldEachConfigurationAgainstWhatIsPredicted) {
   ProblemSummary measured = problem();
   measured.results[3] = timed("tiled", 16, 2.4);
