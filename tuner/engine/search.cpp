@@ -208,8 +208,8 @@ class Search {
                               .result = std::move(slot.result),
                               .known = slot.known,
                               .identity = std::move(slot.identity),
-                              .hopeless = slot.hopeless,
-                              .shared = slot.shared});
+                              .shared = slot.shared,
+                              .hopeless = slot.hopeless});
   }
 
   double best_ms() const {
