@@ -419,6 +419,12 @@ std::vector<std::uint8_t> read_npy(const Argument& argument) {
 }  // namespace
 
 std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64_t seed) {
+  if (argument.begins_as) {
+    Argument narrow = argument;
+    narrow.type = *argument.begins_as;
+    narrow.begins_as.reset();
+    return encode(to_doubles(initial_contents(narrow, seed), narrow.type), argument.type);
+  }
   const Init& init = argument.init;
   if (init.kind == Init::Kind::file) return read_npy(argument);
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(argument.bytes()));
@@ -483,7 +489,17 @@ std::vector<std::uint8_t> encode(double value, ScalarType type) {
   return bytes;
 }
 
+std::vector<std::uint8_t> encode(std::span<const double> values, ScalarType type) {
+  std::vector<std::uint8_t> bytes(values.size() * size_of(type));
+  fill(bytes, type, [values](std::uint64_t i) { return values[i]; });
+  return bytes;
+}
+
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument) {
+  if (argument.begins_as) {
+    const std::vector<std::uint8_t> narrow = encode(argument.number, *argument.begins_as);
+    return encode(to_doubles(narrow, *argument.begins_as), argument.type);
+  }
   if (argument.raw_bytes > 0) {
     Argument bytes = argument;
     bytes.shape = {argument.raw_bytes};

@@ -14,7 +14,8 @@ namespace smemtune {
 /// Bytes of a buffer as its `init` gives them: the same for the same argument and seed on every
 /// machine and device. Integer types round uniform() and normal() to the nearest integer; iota
 /// begins again at 0 where the type cannot count on. Arguments of other names differ. Throws
-/// InputError for a file that cannot be read or has another shape or type.
+/// InputError for a file that cannot be read or has another shape or type. An argument that begins
+/// as another type has that one's elements, converted.
 std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64_t seed);
 
 /// Elements as doubles.
@@ -22,6 +23,9 @@ std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType t
 
 /// One value as an element of `type`, rounded to nearest even for floating types.
 std::vector<std::uint8_t> encode(double value, ScalarType type);
+
+/// The same of each.
+std::vector<std::uint8_t> encode(std::span<const double> values, ScalarType type);
 
 /// The bytes of a scalar argument as a kernel takes it.
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument);

@@ -60,7 +60,16 @@ struct RunRequest {
   /// Keep the outputs as what later runs on this workload are compared with, instead of comparing.
   bool as_reference = false;
   Tolerance tolerance;
+  /// Of outputs that have a tolerance of their own, by name.
+  std::map<std::string, Tolerance> tolerances = {};
   std::vector<std::string> download;  ///< Buffers to return as doubles, for the definition's check.
+  /// With as_reference: by output, what to keep instead of it, rounded to its type.
+  std::map<std::string, std::vector<double>> reference = {};
+
+  const Tolerance& tolerance_of(const std::string& output) const {
+    const auto own = tolerances.find(output);
+    return own == tolerances.end() ? tolerance : own->second;
+  }
 
   bool operator==(const RunRequest&) const = default;
 };

@@ -669,6 +669,80 @@ __global__ void twice(const float* in, float* out, int n) {
   }
 }
 
+/// Sums 64 rows of 4096 terms; ORDER 1 sums in another order, 2 forgets a term.
+constexpr const char* kSums = R"(
+template <int THREADS>
+__global__ void plain(const float* in, float* out, int rows) {
+  const int row = blockIdx.x * THREADS + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0.0f;
+  for (int i = 0; i < 4096; ++i) sum += in[row * 4096 + i];
+  out[row] = sum;
+}
+template <int ORDER>
+__global__ void other(const float* in, float* out, int rows) {
+  const int row = blockIdx.x * 32 + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0.0f;
+  for (int i = 0; i < 64; ++i) {
+    float part = 0.0f;
+    for (int j = ORDER == 2 && i == 63; j < 64; ++j) part += in[row * 4096 + j * 64 + i];
+    sum += part;
+  }
+  out[row] = sum;
+}
+)";
+
+constexpr const char* kSumsSpace = R"json({
+  "name": "sums", "description": "sums rows",
+  "problems": [{ "ROWS": 64 }],
+  "arguments": [
+    { "name": "in", "type": "float", "shape": ["ROWS", 4096], "role": "input",
+      "init": "uniform(-1, 1)" },
+    { "name": "out", "type": "float", "shape": ["ROWS"], "role": "output" },
+    { "name": "rows", "type": "int", "value": "ROWS" }],
+  "metrics": { "bytes": "ROWS * 4096 * sizeof(float)" },
+  "verify": { "reference": "plain", "derived": true },
+  "kernels": [
+    { "name": "plain", "source": "mine.cu", "entry": "plain<THREADS>",
+      "parameters": { "THREADS": [32] },
+      "block": ["THREADS"], "grid": ["ceil_div(ROWS, THREADS)"] },
+    { "name": "other", "source": "mine.cu", "entry": "other<ORDER>",
+      "parameters": { "ORDER": [1, 2] },
+      "block": [32], "grid": ["ceil_div(ROWS, 32)"] }]
+})json";
+
+TEST_F(CommandLine, ADerivedToleranceLetsOrdersOfSummationPassAndNoMissingTerm) {
+  write(folder_ / "mine.cu", kSums);
+  const std::string file = (folder_ / "mine.json").string();
+  write(file, kSumsSpace);
+  ASSERT_EQ(run({"--check", file}).status, 0) << read(folder_ / "err");
+  const auto other = [&](const std::string& order) {
+    return run({"run", "--space", file, "--device", "cpu", "--kernel", "other", "--config",
+                "ORDER=" + order});
+  };
+  const Ended right = other("1");
+  EXPECT_EQ(right.status, 0) << right.out << right.err;
+  EXPECT_THAT(right.err, HasSubstr("tolerance of out on ROWS=64: an element may be off plain in "
+                                   "double precision by "));
+  const Ended wrong = other("2");
+  EXPECT_EQ(wrong.status, 3) << wrong.out << wrong.err;
+  EXPECT_THAT(wrong.out, HasSubstr("correctness/mismatch"));
+}
+
+TEST_F(CommandLine, AReferenceThatNoDoubleCanRunIsAFaultOfTheSpace) {
+  std::string source = kSums;
+  const std::string sum = "out[row] = sum;";
+  source.replace(source.find(sum), sum.size(), "out[row] = __int_as_float(__float_as_int(sum));");
+  write(folder_ / "mine.cu", source);
+  write(folder_ / "mine.json", kSumsSpace);
+  const Ended check = run({"--check", (folder_ / "mine.json").string()});
+  EXPECT_EQ(check.status, 2);
+  EXPECT_THAT(check.err, HasSubstr("mine.json: /verify/derived: "));
+  EXPECT_THAT(check.err, HasSubstr("mine.cu:8: '__int_as_float' stays what it is"));
+  EXPECT_THAT(check.err, HasSubstr("give absolute, relative or ulps, or a definition"));
+}
+
 TEST_F(CommandLine, DryRunOfOneConfigurationKeepsPtxCubinAndReport) {
   if (!SMEMTUNE_CUDA_BUILD) GTEST_SKIP() << "built without the CUDA back end";
   const Ended one = run({"run", "--space", space(kTwice), "--device", "sm_90", "--dry-run",

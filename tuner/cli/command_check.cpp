@@ -96,6 +96,7 @@ class Check {
     TuningRequest request;
     request.space = &loaded_.space;
     request.sources = loaded_.sources;
+    request.reference_in_double = loaded_.reference_in_double;
     for (const KernelTemplate& kernel : loaded_.space.kernels) {
       const bool named =
           std::ranges::find(only, kernel.name, &KernelConfiguration::kernel) != only.end();

@@ -9,6 +9,7 @@
 #include "tuner/cli/summary.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
+#include "tuner/engine/derived_tolerance.h"
 #include "tuner/engine/one_configuration.h"
 #include "tuner/engine/variant.h"
 #include "tuner/engine/worker_pool.h"
@@ -104,10 +105,15 @@ std::vector<std::string> tool_commands(const RunOptions& options, const Wanted& 
     const auto file = std::filesystem::absolute(options.keep) / wanted.chosen.kernel->name;
     report = "--force-overwrite -o " + shell_word(file.string()) + " ";
   }
-  return {"ncu --set full " + report + alone, "compute-sanitizer --tool memcheck " + alone,
-          "compute-sanitizer --tool racecheck " + alone,
-          "compute-sanitizer --tool initcheck " + alone,
-          "compute-sanitizer --tool synccheck " + alone};
+  // The compiler was given texts and not files: where ncu finds them is told here.
+  const auto folder = options.keep.empty() ? std::filesystem::absolute(options.space).parent_path()
+                                           : std::filesystem::absolute(options.keep) / "source";
+  const std::string sources =
+      "--import-source yes --source-folders " + shell_word(folder.string()) + " ";
+  return {
+      "ncu --set full " + sources + report + alone, "compute-sanitizer --tool memcheck " + alone,
+      "compute-sanitizer --tool racecheck " + alone, "compute-sanitizer --tool initcheck " + alone,
+      "compute-sanitizer --tool synccheck " + alone};
 }
 
 /// Where a source goes below the folder: as it is included, but never out of the folder.
@@ -140,11 +146,13 @@ class Keeper {
   std::string names_;
 };
 
-TuningSummary as_summary(const Result& result) {
+TuningSummary as_summary(const OneResult& one) {
+  const Result& result = one.result;
   TuningSummary summary;
   ProblemSummary& problem = summary.problems.emplace_back();
   problem.problem = result.problem;
   problem.results = {result};
+  problem.derived = one.derived;
   problem.cartesian = problem.valid = problem.evaluated = summary.evaluated = 1;
   if (result.timed()) problem.best = result;
   return summary;
@@ -180,8 +188,7 @@ std::string keep(const RunOptions& options, const Wanted& wanted, const Device& 
                  one.module->log);
   }
   if (!one.ptx.empty()) keeper.write(kernel + ".ptx", one.ptx);
-  keeper.write(kernel + ".json",
-               summary_json(wanted.loaded.space, as_summary(one.result), device, {}));
+  keeper.write(kernel + ".json", summary_json(wanted.loaded.space, as_summary(one), device, {}));
   if (!device.uuid.empty() || device.kind == DeviceKind::cpu) {
     keeper.write("commands.txt", lines_of(tool_commands(options, wanted, device)));
   }
@@ -223,6 +230,9 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
   }
   if (!launched) return text + "  compiled and not launched\n";
   const Measurement& time = result.measurement;
+  for (const DerivedTolerance& derived : one.derived) {
+    text += "  tolerance of " + describe(derived) + "\n";
+  }
   text += "  right: largest error " + decimal(result.max_absolute_error, "%.3g") + " absolute, " +
           decimal(result.max_relative_error, "%.3g") + " relative\n";
   text += "  " + format_time(time.median_ms) + " (" + format_time(time.median_low_ms) + " to " +
@@ -247,8 +257,12 @@ int profile(const RunOptions& options) {
   const Outcome<Variant> variant =
       plan(bound, {.problems = {wanted.problem}}, wanted.chosen.configuration, device);
   if (!variant) throw InputError(variant.failure().detail);
-  launch_alone(options.device, device, variant->requests.front(), variant->instances.front(),
-               options.seed);
+  CompileRequest request = variant->requests.front();
+  // For profilers, which show lines of the source by it; the code is the same.
+  static const std::string kLines = "-lineinfo";
+  const bool has_lines = std::ranges::find(request.options, kLines) != request.options.end();
+  if (device.kind == DeviceKind::gpu && !has_lines) request.options.push_back(kLines);
+  launch_alone(options.device, device, request, variant->instances.front(), options.seed);
   return 0;
 }
 
@@ -265,8 +279,7 @@ int finish(const RunOptions& options, const Wanted& wanted, const Device& device
       text += "    " + line + "\n";
     }
   }
-  write_out(options.json ? summary_json(wanted.loaded.space, as_summary(one.result), device, {})
-                         : text);
+  write_out(options.json ? summary_json(wanted.loaded.space, as_summary(one), device, {}) : text);
   return one.result.status == Status::correct ? 0 : kDidNotWork;
 }
 
@@ -330,6 +343,7 @@ int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
   TuningRequest request;
   request.space = &wanted.loaded.space;
   request.sources = wanted.loaded.sources;
+  request.reference_in_double = wanted.loaded.reference_in_double;
   request.options.seed = options.seed;
   request.workers = options.dry_run ? compile_workers_for(options.device, device)
                                     : workers_for(options.device, {&device, 1});

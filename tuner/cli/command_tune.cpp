@@ -342,6 +342,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   request.space = &loaded.space;
   request.kernels = chosen_kernels(loaded.space, options.kernels);
   request.sources = loaded.sources;
+  request.reference_in_double = loaded.reference_in_double;
   request.options = options.tuning;
   request.options.resume = !options.fresh;
   make_strategy(request.options.strategy, {}, 1);  // Refuses an unknown name before work begins.

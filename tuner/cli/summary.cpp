@@ -5,6 +5,7 @@
 #include "tuner/cli/ladder.h"
 #include "tuner/cli/problem_results.h"
 #include "tuner/core/occupancy.h"
+#include "tuner/engine/derived_tolerance.h"
 
 #include <nlohmann/json.hpp>
 
@@ -230,6 +231,12 @@ std::string fits_text(const Space& space, const ProblemSummary& problem, const D
          " configurations fit " + device.name + "\n" + table.text("    ");
 }
 
+std::string without_effect_text(const ProblemSummary& problem) {
+  std::string text;
+  for (const std::string& line : problem.without_effect) text += "  warning: " + line + "\n";
+  return text;
+}
+
 /// "12 samples were discarded and 3 configurations measured at a low clock (throttled)"
 std::string throttled_text(const ProblemSummary& problem) {
   std::uint64_t discarded = 0;
@@ -387,6 +394,7 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
     const std::string failures = failures_text(problem);
     if (!failures.empty()) text += "  rejected or failed:\n" + failures;
     text += throttled_text(problem);
+    text += without_effect_text(problem);
     if (problem.static_rejects) text += static_rejects_text(*problem.static_rejects);
   }
   if (const auto one = one_for_all_problems(summary)) text += "\n" + one_for_all_text(*one, "  ");
@@ -426,6 +434,7 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
     text += table.text("  ") + fits_text(space, problem, device);
     const std::string failures = failures_text(problem);
     if (!failures.empty()) text += "  rejected or failed:\n" + failures;
+    text += without_effect_text(problem);
   }
   return text;
 }
@@ -474,6 +483,21 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                             {"to_device_bytes", problem.transfers->to_device_bytes},
                             {"to_host_bytes", problem.transfers->to_host_bytes},
                             {"host_memory", "pageable"}};
+    }
+    if (!problem.without_effect.empty()) entry["without_effect"] = problem.without_effect;
+    for (const DerivedTolerance& derived : problem.derived) {
+      const Tolerance allowed = tolerance_of(derived, derived.factor);
+      entry["derived_tolerances"].push_back({{"problem", derived.problem},
+                                             {"output", derived.output},
+                                             {"compared_with", derived.truth},
+                                             {"absolute", *allowed.absolute},
+                                             {"relative", *allowed.relative},
+                                             {"ulps", *allowed.ulps},
+                                             {"factor", derived.factor},
+                                             {"reference_error", derived.largest_error},
+                                             {"largest_value", derived.largest_value},
+                                             {"elements", derived.elements},
+                                             {"data_sets", derived.data_sets}});
     }
     if (const auto& slower = problem.default_slower) {
       entry["default_slower"] = {{"percent", slower->percent},

@@ -1,3 +1,4 @@
+#include "tuner/config/double_source.h"
 #include "tuner/config/space_reader.h"
 #include "tuner/config/space_words.h"
 #include "tuner/core/bound_kernel.h"
@@ -5,6 +6,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 #include "tuner/core/h200.h"
+#include "tuner/core/in_double.h"
 
 #include <algorithm>
 #include <set>
@@ -326,6 +328,43 @@ void SpaceReader::check_expected() {
     fault(
         child("/verify/expected", output),
         quote(output) + " is not an output of the reference kernel" + suggestion(output, outputs));
+  }
+}
+
+/// What is exact must be there: the reference in double precision, or definitions.
+void SpaceReader::check_derived(LoadedSpace& loaded) {
+  if (!space_.derives_tolerances() || !faults_.empty()) return;
+  const KernelTemplate& reference = *space_.kernel(space_.verify.reference);
+  const std::string where = "/verify/derived";
+  const std::string otherwise = "; give absolute, relative or ulps, or a definition";
+  const bool is_defined = !space_.verify.definitions.empty();
+  bool is_narrow_anywhere = false;
+  for (const Problem& problem : every_problem()) {
+    const BoundKernel bound(space_, reference, problem, h200_limits());
+    for (const Argument& argument : bound.instantiate(reference.default_configuration).arguments) {
+      const bool is_output = argument.role == Role::output || argument.role == Role::inout;
+      if (argument.is_buffer() && is_output && is_narrow(argument.type)) is_narrow_anywhere = true;
+      if (argument.raw_bytes > 0 && !is_defined) {
+        fault(where, quote(argument.name) + " is a struct, which cannot be made one of doubles" +
+                         otherwise);
+        return;
+      }
+    }
+  }
+  if (!is_narrow_anywhere) {
+    fault(where, "no output of the reference " + quote(reference.name) +
+                     " is float, __half or __nv_bfloat16, which a double is more precise than");
+    return;
+  }
+  try {
+    loaded.reference_in_double = in_double(loaded.sources.at(reference.name));
+  } catch (const InputError& error) {
+    if (is_defined) {
+      loaded.notes.push_back(error.what() +
+                             std::string("; tolerances are derived from the definition"));
+    } else {
+      fault(where, error.what() + otherwise);
+    }
   }
 }
 

@@ -51,7 +51,7 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
        {"name", "description", "type", "shape", "role", "init", "compare", "value", "memory",
         "symbol"}},
       {"verify",
-       {"description", "reference", "absolute", "relative", "ulps", "also", "definition",
+       {"description", "reference", "absolute", "relative", "ulps", "derived", "also", "definition",
         "expected"}},
       {"kernel",
        {"name",
@@ -76,7 +76,7 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
         "expect",
         "verify"}},
       {"expect", {"time", "within_percent"}},
-      {"kernel_verify", {"absolute", "relative", "ulps"}},
+      {"kernel_verify", {"absolute", "relative", "ulps", "derived"}},
       {"launch",
        {"description", "entry", "block", "grid", "arguments", "static_shared_bytes",
         "dynamic_shared_bytes"}}};

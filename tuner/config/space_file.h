@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct LoadedSpace {
   std::string text;                             ///< Of the JSON file.
   std::string sha256;                           ///< Of `text`.
   std::vector<std::string> notes;               ///< What costs time, a line each; no faults.
+  /// The reference's source in double precision, where tolerances are derived from it; none where
+  /// it cannot be had but a definition can.
+  std::optional<KernelSource> reference_in_double;
 };
 
 /// Reads and checks a space file and every kernel source and include of it. A source is looked for

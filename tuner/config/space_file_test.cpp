@@ -416,7 +416,8 @@ INSTANTIATE_TEST_SUITE_P(
               ": /kernels/2/launches/1/dynamic_shared_byte: unknown key; did you mean "
               "'dynamic_shared_bytes'?"},
         Fault{"OfAKernelsVerify", "\"relative\": 1e-5", "\"reference\": \"plain\"",
-              ": /kernels/1/verify/reference: unknown key; known are absolute, relative, ulps"},
+              ": /kernels/1/verify/reference: unknown key; known are absolute, relative, ulps, "
+              "derived"},
         Fault{"OfAnExpectation", "\"within_percent\"", "\"within_per_cent\"",
               ": /kernels/1/expect/within_per_cent: unknown key; did you mean 'within_percent'?"},
         Fault{"WithASlash", "\"description\"", "\"a/b~c\"",

@@ -20,6 +20,9 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 
+// Times the reference's own error: see engine/derived_tolerance.h.
+constexpr double kDerivedFactor = 16;
+
 }  // namespace
 
 LoadedSpace SpaceReader::read() {
@@ -64,6 +67,7 @@ LoadedSpace SpaceReader::read() {
   for (const KernelTemplate& kernel : space_.kernels) check_values(kernel);
   check_definitions();
   check_expected();
+  check_derived(loaded);
   loaded.space = std::move(space_);
   return loaded;
 }
@@ -484,6 +488,7 @@ std::map<std::string, ExpressionText> SpaceReader::read_metrics(const Json& valu
 }
 
 void SpaceReader::read_tolerance(const Json& value, const std::string& pointer, Tolerance& result) {
+  read_derived(value, pointer, result);
   if (value.contains("ulps")) {
     result.ulps = tolerance(value["ulps"], child(pointer, "ulps"));
   }
@@ -496,6 +501,27 @@ void SpaceReader::read_tolerance(const Json& value, const std::string& pointer, 
     if (result.relative && *result.relative >= 1) {
       fault(where, summary(value["relative"]) + " would let 0 pass for every value; below 1");
     }
+  }
+}
+
+/// Of the reference's own error. What a kernel says replaces what the space says.
+void SpaceReader::read_derived(const Json& value, const std::string& pointer, Tolerance& result) {
+  const bool has_numbers =
+      value.contains("absolute") || value.contains("relative") || value.contains("ulps");
+  if (!value.contains("derived")) {
+    if (has_numbers) result.derived.reset();
+    return;
+  }
+  const std::string where = child(pointer, "derived");
+  const Json& factor = value["derived"];
+  if (has_numbers) {
+    fault(where, "excludes absolute, relative and ulps, which it stands for");
+  } else if (factor.is_boolean() && factor.get<bool>()) {
+    result = {.absolute = {}, .relative = {}, .derived = kDerivedFactor};
+  } else if (factor.is_number() && factor.get<double>() >= 1) {
+    result = {.absolute = {}, .relative = {}, .derived = factor.get<double>()};
+  } else {
+    fault(where, summary(factor) + " is neither true nor a factor of 1 or more");
   }
 }
 

@@ -59,6 +59,7 @@ class SpaceReader {
   void read_struct(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   std::map<std::string, ExpressionText> read_metrics(const Json& value, const std::string& pointer);
   void read_tolerance(const Json& value, const std::string& pointer, Tolerance& result);
+  void read_derived(const Json& value, const std::string& pointer, Tolerance& result);
   void read_verify(const Json& root);
   void read_expected(const Json& value, const std::string& pointer);
   KernelTemplate read_kernel(const Json& value, const std::string& pointer);
@@ -80,6 +81,7 @@ class SpaceReader {
   void check_values(const KernelTemplate& kernel);
   void check_definitions();
   void check_expected();
+  void check_derived(LoadedSpace& loaded);
   std::vector<Problem> every_problem() const;
 
   std::filesystem::path file_;

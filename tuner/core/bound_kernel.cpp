@@ -690,6 +690,7 @@ std::string kernel_hash(const Space& space, const KernelTemplate& kernel,
   text.add("absolute", kernel.tolerance.absolute);
   text.add("relative", kernel.tolerance.relative);
   if (kernel.tolerance.ulps) text.add("ulps", kernel.tolerance.ulps);
+  if (kernel.tolerance.derived) text.add("derived", kernel.tolerance.derived);
   text.add("also", std::ssize(space.verify.also));
   for (const Problem& problem : space.verify.also) text.add("problem", key(problem));
   text.add("definitions", space.verify.definitions);

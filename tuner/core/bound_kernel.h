@@ -29,6 +29,8 @@ struct Argument {
   double number = 0;         ///< Value of a floating scalar.
   /// Of a scalar that is a struct: its size; its bytes are those of `init`. 0: it is none.
   std::int64_t raw_bytes = 0;
+  /// The elements begin as those of this type would, converted to `type`.
+  std::optional<ScalarType> begins_as = std::nullopt;
 
   bool is_buffer() const { return !shape.empty(); }
   bool in_constant_memory() const { return memory == MemorySpace::constant; }

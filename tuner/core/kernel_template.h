@@ -93,7 +93,11 @@ struct Tolerance {
   std::optional<double> absolute;
   std::optional<double> relative;
   std::optional<double> ulps = std::nullopt;  ///< Units in the last place.
+  /// Instead of these, so many times what the reference itself is off a run of it in double
+  /// precision (derived_tolerance.h); 1 or more.
+  std::optional<double> derived = std::nullopt;
 
+  /// Whether numbers are given; derived ones are not known yet.
   bool is_given() const { return absolute || relative || ulps; }
 
   bool operator==(const Tolerance&) const = default;

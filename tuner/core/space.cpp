@@ -20,4 +20,9 @@ const KernelTemplate* Space::kernel(std::string_view kernel_name) const {
   return found == kernels.end() ? nullptr : &*found;
 }
 
+bool Space::derives_tolerances() const {
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [](const KernelTemplate& k) { return k.tolerance.derived.has_value(); });
+}
+
 }  // namespace smemtune

@@ -34,6 +34,9 @@ struct Space {
   std::vector<KernelTemplate> kernels;
 
   const KernelTemplate* kernel(std::string_view kernel_name) const;
+
+  /// Whether any kernel is compared with a double-precision run of the reference.
+  bool derives_tolerances() const;
 };
 
 /// A kernel's source with everything it includes by `#include "..."`, so that it can be compiled

@@ -1,5 +1,7 @@
 #include "tuner/engine/device_session.h"
 
+#include "tuner/engine/derived_tolerance.h"
+
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -136,8 +138,11 @@ void DeviceSession::prepared(const WorkerEvent& event) {
   // Said once, not by every unit nor after every restart.
   if (!reference_->worked) {
     for (const std::string& note : reply.notes) note_(note);
+    for (const DerivedTolerance& derived : reply.derived)
+      note_("tolerance of " + describe(derived));
   }
   if (reply.transfers) transfers_ = reply.transfers;
+  derived_ = std::move(reply.derived);
   prepared_generation_ = generation();
   reference_->worked = true;
   failed_preparations_ = 0;

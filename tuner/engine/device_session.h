@@ -58,6 +58,9 @@ class DeviceSession {
   /// What preparing said of the copies between host and device.
   const std::optional<Transfers>& transfers() const { return transfers_; }
 
+  /// What preparing said of tolerances.
+  const std::vector<DerivedTolerance>& derived() const { return derived_; }
+
   /// Whether a request has not been answered yet, or nobody has taken the answer.
   bool busy() const { return pending_.has_value() || answer_.has_value(); }
   bool preparing() const { return preparing_; }
@@ -105,6 +108,7 @@ class DeviceSession {
   Note note_;
   std::vector<std::uint8_t> preparation_;
   std::optional<Transfers> transfers_;
+  std::vector<DerivedTolerance> derived_;
   std::optional<Pending> pending_;
   std::optional<DeviceAnswer> answer_;
   std::optional<Ticket> ticket_;

@@ -1,4 +1,5 @@
 #include "tuner/core/definition.h"
+#include "tuner/engine/derived_tolerance.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/sampler.h"
 #include "tuner/engine/tuning_loop.h"
@@ -45,6 +46,7 @@ class DeviceWorker {
       if (again == request.workloads.end()) launcher_.prepare(id, Workload{});
     }
     workloads_.clear();
+    derived_.clear();
     PrepareReply reply;
     channel_.tell_phase("prepare");
     for (const NumberedWorkload& workload : request.workloads) {
@@ -55,12 +57,24 @@ class DeviceWorker {
       }
       workloads_[workload.id] = workload;
     }
-    const Outcome<std::vector<Check>> checks = load(request.reference, reference_handles_);
+    Outcome<std::vector<Check>> checks = load(request.reference, reference_handles_);
     if (!checks) {
       reply.failure = checks.failure();
       return reply;
     }
-    if (!request.definitions.empty()) {
+    std::map<WorkloadId, Outputs> exact;
+    if (request.derive > 0) {
+      Outcome<Derived> derived = derive(request, *checks);
+      if (!derived) {
+        reply.failure = derived.failure();
+        return reply;
+      }
+      reply.derived = derived_ = std::move(derived->tolerances);
+      exact = std::move(derived->exact);
+      for (Check& check : *checks) set_tolerances(check);
+    }
+    const bool is_defined = request.derive > 0 && !request.in_double;
+    if (!request.definitions.empty() && !is_defined) {
       reply.failure = hold_against_definitions(*checks, request.definitions, reply.notes);
       if (reply.failure) return reply;
     }
@@ -70,7 +84,7 @@ class DeviceWorker {
     }
     channel_.tell_phase("reference");
     for (const Check& check : *checks) {
-      reply.failure = establish_reference(launcher_, check);
+      reply.failure = establish_reference(launcher_, check, exact[check.workload]);
       if (reply.failure) return reply;
     }
     if (!request.with_transfers) return reply;
@@ -174,6 +188,7 @@ class DeviceWorker {
                           .workload = id,
                           .tolerance = part.tolerance,
                           .label = workload->second.label});
+        set_tolerances(checks.back());
       }
     }
     return checks;
@@ -199,6 +214,41 @@ class DeviceWorker {
       reply.time = *time;
     }
     return std::nullopt;
+  }
+
+  Outcome<Derived> derive(const PrepareRequest& request, const std::vector<Check>& checks) {
+    DoubleReference in_double = {
+        .truth = request.truth, .is_independent = !request.in_double, .factor = request.derive};
+    if (!request.in_double) {
+      channel_.tell_phase("definition");
+      in_double.run = definitions_in_double(launcher_, request.definitions);
+      return derive_tolerances(launcher_, checks, workloads_, in_double);
+    }
+    std::vector<LoadedKernel> loaded;
+    const Outcome<std::vector<Check>> exact = load(*request.in_double, loaded);
+    if (!exact) return exact.failure();
+    channel_.tell_phase("double");
+    std::map<std::string, KernelHandle> handles;
+    for (const Check& check : *exact) {
+      handles[key(workloads_.at(check.workload).problem)] = check.handle;
+    }
+    in_double.run = kernel_in_double(launcher_, std::move(handles));
+    Outcome<Derived> derived = derive_tolerances(launcher_, checks, workloads_, in_double);
+    const bool lost = !derived && derived.failure().context_lost;
+    for (const LoadedKernel& kernel : loaded) {
+      if (!lost) unload(kernel.handle);
+    }
+    return derived;
+  }
+
+  /// Where the kernel's tolerance is to be derived, and has been.
+  void set_tolerances(Check& check) const {
+    if (!check.tolerance.derived) return;
+    const std::string problem = key(workloads_.at(check.workload).problem);
+    for (const DerivedTolerance& derived : derived_) {
+      if (derived.problem != problem) continue;
+      check.tolerances[derived.output] = tolerance_of(derived, *check.tolerance.derived);
+    }
   }
 
   /// At the smallest of the workloads, where the host is quick enough.
@@ -236,6 +286,7 @@ class DeviceWorker {
   Launcher& launcher_;
   WorkerChannel& channel_;
   std::map<WorkloadId, NumberedWorkload> workloads_;
+  std::vector<DerivedTolerance> derived_;
   std::vector<LoadedKernel> reference_handles_;
   std::map<std::int32_t, KernelHandle> kept_;
 };

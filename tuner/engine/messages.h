@@ -93,10 +93,32 @@ struct NumberedWorkload {
   bool operator==(const NumberedWorkload&) const = default;
 };
 
+/// How far a correct kernel may be off in one output, on the data of one problem: see
+/// derived_tolerance.h.
+struct DerivedTolerance {
+  std::string problem;  ///< Its key.
+  std::string output;
+  std::string truth;    ///< What is exact: `naive in double precision`, `its definition`.
+  double factor = 1;    ///< The space's.
+  double absolute = 0;  ///< For a factor of 1, as is `relative`.
+  double relative = 0;
+  double largest_error = 0;  ///< Of the reference.
+  double largest_value = 0;  ///< Of what is exact, without its sign.
+  std::uint64_t elements = 0;
+  std::int32_t data_sets = 0;
+
+  bool operator==(const DerivedTolerance&) const = default;
+};
+
 /// Fills the device with the data of a problem and makes the reference kernel answer it.
 struct PrepareRequest {
   std::vector<NumberedWorkload> workloads;
   Job reference;
+  /// The factor of tolerances that are to be derived, 0 where none are: from the job that is the
+  /// reference in double precision, else from the definitions.
+  double derive = 0;
+  std::optional<Job> in_double = std::nullopt;
+  std::string truth = {};                   ///< DerivedTolerance::truth.
   std::vector<ExpressionText> definitions;  ///< To hold the reference against; may be empty.
   std::map<std::string, std::filesystem::path> expected;  ///< The same (Verify).
   bool with_transfers = false;  ///< Time the copies of the first workload.
@@ -108,6 +130,7 @@ struct PrepareReply {
   std::optional<Failure> failure;
   std::vector<std::string> notes;  ///< For people.
   std::optional<Transfers> transfers;
+  std::vector<DerivedTolerance> derived = {};
 
   bool operator==(const PrepareReply&) const = default;
 };
@@ -176,11 +199,13 @@ void fields(auto& archive, Is<ExpressionText> auto& v) { archive(v.text, v.where
 void fields(auto& archive, Is<Failure> auto& v) {
   archive(v.status, v.reason, v.detail, v.context_lost);
 }
-void fields(auto& archive, Is<Tolerance> auto& v) { archive(v.absolute, v.relative, v.ulps); }
+void fields(auto& archive, Is<Tolerance> auto& v) {
+  archive(v.absolute, v.relative, v.ulps, v.derived);
+}
 void fields(auto& archive, Is<Init> auto& v) { archive(v.kind, v.a, v.b, v.file); }
 void fields(auto& archive, Is<Argument> auto& v) {
-  archive(v.name, v.type, v.role, v.shape, v.init, v.memory, v.symbol, v.compares_sum,
-          v.integer, v.number, v.raw_bytes);
+  archive(v.name, v.type, v.role, v.shape, v.init, v.memory, v.symbol, v.compares_sum, v.integer,
+          v.number, v.raw_bytes, v.begins_as);
 }
 void fields(auto& archive, Is<LaunchShape> auto& v) {
   archive(v.name_expression, v.grid, v.block, v.dynamic_shared_bytes, v.static_shared_bytes,
@@ -242,9 +267,16 @@ void fields(auto& archive, Is<NumberedWorkload> auto& v) {
   archive(v.id, v.label, v.problem, v.workload);
 }
 void fields(auto& archive, Is<PrepareRequest> auto& v) {
-  archive(v.workloads, v.reference, v.definitions, v.expected, v.with_transfers);
+  archive(v.workloads, v.reference, v.derive, v.in_double, v.truth, v.definitions, v.expected,
+          v.with_transfers);
 }
-void fields(auto& archive, Is<PrepareReply> auto& v) { archive(v.failure, v.notes, v.transfers); }
+void fields(auto& archive, Is<DerivedTolerance> auto& v) {
+  archive(v.problem, v.output, v.truth, v.factor, v.absolute, v.relative, v.largest_error,
+          v.largest_value, v.elements, v.data_sets);
+}
+void fields(auto& archive, Is<PrepareReply> auto& v) {
+  archive(v.failure, v.notes, v.transfers, v.derived);
+}
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
   archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.keep_as);
 }

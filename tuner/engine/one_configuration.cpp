@@ -31,6 +31,7 @@ class One {
 
   OneResult run() {
     if (const std::optional<Failure> failure = find_out()) set_failure(one_.result, *failure);
+    one_.derived = derived_tolerances(state_);
     one_.interrupted = tuning_.stop;
     return std::move(one_);
   }

@@ -27,6 +27,7 @@ struct OneResult {
   std::optional<CompileRequest> request;  ///< Of the problem's module; nullopt: not even planned.
   Module module;                          ///< Null when it did not compile.
   std::string ptx;                        ///< Empty unless wanted; of GPUs only.
+  std::vector<DerivedTolerance> derived;  ///< Where tolerances are and it was launched.
   bool interrupted = false;
 };
 

@@ -251,9 +251,9 @@ class Search {
     }
     if (failure) {
       set_failure(slot.result, *failure);
-    } else if (!state_.devices.empty()) {
+    } else {
       slot.identity = identity(*slot.variant, slot.modules);
-      return;
+      if (!state_.devices.empty()) return;
     }
     count();
     complete(slot);

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +64,9 @@ struct ProblemState {
   ProblemSummary summary;
   std::optional<Variant> reference_variant;      ///< While the reference is being compiled...
   std::vector<std::uint64_t> reference_numbers;  ///< ... under these numbers.
+  /// The same of the reference in double precision, where tolerances are derived from it.
+  std::unique_ptr<ReferenceInDouble> reference_in_double;
+  std::vector<std::uint64_t> double_numbers;
 };
 
 /// Binds a kernel of the request's space to each problem of the set. Throws InputError.
@@ -74,6 +78,9 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
 /// Makes the devices ready for requests, as far as that goes without waiting: the reference kernel
 /// has to be compiled first. Throws InputError when it cannot be.
 bool devices_have_preparation(Tuning& tuning, ProblemState& state);
+
+/// What any device said of tolerances.
+std::vector<DerivedTolerance> derived_tolerances(const ProblemState& state);
 
 /// Lets workers work until something has happened, at most so long.
 void work(Tuning& tuning, ProblemState& state, double timeout_s);

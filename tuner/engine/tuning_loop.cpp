@@ -78,6 +78,33 @@ StaticRejects would_be_lost(const ProblemState& state) {
   return rejects;
 }
 
+/// Parameters of which all values that were tried gave the same code, launches and arguments: what
+/// differs in one of them only has one identity.
+std::vector<std::string> without_effect(const ProblemState& state) {
+  std::vector<std::string> lines;
+  for (const SetKernel& kernel : state.kernels) {
+    for (const Parameter& parameter : kernel.kernel().parameters) {
+      std::map<std::string, std::string> identities;  // By the other parameters' values.
+      std::size_t equal = 0;
+      bool has_effect = false;
+      for (const Entry& entry : state.entries) {
+        if (entry.identity.empty() || entry.result.kernel != kernel.kernel().name) continue;
+        Configuration others = entry.result.configuration;
+        others.erase(parameter.name);
+        const auto [first, is_new] = identities.try_emplace(key(others), entry.identity);
+        if (is_new) continue;
+        if (first->second == entry.identity) ++equal;
+        has_effect = has_effect || first->second != entry.identity;
+      }
+      if (has_effect || equal == 0) continue;
+      lines.push_back(parameter.name + " of " + kernel.kernel().name +
+                      " is without effect: wherever nothing else differed (" +
+                      std::to_string(equal) + " times) its values gave the same code and launches");
+    }
+  }
+  return lines;
+}
+
 /// What preparing measured; prepares where all was known and nothing had to be.
 std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
   constexpr double kWait_s = 0.1;
@@ -108,6 +135,8 @@ void tune_problem(Tuning& tuning, std::size_t i) {
     if (request.options.with_transfers) state.summary.transfers = transfers(tuning, state);
     if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
   }
+  state.summary.derived = derived_tolerances(state);
+  state.summary.without_effect = without_effect(state);
   tuning.summary.device_s = device_s(tuning, state);
   for (Entry& entry : state.entries) state.summary.results.push_back(std::move(entry.result));
   tuning.summary.problems.push_back(std::move(state.summary));
@@ -167,6 +196,66 @@ void add_devices(Tuning& tuning, ProblemState& state) {
     state.devices.emplace_back(tuning.pool, unit, reference,
                                tuning.request.options.prepare_deadline_s, std::move(note));
   }
+}
+
+/// Modules of requests that are all ready, or the first failure.
+Outcome<std::vector<Module>> take_all(Tuning& tuning, const std::vector<std::uint64_t>& numbers) {
+  std::vector<Module> modules;
+  std::optional<Failure> failure;
+  for (const std::uint64_t number : numbers) {
+    Outcome<Module> module = tuning.queue.take(number);
+    if (module) {
+      modules.push_back(*module);
+    } else if (!failure) {
+      failure = module.failure();
+    }
+  }
+  if (failure) return *failure;
+  return modules;
+}
+
+/// Where the reference cannot be run in double precision its definition is left. Throws
+/// ReferenceError where there is none.
+void not_in_double(const Tuning& tuning, const std::string& name, const std::string& why) {
+  const std::string what = name + " cannot be run in double precision, from which tolerances are " +
+                           "to be derived: " + why;
+  if (tuning.request.space->verify.definitions.empty()) {
+    throw ReferenceError(what + "\ngive absolute, relative or ulps, or a definition");
+  }
+  tuning.observer.note(what + "\nits definition is taken instead");
+}
+
+void compile_in_double(Tuning& tuning, ProblemState& state, const std::string& name) {
+  if (!tuning.request.space->derives_tolerances() || !tuning.request.reference_in_double) return;
+  auto planned =
+      plan_in_double(*tuning.request.space, state.reference, *tuning.request.reference_in_double,
+                     state.set, *state.reference_variant, tuning.device);
+  if (!planned) {
+    not_in_double(tuning, name, planned.failure().detail);
+    return;
+  }
+  state.reference_in_double = std::move(*planned);
+  for (const CompileRequest& request : state.reference_in_double->variant.requests) {
+    state.double_numbers.push_back(tuning.queue.add_first(request));
+  }
+}
+
+void add_derivation(Tuning& tuning, ProblemState& state, const std::string& name,
+                    PrepareRequest& preparation) {
+  // The reference has the space's factor unless it has its own.
+  for (const KernelTemplate& kernel : tuning.request.space->kernels) {
+    if (preparation.derive == 0) preparation.derive = kernel.tolerance.derived.value_or(0);
+  }
+  preparation.derive = state.reference.kernel().tolerance.derived.value_or(preparation.derive);
+  preparation.truth = "its definition";
+  if (!state.reference_in_double) return;
+  Outcome<std::vector<Module>> modules = take_all(tuning, state.double_numbers);
+  if (!modules) {
+    not_in_double(tuning, name, modules.failure().detail);
+    return;
+  }
+  preparation.in_double = make_job(state.reference_in_double->variant, *modules);
+  preparation.truth = state.reference.kernel().name + " in double precision";
 }
 
 }  // namespace
@@ -230,32 +319,38 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
       state.reference_numbers.push_back(tuning.queue.add_first(request));
     }
     state.reference_variant = std::move(*variant);
+    compile_in_double(tuning, state, name);
   }
   if (!tuning.observer.may_use_devices()) return false;
-  for (const std::uint64_t number : state.reference_numbers) {
-    if (!tuning.queue.ready(number)) return false;
-  }
-  std::vector<Module> modules;
-  for (const std::uint64_t number : state.reference_numbers) {
-    Outcome<Module> module = tuning.queue.take(number);
-    if (!module) {
-      throw ReferenceError(name + ", which the others are compared with, does not compile: " +
-                           module.failure().detail);
-    }
-    modules.push_back(*module);
-  }
+  const auto ready = [&](std::uint64_t number) { return tuning.queue.ready(number); };
+  if (!std::ranges::all_of(state.reference_numbers, ready)) return false;
+  if (!std::ranges::all_of(state.double_numbers, ready)) return false;
   std::vector<const SetKernel*> kernels = {&state.reference};
   for (const SetKernel& kernel : state.kernels) {
     if (!kernel.is_reference) kernels.push_back(&kernel);
   }
-  const PrepareRequest preparation = {
+  PrepareRequest preparation = {
       .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
-      .reference = make_job(*state.reference_variant, modules),
+      .reference = {},
       .definitions = tuning.request.space->verify.definitions,
       .expected = tuning.request.space->verify.expected,
       .with_transfers = tuning.request.options.with_transfers};
+  Outcome<std::vector<Module>> modules = take_all(tuning, state.reference_numbers);
+  if (!modules) {
+    throw ReferenceError(name + ", which the others are compared with, does not compile: " +
+                         modules.failure().detail);
+  }
+  preparation.reference = make_job(*state.reference_variant, *modules);
+  if (tuning.request.space->derives_tolerances()) add_derivation(tuning, state, name, preparation);
   for (DeviceSession& device : state.devices) device.set_preparation(preparation);
   return true;
+}
+
+std::vector<DerivedTolerance> derived_tolerances(const ProblemState& state) {
+  for (const DeviceSession& device : state.devices) {
+    if (!device.derived().empty()) return device.derived();
+  }
+  return {};
 }
 
 void work(Tuning& tuning, ProblemState& state, double timeout_s) {

@@ -7,6 +7,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/result.h"
 #include "tuner/core/space.h"
+#include "tuner/engine/messages.h"
 #include "tuner/engine/race.h"
 #include "tuner/engine/result_log.h"
 #include "tuner/search/strategy.h"
@@ -126,9 +127,12 @@ struct ProblemSummary {
   std::uint64_t valid = 0;
   std::uint64_t evaluated = 0;  ///< In this run.
   std::uint64_t known = 0;
+  /// A line for each parameter of which all values gave the same code, launches and arguments.
+  std::vector<std::string> without_effect;
   std::optional<StaticRejects> static_rejects;  ///< Where they were turned off.
   std::optional<double> noise_percent;          ///< A/A: the best against itself in the finals.
   std::optional<Transfers> transfers;           ///< Where they were asked for.
+  std::vector<DerivedTolerance> derived;        ///< Where tolerances are and the device was needed.
   /// How much slower the default of the best's kernel was in the finals; nullopt when it is the
   /// best or no finals were held.
   std::optional<PairedDifference> default_slower;
@@ -160,6 +164,9 @@ struct TuningRequest {
   const Space* space = nullptr;
   std::vector<const KernelTemplate*> kernels;  ///< To search; the reference need not be among them.
   std::map<std::string, KernelSource> sources;  ///< By kernel name, of all kernels of the space.
+  /// The reference's source in double precision, where tolerances are derived from it
+  /// (space_file.h).
+  std::optional<KernelSource> reference_in_double = std::nullopt;
   std::vector<Problem> problems;
   /// Where not empty: only these, in this order, whatever the strategy says. One that is not among
   /// the problem's valid configurations is left out.

@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/in_double.h"
 #include "tuner/core/limits.h"
 
 #include <algorithm>
@@ -185,6 +186,32 @@ Outcome<Variant> plan(const SetKernel& kernel, const ProblemSet& set,
     return no_value(error);
   }
   return variant;
+}
+
+Outcome<std::unique_ptr<ReferenceInDouble>> plan_in_double(
+    const Space& space, const SetKernel& reference, const KernelSource& source,
+    const ProblemSet& set, const Variant& narrow, const Device& device) {
+  auto result = std::make_unique<ReferenceInDouble>();
+  result->kernel = in_double(reference.kernel());
+  result->source = source;
+  result->set.source = &result->source;
+  for (const Problem& problem : set.problems) {
+    result->set.bound.emplace_back(space, result->kernel, in_double(problem), device);
+  }
+  Outcome<Variant> planned = plan(result->set, set, result->kernel.default_configuration, device);
+  if (!planned) return planned.failure();
+  result->variant = std::move(*planned);
+  for (std::size_t i = 0; i < result->variant.parts.size(); ++i) {
+    Part& part = result->variant.parts[i];
+    const auto own = std::ranges::find(narrow.parts, part.workloads, &Part::workloads);
+    if (own == narrow.parts.end()) continue;
+    KernelInstance& instance = result->variant.instances[i];
+    instance = in_double(std::move(instance),
+                         narrow.instances[static_cast<std::size_t>(own - narrow.parts.begin())]);
+    part.launches = instance.launches;
+    part.arguments = instance.arguments;
+  }
+  return result;
 }
 
 std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& modules,

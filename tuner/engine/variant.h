@@ -51,6 +51,20 @@ std::optional<std::string> cannot_run(const BoundKernel& bound, const Configurat
 Outcome<Variant> plan(const SetKernel& kernel, const ProblemSet& set,
                       const Configuration& configuration, const Device& device);
 
+/// A reference whose floating arguments are all doubles.
+struct ReferenceInDouble {
+  KernelTemplate kernel;  ///< Of in_double.h, which `set` refers to.
+  KernelSource source;
+  SetKernel set;
+  Variant variant;
+};
+
+/// Plans the default configuration of the reference in double precision; `narrow` is its own plan.
+/// A failure as of plan(). Throws InputError.
+Outcome<std::unique_ptr<ReferenceInDouble>> plan_in_double(
+    const Space& space, const SetKernel& reference, const KernelSource& source,
+    const ProblemSet& set, const Variant& narrow, const Device& device);
+
 /// What is known of a configuration before anything is done with it.
 Result begin_result(const SetKernel& kernel, const Configuration& configuration);
 

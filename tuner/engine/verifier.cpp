@@ -55,34 +55,42 @@ HostArray host_array(const Argument& argument,
   return array;
 }
 
-std::optional<Failure> compare(const Argument& argument, const HostArray& expected,
-                               const HostArray& actual, const Tolerance& tolerance,
-                               const std::string& definition, const std::string& label) {
-  const Tolerance used = tolerance_for(tolerance, argument.type);
+std::optional<Failure> compare(const Argument& argument, const std::vector<double>& expected,
+                               const std::vector<double>& actual, const Check& reference,
+                               const std::string& definition) {
+  const auto own = reference.tolerances.find(argument.name);
+  const Tolerance used = tolerance_for(
+      own == reference.tolerances.end() ? reference.tolerance : own->second, argument.type);
   if (argument.compares_sum) {
-    const auto sum = [](const HostArray& array) {
-      return std::accumulate(array.elements.begin(), array.elements.end(), 0.0);
-    };
-    const double want = sum(expected);
-    const double have = sum(actual);
+    const double want = std::accumulate(expected.begin(), expected.end(), 0.0);
+    const double have = std::accumulate(actual.begin(), actual.end(), 0.0);
     if (std::abs(have - want) <= allowed_error(used, argument.type, want)) return std::nullopt;
     return Failure{.status = Status::correctness,
                    .reason = "definition",
                    .detail = sum_text(argument.name) + " is " + number_text(have) + ", but `" +
-                             definition + "` gives " + number_text(want) + " on " + label};
+                             definition + "` gives " + number_text(want) + " on " +
+                             reference.label};
   }
-  for (std::size_t i = 0; i < expected.elements.size(); ++i) {
-    const double want = expected.elements[i];
-    const double have = actual.elements[i];
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double want = expected[i];
+    const double have = actual[i];
     // Written so that NaN fails.
     if (std::abs(have - want) <= allowed_error(used, argument.type, want)) continue;
     return Failure{.status = Status::correctness,
                    .reason = "definition",
                    .detail = argument.name + "[" + std::to_string(i) + "] is " + number_text(have) +
                              ", but `" + definition + "` gives " + number_text(want) + " on " +
-                             label};
+                             reference.label};
   }
   return std::nullopt;
+}
+
+RunRequest reference_run(const Check& reference) {
+  return {.workload = reference.workload,
+          .as_reference = true,
+          .tolerance = reference.tolerance,
+          .tolerances = reference.tolerances,
+          .download = {}};
 }
 
 }  // namespace
@@ -90,8 +98,10 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
 Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) {
   Verification worst;
   for (const Check& check : checks) {
-    const Outcome<RunReport> report = launcher.run(
-        check.handle, {.workload = check.workload, .tolerance = check.tolerance, .download = {}});
+    const Outcome<RunReport> report = launcher.run(check.handle, {.workload = check.workload,
+                                                                  .tolerance = check.tolerance,
+                                                                  .tolerances = check.tolerances,
+                                                                  .download = {}});
     if (!report) return on(check.label, report.failure());
     if (report->mismatch) return failure_of(*report->mismatch, check.label);
     worst.max_absolute_error = std::max(worst.max_absolute_error, report->max_absolute_error);
@@ -100,13 +110,13 @@ Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) 
   return worst;
 }
 
-std::optional<Failure> establish_reference(Launcher& launcher, const Check& reference) {
-  const Outcome<RunReport> first = launcher.run(reference.handle, {.workload = reference.workload,
-                                                                   .as_reference = true,
-                                                                   .tolerance = reference.tolerance,
-                                                                   .download = {}});
-  if (!first) return on(reference.label, first.failure());
-  if (first->mismatch) return failure_of(*first->mismatch, reference.label);
+std::optional<Failure> establish_reference(
+    Launcher& launcher, const Check& reference,
+    const std::map<std::string, std::vector<double>>& exact) {
+  RunRequest request = reference_run(reference);
+  request.reference = exact;
+  const auto first = run_reference(launcher, reference, request);
+  if (!first) return first.failure();
   const Outcome<Verification> second = verify(launcher, std::span(&reference, 1));
   if (second) return std::nullopt;
   Failure failure = second.failure();
@@ -116,16 +126,22 @@ std::optional<Failure> establish_reference(Launcher& launcher, const Check& refe
   return failure;
 }
 
-std::optional<Failure> check_definitions(Launcher& launcher, const Check& reference,
-                                         const NumberedWorkload& workload,
-                                         const std::vector<ExpressionText>& definitions) {
+Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& launcher,
+                                                                  const Check& reference,
+                                                                  const RunRequest& request) {
+  Outcome<RunReport> report = launcher.run(reference.handle, request);
+  if (!report) return on(reference.label, report.failure());
+  if (report->mismatch) return failure_of(*report->mismatch, reference.label);
+  return std::move(report->after);
+}
+
+Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Check& reference,
+                                                   const NumberedWorkload& workload,
+                                                   const std::vector<ExpressionText>& definitions) {
   std::map<std::string, std::size_t> dimensions;
   std::vector<std::string> scalar_names;
   std::map<std::string, double> scalars;
-  RunRequest request = {.workload = reference.workload,
-                        .as_reference = true,
-                        .tolerance = reference.tolerance,
-                        .download = {}};
+  RunRequest request = reference_run(reference);
   for (const Argument& argument : workload.workload.arguments) {
     if (argument.is_buffer()) {
       dimensions[argument.name] = argument.shape.size();
@@ -157,15 +173,29 @@ std::optional<Failure> check_definitions(Launcher& launcher, const Check& refere
     if (!report->before.contains(argument.name)) continue;
     before[argument.name] = host_array(argument, report->before);
   }
+  std::vector<Defined> outputs;
   for (std::size_t i = 0; i < compiled.size(); ++i) {
-    const HostArray expected = compiled[i].evaluate(before, scalars);
-    for (const Argument& argument : workload.workload.arguments) {
-      if (argument.name != compiled[i].output()) continue;
-      const HostArray actual = host_array(argument, report->after);
-      if (auto failure = compare(argument, expected, actual, reference.tolerance,
-                                 definitions[i].text, reference.label)) {
-        return failure;
-      }
+    const std::string& output = compiled[i].output();
+    Defined& defined = outputs.emplace_back(
+        Defined{.output = output, .definition = definitions[i].text, .expected = {}, .actual = {}});
+    defined.expected = compiled[i].evaluate(before, scalars).elements;
+    const auto argument = std::ranges::find(workload.workload.arguments, output, &Argument::name);
+    defined.actual = host_array(*argument, report->after).elements;
+  }
+  return outputs;
+}
+
+std::optional<Failure> check_definitions(Launcher& launcher, const Check& reference,
+                                         const NumberedWorkload& workload,
+                                         const std::vector<ExpressionText>& definitions) {
+  const auto outputs = evaluate_definitions(launcher, reference, workload, definitions);
+  if (!outputs) return outputs.failure();
+  for (const Defined& defined : *outputs) {
+    const auto argument =
+        std::ranges::find(workload.workload.arguments, defined.output, &Argument::name);
+    if (auto failure =
+            compare(*argument, defined.expected, defined.actual, reference, defined.definition)) {
+      return failure;
     }
   }
   return std::nullopt;
@@ -174,10 +204,7 @@ std::optional<Failure> check_definitions(Launcher& launcher, const Check& refere
 std::optional<Failure> check_expected(
     Launcher& launcher, const Check& reference, const NumberedWorkload& workload,
     const std::map<std::string, std::filesystem::path>& expected) {
-  RunRequest request = {.workload = reference.workload,
-                        .as_reference = true,
-                        .tolerance = reference.tolerance,
-                        .download = {}};
+  RunRequest request = reference_run(reference);
   std::map<std::string, HostArray> wanted;
   for (Argument argument : workload.workload.arguments) {
     const auto file = expected.find(argument.name);
@@ -195,8 +222,8 @@ std::optional<Failure> check_expected(
     const auto want = wanted.find(argument.name);
     if (want == wanted.end()) continue;
     const std::string file = expected.at(argument.name).filename().string();
-    if (auto failure = compare(argument, want->second, host_array(argument, report->after),
-                               reference.tolerance, file, reference.label)) {
+    if (auto failure = compare(argument, want->second.elements,
+                               host_array(argument, report->after).elements, reference, file)) {
       failure->reason = "expected";
       return failure;
     }

@@ -19,6 +19,8 @@ struct Check {
   WorkloadId workload = 0;
   Tolerance tolerance;
   std::string label;  ///< Of the workload, for messages.
+  /// Of outputs that are compared with a double-precision run, instead of `tolerance`.
+  std::map<std::string, Tolerance> tolerances = {};
 };
 
 /// The worst over all checks.
@@ -30,13 +32,33 @@ struct Verification {
 /// Runs every check until one fails. A mismatch is a Failure of status `correctness`.
 Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks);
 
-/// Makes the reference's outputs those that later runs on the workload are compared with, once two
-/// runs of it agree.
-std::optional<Failure> establish_reference(Launcher& launcher, const Check& reference);
+/// Makes the reference's outputs, or for those in `exact` these, what later runs on the workload
+/// are compared with, once two runs of it agree.
+std::optional<Failure> establish_reference(
+    Launcher& launcher, const Check& reference,
+    const std::map<std::string, std::vector<double>>& exact = {});
 
-/// Runs the reference on a workload and holds its outputs against the definitions, computed on the
-/// host in double precision. Throws ExpressionError when a definition cannot be evaluated there,
-/// and TooManyOperations when that would take too long.
+/// What the reference gives: the downloads of `request` after the launches.
+Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& launcher,
+                                                                  const Check& reference,
+                                                                  const RunRequest& request);
+
+/// An output as it is defined, and as the reference gives it.
+struct Defined {
+  std::string output;
+  std::string definition;
+  std::vector<double> expected;
+  std::vector<double> actual;
+};
+
+/// Runs the reference on a workload and evaluates the definitions on the host in double precision.
+/// Throws ExpressionError when one cannot be evaluated there, and TooManyOperations when that would
+/// take too long.
+Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Check& reference,
+                                                   const NumberedWorkload& workload,
+                                                   const std::vector<ExpressionText>& definitions);
+
+/// Holds the reference's outputs on a workload against the definitions. Throws likewise.
 std::optional<Failure> check_definitions(Launcher& launcher, const Check& reference,
                                          const NumberedWorkload& workload,
                                          const std::vector<ExpressionText>& definitions);

@@ -174,7 +174,7 @@ std::optional<AccessFault> Buffers::access(const void* address, std::size_t byte
                                     ", which has " + std::to_string(nearest->argument.elements())};
 }
 
-void Buffers::examine(const Tolerance& tolerance, bool as_reference, RunReport& report) const {
+void Buffers::examine(const RunRequest& request, RunReport& report) const {
   std::optional<Mismatch> wrong;
   for (const Buffer& buffer : buffers_) {
     if (!wrong && buffer.in_arena()) wrong = harmed_guard(buffer);
@@ -186,7 +186,8 @@ void Buffers::examine(const Tolerance& tolerance, bool as_reference, RunReport& 
   }
   for (const Buffer& buffer : buffers_) {
     if (!buffer.is_result()) continue;
-    const auto found = wrong_element(buffer, tolerance, as_reference, report);
+    const auto found = wrong_element(buffer, request.tolerance_of(buffer.argument.name),
+                                     request.as_reference, report);
     if (!wrong) wrong = found;
   }
   report.mismatch = wrong;
@@ -285,9 +286,15 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
   return wrong_sum(buffer.argument, sum, sum_of(buffer.reference, type), tolerance, report);
 }
 
-void Buffers::keep_reference() {
+void Buffers::keep_reference(const std::map<std::string, std::vector<double>>& instead) {
   for (Buffer& buffer : buffers_) {
-    if (buffer.is_result()) buffer.reference.assign(buffer.data, buffer.data + buffer.bytes());
+    if (!buffer.is_result()) continue;
+    const auto given = instead.find(buffer.argument.name);
+    if (given == instead.end()) {
+      buffer.reference.assign(buffer.data, buffer.data + buffer.bytes());
+    } else {
+      buffer.reference = encode(given->second, buffer.argument.type);
+    }
   }
 }
 

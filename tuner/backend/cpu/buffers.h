@@ -44,10 +44,10 @@ class Buffers {
   std::optional<AccessFault> access(const void* address, std::size_t bytes, abi::Access kind) const;
 
   /// After a checked run: looks at everything. Fills in mismatch and errors.
-  void examine(const Tolerance& tolerance, bool as_reference, RunReport& report) const;
+  void examine(const RunRequest& request, RunReport& report) const;
 
-  /// Keeps the outputs as what examine() compares with.
-  void keep_reference();
+  /// Keeps the outputs as what examine() compares with, or what is given for them.
+  void keep_reference(const std::map<std::string, std::vector<double>>& instead);
 
   /// Elements of a buffer as they are now.
   std::vector<double> elements(const std::string& name) const;

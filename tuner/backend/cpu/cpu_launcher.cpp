@@ -182,8 +182,8 @@ Outcome<RunReport> CpuLauncher::run(KernelHandle handle, const RunRequest& reque
   const Clock::time_point start = Clock::now();
   if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
   report.elapsed_ms = ms_since(start);
-  buffers.examine(request.tolerance, request.as_reference, report);
-  if (request.as_reference && !report.mismatch) buffers.keep_reference();
+  buffers.examine(request, report);
+  if (request.as_reference && !report.mismatch) buffers.keep_reference(request.reference);
   for (const std::string& name : request.download) report.after[name] = buffers.elements(name);
   return report;
 }

@@ -573,8 +573,14 @@ Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& requ
       if (report.mismatch) return report;
       for (const DeviceBuffer* buffer : bound->buffers) {
         if (!buffer->is_result()) continue;
-        buffer->keep_as_expected(stream);
-        prepared.expected.insert(buffer->argument().name);
+        const std::string& name = buffer->argument().name;
+        const auto given = request.reference.find(name);
+        if (given == request.reference.end()) {
+          buffer->keep_as_expected(stream);
+        } else {
+          buffer->keep_as_expected(encode(given->second, buffer->argument().type), stream);
+        }
+        prepared.expected.insert(name);
       }
       check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     }
@@ -619,7 +625,8 @@ std::optional<Mismatch> CudaLauncher::findings(const Bound& bound, const Prepare
     // A reference is compared with itself: that finds what is not finite, and what it did not
     // write.
     const CUdeviceptr expected = request.as_reference ? buffer->data() : buffer->expected();
-    CompareRule rule = compare_rule(request.tolerance, argument.type, !buffer->has_contents());
+    CompareRule rule = compare_rule(request.tolerance_of(argument.name), argument.type,
+                                    !buffer->has_contents());
     if (argument.compares_sum) rule.absolute = std::numeric_limits<double>::infinity();
     device_kernels_->compare(stream, argument.type, buffer->data(), expected, argument.elements(),
                              rule, comparison);

@@ -78,6 +78,14 @@ void DeviceBuffer::keep_as_expected(CUstream stream) const {
   copy_on_device(expected_.get(), as_pointer(data(0)), argument_.bytes(), stream);
 }
 
+void DeviceBuffer::keep_as_expected(const std::vector<std::uint8_t>& bytes, CUstream stream) const {
+  check(cudaMemcpyAsync(expected_.get(), bytes.data(),
+                        std::min(bytes.size(), static_cast<std::size_t>(argument_.bytes())),
+                        cudaMemcpyHostToDevice, stream),
+        "cudaMemcpyAsync");
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
 void DeviceBuffer::provide_copies(std::size_t count, CUstream stream) {
   while (copies_.size() < count) {
     copies_.emplace_back(argument_.bytes());

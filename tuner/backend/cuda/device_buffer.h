@@ -56,6 +56,8 @@ class DeviceBuffer {
 
   /// Keeps what copy 0 holds as what is expected.
   void keep_as_expected(CUstream stream) const;
+  /// Or these bytes.
+  void keep_as_expected(const std::vector<std::uint8_t>& bytes, CUstream stream) const;
 
   /// Makes sure of so many copies, for timing; further ones are restored. Fewer where memory runs
   /// out: throws CudaError.

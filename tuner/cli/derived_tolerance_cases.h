@@ -1,0 +1,125 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <sys/wait.h>
+
+// Sums of 4096 terms of either sign, compared with a run of their reference in double precision, on
+// any device.
+
+namespace smemtune::cli {
+
+// The reference adds one term after the other; tree() adds them in another order, and with LOSE
+// leaves the last one out. A variable is called half.
+inline constexpr const char* kSums = R"cuda(
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+
+template <typename T>
+__global__ void naive(T* out, const T* in, int n) {
+  if (threadIdx.x != 0) return;
+  float sum = 0.0f;
+  for (int i = 0; i < n; ++i) sum += static_cast<float>(in[blockIdx.x * n + i]);
+  out[blockIdx.x] = static_cast<T>(sum);
+}
+
+template <typename T, int THREADS, int LOSE>
+__global__ void tree(T* out, const T* in, int n) {
+  __shared__ float part[THREADS];
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < n - LOSE; i += THREADS) {
+    sum += static_cast<float>(in[blockIdx.x * n + i]);
+  }
+  part[threadIdx.x] = sum;
+  for (int half = THREADS / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = static_cast<T>(part[0]);
+}
+)cuda";
+
+inline std::string sums_space(const std::string& type, const std::string& verify) {
+  const std::string row = R"({ "ROWS": 64, "N": 4096, "T": ")" + type + R"(" })";
+  const std::string single = R"({ "ROWS": 1, "N": 4096, "T": ")" + type + R"(" })";
+  return R"json({ "name": "sums", "problems": [)json" + row + R"json(],
+  "arguments": [
+    { "name": "out", "type": "T", "shape": ["ROWS"], "role": "output" },
+    { "name": "in", "type": "T", "shape": ["ROWS", "N"], "role": "input", "init": "uniform(-1, 1)" },
+    { "name": "n", "type": "int", "value": "N" }],
+  "verify": { "reference": "naive", "also": [)json" +
+         single + "], " + verify + R"json( },
+  "kernels": [
+    { "name": "naive", "source": "sums.cu", "entry": "naive<T>", "block": [32], "grid": ["ROWS"] },
+    { "name": "tree", "source": "sums.cu", "entry": "tree<T, THREADS, LOSE>",
+      "parameters": { "THREADS": [32, 256], "LOSE": [0, 1] },
+      "block": ["THREADS"], "grid": ["ROWS"] }] })json";
+}
+
+/// Where the test is taken to another machine, the program is not where it was built.
+inline std::string executable() {
+  const char* moved = std::getenv("SMEMTUNE_EXECUTABLE");
+  return moved != nullptr ? moved : SMEMTUNE_EXECUTABLE;
+}
+
+/// Tunes the sums and gives the run's only problem as JSON. The run's messages are in `messages`.
+inline nlohmann::json tuned_sums(const std::string& device, const std::string& type,
+                                 const std::string& verify, std::string* messages = nullptr) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-sums-XXXXXX").string();
+  const std::filesystem::path folder = mkdtemp(pattern.data());
+  std::ofstream(folder / "sums.cu") << kSums;
+  std::ofstream(folder / "sums.json") << sums_space(type, verify);
+  const std::string command =
+      "SMEMTUNE_CACHE=off " + executable() + " --space " + (folder / "sums.json").string() +
+      " --db " + (folder / "db.sqlite").string() + " --device " + device + " --json > " +
+      (folder / "out").string() + " 2> " + (folder / "err").string();
+  const int status = std::system(command.c_str());
+  std::ifstream err(folder / "err");
+  const std::string said((std::istreambuf_iterator<char>(err)), std::istreambuf_iterator<char>());
+  if (messages != nullptr) *messages = said;
+  EXPECT_EQ(WEXITSTATUS(status), 0) << said;
+  std::ifstream out(folder / "out");
+  const nlohmann::json run = nlohmann::json::parse(out, nullptr, false);
+  std::filesystem::remove_all(folder);
+  return run.is_object() ? run["problems"].at(0) : nlohmann::json();
+}
+
+/// What is lost in the sums is found, and another order of summation passes.
+inline void expect_lost_terms_found(const std::string& device, const std::string& type,
+                                    const std::string& compared_with,
+                                    const std::string& verify = R"("derived": true)") {
+  std::string messages;
+  const nlohmann::json problem = tuned_sums(device, type, verify, &messages);
+  ASSERT_TRUE(problem.is_object()) << messages;
+  int right = 0;
+  int wrong = 0;
+  for (const nlohmann::json& result : problem["results"]) {
+    if (result["kernel"] != "tree") continue;
+    const bool loses = result["configuration"]["LOSE"] == 1;
+    EXPECT_EQ(result["status"], loses ? "correctness" : "correct") << result;
+    ++(loses ? wrong : right);
+  }
+  EXPECT_EQ(right, 2);
+  EXPECT_EQ(wrong, 2);
+  const nlohmann::json& tolerances = problem["derived_tolerances"];
+  ASSERT_EQ(tolerances.size(), 2u) << messages;
+  for (const nlohmann::json& tolerance : tolerances) {
+    EXPECT_EQ(tolerance["compared_with"], compared_with);
+    EXPECT_GT(tolerance["reference_error"], 0);
+    // A term is 0.5 on average.
+    EXPECT_LT(tolerance["absolute"], 0.1) << tolerance;
+  }
+  EXPECT_EQ(tolerances[0]["data_sets"], 2);
+  EXPECT_EQ(tolerances[1]["data_sets"], 8);  // Of one element each.
+  EXPECT_THAT(messages, testing::HasSubstr("tolerance of out on N=4096,ROWS=64,T=" + type));
+}
+
+}  // namespace smemtune::cli
