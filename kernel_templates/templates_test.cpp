@@ -1,7 +1,9 @@
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/config/devices_file.h"
+#include "tuner/config/double_source.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/bound_kernel.h"
+#include "tuner/core/in_double.h"
 #include "tuner/core/limits.h"
 
 #include <gmock/gmock.h>
@@ -112,6 +114,123 @@ INSTANTIATE_TEST_SUITE_P(Shipped, ShippedTemplates, testing::ValuesIn(samples())
                          [](const auto& sample) {
                            return sample.param.space + "_" + sample.param.architecture;
                          });
+
+// Tolerances can be derived for every space of floats.
+TEST(Templates, OfReferencesCompileInDoublePrecision) {
+  const Device device = find_device(load_devices(kRoot / "configs/devices.json"), "sm_90");
+  for (const char* name : {"gemm", "convolution", "stencil1d", "add_one"}) {
+    const LoadedSpace loaded = load(name);
+    const KernelTemplate& reference = *loaded.space.kernel(loaded.space.verify.reference);
+    const KernelTemplate wide = in_double(reference);
+    const Problem problem = in_double(loaded.space.problems.front());
+    const KernelInstance instance =
+        BoundKernel(loaded.space, wide, problem, device).instantiate(wide.default_configuration);
+    CompileRequest asked = request(loaded, wide, "sm_90", {});
+    asked.source = in_double(loaded.sources.at(reference.name));
+    for (const LaunchShape& launch : instance.launches) {
+      EXPECT_EQ(launch.name_expression.find("float"), std::string::npos);
+      asked.name_expressions.push_back(launch.name_expression);
+    }
+    for (const Argument& argument : instance.arguments) {
+      if (argument.in_constant_memory()) asked.symbol_expressions.push_back(argument.symbol);
+    }
+    const auto compiled = compiler().compile(asked);
+    EXPECT_TRUE(compiled) << name << ": " << (compiled ? "" : compiled.failure().detail);
+  }
+}
+
+// The words of double_source.cpp stand for what there is.
+TEST(Templates, OfOneOfEachFunctionCompileInDoublePrecision) {
+  const KernelSource source = {.files = {{"k.cu", R"cuda(
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+#define SCALE 0.5f
+__constant__ float weights[4];
+__device__ float4 twice(float4 v) { return make_float4(2.0f * v.x, v.y, v.z, v.w); }
+__global__ void k(float* out, const __half* in, const __half2* pairs, const __nv_bfloat16* brain,
+                  float alpha, int n) {
+  __shared__ float tile[32];
+  const int i = threadIdx.x;
+  float x = SCALE * __half2float(in[i]) + __bfloat162float(brain[i]);
+  x += sqrtf(x) + rsqrtf(x) + expf(x) + __expf(x) + __logf(x) + __sinf(x) + fmaf(x, alpha, 1.0f);
+  x += fmaxf(x, 0.0f) + fminf(x, 1e-3f) + fabsf(x) + powf(x, 2.0f) + __powf(x, 3.0f) + tanhf(x);
+  x += __fdividef(x, alpha) + __saturatef(x) + __fadd_rn(x, x) + __fmaf_rn(x, x, x) + __frcp_rn(x);
+  x += static_cast<float>(__float2int_rn(x)) + __int2float_rn(n) + floorf(x) + erff(x) + exp2f(x);
+  x += __shfl_down_sync(0xffffffffu, x, 1) + __ldg(out + i) + weights[i & 3];
+  const __half2 sum = __hfma2(pairs[i], __hadd2(pairs[i], pairs[i]), __float2half2_rn(x));
+  x += __low2float(sum) + __half22float2(sum).y + __half2float(__hmul(in[i], in[i]));
+  tile[i] = x;
+  __syncthreads();
+  const float4 v = twice(*reinterpret_cast<const float4*>(&tile[i & ~3]));
+  atomicAdd(out + i, v.x + (float)n);
+}
+)cuda"}}};
+  for (const bool wide : {false, true}) {
+    const auto compiled = compiler().compile({.architecture = "sm_90",
+                                              .source = wide ? in_double(source) : source,
+                                              .name_expressions = {"k"},
+                                              .symbol_expressions = {},
+                                              .options = {}});
+    EXPECT_TRUE(compiled) << (compiled ? "" : compiled.failure().detail);
+  }
+}
+
+// Kernels with headers of the toolkit find them.
+TEST(Templates, MayIncludeTheToolkitsHeaders) {
+  const std::vector<std::pair<std::string, std::string>> uses = {
+      {"cuda_fp16.h", "out[0] = __half2float(__float2half(out[1]));"},
+      {"cuda_bf16.h", "out[0] = __bfloat162float(__float2bfloat16(out[1]));"},
+      {"mma.h",
+       "nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> c;"
+       "nvcuda::wmma::fill_fragment(c, 1.0f);"
+       "nvcuda::wmma::store_matrix_sync(out, c, 16, nvcuda::wmma::mem_row_major);"},
+      {"cooperative_groups.h",
+       "auto block = cooperative_groups::this_thread_block(); block.sync(); out[0] = "
+       "block.size();"},
+      {"cooperative_groups/reduce.h",
+       "auto block = cooperative_groups::this_thread_block();"
+       "auto warp = cooperative_groups::tiled_partition<32>(block);"
+       "out[0] = cooperative_groups::reduce(warp, out[1], cooperative_groups::plus<float>());"},
+      {"cuda/std/array", "cuda::std::array<float, 2> a = {1, 2}; out[0] = a[1];"},
+      {"cuda/std/limits", "out[0] = cuda::std::numeric_limits<float>::max();"},
+      {"cuda/std/type_traits", "out[0] = cuda::std::is_same<float, float>::value;"},
+      {"cub/block/block_reduce.cuh",
+       "using Reduce = cub::BlockReduce<float, 128>; __shared__ Reduce::TempStorage storage;"
+       "out[0] = Reduce(storage).Sum(out[1]);"},
+      {"cuda/barrier",
+       "__shared__ cuda::barrier<cuda::thread_scope_block> barrier;"
+       "if (threadIdx.x == 0) init(&barrier, blockDim.x); __syncthreads(); "
+       "barrier.arrive_and_wait();"},
+      {"cuda/pipeline",
+       "auto pipe = cuda::make_pipeline(); pipe.producer_acquire(); pipe.producer_commit();"
+       "pipe.consumer_wait(); pipe.consumer_release();"}};
+  for (const auto& [header, body] : uses) {
+    const std::string text =
+        "#include <" + header + ">\n__global__ void k(float* out) { " + body + " }\n";
+    const auto compiled = compiler().compile({.architecture = "sm_90",
+                                              .source = {.files = {{"k.cu", text}}},
+                                              .name_expressions = {"k"},
+                                              .symbol_expressions = {},
+                                              .options = {}});
+    EXPECT_TRUE(compiled) << header << ": " << (compiled ? "" : compiled.failure().detail);
+  }
+}
+
+// What `run --profile` launches is what was tuned.
+TEST(Templates, AreTheSameCodeWithLinesOfTheSource) {
+  const LoadedSpace loaded = load("gemm");
+  CompileRequest asked = request(loaded, *loaded.space.kernel("tiled"), "sm_90",
+                                 {"gemm_tiled<float, 32, 8, 4, 4, 0>"});
+  const auto plain = compiler().compile(asked);
+  asked.options.push_back("-lineinfo");
+  const auto with_lines = compiler().compile(asked);
+  ASSERT_TRUE(plain && with_lines);
+  ASSERT_FALSE(plain->entries.front().code_sha256.empty());
+  EXPECT_EQ(plain->entries.front().code_sha256, with_lines->entries.front().code_sha256);
+  EXPECT_EQ(plain->entries.front().resources, with_lines->entries.front().resources);
+  const std::string image(with_lines->image.begin(), with_lines->image.end());
+  EXPECT_NE(image.find("gemm_tiled.cu"), std::string::npos) << "the line table names no source";
+}
 
 /// The message of the compiler for one instantiation.
 std::string refusal(const std::string& space, const std::string& kernel, const std::string& entry) {

@@ -86,6 +86,13 @@ std::string variables(std::span<const std::uint8_t> symbols,
   return text;
 }
 
+/// Relocations of what only debuggers and profilers read: `.rela.debug_line`.
+bool is_of_debugging(std::string_view relocations) {
+  const std::string_view section =
+      relocations.substr(std::min(relocations.find('.', 1), relocations.size()));
+  return section.starts_with(".debug_") || section.starts_with(".nv_debug_");
+}
+
 }  // namespace
 
 CubinFacts cubin_facts(std::span<const std::uint8_t> image) {
@@ -128,7 +135,7 @@ CubinFacts cubin_facts(std::span<const std::uint8_t> image) {
       std::string& owner =
           dot == name.npos ? shared_by_all : codes[std::string(name.substr(dot + 1))];
       owner += bank + std::to_string(found.sh_size) + as_text(content);
-    } else if (name.starts_with(".rel") && !name.ends_with(".debug_frame")) {
+    } else if (name.starts_with(".rel") && !is_of_debugging(name)) {
       is_relocated = is_relocated || found.sh_size > 0;
     }
   }

@@ -78,7 +78,14 @@ TEST(CubinFacts, HashesTheCodeOfEachKernelWhateverItsName) {
 }
 
 TEST(CubinFacts, SaysNothingOfCodeThatTheDriverRelocates) {
-  EXPECT_TRUE(cubin_facts(elf({{".text.a", "code"}, {".rela.text.a", "x"}})).code_sha256.empty());
+  const auto hashes = [](const std::string& relocations) {
+    return cubin_facts(elf({{".text.a", "code"}, {relocations, "x"}})).code_sha256;
+  };
+  EXPECT_TRUE(hashes(".rela.text.a").empty());
+  EXPECT_TRUE(hashes(".rel.text.debug_a").empty());
+  EXPECT_TRUE(hashes(".rela").empty());
+  EXPECT_FALSE(hashes(".rela.debug_line").empty());
+  EXPECT_FALSE(hashes(".rel.nv_debug_line_sass").empty());
 }
 
 TEST(CubinFacts, RefusesWhatIsNoCubinOrCutShort) {
