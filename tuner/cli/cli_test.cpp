@@ -235,7 +235,7 @@ TEST_F(CommandLine, WritesASpaceForAKernelThatIsCompletedAndTuned) {
   const Ended check = run({"--check", json});
   EXPECT_EQ(check.status, 2);
   EXPECT_EQ(lines(check.err), 2u) << check.err;
-  EXPECT_THAT(check.err, HasSubstr("mine.json: /arguments/0/shape/0: TODO: elements of out"));
+  EXPECT_THAT(check.err, HasSubstr("mine.json:10: /arguments/0/shape/0: TODO: elements of out"));
 
   nlohmann::ordered_json space = nlohmann::ordered_json::parse(read(json));
   for (const std::size_t i : {0u, 1u}) space["arguments"][i]["shape"] = {"WIDTH * HEIGHT"};
@@ -738,7 +738,7 @@ TEST_F(CommandLine, AReferenceThatNoDoubleCanRunIsAFaultOfTheSpace) {
   write(folder_ / "mine.json", kSumsSpace);
   const Ended check = run({"--check", (folder_ / "mine.json").string()});
   EXPECT_EQ(check.status, 2);
-  EXPECT_THAT(check.err, HasSubstr("mine.json: /verify/derived: "));
+  EXPECT_THAT(check.err, HasSubstr("mine.json:10: /verify/derived: "));
   EXPECT_THAT(check.err, HasSubstr("mine.cu:8: '__int_as_float' stays what it is"));
   EXPECT_THAT(check.err, HasSubstr("give absolute, relative or ulps, or a definition"));
 }

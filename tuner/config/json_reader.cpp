@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <sys/stat.h>
@@ -22,11 +24,43 @@ constexpr std::size_t kMaxMembers = 1000;
 constexpr std::size_t kMaxElements = 100'000;
 constexpr std::size_t kMaxStringBytes = 65'536;
 
+/// Goes over a text and counts its lines. The parser, which tells no places, reads at most one
+/// character behind a value, so that this is in the value's line.
+class LineCounter {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  LineCounter(const char* at, std::size_t& line) : at_(at), line_(&line) {}
+
+  reference operator*() const { return *at_; }
+  LineCounter& operator++() {
+    if (is_new_line_) ++*line_;
+    is_new_line_ = *at_++ == '\n';
+    return *this;
+  }
+  LineCounter operator++(int) {
+    const LineCounter before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const LineCounter& other) const { return at_ == other.at_; }
+
+ private:
+  const char* at_;
+  std::size_t* line_;         ///< Of the character before, from 1.
+  bool is_new_line_ = false;  ///< That character ends its line.
+};
+
 /// Builds the document from the parser's events, because only these show duplicate keys and the
 /// digits of a number.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
-  Builder(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  Builder(std::string_view text, const std::string& file, const std::size_t& line, JsonLines* lines)
+      : text_(text), file_(file), line_(line), lines_(lines) {}
 
   Json take() { return std::move(root_); }
 
@@ -76,6 +110,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     if (frame.keys.size() > kMaxMembers) {
       refuse("an object with more than " + std::to_string(kMaxMembers) + " members");
     }
+    note_line();
     return true;
   }
 
@@ -134,7 +169,12 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   [[noreturn]] void refuse(const std::string& why) const {
     const std::string where = pointer();
-    throw InputError(file_ + ": " + (where.empty() ? "" : printable(where, 200) + ": ") + why);
+    throw InputError(file_ + ":" + std::to_string(line_) + ": " +
+                     (where.empty() ? "" : printable(where, 200) + ": ") + why);
+  }
+
+  void note_line() {
+    if (lines_ != nullptr) lines_->emplace(pointer(), line_);
   }
 
   bool add(Json value) {
@@ -154,6 +194,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     if (frame.node->size() >= kMaxElements) {
       refuse("an array with more than " + std::to_string(kMaxElements) + " elements");
     }
+    note_line();
     frame.node->push_back(std::move(value));
     return &frame.node->back();
   }
@@ -174,6 +215,8 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   std::string_view text_;
   const std::string& file_;
+  const std::size_t& line_;  ///< Where the parser is.
+  JsonLines* lines_;
   Json root_;
   std::vector<Frame> frames_;
 };
@@ -223,10 +266,12 @@ bool is_control(std::string_view character) {
 
 }  // namespace
 
-Json parse_json(std::string_view text, const std::string& file) {
-  Builder builder(text, file);
+Json parse_json(std::string_view text, const std::string& file, JsonLines* lines) {
+  std::size_t line = 1;
+  Builder builder(text, file, line, lines);
   // Every fault throws, so the result tells nothing more.
-  Json::sax_parse(text.begin(), text.end(), &builder);
+  Json::sax_parse(LineCounter(text.data(), line), LineCounter(text.data() + text.size(), line),
+                  &builder);
   return builder.take();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -12,12 +13,16 @@ namespace smemtune {
 /// A JSON value whose objects keep the order of the file.
 using Json = nlohmann::ordered_json;
 
+/// Where values stand in the file: by their pointers, counted from 1. Of an object's member, the
+/// line of its key.
+using JsonLines = std::map<std::string, std::size_t>;
+
 /// Reads JSON as RFC 8259 has it, and refuses what a library lets through: a key that an object has
 /// twice, an integer beyond 64 bits (it would become a double), more than 32 levels, 1000 members
 /// of an object, 100000 elements of an array or 64 KB of a string, and control characters other
 /// than line feed and tab. `file` begins the messages: `FILE:LINE:COLUMN: ...` where the text is no
-/// JSON, `FILE: /pointer: ...` otherwise. Throws InputError.
-Json parse_json(std::string_view text, const std::string& file);
+/// JSON, `FILE:LINE: /pointer: ...` otherwise. Throws InputError.
+Json parse_json(std::string_view text, const std::string& file, JsonLines* lines = nullptr);
 
 /// The whole of a regular file. Throws InputError naming the file when it is missing, no regular
 /// file or longer than `max_bytes`.

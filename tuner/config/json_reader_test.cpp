@@ -25,11 +25,27 @@ TEST(ParseJson, KeepsTheOrderOfTheFile) {
 }
 
 TEST(ParseJson, NamesTheValueThatIsRefused) {
-  EXPECT_EQ("f: /0/1/a: the key is there twice", message(R"([[0, {"a": 1, "a": 2}]])"));
-  EXPECT_EQ("f: /1/b/2: 9223372036854775808 is above the largest integer, 9223372036854775807",
+  EXPECT_EQ("f:1: /0/1/a: the key is there twice", message(R"([[0, {"a": 1, "a": 2}]])"));
+  EXPECT_EQ("f:1: /1/b/2: 9223372036854775808 is above the largest integer, 9223372036854775807",
             message(R"([0, {"a": [], "b": [1, 2, 9223372036854775808]}])"));
-  EXPECT_EQ("f: 99999999999999999999 is not an integer of 64 bits",
+  EXPECT_EQ("f:1: 99999999999999999999 is not an integer of 64 bits",
             message("99999999999999999999"));
+}
+
+TEST(ParseJson, TellsTheLineOfEachValue) {
+  JsonLines lines;
+  parse_json("{\n  \"a\": [1,\n    22\n  ,\n\"x\", [], {}],\n  \"b\":\n\n    7, \"c\": true\n}\n",
+             "f", &lines);
+  EXPECT_EQ(lines, (JsonLines{{"/a", 2},
+                              {"/a/0", 2},
+                              {"/a/1", 3},
+                              {"/a/2", 5},
+                              {"/a/3", 5},
+                              {"/a/4", 5},
+                              {"/b", 6},
+                              {"/c", 8}}));
+  EXPECT_EQ("f:3: /1: 99999999999999999999 is not an integer of 64 bits",
+            message("[1,\n\n99999999999999999999\n]"));
 }
 
 TEST(ParseJson, NamesLineAndColumnOfWhatIsNoJson) {
@@ -47,7 +63,7 @@ TEST(ParseJson, TakesNoMoreThanItCanHold) {
     return text + "]";
   };
   EXPECT_THAT(message(list(100'000)), testing::StartsWith("read as"));
-  EXPECT_EQ("f: /100000: an array with more than 100000 elements", message(list(100'001)));
+  EXPECT_EQ("f:1: /100000: an array with more than 100000 elements", message(list(100'001)));
   const auto nested = [](std::size_t levels) {
     return std::string(levels, '[') + std::string(levels, ']');
   };
@@ -61,9 +77,9 @@ TEST(ParseJson, TakesNoMoreThanItCanHold) {
     return text + "}";
   };
   EXPECT_THAT(message(object(1000)), testing::StartsWith("read as"));
-  EXPECT_EQ("f: /k1000: an object with more than 1000 members", message(object(1001)));
+  EXPECT_EQ("f:1: /k1000: an object with more than 1000 members", message(object(1001)));
   EXPECT_THAT(message('"' + std::string(65'536, 'x') + '"'), testing::StartsWith("read as"));
-  EXPECT_EQ("f: a string of 65537 bytes; the most is 65536",
+  EXPECT_EQ("f:1: a string of 65537 bytes; the most is 65536",
             message('"' + std::string(65'537, 'x') + '"'));
 }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
+#include <regex>
 #include <sys/stat.h>
 #include <utility>
 
@@ -113,6 +114,16 @@ class SpaceFolder : public TemporaryFolder {
     return text;
   }
 };
+
+/// Of a fault: `FILE:LINE: ...` without the line.
+std::string without_line(const std::string& fault) {
+  return std::regex_replace(fault, std::regex("^(space.json):[0-9]+(: )"), "$1$2");
+}
+
+std::vector<std::string> without_lines(std::vector<std::string> faults) {
+  for (std::string& fault : faults) fault = without_line(fault);
+  return faults;
+}
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
@@ -270,7 +281,7 @@ TEST(SpaceFile, ComparesSumsOfResultsOnly) {
                                         "\"float\", \"shape\": [9], \"role\": \"" +
                                             role + "\", \"init\": \"zero\", \"compare\": \"" +
                                             compare + "\" },"));
-    return folder.faults();
+    return without_lines(folder.faults());
   };
   EXPECT_THAT(faults("inout", "sum"), IsEmpty());
   EXPECT_TRUE(folder.load().space.kernels[0].arguments[0].compares_sum);
@@ -289,7 +300,7 @@ TEST(SpaceFile, KnowsTexturesOfOneToFourElements) {
                  "\"arguments\": [{ \"name\": \"texels\", \"type\": \"" + type +
                      "\", \"shape\": " + shape +
                      ", \"role\": \"input\", \"init\": \"iota\", \"memory\": \"texture\" },"));
-    return folder.faults();
+    return without_lines(folder.faults());
   };
   for (const char* const type : {"float", "int", "unsigned int", "short", "unsigned char"}) {
     EXPECT_THAT(texels(type, "[9]"), IsEmpty()) << type;
@@ -343,7 +354,7 @@ TEST_P(FaultySpace, IsRefusedWithPlaceAndReason) {
   folder.write("space.json", replaced(kSpace, GetParam().from, GetParam().to));
   const std::vector<std::string> faults = folder.faults();
   ASSERT_THAT(faults, testing::Not(IsEmpty()));
-  EXPECT_THAT(faults, testing::Contains("space.json" + GetParam().expected));
+  EXPECT_THAT(without_lines(faults), testing::Contains("space.json" + GetParam().expected));
   for (const std::string& fault : faults) {
     EXPECT_THAT(fault, testing::StartsWith("space.json:"));
     EXPECT_EQ(std::string::npos, fault.find('\n')) << "a fault is one line";
@@ -712,7 +723,7 @@ class FaultyExpression : public testing::TestWithParam<Fault> {};
 TEST_P(FaultyExpression, IsNamedByItsPlaceAndText) {
   const SpaceFolder folder;
   folder.write("space.json", replaced(kSpace, GetParam().from, GetParam().to));
-  const std::vector<std::string> faults = folder.faults();
+  const std::vector<std::string> faults = without_lines(folder.faults());
   ASSERT_THAT(faults, testing::Not(IsEmpty()));
   const std::size_t colon = GetParam().expected.rfind('|');
   EXPECT_THAT(faults[0],
@@ -761,10 +772,10 @@ TEST(CheckSpace, ListsEveryTodoWithItsPlace) {
   text = replaced(text, "uniform(-1, 1)", "TODO: indices");
   text = replaced(text, "[\"ceil_div(N, TILE)\"]", "[\"TODO: blocks in x\"]");
   folder.write("space.json", text);
-  EXPECT_THAT(folder.faults(), ElementsAre("space.json: /problems/0/N: TODO: how many",
-                                           "space.json: /arguments/0/shape/0: TODO: elements",
-                                           "space.json: /arguments/0/init: TODO: indices",
-                                           "space.json: /kernels/1/grid/0: TODO: blocks in x"));
+  EXPECT_THAT(folder.faults(), ElementsAre("space.json:4: /problems/0/N: TODO: how many",
+                                           "space.json:7: /arguments/0/shape/0: TODO: elements",
+                                           "space.json:7: /arguments/0/init: TODO: indices",
+                                           "space.json:24: /kernels/1/grid/0: TODO: blocks in x"));
 }
 
 TEST(SpaceFile, ReadsStructsAsBytes) {
@@ -875,7 +886,7 @@ class FaultySource : public testing::TestWithParam<Fault> {};
 TEST_P(FaultySource, IsNamedWithItsLine) {
   const SpaceFolder folder;
   folder.write(GetParam().from, GetParam().to);
-  const std::vector<std::string> faults = folder.faults();
+  const std::vector<std::string> faults = without_lines(folder.faults());
   EXPECT_THAT(faults, testing::Contains(testing::StartsWith("space.json: " + GetParam().expected)));
 }
 
@@ -981,7 +992,7 @@ TEST(Kernels, WorkOnTheSameBuffers) {
                  replaced(kSpace, "\"arguments\": [\"in\", \"out\",",
                           "\"arguments\": [\"in\", { \"name\": \"out\", " + argument + " },"));
     const std::vector<std::string> faults = folder.faults();
-    return faults.empty() ? "" : faults.front();
+    return faults.empty() ? "" : without_line(faults.front());
   };
   const std::string begin =
       "space.json: /kernels/2/arguments/1: all kernels work on the same 'out'; in /arguments/1 it "

@@ -29,7 +29,7 @@ LoadedSpace SpaceReader::read() {
   LoadedSpace loaded;
   loaded.text = read_text(file_, kMaxFileBytes);
   loaded.sha256 = sha256(loaded.text);
-  const Json root = parse_json(loaded.text, file_.string());
+  const Json root = parse_json(loaded.text, file_.string(), &lines_);
   space_.file = file_;
   find_todos(root, "");
   if (!check_object(root, "", "space")) return loaded;
@@ -86,8 +86,15 @@ void SpaceReader::find_todos(const Json& value, const std::string& pointer) {
 
 void SpaceReader::fault(const std::string& pointer, const std::string& message) {
   if (todos_.contains(pointer)) return;  // Said already.
-  add_line(file_.string() + ": " + (pointer.empty() ? "" : printable(pointer, 200) + ": ") +
-           message);
+  std::string place = file_.string();
+  // What is not there stands in the line of what should have it.
+  for (std::string known = pointer; !known.empty(); known.resize(known.rfind('/'))) {
+    const auto line = lines_.find(known);
+    if (line == lines_.end()) continue;
+    place += ":" + std::to_string(line->second);
+    break;
+  }
+  add_line(place + ": " + (pointer.empty() ? "" : printable(pointer, 200) + ": ") + message);
 }
 
 void SpaceReader::add_line(const std::string& line) {

@@ -86,6 +86,7 @@ class SpaceReader {
 
   std::filesystem::path file_;
   SourceRoots roots_;
+  JsonLines lines_;
   std::vector<std::string> faults_;
   std::set<std::string> todos_;  ///< Pointers of what the user has yet to decide.
   Space space_;

@@ -625,8 +625,8 @@ std::optional<Mismatch> CudaLauncher::findings(const Bound& bound, const Prepare
     // A reference is compared with itself: that finds what is not finite, and what it did not
     // write.
     const CUdeviceptr expected = request.as_reference ? buffer->data() : buffer->expected();
-    CompareRule rule = compare_rule(request.tolerance_of(argument.name), argument.type,
-                                    !buffer->has_contents());
+    CompareRule rule =
+        compare_rule(request.tolerance_of(argument.name), argument.type, !buffer->has_contents());
     if (argument.compares_sum) rule.absolute = std::numeric_limits<double>::infinity();
     device_kernels_->compare(stream, argument.type, buffer->data(), expected, argument.elements(),
                              rule, comparison);
@@ -720,7 +720,7 @@ std::optional<Mismatch> CudaLauncher::findings(const Bound& bound, const Prepare
       return sum_of(download(data, argument.bytes(), stream), argument.type);
     };
     if (auto wrong = wrong_sum(argument, sum(results[i]->data()), sum(results[i]->expected()),
-                               request.tolerance, report)) {
+                               request.tolerance_of(argument.name), report)) {
       return wrong;
     }
   }
