@@ -49,8 +49,12 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
     text += "[" + std::to_string(progress.problem_number) + "/" +
             std::to_string(progress.problem_count) + "] ";
   }
-  if (progress.phase != "search") text += progress.phase + " ";
-  text += std::to_string(progress.done) + "/" + std::to_string(progress.valid) + " valid";
+  // How many are valid is known once they were counted.
+  const bool is_counted = progress.valid > 0;
+  if (progress.phase != "search" || !is_counted) text += progress.phase + (is_counted ? " " : "");
+  if (is_counted) {
+    text += std::to_string(progress.done) + "/" + std::to_string(progress.valid) + " valid";
+  }
   if (progress.failed > 0) text += ", " + std::to_string(progress.failed) + " failed";
   if (progress.configurations_per_s > 0) {
     text += ", " + decimal(progress.configurations_per_s, 1) + "/s";

@@ -29,6 +29,12 @@ TEST(ProgressText, SaysHowFarHowFastForWhatAndHowLong) {
             "[1/2] 34/128 valid, 2 failed, 12.3/s, waiting for compiler, 0:08 left");
 }
 
+TEST(ProgressText, CountsNothingBeforeItIsCounted) {
+  Progress progress;
+  progress.phase = "prepare";
+  EXPECT_EQ(progress_text(progress, DeviceKind::gpu, 200), "prepare, 0:00");
+}
+
 TEST(ProgressText, NamesTheDeviceThatIsWaitedFor) {
   Progress progress = halfway();
   progress.waiting_for = "device";

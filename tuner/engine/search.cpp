@@ -139,6 +139,7 @@ class Search {
       slot.known = slot.done = true;
       slot.hopeless = rejects(slot.limits, slot.result).has_value();
       note_known_pace(slot);
+      show(slot);
       slots_.push_back(std::move(slot));
       return;
     }
@@ -194,16 +195,11 @@ class Search {
   }
 
   void keep(Slot& slot) {
-    ++state_.progress.done;
     if (slot.known) {
-      ++state_.progress.known;
       ++state_.summary.known;
       tuning_.observer.result(slot.result, true);
     }
     note_time(slot, best_ms_);
-    const Result& result = slot.result;
-    if (result.status != Status::correct) ++state_.progress.failed;
-    if (result.timed() && result.measurement.median_ms < best_ms()) state_.progress.best = result;
     state_.entries.push_back({.candidate = slot.candidate,
                               .result = std::move(slot.result),
                               .known = slot.known,
@@ -212,8 +208,15 @@ class Search {
                               .hopeless = slot.hopeless});
   }
 
-  double best_ms() const {
-    return state_.progress.best ? state_.progress.best->measurement.median_ms : HUGE_VAL;
+  /// People see a result as soon as it is there, also where it waits for an earlier one to be told.
+  void show(const Slot& slot) {
+    Progress& progress = state_.progress;
+    const Result& result = slot.result;
+    ++progress.done;
+    if (slot.known) ++progress.known;
+    if (result.status != Status::correct) ++progress.failed;
+    const double best_ms = progress.best ? progress.best->measurement.median_ms : HUGE_VAL;
+    if (result.timed() && result.measurement.median_ms < best_ms) progress.best = result;
   }
 
   /// Judges what was compiled, and gives it to devices.
@@ -272,6 +275,7 @@ class Search {
     slot.done = true;
     slot.modules.clear();
     slot.variant.reset();
+    show(slot);
     const Result& result = slot.result;
     const bool failed = result.status != Status::correct;
     std::optional<Failure>& first = tuning_.summary.first_failure;

@@ -655,6 +655,22 @@ TEST(TuningLoop, AFinalistThatTurnsOutWrongTakesItsEqualsWithIt) {
   EXPECT_TRUE(problem.best);
 }
 
+TEST(TuningLoop, ShowsResultsThatWaitForTheCompilerOfEarlierOnes) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ntime_ns 2000\nfault hang in compile when TILE == 1\n";
+  FakeRun run(fake);
+  run.request.workers.compile_workers = 5;
+  run.request.workers.compile_timeout_s = 3;
+  std::uint64_t shown = 0;
+  run.observer.progress = [&](const Progress& progress) {
+    if (progress.phase == "search" && progress.failed == 0) shown = progress.done;
+  };
+  const std::vector<Result> results = run.run().problems.front().results;
+  const auto first = std::ranges::find(results, Status::compile, &Result::status);
+  EXPECT_GT(shown, static_cast<std::uint64_t>(first - results.begin()));
+}
+
 TEST(TuningLoop, SharesABudgetBetweenProblems) {
   FakeSpace fake;
   fake.space.problems = {{{"N", std::int64_t{1000}}}, {{"N", std::int64_t{2000}}}};
