@@ -79,8 +79,10 @@ StaticRejects would_be_lost(const ProblemState& state) {
 }
 
 /// Parameters of which all values that were tried gave the same code, launches and arguments: what
-/// differs in one of them only has one identity.
+/// differs in one of them only has one identity. A sample says so only after some such pairs.
 std::vector<std::string> without_effect(const ProblemState& state) {
+  constexpr std::size_t kEnoughPairs = 8;
+  const std::size_t least = state.entries.size() >= state.summary.valid ? 1 : kEnoughPairs;
   std::vector<std::string> lines;
   for (const SetKernel& kernel : state.kernels) {
     for (const Parameter& parameter : kernel.kernel().parameters) {
@@ -96,7 +98,7 @@ std::vector<std::string> without_effect(const ProblemState& state) {
         if (first->second == entry.identity) ++equal;
         has_effect = has_effect || first->second != entry.identity;
       }
-      if (has_effect || equal == 0) continue;
+      if (has_effect || equal < least) continue;
       lines.push_back(parameter.name + " of " + kernel.kernel().name +
                       " is without effect: wherever nothing else differed (" +
                       std::to_string(equal) + " times) its values gave the same code and launches");

@@ -614,6 +614,21 @@ TEST(TuningLoop, MeasuresEqualCodeOnce) {
   }
 }
 
+TEST(TuningLoop, TellsOfAParameterWithoutEffectOnCodeAndLaunches) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ntime_ns 2000 + 100 * abs(TILE - 8)\ncode TILE\n";
+  FakeRun whole(fake);
+  EXPECT_THAT(whole.run().problems.front().without_effect,
+              testing::ElementsAre(testing::StartsWith("ITEMS of tiled is without effect: ")));
+  FakeRun sample(fake);
+  sample.request.options.budget.max_evaluations = 8;  // Seven of fifteen.
+  EXPECT_THAT(sample.run().problems.front().without_effect, testing::IsEmpty());
+  fake.kernel("tiled").launches.front().block = {{"32 * ITEMS", "/test"}};
+  FakeRun launched_otherwise(fake);
+  EXPECT_THAT(launched_otherwise.run().problems.front().without_effect, testing::IsEmpty());
+}
+
 TEST(TuningLoop, MeasuresEqualCodeAgainWhereItIsLaunchedInAnotherWay) {
   FakeSpace fake;
   fake.sources["tiled"].files.front().text =
