@@ -70,13 +70,14 @@ inline std::string executable() {
   return moved != nullptr ? moved : SMEMTUNE_EXECUTABLE;
 }
 
-/// Tunes the sums and gives the run's only problem as JSON. The run's messages are in `messages`.
-inline nlohmann::json tuned_sums(const std::string& device, const std::string& type,
-                                 const std::string& verify, std::string* messages = nullptr) {
+/// Tunes a space of kSums and gives the run's only problem as JSON. The run's messages are in
+/// `messages`.
+inline nlohmann::json tuned(const std::string& device, const std::string& space,
+                            std::string* messages) {
   std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-sums-XXXXXX").string();
   const std::filesystem::path folder = mkdtemp(pattern.data());
   std::ofstream(folder / "sums.cu") << kSums;
-  std::ofstream(folder / "sums.json") << sums_space(type, verify);
+  std::ofstream(folder / "sums.json") << space;
   const std::string command =
       "SMEMTUNE_CACHE=off " + executable() + " --space " + (folder / "sums.json").string() +
       " --db " + (folder / "db.sqlite").string() + " --device " + device + " --json > " +
@@ -84,7 +85,7 @@ inline nlohmann::json tuned_sums(const std::string& device, const std::string& t
   const int status = std::system(command.c_str());
   std::ifstream err(folder / "err");
   const std::string said((std::istreambuf_iterator<char>(err)), std::istreambuf_iterator<char>());
-  if (messages != nullptr) *messages = said;
+  *messages = said;
   EXPECT_EQ(WEXITSTATUS(status), 0) << said;
   std::ifstream out(folder / "out");
   const nlohmann::json run = nlohmann::json::parse(out, nullptr, false);
@@ -97,7 +98,7 @@ inline void expect_lost_terms_found(const std::string& device, const std::string
                                     const std::string& compared_with,
                                     const std::string& verify = R"("derived": true)") {
   std::string messages;
-  const nlohmann::json problem = tuned_sums(device, type, verify, &messages);
+  const nlohmann::json problem = tuned(device, sums_space(type, verify), &messages);
   ASSERT_TRUE(problem.is_object()) << messages;
   int right = 0;
   int wrong = 0;
