@@ -21,7 +21,7 @@ struct Argument {
   std::vector<std::int64_t> shape;  ///< Empty: a scalar.
   Init init;
   MemorySpace memory = MemorySpace::global;
-  std::string symbol;        ///< Name expression of the __constant__ symbol.
+  std::string symbol;  ///< Name expression of the __constant__ symbol.
   /// Of a result: the sum of its elements is compared and not each of them, as with partial sums of
   /// which a configuration may write any number.
   bool compares_sum = false;

@@ -59,8 +59,8 @@ struct ArgumentTemplate {
   std::vector<ExpressionText> shape;  ///< Elements in each dimension, outermost first.
   Init init;
   MemorySpace memory = MemorySpace::global;
-  std::string symbol;  ///< Of one in constant memory; a name expression. Default: the name.
-  bool compares_sum = false;        ///< `"compare": "sum"`: see Argument.
+  std::string symbol;         ///< Of one in constant memory; a name expression. Default: the name.
+  bool compares_sum = false;  ///< `"compare": "sum"`: see Argument.
   std::optional<ExpressionText> value;  ///< Of an integer scalar.
   std::optional<double> number;         ///< Of a scalar given as a JSON number.
   /// Of a scalar `bytes(N)`, a struct that is passed by value; its bytes are those of `init`.
