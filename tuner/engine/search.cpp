@@ -525,7 +525,8 @@ class Search {
       progress.remaining_s = std::min(*progress.remaining_s, std::max(0.0, share_.until_s - now_s));
     }
     progress.waiting_for = waiting_for();
-    const bool preparing = !state_.devices.empty() &&
+    // Preparing again, where a context was lost, is part of the search.
+    const bool preparing = !progress.best && !state_.devices.empty() &&
                            std::ranges::all_of(state_.devices, [](const DeviceSession& device) {
                              return device.preparing() || device.gone();
                            });
