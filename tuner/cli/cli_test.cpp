@@ -743,6 +743,29 @@ TEST_F(CommandLine, AReferenceThatNoDoubleCanRunIsAFaultOfTheSpace) {
   EXPECT_THAT(check.err, HasSubstr("give absolute, relative or ulps, or a definition"));
 }
 
+TEST_F(CommandLine, TolerancesOfAReferenceThatTakesStructsNeedADefinition) {
+  write(folder_ / "mine.cu",
+        "struct P { float a; int n; };\n"
+        "__global__ void k(float* out, const P* in) { out[threadIdx.x] = in[threadIdx.x].a; }\n");
+  const std::string space = R"json({ "name": "structs", "problems": [{ "N": 64 }],
+  "arguments": [
+    { "name": "out", "type": "float", "shape": ["N"], "role": "output" },
+    { "name": "in", "type": "bytes(8)", "shape": ["N"], "role": "input", "init": "zero" }],
+  "verify": { "derived": true, "reference": "k" },
+  "kernels": [{ "name": "k", "source": "mine.cu", "entry": "k", "block": ["N"], "grid": [1] }] })json";
+  const std::string file = (folder_ / "mine.json").string();
+  write(file, space);
+  const Ended refused = run({"--check", file});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("/verify/derived: 'in' is a struct"));
+  std::string defined = space;
+  defined.replace(defined.find("\"derived\""), 0, "\"definition\": \"out[i] = 0\", ");
+  write(file, defined);
+  const Ended right = run({"--space", file, "--device", "cpu"});
+  EXPECT_EQ(right.status, 0) << right.err;
+  EXPECT_THAT(right.err, HasSubstr("off its definition"));
+}
+
 TEST_F(CommandLine, DryRunOfOneConfigurationKeepsPtxCubinAndReport) {
   if (!SMEMTUNE_CUDA_BUILD) GTEST_SKIP() << "built without the CUDA back end";
   const Ended one = run({"run", "--space", space(kTwice), "--device", "sm_90", "--dry-run",

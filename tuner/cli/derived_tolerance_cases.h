@@ -47,6 +47,36 @@ __global__ void tree(T* out, const T* in, int n) {
 }
 )cuda";
 
+// Two launches over scratch and constant memory.
+inline constexpr const char* kTwo = R"cuda(
+template <typename T> __constant__ T weights[4];
+
+template <typename T>
+__global__ void weigh(T* tmp, const T* io) {
+  extern __shared__ unsigned char bytes[];
+  T* part = reinterpret_cast<T*>(bytes);
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  part[threadIdx.x] = io[i] * weights<T>[i % 4];
+  __syncthreads();
+  tmp[i] = part[63 - threadIdx.x];
+}
+
+template <typename T>
+__global__ void add(T* io, const T* tmp, float scale) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  io[i] += scale * tmp[i] + sinf(tmp[i]);
+}
+)cuda";
+
+// Cannot be run in double precision.
+inline constexpr const char* kBits = R"cuda(
+__global__ void bits(float* same, double* twice, const float* in) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  same[i] = __int_as_float(__float_as_int(in[i]));
+  twice[i] = 2.0 * in[i];
+}
+)cuda";
+
 inline std::string sums_space(const std::string& type, const std::string& verify) {
   const std::string row = R"({ "ROWS": 64, "N": 4096, "T": ")" + type + R"(" })";
   const std::string single = R"({ "ROWS": 1, "N": 4096, "T": ")" + type + R"(" })";
@@ -70,13 +100,15 @@ inline std::string executable() {
   return moved != nullptr ? moved : SMEMTUNE_EXECUTABLE;
 }
 
-/// Tunes a space of kSums and gives the run's only problem as JSON. The run's messages are in
-/// `messages`.
+/// Tunes a space of the sources above and gives the run's only problem as JSON. The run's messages
+/// are in `messages`.
 inline nlohmann::json tuned(const std::string& device, const std::string& space,
-                            std::string* messages) {
+                            std::string* messages, int expected_status = 0) {
   std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-sums-XXXXXX").string();
   const std::filesystem::path folder = mkdtemp(pattern.data());
   std::ofstream(folder / "sums.cu") << kSums;
+  std::ofstream(folder / "two.cu") << kTwo;
+  std::ofstream(folder / "bits.cu") << kBits;
   std::ofstream(folder / "sums.json") << space;
   const std::string command =
       "SMEMTUNE_CACHE=off " + executable() + " --space " + (folder / "sums.json").string() +
@@ -86,7 +118,7 @@ inline nlohmann::json tuned(const std::string& device, const std::string& space,
   std::ifstream err(folder / "err");
   const std::string said((std::istreambuf_iterator<char>(err)), std::istreambuf_iterator<char>());
   *messages = said;
-  EXPECT_EQ(WEXITSTATUS(status), 0) << said;
+  EXPECT_EQ(WEXITSTATUS(status), expected_status) << said;
   std::ifstream out(folder / "out");
   const nlohmann::json run = nlohmann::json::parse(out, nullptr, false);
   std::filesystem::remove_all(folder);

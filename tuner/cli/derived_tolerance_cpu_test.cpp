@@ -45,5 +45,47 @@ TEST(DerivedOnCpu, HoldsTheSumOfPartialSumsAgainstTheExactSum) {
   EXPECT_GT(tolerances[0]["absolute"], 0);
 }
 
+TEST(DerivedOnCpu, TurnsConstantMemoryScratchAndSharedMemoryThatNameTheirTypes) {
+  std::string messages;
+  const nlohmann::json problem = tuned("cpu", R"json({
+  "name": "two", "problems": [{ "N": 1024, "T": "float" }],
+  "arguments": [
+    { "name": "io", "type": "T", "shape": ["N"], "role": "inout", "init": "uniform(-1, 1)" },
+    { "name": "tmp", "type": "T", "shape": ["N"], "role": "scratch" },
+    { "name": "w", "type": "T", "shape": [4], "role": "input", "init": "uniform(-1, 1)",
+      "memory": "constant", "symbol": "weights<float>" },
+    { "name": "scale", "type": "float", "value": 0.1 }],
+  "verify": { "reference": "two", "also": [{ "N": 256, "T": "float" }], "derived": true },
+  "kernels": [{ "name": "two", "source": "two.cu", "constraints": ["T == float"], "launches": [
+    { "entry": "weigh<T>", "block": [64], "grid": ["N / 64"], "arguments": ["tmp", "io"],
+      "dynamic_shared_bytes": "64 * (T == __half ? 2 : 4)" },
+    { "entry": "add<T>", "block": [64], "grid": ["N / 64"], "arguments": ["io", "tmp", "scale"] }] }] })json",
+                                       &messages);
+  ASSERT_TRUE(problem.is_object()) << messages;
+  ASSERT_EQ(problem["derived_tolerances"].size(), 2u) << messages;
+  EXPECT_EQ(problem["derived_tolerances"][0]["compared_with"], "two in double precision");
+  EXPECT_GT(problem["derived_tolerances"][0]["reference_error"], 0);
+}
+
+TEST(DerivedOnCpu, HoldsWhatIsNoFloatAgainstItsDefinitionAllTheSame) {
+  const auto messages_with = [](const std::string& twice, int status) {
+    std::string messages;
+    tuned("cpu", R"json({
+  "name": "mixed", "problems": [{ "N": 1024 }],
+  "arguments": [
+    { "name": "same", "type": "float", "shape": ["N"], "role": "output" },
+    { "name": "twice", "type": "double", "shape": ["N"], "role": "output" },
+    { "name": "in", "type": "float", "shape": ["N"], "role": "input", "init": "uniform(-1, 1)" }],
+  "verify": { "reference": "bits", "derived": true,
+    "definition": ["same[i] = in[i]", ")json" + twice + R"json("] },
+  "kernels": [{ "name": "bits", "source": "bits.cu", "entry": "bits", "block": [64], "grid": ["N / 64"] }] })json",
+          &messages, status);
+    return messages;
+  };
+  EXPECT_THAT(messages_with("twice[i] = 2 * in[i]", 0), testing::HasSubstr("off its definition"));
+  EXPECT_THAT(messages_with("twice[i] = 3 * in[i]", 3),
+              testing::HasSubstr("but `twice[i] = 3 * in[i]` gives"));
+}
+
 }  // namespace
 }  // namespace smemtune::cli

@@ -336,19 +336,17 @@ void SpaceReader::check_derived(LoadedSpace& loaded) {
   if (!space_.derives_tolerances() || !faults_.empty()) return;
   const KernelTemplate& reference = *space_.kernel(space_.verify.reference);
   const std::string where = "/verify/derived";
-  const std::string otherwise = "; give absolute, relative or ulps, or a definition";
-  const bool is_defined = !space_.verify.definitions.empty();
   bool is_narrow_anywhere = false;
+  std::string why;  // There is no run in double precision.
   for (const Problem& problem : every_problem()) {
     const BoundKernel bound(space_, reference, problem, h200_limits());
     for (const Argument& argument : bound.instantiate(reference.default_configuration).arguments) {
       const bool is_output = argument.role == Role::output || argument.role == Role::inout;
       if (argument.is_buffer() && is_output && is_narrow(argument.type)) is_narrow_anywhere = true;
-      if (argument.raw_bytes > 0 && !is_defined) {
-        fault(where, quote(argument.name) + " is a struct, which cannot be made one of doubles" +
-                         otherwise);
-        return;
-      }
+      const auto declared =
+          std::ranges::find(reference.arguments, argument.name, &ArgumentTemplate::name);
+      if (declared->raw_bytes == 0) continue;
+      why = quote(argument.name) + " is a struct, which cannot be made one of doubles";
     }
   }
   if (!is_narrow_anywhere) {
@@ -357,14 +355,15 @@ void SpaceReader::check_derived(LoadedSpace& loaded) {
     return;
   }
   try {
-    loaded.reference_in_double = in_double(loaded.sources.at(reference.name));
+    if (why.empty()) loaded.reference_in_double = in_double(loaded.sources.at(reference.name));
   } catch (const InputError& error) {
-    if (is_defined) {
-      loaded.notes.push_back(error.what() +
-                             std::string("; tolerances are derived from the definition"));
-    } else {
-      fault(where, error.what() + otherwise);
-    }
+    why = error.what();
+  }
+  if (why.empty()) return;
+  if (!space_.verify.definitions.empty()) {
+    loaded.notes.push_back(why + "; tolerances are derived from the definition");
+  } else {
+    fault(where, why + "; give absolute, relative or ulps, or a definition");
   }
 }
 

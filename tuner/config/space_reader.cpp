@@ -344,6 +344,7 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
     argument.shape = expressions(value["shape"], shape, "a list of expressions");
   }
   if (bytes) {  // Structs are compared byte by byte.
+    argument.raw_bytes = *bytes;
     argument.type = cuda_name(ScalarType::uint8);
     argument.shape.push_back({.text = std::to_string(*bytes), .where = child(pointer, "type")});
   }

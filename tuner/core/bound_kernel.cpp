@@ -676,7 +676,7 @@ void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelS
     text.add("value", argument.value);
     text.add("number", argument.number);
     if (argument.compares_sum) text.add("compares_sum", std::int64_t{1});
-    if (argument.raw_bytes > 0) text.add("raw_bytes", argument.raw_bytes);
+    if (argument.raw_bytes > 0 && !argument.is_buffer()) text.add("raw_bytes", argument.raw_bytes);
   }
 }
 

@@ -73,6 +73,10 @@ Problem in_double(const Problem& problem) {
 KernelTemplate in_double(const KernelTemplate& kernel) {
   KernelTemplate result = kernel;
   make_double(result.default_configuration);
+  result.constraints.clear();
+  for (ArgumentTemplate& argument : result.arguments) {
+    argument.symbol = text_in_double(argument.symbol);
+  }
   for (LaunchTemplate& launch : result.launches) {
     make_double(launch.template_arguments);
     make_double(launch.block);
@@ -92,6 +96,7 @@ KernelTemplate in_double(const KernelTemplate& kernel) {
 
 Argument in_double(const Argument& argument) {
   Argument result = argument;
+  result.symbol = text_in_double(argument.symbol);
   if (!is_narrow(argument.type)) return result;
   result.begins_as = argument.type;
   result.type = ScalarType::float64;
@@ -100,15 +105,15 @@ Argument in_double(const Argument& argument) {
 
 KernelInstance in_double(KernelInstance instance, const KernelInstance& narrow) {
   instance.arguments.clear();
-  std::size_t wider = 1;
+  std::int64_t wider = 1;
   for (const Argument& argument : narrow.arguments) {
     instance.arguments.push_back(in_double(argument));
-    wider = std::max(wider, size_of(instance.arguments.back().type) / size_of(argument.type));
+    const std::size_t times = size_of(instance.arguments.back().type) / size_of(argument.type);
+    wider = std::max(wider, static_cast<std::int64_t>(times));
   }
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
     std::int64_t& bytes = instance.launches[i].dynamic_shared_bytes;
-    if (bytes != narrow.launches[i].dynamic_shared_bytes) continue;
-    bytes *= static_cast<std::int64_t>(wider);
+    bytes = std::max(bytes, wider * narrow.launches[i].dynamic_shared_bytes);
   }
   return instance;
 }

@@ -20,16 +20,15 @@ std::string_view type_in_double(std::string_view word);
 
 Problem in_double(const Problem& problem);
 
-/// Types in the default configuration, the entries, the expressions and the values of macros.
-/// Static shared memory is not declared any more.
+/// Types in the default configuration, the entries, the expressions, the symbols and the values of
+/// macros. Constraints, which may name types, and static shared memory are not declared any more.
 KernelTemplate in_double(const KernelTemplate& kernel);
 
 /// Begins with the contents that it has now, as doubles.
 Argument in_double(const Argument& argument);
 
 /// `instance` made of in_double()'s kernel and problem, with the arguments of `narrow`, which it
-/// was made from. Dynamic shared memory that does not follow from the type is as much larger as the
-/// widest arguments are.
+/// was made from. Dynamic shared memory is at least as much larger as arguments are at most.
 KernelInstance in_double(KernelInstance instance, const KernelInstance& narrow);
 
 }  // namespace smemtune

@@ -63,7 +63,8 @@ struct ArgumentTemplate {
   bool compares_sum = false;  ///< `"compare": "sum"`: see Argument.
   std::optional<ExpressionText> value;  ///< Of an integer scalar.
   std::optional<double> number;         ///< Of a scalar given as a JSON number.
-  /// Of a scalar `bytes(N)`, a struct that is passed by value; its bytes are those of `init`.
+  /// Of `bytes(N)`, a struct; as a scalar it is passed by value, its bytes are those of `init`. A
+  /// buffer of structs has one more dimension, of so many elements.
   std::int64_t raw_bytes = 0;
   std::string where;
 

@@ -71,8 +71,12 @@ Failure not_rounding(const OwnErrors& errors, const std::string& output, const s
                     number_text(errors.own_there(), "%.9g") + ", but " + truth + " gives " +
                     number_text(errors.exact_there(), "%.9g") + " on " + label +
                     ", which is more than rounding (elements up to " +
-                    number_text(errors.largest_value()) +
-                    "), so that no tolerance can be derived; give absolute, relative or ulps"};
+                    number_text(errors.largest_value()) + ")"};
+}
+
+Failure not_derived(Failure failure) {
+  failure.detail += ", so that no tolerance can be derived; give absolute, relative or ulps";
+  return failure;
 }
 
 /// One problem: its checks and what is known of its outputs.
@@ -83,7 +87,7 @@ class ProblemErrors {
 
   std::optional<Failure> run(const Check& check, const NumberedWorkload& workload) {
     Outcome<Outputs> exact = in_double_.run(check, workload);
-    if (!exact) return exact.failure();
+    if (!exact) return not_derived(exact.failure());
     RunRequest request = {.workload = check.workload,
                           .as_reference = true,
                           .tolerance = check.tolerance,
@@ -98,9 +102,10 @@ class ProblemErrors {
       if (!is_compared_in_double(argument)) continue;
       const auto truth = exact->find(argument.name);
       if (truth == exact->end()) {
-        return Failure{.status = Status::correctness,
-                       .reason = "double",
-                       .detail = "nothing says what " + argument.name + " is in double precision"};
+        return not_derived(
+            {.status = Status::correctness,
+             .reason = "double",
+             .detail = "nothing says what " + argument.name + " is in double precision"});
       }
       OwnErrors& errors =
           errors_.try_emplace(argument.name, OwnErrors(argument.type)).first->second;
@@ -117,7 +122,7 @@ class ProblemErrors {
       const double rounding = ulp_of(errors.largest_value(), argument.type);
       // Written so that NaN fails.
       if (!(errors.largest_error() <= std::max(most, rounding))) {
-        return not_rounding(errors, argument.name, in_double_.truth, workload.label);
+        return not_derived(not_rounding(errors, argument.name, in_double_.truth, workload.label));
       }
       compared[argument.name] = std::move(truth->second);
     }
@@ -189,7 +194,8 @@ std::string describe(const DerivedTolerance& derived) {
          " times what the reference is beyond its rounding (it is off by " +
          number_text(derived.largest_error) + " at most, elements up to " +
          number_text(derived.largest_value) + ", " + std::to_string(derived.elements) +
-         " of them in " + std::to_string(derived.data_sets) + " data sets)";
+         " of them in " + std::to_string(derived.data_sets) +
+         (derived.data_sets == 1 ? " data set)" : " data sets)");
 }
 
 void OwnErrors::add(std::span<const double> exact, std::span<const double> own) {
@@ -335,10 +341,10 @@ ExactRun definitions_in_double(Launcher& launcher, std::vector<ExpressionText> d
       for (Defined& one : *defined) outputs[one.output] = std::move(one.expected);
       return outputs;
     } catch (const TooManyOperations& error) {
-      return Failure{.status = Status::correctness,
-                     .reason = "double",
-                     .detail = "its definition cannot be evaluated on " + check.label + ": " +
-                               error.what() + "; give absolute, relative or ulps"};
+      return Failure{
+          .status = Status::correctness,
+          .reason = "double",
+          .detail = "its definition cannot be evaluated on " + check.label + ": " + error.what()};
     }
   };
 }

@@ -1,4 +1,5 @@
 #include "tuner/core/definition.h"
+#include "tuner/core/in_double.h"
 #include "tuner/engine/derived_tolerance.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/sampler.h"
@@ -73,8 +74,7 @@ class DeviceWorker {
       exact = std::move(derived->exact);
       for (Check& check : *checks) set_tolerances(check);
     }
-    const bool is_defined = request.derive > 0 && !request.in_double;
-    if (!request.definitions.empty() && !is_defined) {
+    if (!request.definitions.empty() && !follows_from_definitions(request)) {
       reply.failure = hold_against_definitions(*checks, request.definitions, reply.notes);
       if (reply.failure) return reply;
     }
@@ -239,6 +239,17 @@ class DeviceWorker {
       if (!lost) unload(kernel.handle);
     }
     return derived;
+  }
+
+  /// Whether the outputs have been held against the definitions in deriving tolerances from these.
+  static bool follows_from_definitions(const PrepareRequest& request) {
+    if (request.derive == 0 || request.in_double) return false;
+    return std::ranges::none_of(request.workloads, [](const NumberedWorkload& workload) {
+      return std::ranges::any_of(workload.workload.arguments, [](const Argument& argument) {
+        const bool is_result = argument.role == Role::output || argument.role == Role::inout;
+        return is_result && !is_narrow(argument.type);
+      });
+    });
   }
 
   /// Where the kernel's tolerance is to be derived, and has been.

@@ -219,12 +219,13 @@ Outcome<std::vector<Module>> take_all(Tuning& tuning, const std::vector<std::uin
 /// Where the reference cannot be run in double precision its definition is left. Throws
 /// ReferenceError where there is none.
 void not_in_double(const Tuning& tuning, const std::string& name, const std::string& why) {
-  const std::string what = name + " cannot be run in double precision, from which tolerances are " +
-                           "to be derived: " + why;
+  const std::string what = name + " cannot be run in double precision: ";
   if (tuning.request.space->verify.definitions.empty()) {
-    throw ReferenceError(what + "\ngive absolute, relative or ulps, or a definition");
+    throw ReferenceError("no tolerance can be derived, as " + what + why +
+                         "\ngive absolute, relative or ulps, or a definition");
   }
-  tuning.observer.note(what + "\nits definition is taken instead");
+  tuning.observer.note("tolerances are derived from the definition, as " + what +
+                       why.substr(0, why.find('\n')));
 }
 
 void compile_in_double(Tuning& tuning, ProblemState& state, const std::string& name) {
@@ -254,6 +255,12 @@ void add_derivation(Tuning& tuning, ProblemState& state, const std::string& name
   Outcome<std::vector<Module>> modules = take_all(tuning, state.double_numbers);
   if (!modules) {
     not_in_double(tuning, name, modules.failure().detail);
+    return;
+  }
+  Result judged;
+  if (const auto failure = judge(state.reference_in_double->variant, *modules, tuning.device,
+                                 ResourceLimits{}, judged)) {
+    not_in_double(tuning, name, failure->detail);
     return;
   }
   preparation.in_double = make_job(state.reference_in_double->variant, *modules);
