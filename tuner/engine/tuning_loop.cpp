@@ -79,10 +79,12 @@ StaticRejects would_be_lost(const ProblemState& state) {
 }
 
 /// Parameters of which all values that were tried gave the same code, launches and arguments: what
-/// differs in one of them only has one identity. A sample says so only after some such pairs.
+/// differs in one of them only has one identity. A sample says so only after some such pairs, as do
+/// those that are new beside known ones, whose code is not at hand.
 std::vector<std::string> without_effect(const ProblemState& state) {
   constexpr std::size_t kEnoughPairs = 8;
-  const std::size_t least = state.entries.size() >= state.summary.valid ? 1 : kEnoughPairs;
+  const bool has_all = state.entries.size() >= state.summary.valid && state.summary.known == 0;
+  const std::size_t least = has_all ? 1 : kEnoughPairs;
   std::vector<std::string> lines;
   for (const SetKernel& kernel : state.kernels) {
     for (const Parameter& parameter : kernel.kernel().parameters) {
@@ -101,7 +103,8 @@ std::vector<std::string> without_effect(const ProblemState& state) {
       if (has_effect || equal < least) continue;
       lines.push_back(parameter.name + " of " + kernel.kernel().name +
                       " is without effect: wherever nothing else differed (" +
-                      std::to_string(equal) + " times) its values gave the same code and launches");
+                      std::to_string(equal) + (equal == 1 ? " time" : " times") +
+                      ") its values gave the same code and launches");
     }
   }
   return lines;

@@ -629,6 +629,22 @@ TEST(TuningLoop, TellsOfAParameterWithoutEffectOnCodeAndLaunches) {
   EXPECT_THAT(launched_otherwise.run().problems.front().without_effect, testing::IsEmpty());
 }
 
+TEST(TuningLoop, DoesNotTakeAFewNewResultsForAllThatIsKnownOfAParameter) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ntime_ns 2000\ncode 8 * TILE + (TILE < 16 ? ITEMS : 0)\n";
+  std::vector<Value>& tiles = fake.kernel("tiled").parameters.front().values;
+  tiles.pop_back();
+  FakeRun narrow(fake);
+  narrow.run();
+  tiles.emplace_back(std::int64_t{16});
+  FakeRun widened(fake);
+  widened.log = narrow.log;
+  const TuningSummary summary = widened.run();
+  EXPECT_EQ(summary.evaluated, 3u);
+  EXPECT_THAT(summary.problems.front().without_effect, testing::IsEmpty());
+}
+
 TEST(TuningLoop, MeasuresEqualCodeAgainWhereItIsLaunchedInAnotherWay) {
   FakeSpace fake;
   fake.sources["tiled"].files.front().text =
