@@ -169,8 +169,9 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
 
 /// How to call the reference in messages: `the reference kernel naive (THREADS=128) on N=4096`.
 std::string reference_text(const KernelTemplate& reference, const Problem& problem) {
-  return "the reference kernel " + reference.name + " (" + key(reference.default_configuration) +
-         ") on " + key(problem);
+  const std::string configuration = key(reference.default_configuration);
+  return "the reference kernel " + reference.name +
+         (configuration.empty() ? "" : " (" + configuration + ")") + " on " + key(problem);
 }
 
 /// Those of the space's `also` that the reference can answer.
