@@ -643,6 +643,15 @@ TEST_F(CommandLine, RunsOneConfigurationAndKeepsWhatTheCompilerMade) {
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
 }
 
+TEST_F(CommandLine, ShowsTheLogOfOneConfigurationLineByLine) {
+  const std::string file = space(kTwice);
+  write(folder_ / "mine.cu", "int a = b;\nint c = d;\n" + std::string(kTwice));
+  const Ended bad = run({"run", "--space", file, "--device", "cpu", "--config", "THREADS=64"});
+  EXPECT_EQ(bad.status, 3) << bad.err;
+  EXPECT_THAT(bad.out, testing::ContainsRegex("\n    mine.cu:1:[^\n]*error"));
+  EXPECT_THAT(bad.out, testing::ContainsRegex("\n    mine.cu:2:[^\n]*error"));
+}
+
 TEST_F(CommandLine, SaysWhyOneConfigurationDoesNotWork) {
   const std::string file = space(kTwice);
   write(folder_ / "mine.cu", R"(

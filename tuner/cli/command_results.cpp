@@ -225,7 +225,7 @@ int run_list(const ResultsOptions& options) {
     Json json = Json::array();
     for (const db::StoredResult& row : store.results(options.query, limit)) {
       const Result& result = row.result;
-      const std::string detail = result.detail.substr(0, result.detail.find('\n'));
+      const std::string detail = telling_line(result);
       json.push_back({{"device", row.device.name},
                       {"unit", row.device.uuid},
                       {"space", row.space},

@@ -218,6 +218,17 @@ std::string launches_text(const Result& result, DeviceKind kind) {
   return text;
 }
 
+/// Its lines below each other.
+std::string indented(std::string_view text) {
+  std::string result;
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    result += printable(std::string(text.substr(0, end))) + "\n    ";
+    text.remove_prefix(end + 1);
+  }
+  return result + printable(std::string(text));
+}
+
 std::string result_text(const Wanted& wanted, const Device& device, const OneResult& one,
                         bool launched) {
   const Result& result = one.result;
@@ -226,7 +237,7 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
                      launches_text(result, device.kind);
   if (result.status != Status::correct) {
     return text + "  " + to_text(result.status) + "/" + result.reason + ": " +
-           printable(result.detail) + "\n";
+           indented(result.detail) + "\n";
   }
   if (!launched) return text + "  compiled and not launched\n";
   const Measurement& time = result.measurement;

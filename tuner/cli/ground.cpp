@@ -1,6 +1,7 @@
 #include "tuner/cli/ground.h"
 
 #include "reports/table.h"
+#include "tuner/cli/summary.h"
 
 #include <nlohmann/json.hpp>
 
@@ -91,7 +92,7 @@ Ground judge_ground(const db::StoredResult& stored, const std::vector<Result>& m
   }
   if (!ground.now->timed()) {
     ground.lost.push_back(to_text(ground.now->status) + "/" + ground.now->reason + ": " +
-                          printable(ground.now->detail));
+                          printable(telling_line(*ground.now)));
     return ground;
   }
   const Measurement& now = ground.now->measurement;

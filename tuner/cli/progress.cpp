@@ -1,6 +1,7 @@
 #include "tuner/cli/progress.h"
 
 #include "reports/table.h"
+#include "tuner/cli/summary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -124,8 +125,7 @@ void ProgressLine::show_result(const Result& result, bool known) {
   } else if (result.status == Status::correct) {
     text += "correct";
   } else {
-    text += to_text(result.status) + " (" + result.reason +
-            "): " + result.detail.substr(0, result.detail.find('\n'));
+    text += to_text(result.status) + " (" + result.reason + "): " + telling_line(result);
   }
   write_error(printable(text) + (known ? "  [known]\n" : "\n"));
 }

@@ -167,14 +167,6 @@ std::string expectations_text(const Space& space, const ProblemSummary& problem,
   return text + curves_text(curves(space, problem, device));
 }
 
-/// The first line; of a compiler's log, which begins with other things, the first with an error.
-std::string telling_line(const Result& result) {
-  const std::string& detail = result.detail;
-  std::size_t begin = result.status == Status::compile ? detail.find("error") : std::string::npos;
-  begin = begin == std::string::npos ? 0 : detail.rfind('\n', begin) + 1;
-  return detail.substr(begin, detail.find('\n', begin) - begin);
-}
-
 /// "12 constraints/shared_bytes, for example tiled TILE=64: 65536 bytes of ..."
 std::string failures_text(const ProblemSummary& problem) {
   std::map<std::pair<std::string, std::string>, std::vector<const Result*>> groups;
@@ -372,6 +364,13 @@ Json to_json(const OneForAll& one) {
           {"mean_percent", one.mean_percent},
           {"worst_percent", one.worst_percent},
           {"losses", std::move(losses)}};
+}
+
+std::string telling_line(const Result& result) {
+  const std::string& detail = result.detail;
+  std::size_t begin = result.status == Status::compile ? detail.find("error") : std::string::npos;
+  begin = begin == std::string::npos ? 0 : detail.rfind('\n', begin) + 1;
+  return detail.substr(begin, detail.find('\n', begin) - begin);
 }
 
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {

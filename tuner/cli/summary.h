@@ -24,6 +24,10 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
 std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
                          const std::vector<AlsoFits>& also_fits);
 
+/// Of what is known of a failure the first line; of a compiler's log, which begins with other
+/// things, the first with an error.
+std::string telling_line(const Result& result);
+
 /// A result as it stands there.
 nlohmann::ordered_json result_json(const Result& result);
 
