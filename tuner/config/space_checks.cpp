@@ -298,7 +298,7 @@ void SpaceReader::check_values(const KernelTemplate& kernel) {
       bound.metrics(kernel.default_configuration);
       bound.expected_time(kernel.default_configuration);
     } catch (const InputError& error) {
-      add_line(error.what());
+      fault_with_place(error.what());
       return;
     }
   }

@@ -778,6 +778,17 @@ TEST(CheckSpace, ListsEveryTodoWithItsPlace) {
                                            "space.json:24: /kernels/1/grid/0: TODO: blocks in x"));
 }
 
+TEST(CheckSpace, NamesTheLineOfAnExpressionThatHasNoValue) {
+  const SpaceFolder folder;
+  for (const auto& [grid, fault] : {std::pair("N / TILES", "unknown name 'TILES'"),
+                                    std::pair("N / (N - N)", "division by zero")}) {
+    folder.write("space.json", replaced(kSpace, "ceil_div(N, TILE)", grid));
+    EXPECT_THAT(folder.faults(),
+                ElementsAre(testing::AllOf(
+                    testing::StartsWith("space.json:24: /kernels/1/grid/0: "), HasSubstr(fault))));
+  }
+}
+
 TEST(SpaceFile, ReadsStructsAsBytes) {
   const SpaceFolder folder;
   const auto load = [&](const std::string& type, const std::string& rest) {

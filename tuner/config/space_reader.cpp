@@ -97,6 +97,14 @@ void SpaceReader::fault(const std::string& pointer, const std::string& message) 
   add_line(place + ": " + (pointer.empty() ? "" : printable(pointer, 200) + ": ") + message);
 }
 
+/// Of a message that begins with the file and the pointer.
+void SpaceReader::fault_with_place(const std::string& message) {
+  const std::string begin = file_.string() + ": ";
+  const std::size_t end = message.find(": ", begin.size());
+  if (!message.starts_with(begin + "/") || end == std::string::npos) return add_line(message);
+  fault(message.substr(begin.size(), end - begin.size()), message.substr(end + 2));
+}
+
 void SpaceReader::add_line(const std::string& line) {
   // The same expression may be wrong for every problem.
   if (std::find(faults_.begin(), faults_.end(), line) == faults_.end()) faults_.push_back(line);

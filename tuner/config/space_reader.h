@@ -32,6 +32,7 @@ class SpaceReader {
  private:
   void fault(const std::string& pointer, const std::string& message);
   void find_todos(const Json& value, const std::string& pointer);
+  void fault_with_place(const std::string& message);
   void add_line(const std::string& line);
 
   // Each of these says what is wrong and gives nothing, or false, when the value is not of its
