@@ -145,6 +145,7 @@ TEST_F(CommandLine, HelpNamesDefaultsUnitsAndExitStatuses) {
   EXPECT_THAT(help.out, HasSubstr("seconds"));
   EXPECT_THAT(help.out, HasSubstr("[1]"));
   EXPECT_THAT(help.out, HasSubstr("130 interrupted"));
+  EXPECT_THAT(help.out, Not(HasSubstr("{")));
 }
 
 TEST_F(CommandLine, FaultsOfOptionsAreOneLineAndStatusTwo) {

@@ -290,9 +290,10 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
              "Stop after the device was busy for so many seconds [none]");
   add_number(app, "--min-occupancy", options.tuning.resource_limits.min_occupancy_percent, 0, 100,
              "Reject configurations below this occupancy, in per cent [0]");
-  app.add_flag("--no-static-reject{false}", options.tuning.static_reject,
-               "Time also what spills far more than the fastest or serializes wgmma, and tell what "
-               "would have been lost");
+  app.add_flag_callback(
+      "--no-static-reject", [&options] { options.tuning.static_reject = false; },
+      "Time also what spills far more than the fastest or serializes wgmma, and tell what "
+      "would have been lost");
   app.add_flag(
       "--with-host", options.with_host,
       "Also time the reference on one thread of the host, on a problem that takes seconds");
