@@ -70,14 +70,16 @@ TEST(DerivedOnCpu, TurnsConstantMemoryScratchAndSharedMemoryThatNameTheirTypes) 
 TEST(DerivedOnCpu, HoldsWhatIsNoFloatAgainstItsDefinitionAllTheSame) {
   const auto messages_with = [](const std::string& twice, int status) {
     std::string messages;
-    tuned("cpu", R"json({
+    tuned("cpu",
+          R"json({
   "name": "mixed", "problems": [{ "N": 1024 }],
   "arguments": [
     { "name": "same", "type": "float", "shape": ["N"], "role": "output" },
     { "name": "twice", "type": "double", "shape": ["N"], "role": "output" },
     { "name": "in", "type": "float", "shape": ["N"], "role": "input", "init": "uniform(-1, 1)" }],
   "verify": { "reference": "bits", "derived": true,
-    "definition": ["same[i] = in[i]", ")json" + twice + R"json("] },
+    "definition": ["same[i] = in[i]", ")json" +
+              twice + R"json("] },
   "kernels": [{ "name": "bits", "source": "bits.cu", "entry": "bits", "block": [64], "grid": ["N / 64"] }] })json",
           &messages, status);
     return messages;
