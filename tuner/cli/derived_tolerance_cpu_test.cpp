@@ -89,5 +89,31 @@ TEST(DerivedOnCpu, HoldsWhatIsNoFloatAgainstItsDefinitionAllTheSame) {
               testing::HasSubstr("but `twice[i] = 3 * in[i]` gives"));
 }
 
+TEST(DerivedOnCpu, TakesTheDefinitionWhereDoublesDoNotFitTheDevice) {
+  const auto messages_with = [](const std::string& definition, int status) {
+    std::string messages;
+    const std::string space = R"json({
+  "name": "large", "problems": [{ "ROWS": 64, "N": 256, "T": "float" }],
+  "arguments": [
+    { "name": "out", "type": "T", "shape": ["ROWS"], "role": "output" },
+    { "name": "in", "type": "T", "shape": ["ROWS", "N"], "role": "input", "init": "uniform(-1, 1)" },
+    { "name": "n", "type": "int", "value": "N" }],
+  "verify": { "reference": "naive", "derived": true)json" +
+                              definition + R"json( },
+  "kernels": [{ "name": "naive", "source": "sums.cu", "entry": "naive<T>", "block": [32],
+    "grid": ["ROWS"], "dynamic_shared_bytes": 131072 }] })json";
+    tuned("cpu", space, &messages, status);
+    return messages;
+  };
+  const std::string why =
+      "as the reference kernel naive on N=256,ROWS=64,T=float cannot be run in double precision: "
+      "262144 bytes of shared memory per block";
+  EXPECT_THAT(messages_with("", 3), testing::HasSubstr("no tolerance can be derived, " + why));
+  EXPECT_THAT(
+      messages_with(R"json(, "definition": "out[i] = sum(k < N, in[i, k])")json", 0),
+      testing::AllOf(testing::HasSubstr("tolerances are derived from the definition, " + why),
+                     testing::HasSubstr("off its definition by")));
+}
+
 }  // namespace
 }  // namespace smemtune::cli
