@@ -2,6 +2,7 @@
 
 #include "tuner/config/cpp_tokens.h"
 #include "tuner/config/json_reader.h"
+#include "tuner/config/source_files.h"
 #include "tuner/core/error.h"
 #include "tuner/core/in_double.h"
 
@@ -186,12 +187,208 @@ bool is_float_literal(std::string_view number) {
   return !is_hexadecimal || number.find_first_of("pP") != std::string_view::npos;
 }
 
+/// A definition outside functions and classes of which there may be several, for several types.
+struct Definition {
+  std::string name;
+  std::string as_written;   ///< What tells it from others of its name: its types...
+  std::string in_double;    ///< ... and with those that become double.
+  bool is_primary = false;  ///< The template that others specialize.
+  bool is_specialization = false;
+  std::string conditions;  ///< The branches of #if that it lies in, outermost first.
+  std::size_t begin = 0;   ///< Of its text...
+  std::size_t end = 0;     ///< ... and behind it.
+
+  /// Whether `other` is compiled wherever this is.
+  bool comes_with(const Definition& other) const {
+    return conditions.starts_with(other.conditions);
+  }
+};
+
+/// Finds what may be defined for float and for double. `promoted`: a word as it will be.
+template <typename Promoted>
+class DefinitionReader {
+ public:
+  DefinitionReader(std::string file, std::string_view text, const Promoted& promoted)
+      : file_(std::move(file)), tokens_(cpp_tokens(text)), promoted_(promoted) {}
+
+  std::vector<Definition> definitions() {
+    for (std::size_t i = 0; i < tokens_.size();) i = read(i);
+    return std::move(found_);
+  }
+
+ private:
+  bool is(std::size_t i, std::string_view text) const {
+    return i < tokens_.size() && tokens_[i].is(text);
+  }
+
+  bool is_word(std::size_t i) const {
+    return i < tokens_.size() && tokens_[i].kind == CppToken::Kind::word;
+  }
+
+  /// Reads what begins at token i; returns where the next begins.
+  std::size_t read(std::size_t i) {
+    if (tokens_[i].kind == CppToken::Kind::directive) {
+      follow(i);
+      return i + 1;
+    }
+    const bool opens_language = is(i, "extern") && i + 1 < tokens_.size() &&
+                                tokens_[i + 1].kind == CppToken::Kind::literal && is(i + 2, "{");
+    if (opens_language) return i + 3;
+    if (is(i, "namespace") || (is(i, "inline") && is(i + 1, "namespace"))) {
+      while (i < tokens_.size() && !is(i, "{") && !is(i, ";")) ++i;
+      return i + 1;
+    }
+    if (is(i, "}") || is(i, ";")) return i + 1;
+    return declaration(i);
+  }
+
+  /// The words of a preprocessor line.
+  std::vector<std::string_view> words(std::size_t i) const {
+    if (i >= tokens_.size() || tokens_[i].kind != CppToken::Kind::directive) return {};
+    return identifiers(tokens_[i].text);
+  }
+
+  void follow(std::size_t i) {
+    const std::vector<std::string_view> line = words(i);
+    if (line.empty()) return;
+    const auto branch = [&] { return file_ + ":" + std::to_string(tokens_[i].line) + "/"; };
+    if (line.front().starts_with("if")) {
+      const std::vector<std::string_view> next = words(i + 1);
+      const bool guards_file = line.size() == 2 && line.front() == "ifndef" && next.size() == 2 &&
+                               next.front() == "define" && next.back() == line.back();
+      conditions_.push_back(guards_file ? "" : branch());
+    }
+    if (conditions_.empty()) return;
+    if (line.front().starts_with("el")) conditions_.back() = branch();
+    if (line.front() == "endif") conditions_.pop_back();
+  }
+
+  std::size_t declaration(std::size_t first) {
+    std::size_t head = first;
+    bool is_template = false;
+    bool is_general = false;  // It has template parameters.
+    while (is(head, "template") && is(head + 1, "<")) {
+      const std::size_t close = closing(tokens_, head + 1);
+      if (close == tokens_.size()) break;
+      is_template = true;
+      is_general = is_general || close > head + 2;
+      head = close + 1;
+    }
+    std::size_t list = tokens_.size();  // Of a function's arguments.
+    bool is_type = false;
+    bool is_whole = true;
+    for (std::size_t i = head; i < tokens_.size(); ++i) {
+      if (tokens_[i].kind == CppToken::Kind::directive) {
+        follow(i);
+        is_whole = false;
+      }
+      if (is(i, ";")) {
+        const bool instantiates = is(first, "template") && !is_template;
+        if (instantiates && is_whole) add(first, head, list, i, i + 1, false, false);
+        return i + 1;
+      }
+      if (is(i, "}")) return i;
+      is_type = is_type || is(i, "struct") || is(i, "class") || is(i, "union");
+      if (is(i, "=")) is_whole = false;
+      if (is(i, "(")) {
+        const bool is_operator = i > head + 1 && is(i - 2, "operator");
+        const bool is_list = i > head && (is_word(i - 1) || is(i - 1, ">") || is_operator) &&
+                             !tokens_[i - 1].text.starts_with("__");
+        if (list == tokens_.size() && is_list) list = i;
+        i = closing(tokens_, i);
+      } else if (is(i, "{")) {
+        const std::size_t close = closing(tokens_, i);
+        for (std::size_t j = i; j < close; ++j) {
+          if (tokens_[j].kind == CppToken::Kind::directive) follow(j);
+        }
+        const bool is_function = list != tokens_.size();
+        std::size_t end = std::min(close + 1, tokens_.size());
+        if (is_type && !is_function) {
+          while (end < tokens_.size() && !is(end, ";")) ++end;
+          end = std::min(end + 1, tokens_.size());
+        }
+        if (is_whole && (is_function || is_type)) {
+          add(first, head, list, i, end, is_template, is_general);
+        }
+        return end;
+      }
+    }
+    return tokens_.size();
+  }
+
+  /// `list`: its arguments, if it is a function; `body`: where its { is.
+  void add(std::size_t first, std::size_t head, std::size_t list, std::size_t body, std::size_t end,
+           bool is_template, bool is_general) {
+    Definition definition;
+    // The name: of a function before its list, of a type before its base or body.
+    std::size_t behind = list;
+    if (list == tokens_.size()) {
+      behind = head;
+      while (behind < body && !is(behind, ":")) ++behind;
+    }
+    std::size_t name = behind - 1;
+    if (name > head && is(name - 1, "operator")) {
+      --name;
+    } else if (is(name, ">")) {
+      int depth = 0;
+      for (; name > head; --name) {
+        if (is(name, ">")) ++depth;
+        if (is(name, "<") && --depth == 0) break;
+      }
+      if (name > head) --name;
+      definition.is_specialization = is_template;
+    }
+    if (!is_word(name)) return;
+    definition.name = tokens_[name].text;
+    definition.is_primary = is_general && !definition.is_specialization;
+    for (std::size_t i = first; i < head; ++i) write(i, definition);
+    if (list == tokens_.size()) {
+      for (std::size_t i = head; i < behind; ++i) write(i, definition);
+    } else {
+      for (std::size_t i = name; i < list; ++i) write(i, definition);
+      write_list(list, definition);
+    }
+    for (const std::string& branch : conditions_) definition.conditions += branch;
+    definition.begin = tokens_[first].begin;
+    definition.end = tokens_[end - 1].end();
+    found_.push_back(std::move(definition));
+  }
+
+  void write(std::size_t i, Definition& definition) const {
+    const std::string text(tokens_[i].text);
+    definition.as_written += text + " ";
+    definition.in_double += (is_word(i) ? promoted_(tokens_[i]) : text) + " ";
+  }
+
+  /// Types without names.
+  void write_list(std::size_t list, Definition& definition) const {
+    const std::size_t close = closing(tokens_, list);
+    for (std::size_t i = list; i <= close && i < tokens_.size(); ++i) {
+      const bool ends = is(i + 1, ",") || is(i + 1, ")") || is(i + 1, "[");
+      const bool is_named = is_word(i) && ends && i > list + 1 && !is(i - 1, ",") &&
+                            !is(i - 1, "const") && !is(i - 1, "::");
+      if (!is_named) write(i, definition);
+    }
+  }
+
+  std::string file_;
+  std::vector<CppToken> tokens_;
+  const Promoted& promoted_;
+  std::vector<std::string> conditions_;
+  std::vector<Definition> found_;
+};
+
 class Promoter {
  public:
   /// `has_half`: without the header, `half` may be any name.
   Promoter(std::string file, bool has_half) : file_(std::move(file)), has_half_(has_half) {}
 
   bool needs_prelude() const { return needs_prelude_; }
+
+  std::vector<Definition> definitions(std::string_view text) {
+    const auto promoted = [this](const CppToken& token) { return word(token.text, token.line); };
+    return DefinitionReader(file_, text, promoted).definitions();
+  }
 
   std::string promoted(std::string_view text, std::size_t first_line) {
     std::string result;
@@ -270,15 +467,54 @@ bool is_half_a_type(const KernelSource& source) {
   return has_header;
 }
 
+/// Whether a definition is not what the kernel uses: one for double where there is one for a
+/// narrower type, which becomes it, or a second one for a narrower type.
+bool is_displaced(const Definition& own, const std::vector<Definition>& all) {
+  if (own.as_written != own.in_double) {
+    const auto first = std::ranges::find_if(all, [&](const Definition& other) {
+      return other.in_double == own.in_double && other.as_written != other.in_double &&
+             own.comes_with(other);
+    });
+    return first->as_written != own.as_written;
+  }
+  const bool is_for_double =
+      own.is_specialization && own.as_written.find(" double") != std::string::npos;
+  return std::ranges::any_of(all, [&](const Definition& other) {
+    const bool same = other.in_double == own.in_double && other.as_written != own.as_written;
+    const bool primary = is_for_double && other.is_primary && other.name == own.name;
+    return (same || primary) && own.comes_with(other);
+  });
+}
+
+/// A text without some of its parts. Lines keep their numbers.
+std::string without(std::string text, const std::vector<Definition>& parts) {
+  for (const Definition& part : parts) {
+    for (std::size_t i = part.begin; i < part.end; ++i) {
+      if (text[i] != '\n') text[i] = ' ';
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 KernelSource in_double(const KernelSource& source) {
   KernelSource result;
   bool needs_prelude = false;
   const bool has_half = is_half_a_type(source);
+  std::vector<std::vector<Definition>> definitions;
+  std::vector<Definition> all;
   for (const KernelSource::File& file : source.files) {
+    definitions.push_back(Promoter(file.name, has_half).definitions(file.text));
+    all.insert(all.end(), definitions.back().begin(), definitions.back().end());
+  }
+  for (std::size_t i = 0; i < source.files.size(); ++i) {
+    const KernelSource::File& file = source.files[i];
     Promoter promoter(file.name, has_half);
-    result.files.push_back({.name = file.name, .text = promoter.promoted(file.text, 1)});
+    std::erase_if(definitions[i],
+                  [&](const Definition& definition) { return !is_displaced(definition, all); });
+    result.files.push_back(
+        {.name = file.name, .text = promoter.promoted(without(file.text, definitions[i]), 1)});
     needs_prelude = needs_prelude || promoter.needs_prelude();
   }
   if (needs_prelude) {

@@ -10,6 +10,7 @@
 namespace smemtune {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
@@ -71,6 +72,58 @@ TEST(DoubleSource, AddsWhatHalvesCanDoAndKeepsTheNumbersOfLines) {
   EXPECT_THAT(text, EndsWith("\n#line 1\n#include <cuda_fp16.h>\n"
                              "double2 s = smemtune_fma(a, b, c);\n"));
   EXPECT_THAT(turned("float a;"), Not(HasSubstr("smemtune")));
+}
+
+TEST(DoubleSource, LeavesOutWhatDoubleHadWhereFloatHasItsOwn) {
+  EXPECT_EQ(turned("template <> __device__ float f<float>(float x) { return sqrtf(x); }\n"
+                   "template <> __device__ double f<double>(double y) { return sqrt(y); }\nint a;"),
+            "template <> __device__ double f<double>(double x) { return sqrt(x); }\n" +
+                std::string(69, ' ') + "\nint a;");
+  // Whichever comes first.
+  EXPECT_THAT(turned("template <> struct V<double> {\n  typedef double4 T;\n};\n"
+                     "template <> struct V<float> { typedef float3 T; };"),
+              AllOf(EndsWith("\ntemplate <> struct V<double> { typedef double3 T; };"),
+                    Not(HasSubstr("double4"))));
+  // Overloads, with or without names; operators; what is instantiated.
+  EXPECT_THAT(turned("__device__ float g(float x, int n) { return x; }\n"
+                     "__device__ double g(double, int) { return 2; }"),
+              Not(HasSubstr("return 2")));
+  EXPECT_THAT(turned("inline __device__ void operator+=(float2& a, float2 b) { a.x += b.x; }\n"
+                     "inline __device__ void operator+=(double2& a, double2 b) { a.y += b.y; }"),
+              Not(HasSubstr("a.y")));
+  EXPECT_THAT(turned("template void h<float>(float*);\ntemplate void h<double>(double*);"),
+              EndsWith("(double*);\n" + std::string(33, ' ')));
+  EXPECT_THAT(turned("#include <cuda_fp16.h>\n__device__ float k(float a) { return a; }\n"
+                     "__device__ half k(half a) { return a + a; }"),
+              Not(HasSubstr("a + a")));
+}
+
+TEST(DoubleSource, TakesTheTemplateThatFloatTakes) {
+  const std::string text =
+      "template <typename T> T scale() { return narrow; }\n"
+      "template <> double scale<double>() { return wide; }";
+  EXPECT_THAT(turned(text), AllOf(HasSubstr("return narrow"), Not(HasSubstr("wide"))));
+  // Where there is only that of double, it stays.
+  const std::string only =
+      "template <typename T> T scale();\ntemplate <> double scale<double>() { return wide; }";
+  EXPECT_EQ(turned(only), only);
+}
+
+TEST(DoubleSource, KeepsDefinitionsThatAreNotTheSame) {
+  const std::string overloads =
+      "__device__ double g(double x) { return x; }\n__device__ double g(double x, int n) {}\n"
+      "template <int N> __device__ double g(double x) { return x; }";
+  EXPECT_EQ(turned(overloads), overloads);
+  // Of branches only one is compiled.
+  EXPECT_THAT(turned("#if A\nfloat g(float x) { return 1; }\n#else\n"
+                     "double g(double x) { return 2; }\n#endif"),
+              AllOf(HasSubstr("return 1"), HasSubstr("return 2")));
+  // A file's guard is no branch.
+  EXPECT_THAT(turned("#ifndef K_H\n#define K_H\nfloat g(float x) { return 1; }\n#endif\n"
+                     "double g(double x) { return 2; }"),
+              Not(HasSubstr("return 2")));
+  const std::string primary = "template <int N> struct P {};\ntemplate <> struct P<2> {};";
+  EXPECT_EQ(turned(primary), primary);
 }
 
 TEST(DoubleSource, RefusesWhatDependsOnBitsAndNamesTheLine) {
