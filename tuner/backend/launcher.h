@@ -49,7 +49,7 @@ struct Mismatch {
   std::string reason;
   std::int64_t index = 0;  ///< Of the first such element; negative or past the end: a guard zone.
   double value = 0;
-  double expected = 0;
+  double expected = 0;     ///< NaN: not known, of a reference.
   std::int64_t count = 0;  ///< Such elements in all; 0: it is the sum of all elements.
 
   bool operator==(const Mismatch&) const = default;

@@ -28,11 +28,24 @@ Failure failure_of(const Mismatch& mismatch, const std::string& label) {
             .detail = sum_text(mismatch.argument) + " is " + number_text(mismatch.value) +
                       ", expected " + number_text(mismatch.expected) + " on " + label};
   }
-  std::string detail = mismatch.argument + "[" + std::to_string(mismatch.index) + "] is " +
-                       number_text(mismatch.value) + ", expected " +
-                       number_text(mismatch.expected) + " (" + std::to_string(mismatch.count) +
-                       " such elements) on " + label;
+  std::string detail = mismatch.argument + "[" + std::to_string(mismatch.index) + "] is ";
+  if (mismatch.reason == "unwritten") {
+    detail += "not written";
+  } else {
+    detail += number_text(mismatch.value);
+    if (!std::isnan(mismatch.expected)) detail += ", expected " + number_text(mismatch.expected);
+  }
+  detail += " (" + std::to_string(mismatch.count) + " such elements) on " + label;
   return {.status = Status::correctness, .reason = mismatch.reason, .detail = std::move(detail)};
+}
+
+Failure failure_of_reference(const Mismatch& mismatch, const std::string& label) {
+  Failure failure = failure_of(mismatch, label);
+  if (mismatch.reason == "unwritten") {
+    failure.detail +=
+        "; if it is to leave elements as they are, the role of " + mismatch.argument + " is inout";
+  }
+  return failure;
 }
 
 Failure on(const std::string& label, Failure failure) {
@@ -131,7 +144,7 @@ Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& laun
                                                                   const RunRequest& request) {
   Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
-  if (report->mismatch) return failure_of(*report->mismatch, reference.label);
+  if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
   return std::move(report->after);
 }
 
@@ -166,7 +179,7 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
 
   const Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
-  if (report->mismatch) return failure_of(*report->mismatch, reference.label);
+  if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
 
   std::map<std::string, HostArray> before;
   for (const Argument& argument : workload.workload.arguments) {
@@ -217,7 +230,7 @@ std::optional<Failure> check_expected(
   }
   const Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
-  if (report->mismatch) return failure_of(*report->mismatch, reference.label);
+  if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
   for (const Argument& argument : workload.workload.arguments) {
     const auto want = wanted.find(argument.name);
     if (want == wanted.end()) continue;

@@ -78,6 +78,14 @@ TEST_F(Verifier, NamesElementValueAndWorkloadOfAMismatch) {
   EXPECT_EQ(verdict.failure().detail, "out[3] is 1.5, expected 1 (1 such elements) on workload 1");
 }
 
+TEST_F(Verifier, SaysWhatIsNotWrittenAndWhatAReferenceMayMean) {
+  const KernelHandle handle = load("fault unwritten in run");
+  const std::string detail = "out[3] is not written (1 such elements) on workload 0";
+  EXPECT_EQ(verify(launcher_, checks(handle)).failure().detail, detail);
+  EXPECT_EQ(establish_reference(launcher_, checks(handle)[0])->detail,
+            detail + "; if it is to leave elements as they are, the role of out is inout");
+}
+
 TEST_F(Verifier, PassesOnWhatTheLauncherSays) {
   const auto verdict = verify(launcher_, checks(load("fault context_lost in run")));
   ASSERT_FALSE(verdict);
