@@ -91,8 +91,9 @@ std::string signature_text(const KernelFunction& kernel) {
   }
   std::string text = kernel.name;
   if (!templates.empty()) text += "<" + listed(templates) + ">";
-  return text + ", line " + std::to_string(kernel.line) + ", " +
-         std::to_string(kernel.parameters.size()) + " arguments";
+  text += ", line " + std::to_string(kernel.line);
+  for (const std::size_t line : kernel.other_lines) text += " or " + std::to_string(line);
+  return text + ", " + std::to_string(kernel.parameters.size()) + " arguments";
 }
 
 void say(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
@@ -167,6 +168,11 @@ int run_init(const InitOptions& options) {
         (is_taken                  ? "\n"
          : options.kernels.empty() ? ": not taken, for it has other arguments (--kernel)\n"
                                    : ": not taken\n"));
+  }
+  if (request.kernels.size() > 1) {
+    say("all are compared with " + request.kernels.front() +
+        ": remove from the space those that compute something else, or name those to take "
+        "(--kernel)\n");
   }
   for (const LeftOut& left : file.left_out) {
     const bool one = left.first_line == left.last_line;

@@ -690,6 +690,60 @@ int dimensions_of(const Tokens& tokens, Range body, std::string_view builtin) {
   return dimensions;
 }
 
+void use_dimensions(const Tokens& tokens, Range body, KernelFunction& kernel) {
+  const int block = dimensions_of(tokens, body, "blockDim");
+  kernel.uses_block_size = kernel.uses_block_size || block > 0;
+  kernel.block_dimensions =
+      std::max({kernel.block_dimensions, block, dimensions_of(tokens, body, "threadIdx")});
+  kernel.grid_dimensions =
+      std::max({kernel.grid_dimensions, dimensions_of(tokens, body, "blockIdx"),
+                dimensions_of(tokens, body, "gridDim")});
+}
+
+/// What `i` of `i = ... blockIdx.x ...` is compared with, as in `i < width`, by dimension.
+std::array<std::string, 3> extents_of(const Tokens& tokens, Range body) {
+  std::array<std::string, 3> extents;
+  for (std::size_t i = body.first; i + 1 < body.end; ++i) {
+    if (!is_word(tokens[i]) || !tokens[i + 1].is("=")) continue;
+    std::set<std::size_t> axes;
+    int depth = 0;
+    for (std::size_t j = i + 2; j + 2 < body.end && !tokens[j].is(";"); ++j) {
+      if (tokens[j].is("(")) ++depth;
+      if (tokens[j].is(")")) --depth;
+      if (tokens[j].is(",") && depth == 0) break;
+      if (!tokens[j].is("blockIdx") || !tokens[j + 1].is(".")) continue;
+      const std::size_t axis = std::string_view("xyz").find(tokens[j + 2].text);
+      if (axis != std::string_view::npos) axes.insert(axis);
+    }
+    if (axes.size() != 1 || !extents[*axes.begin()].empty()) continue;
+    for (std::size_t j = i + 2; j + 2 < body.end; ++j) {
+      const bool compares = tokens[j].is(tokens[i].text) && is_word(tokens[j + 2]) &&
+                            (tokens[j + 1].is("<") || tokens[j + 1].is(">="));
+      if (!compares) continue;
+      extents[*axes.begin()] = tokens[j + 2].text;
+      break;
+    }
+  }
+  return extents;
+}
+
+/// Arguments, of branches of #if the first's.
+Tokens first_branches(const Tokens& tokens, std::size_t first, std::size_t end) {
+  Tokens result;
+  std::vector<bool> skips;
+  for (std::size_t i = first; i < end; ++i) {
+    if (tokens[i].kind != CppToken::Kind::directive) {
+      if (std::ranges::find(skips, true) == skips.end()) result.push_back(tokens[i]);
+      continue;
+    }
+    const std::string_view name = directive_of(tokens[i]).name;
+    if (name.starts_with("if")) skips.push_back(false);
+    if (name.starts_with("el") && !skips.empty()) skips.back() = true;
+    if (name == "endif" && !skips.empty()) skips.pop_back();
+  }
+  return result;
+}
+
 KernelFunction kernel_of(const Tokens& tokens, const Item& item) {
   KernelFunction kernel;
   kernel.name = item.name_space + item.declares.front();
@@ -697,8 +751,9 @@ KernelFunction kernel_of(const Tokens& tokens, const Item& item) {
   kernel.names.insert(item.uses.begin(), item.uses.end());
   kernel.template_parameters = template_parameters(tokens, item);
   const std::size_t close = std::min(closing(tokens, item.list), item.end);
-  for (const Range& part : split(tokens, item.list + 1, close)) {
-    std::optional<KernelParameter> parameter = kernel_parameter(tokens, part);
+  const Tokens list = first_branches(tokens, item.list + 1, close);
+  for (const Range& part : split(list, 0, list.size())) {
+    std::optional<KernelParameter> parameter = kernel_parameter(list, part);
     if (!parameter || (parameter->type == "void" && parameter->pointers == 0)) continue;
     if (parameter->name.empty()) {
       parameter->name = "argument_" + std::to_string(kernel.parameters.size());
@@ -718,11 +773,8 @@ KernelFunction kernel_of(const Tokens& tokens, const Item& item) {
   }
   const Range body = {item.body, item.end};
   kernel.shared = arrays_of(tokens, body.first, body.end, "__shared__");
-  const int block = dimensions_of(tokens, body, "blockDim");
-  kernel.uses_block_size = block > 0;
-  kernel.block_dimensions = std::max({1, block, dimensions_of(tokens, body, "threadIdx")});
-  kernel.grid_dimensions = std::max(
-      {1, dimensions_of(tokens, body, "blockIdx"), dimensions_of(tokens, body, "gridDim")});
+  use_dimensions(tokens, body, kernel);
+  kernel.extents = extents_of(tokens, body);
   return kernel;
 }
 
@@ -1167,8 +1219,40 @@ class FileReader {
       std::vector<Item> items = items_;
       items[static_cast<std::size_t>(&item - items_.data())].kept = true;
       kernel.reached = Reach(items, spaces_).spread();
-      file_.kernels.push_back(std::move(kernel));
+      for (const Item& other : items) {
+        const bool is_used = other.kept && other.body != kNone && !other.is_kernel;
+        if (is_used) use_dimensions(tokens_, {other.body, other.end}, kernel);
+      }
+      KernelFunction* const version = other_version(item, kernel.name);
+      if (version == nullptr) {
+        file_.kernels.push_back(std::move(kernel));
+        kernel_items_.push_back(&item);
+        continue;
+      }
+      version->other_lines.push_back(kernel.line);
+      version->names.merge(kernel.names);
+      version->reached.merge(kernel.reached);
+      version->block_dimensions = std::max(version->block_dimensions, kernel.block_dimensions);
+      version->grid_dimensions = std::max(version->grid_dimensions, kernel.grid_dimensions);
+      version->uses_block_size = version->uses_block_size || kernel.uses_block_size;
     }
+  }
+
+  /// The kernel that is compiled where this one, in another branch of #if, is not.
+  KernelFunction* other_version(const Item& item, const std::string& name) {
+    const auto place = static_cast<std::size_t>(&item - items_.data());
+    for (std::size_t i = 0; i < file_.kernels.size(); ++i) {
+      if (file_.kernels[i].name != name) continue;
+      const auto before = static_cast<std::size_t>(kernel_items_[i] - items_.data());
+      for (std::size_t j = before; j < place; ++j) {
+        const Item& mark = items_[j];
+        const bool separates = mark.kind == Item::Kind::conditional && mark.what.starts_with("#el");
+        if (separates && mark.encloses.first < before && place < mark.encloses.end) {
+          return &file_.kernels[i];
+        }
+      }
+    }
+    return nullptr;
   }
 
   void keep_device_part() {
@@ -1424,7 +1508,8 @@ class FileReader {
   std::vector<Item> items_;
   std::set<std::string> spaces_;
   std::set<std::string> reached_;
-  std::set<std::string> known_;  ///< Declared outside of functions, here or in a header.
+  std::set<std::string> known_;            ///< Declared outside of functions, here or in a header.
+  std::vector<const Item*> kernel_items_;  ///< Of file_.kernels.
   KernelFile file_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -53,9 +54,13 @@ struct KernelFunction {
   std::vector<SharedArray> shared;         ///< Of its body.
   std::set<std::string> names;             ///< Every identifier of it...
   std::set<std::string> reached;           ///< ... and of all that it uses.
-  int block_dimensions = 1;                ///< Of threadIdx or blockDim that are used: 1 to 3.
-  int grid_dimensions = 1;                 ///< Of blockIdx.
-  bool uses_block_size = false;            ///< It reads blockDim, so that any block may do.
+  /// Of threadIdx or blockDim that it or a function that it reaches uses: 1 to 3.
+  int block_dimensions = 1;
+  int grid_dimensions = 1;       ///< Of blockIdx.
+  bool uses_block_size = false;  ///< It reads blockDim, so that any block may do.
+  /// By dimension, the name that an index made from blockIdx is compared with; may be empty.
+  std::array<std::string, 3> extents = {};
+  std::vector<std::size_t> other_lines = {};  ///< Of its other versions, in branches of #if.
 };
 
 /// `#define NAME 16`, or `const int NAME = 16;` outside functions.

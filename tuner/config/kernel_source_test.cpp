@@ -333,6 +333,55 @@ TEST(KernelFile, TellsReadingFromWriting) {
   EXPECT_EQ(access(""), Access::unknown);
 }
 
+TEST(KernelFile, LooksForDimensionsInWhatTheKernelCalls) {
+  const KernelFile file = read_kernel_file(
+      "__device__ void work(float* a) { a[threadIdx.y * gridDim.y + blockDim.z] = 1; }\n"
+      "__device__ void other(float* a) { a[threadIdx.z] = 1; }\n"
+      "__global__ void k(float* a) { work(a); }\n"
+      "__global__ void l(float* a) { a[threadIdx.x] = 1; }\n");
+  ASSERT_THAT(file.kernels, SizeIs(2));
+  EXPECT_EQ(file.kernels[0].block_dimensions, 3);
+  EXPECT_EQ(file.kernels[0].grid_dimensions, 2);
+  EXPECT_TRUE(file.kernels[0].uses_block_size);
+  EXPECT_EQ(file.kernels[1].block_dimensions, 1);
+  EXPECT_FALSE(file.kernels[1].uses_block_size);
+}
+
+TEST(KernelFile, KnowsWhatIndicesAreComparedWith) {
+  const KernelFile file = read_kernel_file(
+      "__global__ void k(int h, int w, float* a) {\n"
+      "  int i = threadIdx.y + blockIdx.y * 8, both = blockIdx.x + blockIdx.y;\n"
+      "  int j = threadIdx.x + blockIdx.x * 8;\n"
+      "  if (j < w && h > 2 && i >= h) a[both] = 1;\n"
+      "}\n");
+  EXPECT_THAT(file.kernels.front().extents, ElementsAre("w", "h", ""));
+}
+
+TEST(KernelFile, TakesKernelsInBranchesForVersionsOfOne) {
+  const KernelFile file = read_kernel_file(
+      "#if VECTOR == 2\ntypedef float2 vector;\n#else\ntypedef float vector;\n#endif\n"
+      "#if LOCAL == 1\n"
+      "__global__ void k(float* out, int n) { out[n] = 1; }\n"
+      "#else\n"
+      "__global__ void k(\n#if CR == 1\n vector* out,\n#else\n float* out,\n#endif\n int n) {\n"
+      "  out[n + threadIdx.y] = vector();\n}\n"
+      "#endif\n");
+  ASSERT_THAT(file.kernels, SizeIs(1));
+  EXPECT_THAT(file.kernels[0].parameters, SizeIs(2));
+  EXPECT_EQ(file.kernels[0].line, 7u);
+  EXPECT_THAT(file.kernels[0].other_lines, ElementsAre(9u));
+  EXPECT_TRUE(file.kernels[0].reached.contains("VECTOR"));
+  EXPECT_TRUE(file.kernels[0].reached.contains("CR"));
+  EXPECT_EQ(file.kernels[0].block_dimensions, 2);
+  // Overloads, and the arguments of the first branch.
+  const KernelFile overloads = read_kernel_file(
+      "#if A\n#else\n#endif\n__global__ void k(int* a) {}\n__global__ void k(\n#if CR == 1\n"
+      "vector* a\n#else\nfloat* a\n#endif\n) {}\n");
+  ASSERT_THAT(overloads.kernels, SizeIs(2));
+  ASSERT_THAT(overloads.kernels[1].parameters, SizeIs(1));
+  EXPECT_EQ(overloads.kernels[1].parameters[0].type, "vector");
+}
+
 TEST(QuotedIncludes, AreNamed) {
   EXPECT_THAT(quoted_includes("#include \"a.h\" // x\n# include <b.h>\n//#include \"c.h\"\n"),
               ElementsAre("a.h"));

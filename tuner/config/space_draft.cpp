@@ -61,6 +61,14 @@ Meaning meaning_of(const std::string& name) {
   return holds_any(name, kProblem) ? Meaning::problem : Meaning::unknown;
 }
 
+/// Of the C library: SIZE_MAX.
+bool is_limit(const std::string& name) {
+  return name.ends_with("_MAX") || name.ends_with("_MIN") || name.ends_with("_EPSILON") ||
+         name.starts_with("HUGE_VAL") || name == "MAXFLOAT";
+}
+
+bool is_macro_name(const std::string& name) { return name.size() > 2 && name == upper(name); }
+
 bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 /// Values around the one that the source has. A name that does not tell what it is for keeps its
@@ -100,7 +108,8 @@ bool counts_threads(const std::string& name) {
                                                                "wg_"};
   static constexpr std::array<std::string_view, 7> kOther = {"num_", "blocks_", "per_", "rows",
                                                              "cols", "item",    "steps"};
-  return holds_any(name, kThreads) && !holds_any(name, kOther) && !lower(name).ends_with("blocks");
+  return holds_any(name, kThreads) && !holds_any(name, kOther) &&
+         !lower(name).ends_with("blocks") && !lower(name).ends_with("_num");
 }
 
 /// Values and a default for a name that nothing defines.
@@ -120,7 +129,9 @@ Guess guess(const std::string& name, bool is_extent, int block_dimensions) {
   if (counts_threads(name) && axis == 1u) return {{1, 2, 4, 8, 16}, 8};
   const bool unrolls = holds_any(name, std::array<std::string_view, 1>{"unroll"});
   if ((is_extent && !unrolls) || (counts_threads(name) && !axis)) return {{8, 16, 32, 64}, 16};
-  if (lower(name).find("num_") != std::string::npos) return {{64, 128, 256, 512, 1024}, 256};
+  if (lower(name).find("num_") != std::string::npos || lower(name).ends_with("_num")) {
+    return {{64, 128, 256, 512, 1024}, 256};
+  }
   return {{1, 2, 4, 8}, 1};
 }
 
@@ -187,6 +198,19 @@ std::string last_name(const std::string& name) {
 
 const std::vector<std::string> kNone;  // NOLINT(cert-err58-cpp)
 
+/// How much there is in constant memory is the problem's, unless the name says something else.
+Meaning meaning_in(const KernelFile& file, const std::string& name) {
+  const Meaning meaning = meaning_of(name);
+  if (meaning != Meaning::unknown || file.compared.contains(name)) return meaning;
+  const bool is_extent = std::ranges::any_of(file.constants, [&](const SharedArray& constant) {
+    return std::ranges::any_of(constant.extents, [&](const std::string& extent) {
+      const std::vector<std::string_view> names = identifiers(extent);
+      return std::ranges::find(names, name) != names.end();
+    });
+  });
+  return is_extent ? Meaning::problem : meaning;
+}
+
 /// The space of one signature.
 class Draft {
  public:
@@ -196,6 +220,7 @@ class Draft {
     for (const NamedNumber& number : problem_numbers(file)) add_number(number.name, number.value);
     for (const MissingName& missing : file.missing) {
       if (meaning_of(missing.name) != Meaning::problem || missing.name.size() < 2) continue;
+      if (is_limit(missing.name)) continue;
       if (reserved_meaning(missing.name).empty()) add_number(missing.name, guessed_size(missing));
     }
     for (const KernelParameter& parameter : first_.parameters) taken_.insert(parameter.name);
@@ -361,10 +386,14 @@ class Draft {
     static constexpr std::array<std::string_view, 7> kParts = {"filter", "kernel", "radius", "iter",
                                                                "max_",   "border", "halo"};
     std::string text;
+    std::size_t sizes = 0;
     for (const std::string& name : macro_sizes_) {
-      if (!holds_any(name, kParts)) text += (text.empty() ? "" : " * ") + name;
+      if (holds_any(name, kParts)) continue;
+      text += (text.empty() ? "" : " * ") + name;
+      ++sizes;
     }
-    return text.empty() ? "a number" : text;
+    const bool is_square = sizes == 1 && first_.grid_dimensions > 1;
+    return text.empty() ? "a number" : is_square ? text + " * " + text : text;
   }
 
   Json argument(const KernelParameter& parameter) {
@@ -577,6 +606,9 @@ class Draft {
       const auto ours = in_our_terms(*site, site->arguments[number], Json::array());
       if (ours) return number_of(*ours) ? Json(*number_of(*ours)) : Json(*ours);
     }
+    static constexpr std::array<std::string_view, 4> kFromZero = {"offset", "begin", "start",
+                                                                  "first"};
+    if (!said && holds_any(parameter.name, kFromZero)) return 0;
     return "TODO: value of " + parameter.name +
            (sizes_.empty() ? "" : ", a number or such as " + sizes_.front().second) +
            (said ? "; line " + std::to_string(site->line) + " passes " +
@@ -712,8 +744,10 @@ class Draft {
   static bool is_parameter(const MissingName& missing) {
     const Meaning meaning = meaning_of(missing.name);
     const bool is_short = missing.name.size() < 2;
-    return (missing.is_constant || meaning == Meaning::tunable) && meaning != Meaning::problem &&
-           !is_short && reserved_meaning(missing.name).empty();
+    const bool is_tunable =
+        missing.is_constant || meaning == Meaning::tunable || is_macro_name(missing.name);
+    return is_tunable && meaning != Meaning::problem && !is_short && !is_limit(missing.name) &&
+           reserved_meaning(missing.name).empty();
   }
 
   static bool is_shared_extent(const KernelFunction& kernel, const std::string& name) {
@@ -822,7 +856,8 @@ class Draft {
     Json block = Json::array();
     for (int i = 0; i < kernel.block_dimensions; ++i) {
       block.push_back(
-          "TODO: threads of a block in " + axis(i) + suggested_block(kernel) +
+          "TODO: threads of a block in " + axis(i) +
+          suggested_block(kernel, static_cast<std::size_t>(i)) +
           launched_with(site, site == nullptr ? kNone : site->block, static_cast<std::size_t>(i)));
     }
     return block;
@@ -889,11 +924,15 @@ class Draft {
   }
   static std::string axis(int i) { return axis(static_cast<std::size_t>(i)); }
 
-  std::string suggested_block(const KernelFunction& kernel) const {
+  /// A parameter that is called so, or how far a shared array, row by row, reaches.
+  std::string suggested_block(const KernelFunction& kernel, std::size_t i) const {
+    for (const auto& [name, values] : parameters_.items()) {
+      if (counts_threads(name) && axis_of(name) == i) return ", such as " + name;
+    }
     for (const SharedArray& array : kernel.shared) {
-      for (const std::string& extent : array.extents) {
-        if (is_known(extent) && !number_of(extent)) return ", such as " + extent;
-      }
+      if (i >= array.extents.size()) continue;
+      const std::string& extent = array.extents[array.extents.size() - 1 - i];
+      if (is_known(extent) && !number_of(extent)) return ", such as " + extent;
     }
     return parameters_.empty() ? ", such as 256" : ", such as " + parameters_.begin().key();
   }
@@ -1021,7 +1060,7 @@ class Draft {
           continue;
         }
       }
-      const std::string size = size_of_axis(i);
+      const std::string size = size_of_axis(kernel, i);
       std::string per_block = parameters_.empty() ? "256" : parameters_.begin().key();
       if (i < block.size() && block[i].is_string() && !is_todo(block[i].get<std::string>())) {
         per_block = block[i].get<std::string>();
@@ -1042,13 +1081,18 @@ class Draft {
     return grid;
   }
 
-  /// How far the problem reaches in dimension i, as far as names tell.
-  std::string size_of_axis(std::size_t i) const {
+  /// How far the problem reaches in dimension i, as far as the kernel's comparisons and names tell.
+  std::string size_of_axis(const KernelFunction& kernel, std::size_t i) const {
     static constexpr std::array<std::array<std::string_view, 3>, 3> kNames = {
         {{"width", "cols", "columns"}, {"height", "rows", "rows"}, {"depth", "slices", "layers"}}};
     std::vector<std::string> names;
     for (const auto& [name, chosen] : sizes_) names.push_back(chosen);
     if (names.empty()) names = macro_sizes_;
+    const std::string& compared = kernel.extents[std::min<std::size_t>(2, i)];
+    for (const auto& [name, chosen] : sizes_) {
+      if (name == compared) return chosen;
+    }
+    if (std::ranges::find(macro_sizes_, compared) != macro_sizes_.end()) return compared;
     for (const std::string& name : names) {
       if (holds_any(name, kNames[std::min<std::size_t>(2, i)])) return name;
     }
@@ -1117,7 +1161,7 @@ std::string laid_out(const Json& value, std::size_t indent, std::size_t column) 
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
   std::vector<NamedNumber> numbers;
   for (const NamedNumber& number : file.numbers) {
-    const Meaning meaning = meaning_of(number.name);
+    const Meaning meaning = meaning_in(file, number.name);
     if (meaning == Meaning::problem || !reserved_meaning(number.name).empty()) continue;
     numbers.push_back(number);
   }
@@ -1127,7 +1171,7 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
 std::vector<NamedNumber> problem_numbers(const KernelFile& file) {
   std::vector<NamedNumber> numbers;
   for (const NamedNumber& number : file.numbers) {
-    if (meaning_of(number.name) != Meaning::problem) continue;
+    if (meaning_in(file, number.name) != Meaning::problem) continue;
     if (reserved_meaning(number.name).empty()) numbers.push_back(number);
   }
   return numbers;

@@ -226,6 +226,39 @@ TEST(DraftSpace, HoldsTheKernelsThatTakeTheSameArguments) {
   EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
 }
 
+TEST(DraftSpace, ProposesWhatTheKernelsIndicesAndNamesTell) {
+  const Drafted drafted(
+      "#define VERTICES 600\n"
+      "__constant__ float2 corners[VERTICES];\n"
+      "extern \"C\" __global__ void k(int h, int w, float* out, int offset) {\n"
+      "  __shared__ float tile[BLOCK_ROWS][BLOCK_COLS];\n"
+      "  int i = blockIdx.y * BLOCK_ROWS + threadIdx.y;\n"
+      "  int j = blockIdx.x * BLOCK_COLS + threadIdx.x;\n"
+      "  for (int n = 0; n < WG_NUM && j < w && i < h; ++n) out[i] = corners[n].x;\n"
+      "}\n");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["problems"][0]["VERTICES"], 600);
+  EXPECT_EQ(json["arguments"][3]["value"], 0);
+  EXPECT_EQ(json["arguments"][4]["shape"], Json({"VERTICES", 2}));
+  const Json& kernel = json["kernels"][0];
+  EXPECT_THAT(kernel["parameters"]["WG_NUM"].dump(), HasSubstr("256"));
+  EXPECT_THAT(kernel["block"][0].get<std::string>(), HasSubstr("such as BLOCK_COLS"));
+  EXPECT_THAT(kernel["block"][1].get<std::string>(), HasSubstr("such as BLOCK_ROWS"));
+  EXPECT_THAT(kernel["grid"][0].get<std::string>(), HasSubstr("ceil_div(W, "));
+  EXPECT_THAT(kernel["grid"][1].get<std::string>(), HasSubstr("ceil_div(H, "));
+}
+
+TEST(DraftSpace, ProposesASquareWhereThereIsOneSizeForTwoDimensions) {
+  const Drafted drafted(
+      "#define WIDTH 4096\n"
+      "__global__ void k(float* c) {\n"
+      "  c[(blockIdx.y * SIZE_MAX + threadIdx.y) * WIDTH + blockIdx.x + threadIdx.x] = 0;\n"
+      "}\n");
+  EXPECT_THAT(drafted.json()["arguments"][0]["shape"][0].get<std::string>(),
+              HasSubstr("such as WIDTH * WIDTH"));
+  EXPECT_FALSE(drafted.json()["kernels"][0].contains("parameters"));
+}
+
 TEST(DraftSpace, MakesTexturesOfTextureObjects) {
   Drafted draft(
       "__global__ void f(cudaTextureObject_t a, cudaTextureObject_t b, float* p, int n) {\n"
