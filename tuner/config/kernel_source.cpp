@@ -584,41 +584,151 @@ std::size_t behind_element(const Tokens& tokens, std::size_t i, std::size_t end)
   return i;
 }
 
-Access access_of(const Tokens& tokens, std::size_t first, std::size_t end,
-                 const std::string& name) {
-  bool reads = false;
-  bool writes = false;
-  for (std::size_t i = first; i < end; ++i) {
-    if (!tokens[i].is(name) || !is_word(tokens[i])) continue;
-    const std::string_view before = tokens[i - 1].text;
-    if (before == "." || before == "->") continue;  // A member of something else.
-    const bool is_element = i + 1 < end && tokens[i + 1].is("[");
-    const bool is_dereferenced = before == "*" && i >= 2 && !is_word(tokens[i - 2]) &&
-                                 !tokens[i - 2].is(")") && !tokens[i - 2].is("]");
-    const std::size_t behind = behind_element(tokens, i + 1, end);
-    const std::string_view after = behind < end ? tokens[behind].text : std::string_view();
-    if (!is_element && !is_dereferenced) {
-      // The address goes elsewhere; advancing the pointer itself touches nothing.
-      const bool advances = after == "+=" || after == "-=" || after == "++" || after == "--";
-      if (!advances) return Access::unknown;
-      continue;
+Access both(Access a, Access b) {
+  if (a == Access::unknown || b == Access::unknown) return Access::unknown;
+  return a == b ? a : Access::both;
+}
+
+/// How functions and macros use what their arguments lead to.
+class AccessReader {
+ public:
+  AccessReader(const Tokens& tokens, const std::vector<Item>& items)
+      : tokens_(tokens), items_(items) {}
+
+  /// Of a pointer called `name`, in tokens first to end - 1.
+  Access of(std::size_t first, std::size_t end, const std::string& name) {
+    return of(tokens_, first, end, name);
+  }
+
+ private:
+  Access of(const Tokens& tokens, std::size_t first, std::size_t end, const std::string& name) {
+    std::optional<Access> all;
+    const auto add = [&](Access access) { all = all ? both(*all, access) : access; };
+    for (std::size_t i = first; i < end; ++i) {
+      if (!tokens[i].is(name) || !is_word(tokens[i])) continue;
+      const std::string_view before = i > 0 ? tokens[i - 1].text : std::string_view();
+      if (before == "." || before == "->") continue;  // A member of something else.
+      const bool is_element = i + 1 < end && tokens[i + 1].is("[");
+      const bool is_dereferenced = before == "*" && is_unary(tokens, i - 1, first);
+      const std::size_t behind = behind_element(tokens, i + 1, end);
+      const std::string_view after = behind < end ? tokens[behind].text : std::string_view();
+      if (!is_element && !is_dereferenced) {
+        // Advancing the pointer itself touches nothing.
+        const bool advances = after == "+=" || after == "-=" || after == "++" || after == "--";
+        if (!advances) add(passed(tokens, i, first, end));
+        continue;
+      }
+      if (before == "&" && is_unary(tokens, i - 1, first)) {
+        const Access access = passed(tokens, i, first, end);
+        add(access == Access::unknown ? Access::both : access);
+        continue;
+      }
+      add(of_element(before, after));
     }
+    return all.value_or(Access::unknown);
+  }
+
+  static Access of_element(std::string_view before, std::string_view after) {
+    if (after == "=") return Access::written;
     const bool changes = (after.size() == 2 && after[1] == '=' && after != "==" && after != "!=" &&
                           after != "<=" && after != ">=") ||
                          after == "++" || after == "--" || before == "++" || before == "--";
-    const bool address = before == "&";
-    if (after == "=") {
-      writes = true;
-    } else {
-      reads = true;
-      writes = writes || changes || address;
-    }
+    return changes ? Access::both : Access::read;
   }
-  return reads && writes ? Access::both
-         : writes        ? Access::written
-         : reads         ? Access::read
-                         : Access::unknown;
-}
+
+  /// Whether the operator at token i has nothing before it that it could join.
+  static bool is_unary(const Tokens& tokens, std::size_t i, std::size_t first) {
+    if (i <= first) return true;
+    const CppToken& before = tokens[i - 1];
+    return (!is_word(before) || before.is("return")) && before.kind != CppToken::Kind::number &&
+           !before.is(")") && !before.is("]");
+  }
+
+  /// Of the pointer at token i, which stands in `f(a, pointer + b)` or `*(pointer + b)`.
+  Access passed(const Tokens& tokens, std::size_t i, std::size_t first, std::size_t end) {
+    std::size_t argument = 0;
+    std::size_t open = i;
+    for (int brackets = 0; brackets >= 0;) {
+      if (open == first || open + kMostTokens < i) return Access::unknown;
+      const CppToken& token = tokens[--open];
+      if (token.is(";") || token.is("{") || token.is("}") || token.is("=")) return Access::unknown;
+      if (token.is(")") || token.is("]")) ++brackets;
+      if (token.is("[") && --brackets < 0) return Access::unknown;
+      if (token.is("(")) --brackets;
+      if (token.is(",") && brackets == 0) ++argument;
+    }
+    std::size_t begin = open;  // Of what the parentheses belong to.
+    if (begin > first && tokens[begin - 1].is(">")) {
+      int angles = 0;
+      while (begin > first) {
+        --begin;
+        if (tokens[begin].is(">")) ++angles;
+        if (tokens[begin].is("<") && --angles == 0) break;
+      }
+    }
+    const bool is_named = begin > first && is_word(tokens[begin - 1]);
+    if (is_named) --begin;
+    const bool is_cast = is_named && tokens[begin].text.ends_with("_cast");
+    if (is_named && !is_cast) return of_argument(tokens[begin].text, argument);
+    // The pointer itself, in parentheses.
+    const std::size_t close = closing(tokens, open);
+    const std::size_t behind = behind_element(tokens, close + 1, end);
+    const std::string_view before = begin > first ? tokens[begin - 1].text : std::string_view();
+    const bool is_dereferenced = before == "*" && is_unary(tokens, begin - 1, first);
+    const bool is_element = close + 1 < end && tokens[close + 1].is("[");
+    if (!is_element && !is_dereferenced) return Access::unknown;
+    return of_element(is_dereferenced ? "" : before,
+                      behind < end ? tokens[behind].text : std::string_view());
+  }
+
+  Access of_argument(std::string_view function, std::size_t number) {
+    if (function.starts_with("__ldg") || function.starts_with("__ldc")) return Access::read;
+    if (function.starts_with("atomic") && number == 0) return Access::both;
+    std::optional<Access> all;  // Of overloads and branches.
+    for (const Item& item : items_) {
+      if (item.declares.size() != 1 || item.declares.front() != function) continue;
+      if (item.kind != Item::Kind::define && item.body == kNone) continue;
+      // Unknown while it is being read: one that calls itself.
+      const auto [known, is_new] = known_.try_emplace({&item, number}, Access::unknown);
+      if (is_new) {
+        if (++depth_ < kMaxDepth) {
+          known->second = item.body == kNone ? of_macro(item, number) : of_function(item, number);
+        }
+        --depth_;
+      }
+      all = all ? both(*all, known->second) : known->second;
+    }
+    return all.value_or(Access::unknown);
+  }
+
+  Access of_function(const Item& item, std::size_t number) {
+    const std::size_t close = std::min(closing(tokens_, item.list), item.end);
+    const std::vector<Range> parts = split(tokens_, item.list + 1, close);
+    if (number >= parts.size()) return Access::unknown;
+    const std::optional<KernelParameter> parameter = kernel_parameter(tokens_, parts[number]);
+    if (!parameter || parameter->pointers == 0 || parameter->name.empty()) return Access::unknown;
+    if (parameter->is_const) return Access::read;
+    return of(tokens_, item.body + 1, item.end, parameter->name);
+  }
+
+  Access of_macro(const Item& item, std::size_t number) {
+    const std::string rest = directive_of(tokens_[item.first]).rest;
+    const Tokens tokens = cpp_tokens(rest);
+    if (tokens.size() < 2 || !tokens[1].is("(")) return Access::unknown;
+    const std::size_t close = closing(tokens, 1);
+    const std::size_t name = 2 + 2 * number;
+    if (close >= tokens.size() || name >= close) return Access::unknown;
+    return of(tokens, close + 1, tokens.size(), std::string(tokens[name].text));
+  }
+
+  static constexpr std::size_t kMostTokens = 1000;  ///< Of a function's arguments.
+  static constexpr int kMaxDepth = 50;              ///< Of functions that call functions.
+
+  const Tokens& tokens_;
+  const std::vector<Item>& items_;
+  std::map<std::pair<const Item*, std::size_t>, Access> known_;  ///< Of arguments.
+  int depth_ = 0;
+};
 
 /// T of the first `tex1Dfetch<T>(name, ...)`, or empty.
 std::string texel_of(const Tokens& tokens, std::size_t first, std::size_t end,
@@ -702,12 +812,14 @@ void use_dimensions(const Tokens& tokens, Range body, KernelFunction& kernel) {
 
 /// What `i` of `i = ... blockIdx.x ...` is compared with, as in `i < width`, by dimension.
 std::array<std::string, 3> extents_of(const Tokens& tokens, Range body) {
+  constexpr std::size_t kMost = 100;
   std::array<std::string, 3> extents;
-  for (std::size_t i = body.first; i + 1 < body.end; ++i) {
+  std::size_t indices = 0;
+  for (std::size_t i = body.first; i + 1 < body.end && indices < kMost; ++i) {
     if (!is_word(tokens[i]) || !tokens[i + 1].is("=")) continue;
     std::set<std::size_t> axes;
     int depth = 0;
-    for (std::size_t j = i + 2; j + 2 < body.end && !tokens[j].is(";"); ++j) {
+    for (std::size_t j = i + 2; j + 2 < body.end && j < i + kMost && !tokens[j].is(";"); ++j) {
       if (tokens[j].is("(")) ++depth;
       if (tokens[j].is(")")) --depth;
       if (tokens[j].is(",") && depth == 0) break;
@@ -716,6 +828,7 @@ std::array<std::string, 3> extents_of(const Tokens& tokens, Range body) {
       if (axis != std::string_view::npos) axes.insert(axis);
     }
     if (axes.size() != 1 || !extents[*axes.begin()].empty()) continue;
+    ++indices;
     for (std::size_t j = i + 2; j + 2 < body.end; ++j) {
       const bool compares = tokens[j].is(tokens[i].text) && is_word(tokens[j + 2]) &&
                             (tokens[j + 1].is("<") || tokens[j + 1].is(">="));
@@ -744,7 +857,7 @@ Tokens first_branches(const Tokens& tokens, std::size_t first, std::size_t end) 
   return result;
 }
 
-KernelFunction kernel_of(const Tokens& tokens, const Item& item) {
+KernelFunction kernel_of(const Tokens& tokens, const Item& item, AccessReader& access) {
   KernelFunction kernel;
   kernel.name = item.name_space + item.declares.front();
   kernel.line = tokens[item.name].line;
@@ -759,7 +872,7 @@ KernelFunction kernel_of(const Tokens& tokens, const Item& item) {
       parameter->name = "argument_" + std::to_string(kernel.parameters.size());
     }
     if (parameter->pointers > 0) {
-      parameter->access = access_of(tokens, item.body + 1, item.end, parameter->name);
+      parameter->access = access.of(item.body + 1, item.end, parameter->name);
     }
     if (parameter->is_texture()) {
       parameter->texel = texel_of(tokens, item.body + 1, item.end, parameter->name);
@@ -1213,9 +1326,10 @@ class FileReader {
 
  private:
   void read_kernels() {
+    AccessReader access(tokens_, items_);
     for (const Item& item : items_) {
       if (!item.is_kernel || item.body == kNone || item.declares.empty()) continue;
-      KernelFunction kernel = kernel_of(tokens_, item);
+      KernelFunction kernel = kernel_of(tokens_, item, access);
       std::vector<Item> items = items_;
       items[static_cast<std::size_t>(&item - items_.data())].kept = true;
       kernel.reached = Reach(items, spaces_).spread();

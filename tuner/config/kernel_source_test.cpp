@@ -382,6 +382,35 @@ TEST(KernelFile, TakesKernelsInBranchesForVersionsOfOne) {
   EXPECT_EQ(overloads.kernels[1].parameters[0].type, "vector");
 }
 
+TEST(KernelFile, FollowsPointersIntoCastsFunctionsAndMacros) {
+  const auto access = [](const std::string& body) {
+    const KernelFile file = read_kernel_file(
+        "#define LDG(a, x) __ldg(x)\n#define AT(x) *(x)\n#define PUT(x, v) x[0] = v\n"
+        "__device__ void fill(float* a, int n) { a[n] = 1; }\n"
+        "template <int N> __device__ float sum(const float* a) { return a[N]; }\n"
+        "__device__ void add(float* a) { a[0] += sum<2>(a); }\n"
+        "__device__ void more(float* a) { more(a + 1); }\n"
+        "__device__ void turn(float* a) { fill(a + 1, 2); }\n"
+        "__global__ void k(float* p, float* q) { " +
+        body + " }");
+    return file.kernels.front().parameters.front().access;
+  };
+  EXPECT_EQ(access("turn(p + 4);"), Access::written);
+  EXPECT_EQ(access("q[0] = sum<3>(p + 4) + p[1];"), Access::read);
+  EXPECT_EQ(access("add(p);"), Access::both);
+  EXPECT_EQ(access("fill(q, p[0]); fill(p, 3);"), Access::both);
+  EXPECT_EQ(access("more(p);"), Access::unknown);
+  EXPECT_EQ(access("elsewhere(p); p[0] = 1;"), Access::unknown);
+  EXPECT_EQ(access("atomicAdd(p + 2, 1);"), Access::both);
+  EXPECT_EQ(access("q[0] = LDG(1, p + q[2]) + AT(p + 1);"), Access::read);
+  EXPECT_EQ(access("PUT(p, 1);"), Access::written);
+  EXPECT_EQ(access("reinterpret_cast<float4*>(p)[1] = q[1];"), Access::written);
+  EXPECT_EQ(access("*reinterpret_cast<float4*>(&p[4]) = v;"), Access::written);
+  EXPECT_EQ(access("v = ((const float4*)p)[1];"), Access::read);
+  EXPECT_EQ(access("float4* r = (float4*)p; r[0] = v;"), Access::unknown);
+  EXPECT_EQ(access("int n = x & p[0];"), Access::read);
+}
+
 TEST(QuotedIncludes, AreNamed) {
   EXPECT_THAT(quoted_includes("#include \"a.h\" // x\n# include <b.h>\n//#include \"c.h\"\n"),
               ElementsAre("a.h"));
@@ -394,6 +423,12 @@ TEST(KernelFile, TakesAnyTextWhatever) {
     read_kernel_file(program.substr(0, length), kHeaders, {"BLOCK"});
     read_kernel_file(program.substr(length), kHeaders, {"BLOCK"});
   }
+  std::string calls = "__global__ void k(float* p) { f0(p); }";
+  for (int i = 0; i < 3000; ++i) {
+    const std::string next = "f" + std::to_string(i + 1) + "(p)";
+    calls += "__device__ void f" + std::to_string(i) + "(float* p) { " + next + "; " + next + "; }";
+  }
+  EXPECT_EQ(read_kernel_file(calls).kernels.front().parameters.front().access, Access::unknown);
   std::mt19937 random(1);
   const std::string letters = "(){}[]<>;,=*#\"'/\\\n .:&x0R";
   for (int round = 0; round < 3000; ++round) {

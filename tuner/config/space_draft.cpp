@@ -396,6 +396,31 @@ class Draft {
     return text.empty() ? "a number" : is_square ? text + " * " + text : text;
   }
 
+  /// Of `filter`: `filter_height * filter_width`, where the source has macros of these names.
+  std::optional<std::string> sizes_named_after(const std::string& parameter) const {
+    static constexpr std::array<std::array<std::string_view, 2>, 4> kPairs = {
+        {{"_height", "_width"}, {"_rows", "_cols"}, {"_h", "_w"}, {"_size_y", "_size_x"}}};
+    for (const auto& [rows, columns] : kPairs) {
+      const std::string high = extent_called(lower(parameter) + std::string(rows));
+      const std::string wide = extent_called(lower(parameter) + std::string(columns));
+      if (!high.empty() && !wide.empty()) return high + " * " + wide;
+    }
+    return std::nullopt;
+  }
+
+  /// What a macro of this name, in any case, stands for in names of the problem; may be empty.
+  std::string extent_called(const std::string& name) const {
+    for (const std::string& size : macro_sizes_) {
+      if (lower(size) == name) return size;
+    }
+    for (const auto& [macro, texts] : file_.meanings) {
+      if (lower(macro) != name) continue;
+      const std::string ours = expanded(macro);
+      if (is_of_problem(ours)) return ours;
+    }
+    return "";
+  }
+
   Json argument(const KernelParameter& parameter) {
     Json json = {{"name", parameter.name}};
     if (parameter.is_texture()) {
@@ -442,8 +467,8 @@ class Draft {
     static constexpr std::array<std::string_view, 8> kIndex = {"idx",    "index", "indic", "ptr",
                                                                "offset", "row",   "col",   "map"};
     json["type"] = type;
-    json["shape"] =
-        Json::array({"TODO: elements of " + parameter.name + ", such as " + sizes_text()});
+    json["shape"] = Json::array({"TODO: elements of " + parameter.name + ", such as " +
+                                 sizes_named_after(parameter.name).value_or(sizes_text())});
     if (elements.count > 1) json["shape"].push_back(elements.count);
     std::string role = "inout";
     std::string why = "it is read and written";

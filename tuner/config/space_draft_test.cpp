@@ -259,6 +259,26 @@ TEST(DraftSpace, ProposesASquareWhereThereIsOneSizeForTwoDimensions) {
   EXPECT_FALSE(drafted.json()["kernels"][0].contains("parameters"));
 }
 
+TEST(DraftSpace, ProposesShapesOfMacrosThatAreCalledLikeTheArgument) {
+  const Drafted drafted(
+      "#define image_height 4096\n#define image_width 4096\n"
+      "#define filter_height 17\n#define filter_width 17\n"
+      "#define input_height (image_height + filter_height - 1)\n"
+      "#define input_width (image_width + filter_width - 1)\n"
+      "__global__ void k(float* output, const float* input, const float* filter) {\n"
+      "  int x = blockIdx.x, y = blockIdx.y;\n"
+      "  output[y * image_width + x] = input[y * input_width + x] * filter[filter_width] +\n"
+      "      image_height + filter_height;\n"
+      "}\n");
+  const auto shape = [json = drafted.json()](int i) {
+    return json["arguments"][i]["shape"][0].get<std::string>();
+  };
+  EXPECT_THAT(shape(0), HasSubstr("such as image_height * image_width"));
+  EXPECT_THAT(shape(1), HasSubstr("such as (image_height + filter_height - 1) * "
+                                  "(image_width + filter_width - 1)"));
+  EXPECT_THAT(shape(2), HasSubstr("such as filter_height * filter_width"));
+}
+
 TEST(DraftSpace, MakesTexturesOfTextureObjects) {
   Drafted draft(
       "__global__ void f(cudaTextureObject_t a, cudaTextureObject_t b, float* p, int n) {\n"
