@@ -192,11 +192,19 @@ void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
     return;
   }
   for (const std::string& include : costly_includes(files)) {
+    // Of CUDA 13.0, which includes <iterator> there.
+    const bool holds_host_code = include.find("<cub/cub.cuh>") != std::string::npos ||
+                                 include.find("<cub/device/") != std::string::npos;
     const std::string note =
-        include + ": reading this header takes 5 to 10 times as long as compiling a small kernel" +
-        (kernel.pass == KernelTemplate::Pass::as_define
-             ? ", for every configuration, because macros differ"
-             : "; configurations that only differ in template arguments share it");
+        holds_host_code
+            ? include +
+                  ": NVRTC cannot read this header, which holds the host's code, too; "
+                  "include what the kernel uses, such as <cub/block/block_reduce.cuh>"
+            : include +
+                  ": reading this header takes 5 to 10 times as long as compiling a small kernel" +
+                  (kernel.pass == KernelTemplate::Pass::as_define
+                       ? ", for every configuration, because macros differ"
+                       : "; configurations that only differ in template arguments share it");
     if (std::find(loaded.notes.begin(), loaded.notes.end(), note) == loaded.notes.end()) {
       loaded.notes.push_back(note);
     }

@@ -874,7 +874,10 @@ TEST(LoadSpace, NotesHeadersThatCostTime) {
   EXPECT_THAT(folder.load().notes, IsEmpty());
   folder.write("plain.cu", "#include <cub/block/block_reduce.cuh>\n" + kPlain);
   EXPECT_THAT(folder.load().notes,
-              ElementsAre(HasSubstr("plain.cu:1: <cub/block/block_reduce.cuh>: ")));
+              ElementsAre(HasSubstr("plain.cu:1: <cub/block/block_reduce.cuh>: reading")));
+  folder.write("plain.cu", "#include <cub/cub.cuh>\n" + kPlain);
+  EXPECT_THAT(folder.load().notes,
+              ElementsAre(HasSubstr("plain.cu:1: <cub/cub.cuh>: NVRTC cannot read this header")));
 }
 
 TEST(CheckSpace, SaysThatTheFileIsMissing) {
