@@ -881,8 +881,8 @@ class Draft {
     Json block = Json::array();
     for (int i = 0; i < kernel.block_dimensions; ++i) {
       block.push_back(
-          "TODO: threads of a block in " + axis(i) +
-          suggested_block(kernel, static_cast<std::size_t>(i)) +
+          "TODO: threads of a block in " + axis(i) + ", such as " +
+          proposed_block(kernel, static_cast<std::size_t>(i)) +
           launched_with(site, site == nullptr ? kNone : site->block, static_cast<std::size_t>(i)));
     }
     return block;
@@ -950,16 +950,16 @@ class Draft {
   static std::string axis(int i) { return axis(static_cast<std::size_t>(i)); }
 
   /// A parameter that is called so, or how far a shared array, row by row, reaches.
-  std::string suggested_block(const KernelFunction& kernel, std::size_t i) const {
+  std::string proposed_block(const KernelFunction& kernel, std::size_t i) const {
     for (const auto& [name, values] : parameters_.items()) {
-      if (counts_threads(name) && axis_of(name) == i) return ", such as " + name;
+      if (counts_threads(name) && axis_of(name) == i) return name;
     }
     for (const SharedArray& array : kernel.shared) {
       if (i >= array.extents.size()) continue;
       const std::string& extent = array.extents[array.extents.size() - 1 - i];
-      if (is_known(extent) && !number_of(extent)) return ", such as " + extent;
+      if (is_known(extent) && !number_of(extent)) return extent;
     }
-    return parameters_.empty() ? ", such as 256" : ", such as " + parameters_.begin().key();
+    return parameters_.empty() ? "256" : parameters_.begin().key();
   }
 
   /// What the host has in dimension i; all of it where it does not say one by one.
@@ -1086,13 +1086,14 @@ class Draft {
         }
       }
       const std::string size = size_of_axis(kernel, i);
-      std::string per_block = parameters_.empty() ? "256" : parameters_.begin().key();
+      std::string per_block = proposed_block(kernel, i);
       if (i < block.size() && block[i].is_string() && !is_todo(block[i].get<std::string>())) {
         per_block = block[i].get<std::string>();
       }
       std::string blocks;  // A parameter that says it itself.
       for (const auto& [name, values] : parameters_.items()) {
-        if (axis_of(name) == i && !counts_threads(name)) per_block += " * " + name;
+        const bool multiplies = axis_of(name) == i && !counts_threads(name) && name != per_block;
+        if (multiplies) per_block += " * " + name;
         if (i == 0 && lower(name).find("num_blocks") != std::string::npos) blocks = name;
       }
       if (blocks.empty()) blocks = "ceil_div(" + size + ", " + per_block + ")";

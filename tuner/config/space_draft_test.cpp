@@ -244,8 +244,20 @@ TEST(DraftSpace, ProposesWhatTheKernelsIndicesAndNamesTell) {
   EXPECT_THAT(kernel["parameters"]["WG_NUM"].dump(), HasSubstr("256"));
   EXPECT_THAT(kernel["block"][0].get<std::string>(), HasSubstr("such as BLOCK_COLS"));
   EXPECT_THAT(kernel["block"][1].get<std::string>(), HasSubstr("such as BLOCK_ROWS"));
-  EXPECT_THAT(kernel["grid"][0].get<std::string>(), HasSubstr("ceil_div(W, "));
-  EXPECT_THAT(kernel["grid"][1].get<std::string>(), HasSubstr("ceil_div(H, "));
+  EXPECT_THAT(kernel["grid"][0].get<std::string>(), HasSubstr("ceil_div(W, BLOCK_COLS)"));
+  EXPECT_THAT(kernel["grid"][1].get<std::string>(), HasSubstr("ceil_div(H, BLOCK_ROWS)"));
+}
+
+TEST(DraftSpace, ProposesAGridOfTilesOnce) {
+  const Drafted drafted(
+      "#define TILE_X 32\n#define TILE_Y 16\n"
+      "__global__ void k(float* c, int width, int height) {\n"
+      "  __shared__ float tile[TILE_Y][TILE_X];\n"
+      "  c[blockIdx.y * TILE_Y + threadIdx.y] = blockIdx.x * TILE_X + threadIdx.x;\n"
+      "}\n");
+  const Json grid = drafted.json()["kernels"][0]["grid"];
+  EXPECT_THAT(grid[0].get<std::string>(), HasSubstr("such as ceil_div(WIDTH, TILE_X)"));
+  EXPECT_THAT(grid[1].get<std::string>(), HasSubstr("such as ceil_div(HEIGHT, TILE_Y)"));
 }
 
 TEST(DraftSpace, ProposesASquareWhereThereIsOneSizeForTwoDimensions) {
