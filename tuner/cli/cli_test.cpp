@@ -271,8 +271,11 @@ TEST_F(CommandLine, InitWritesOverNothingUnlessItIsTold) {
   const Ended two = run({"init", three, "--kernel", "g", "--kernel", "f"});
   EXPECT_EQ(two.status, 0) << two.err;
   EXPECT_THAT(two.out, HasSubstr("h, line 3, 0 arguments: not taken\n"));
-  EXPECT_THAT(read(folder_ / "three.json"), HasSubstr("\"reference\": \"g\""));
+  EXPECT_THAT(two.out, Not(HasSubstr("all are compared with")));
   EXPECT_THAT(read(folder_ / "three_kernel.cu"), Not(HasSubstr("void h()")));
+  EXPECT_THAT(read(folder_ / "three.json"), HasSubstr("\"reference\": \"g\""));
+  EXPECT_THAT(run({"init", three, "--force"}).out,
+              HasSubstr("all are compared with f: remove from the space those that compute"));
   const Ended unlike = run({"init", three, "--force", "--kernel", "g", "--kernel", "h"});
   EXPECT_EQ(unlike.status, 2);
   EXPECT_THAT(unlike.err, HasSubstr("--kernel: h takes other arguments than g"));

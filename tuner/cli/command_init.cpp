@@ -169,7 +169,7 @@ int run_init(const InitOptions& options) {
          : options.kernels.empty() ? ": not taken, for it has other arguments (--kernel)\n"
                                    : ": not taken\n"));
   }
-  if (request.kernels.size() > 1) {
+  if (request.kernels.size() > 1 && options.kernels.empty()) {
     say("all are compared with " + request.kernels.front() +
         ": remove from the space those that compute something else, or name those to take "
         "(--kernel)\n");
