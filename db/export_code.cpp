@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <map>
 #include <set>
@@ -92,6 +93,13 @@ std::string number_text(double value) {
   std::array<char, 32> text = {};
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
   return {text.data(), end};
+}
+
+/// To four digits, for people.
+std::string readable(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g", value);
+  return text.data();
 }
 
 std::string integer_literal(std::int64_t value) {
@@ -385,7 +393,7 @@ std::string export_defines(const StoredResult& best) {
   std::string text =
       "// " +
       for_comment(best.space + " " + result.kernel + ", " + key(result.problem) + " on " +
-                  best.device.name + ": " + number_text(result.measurement.median_ms) + " ms") +
+                  best.device.name + ": " + readable(result.measurement.median_ms) + " ms") +
       (best.stale ? "; stale: the kernel has been edited since\n" : "\n");
   for (const auto& [name, value] : result.configuration) {
     if (!is_name(name) || is_reserved(name)) {
