@@ -1,26 +1,6 @@
 # Tunes scale.json on the CPU device, exports what was found, and runs every example on it without a
 # GPU. Fails where one fails, or where they do not select the same.
-file(REMOVE_RECURSE "${FOLDER}")
-file(MAKE_DIRECTORY "${FOLDER}")
-set(ENV{SMEMTUNE_DB} "${FOLDER}/results.sqlite")
-set(ENV{XDG_CACHE_HOME} "${FOLDER}/cache")
-set(ENV{SMEMTUNE_SHARE} "${SHARE}")
-
-function(run)
-  execute_process(COMMAND ${ARGV} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE status)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGV " " words)
-    message(FATAL_ERROR "${words}\nended with ${status}\n${out}${err}")
-  endif()
-  set(output "${out}" PARENT_SCOPE)
-endfunction()
-
-function(expect text)
-  string(FIND "${output}" "${text}" place)
-  if(place EQUAL -1)
-    message(FATAL_ERROR "'${text}' is not in\n${output}")
-  endif()
-endfunction()
+include("${CMAKE_CURRENT_LIST_DIR}/example_runs.cmake")
 
 run("${SMEMTUNE}" --space "${EXAMPLES}/scale.json" --device cpu --quiet)
 run("${SMEMTUNE}" export --space scale -o "${FOLDER}/best.json")
