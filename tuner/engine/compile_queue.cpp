@@ -58,6 +58,21 @@ Outcome<Module> CompileQueue::take(std::uint64_t number) {
   return outcome;
 }
 
+Outcome<std::vector<Module>> CompileQueue::take(const std::vector<std::uint64_t>& numbers) {
+  std::vector<Module> modules;
+  std::optional<Failure> failure;
+  for (const std::uint64_t number : numbers) {
+    Outcome<Module> module = take(number);
+    if (module) {
+      modules.push_back(*module);
+    } else if (!failure) {
+      failure = module.failure();
+    }
+  }
+  if (failure) return *failure;
+  return modules;
+}
+
 void CompileQueue::forget(std::uint64_t number) {
   std::erase(order_, number);
   wanted_.erase(number);

@@ -38,6 +38,9 @@ class CompileQueue {
   /// REQUIRES: ready(number). Each number once.
   Outcome<Module> take(std::uint64_t number);
 
+  /// The modules of all of them, or the first failure. REQUIRES: each is ready.
+  Outcome<std::vector<Module>> take(const std::vector<std::uint64_t>& numbers);
+
   /// Nobody wants it any more. What is being compiled goes on.
   void forget(std::uint64_t number);
 

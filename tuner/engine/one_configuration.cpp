@@ -70,22 +70,11 @@ class One {
     std::vector<std::uint64_t> numbers;
     for (const CompileRequest& request : requests) numbers.push_back(tuning_.queue.add(request));
     const auto ready = [this](std::uint64_t number) { return tuning_.queue.ready(number); };
-    std::vector<Module> modules;
     while (!std::ranges::all_of(numbers, ready)) {
-      if (tuning_.stop) return modules;
+      if (tuning_.stop) return std::vector<Module>();
       work(tuning_, state_, kWait_s);
     }
-    std::optional<Failure> failure;
-    for (const std::uint64_t number : numbers) {
-      Outcome<Module> module = tuning_.queue.take(number);
-      if (module) {
-        modules.push_back(*module);
-      } else if (!failure) {
-        failure = module.failure();
-      }
-    }
-    if (failure) return *failure;
-    return modules;
+    return tuning_.queue.take(numbers);
   }
 
   void find_ptx() {

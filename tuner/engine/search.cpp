@@ -233,17 +233,12 @@ class Search {
     for (const std::uint64_t number : slot.numbers) {
       if (!tuning_.queue.ready(number)) return;
     }
+    Outcome<std::vector<Module>> modules = tuning_.queue.take(std::exchange(slot.numbers, {}));
     std::optional<Failure> failure;
-    for (const std::uint64_t number : slot.numbers) {
-      Outcome<Module> module = tuning_.queue.take(number);
-      if (module) {
-        slot.modules.push_back(*module);
-      } else if (!failure) {
-        failure = module.failure();
-      }
-    }
-    slot.numbers.clear();
-    if (!failure) {
+    if (!modules) {
+      failure = modules.failure();
+    } else {
+      slot.modules = std::move(*modules);
       failure = judge(*slot.variant, slot.modules, tuning_.device, options().resource_limits,
                       slot.result);
     }

@@ -204,22 +204,6 @@ void add_devices(Tuning& tuning, ProblemState& state) {
   }
 }
 
-/// Modules of requests that are all ready, or the first failure.
-Outcome<std::vector<Module>> take_all(Tuning& tuning, const std::vector<std::uint64_t>& numbers) {
-  std::vector<Module> modules;
-  std::optional<Failure> failure;
-  for (const std::uint64_t number : numbers) {
-    Outcome<Module> module = tuning.queue.take(number);
-    if (module) {
-      modules.push_back(*module);
-    } else if (!failure) {
-      failure = module.failure();
-    }
-  }
-  if (failure) return *failure;
-  return modules;
-}
-
 /// Where the reference cannot be run in double precision its definition is left. Throws
 /// ReferenceError where there is none.
 void not_in_double(const Tuning& tuning, const std::string& name, const std::string& why) {
@@ -256,7 +240,7 @@ void add_derivation(Tuning& tuning, ProblemState& state, const std::string& name
   preparation.derive = state.reference.kernel().tolerance.derived.value_or(preparation.derive);
   preparation.truth = "its definition";
   if (!state.reference_in_double) return;
-  Outcome<std::vector<Module>> modules = take_all(tuning, state.double_numbers);
+  Outcome<std::vector<Module>> modules = tuning.queue.take(state.double_numbers);
   if (!modules) {
     not_in_double(tuning, name, modules.failure().detail);
     return;
@@ -348,7 +332,7 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
       .definitions = tuning.request.space->verify.definitions,
       .expected = tuning.request.space->verify.expected,
       .with_transfers = tuning.request.options.with_transfers};
-  Outcome<std::vector<Module>> modules = take_all(tuning, state.reference_numbers);
+  Outcome<std::vector<Module>> modules = tuning.queue.take(state.reference_numbers);
   if (!modules) {
     throw ReferenceError(name + ", which the others are compared with, does not compile: " +
                          modules.failure().detail);
