@@ -523,7 +523,10 @@ std::vector<std::uint8_t> scalar_bytes(const Argument& argument) {
 }
 
 double sum_of(std::span<const std::uint8_t> bytes, ScalarType type) {
-  const std::vector<double> elements = to_doubles(bytes, type);
+  return sum_of(to_doubles(bytes, type));
+}
+
+double sum_of(std::span<const double> elements) {
   return std::accumulate(elements.begin(), elements.end(), 0.0);
 }
 

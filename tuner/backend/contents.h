@@ -32,6 +32,7 @@ std::vector<std::uint8_t> scalar_bytes(const Argument& argument);
 
 /// The sum of all elements.
 double sum_of(std::span<const std::uint8_t> bytes, ScalarType type);
+double sum_of(std::span<const double> elements);
 
 /// The tolerance that is used for a type when the space gives none, relative and absolute: 0 for
 /// integers; 64 units in the last place of float and double (sums of a few dozen terms of order 1);

@@ -349,8 +349,7 @@ void SpaceReader::check_derived(LoadedSpace& loaded) {
   for (const Problem& problem : every_problem()) {
     const BoundKernel bound(space_, reference, problem, h200_limits());
     for (const Argument& argument : bound.instantiate(reference.default_configuration).arguments) {
-      const bool is_output = argument.role == Role::output || argument.role == Role::inout;
-      if (argument.is_buffer() && is_output && is_narrow(argument.type)) is_narrow_anywhere = true;
+      if (argument.is_result() && is_narrow(argument.type)) is_narrow_anywhere = true;
       const auto declared =
           std::ranges::find(reference.arguments, argument.name, &ArgumentTemplate::name);
       if (declared->raw_bytes == 0) continue;

@@ -33,6 +33,8 @@ struct Argument {
   std::optional<ScalarType> begins_as = std::nullopt;
 
   bool is_buffer() const { return !shape.empty(); }
+  /// What a kernel computes, compared with the reference's.
+  bool is_result() const { return is_buffer() && (role == Role::output || role == Role::inout); }
   bool in_constant_memory() const { return memory == MemorySpace::constant; }
   bool is_texture() const { return memory == MemorySpace::texture; }
   /// Elements of a texture that are fetched at once: the last of two dimensions, or 1.

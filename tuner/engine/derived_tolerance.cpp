@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -46,13 +45,7 @@ double ulp_of(double value, ScalarType type) {
 }
 
 bool is_compared_in_double(const Argument& argument) {
-  const bool is_result = argument.role == Role::output || argument.role == Role::inout;
-  return argument.is_buffer() && !argument.in_constant_memory() && is_result &&
-         is_narrow(argument.type);
-}
-
-double sum(const std::vector<double>& elements) {
-  return std::accumulate(elements.begin(), elements.end(), 0.0);
+  return argument.is_result() && !argument.in_constant_memory() && is_narrow(argument.type);
 }
 
 bool is_random(const Workload& workload) {
@@ -110,7 +103,7 @@ class ProblemErrors {
       OwnErrors& errors =
           errors_.try_emplace(argument.name, OwnErrors(argument.type)).first->second;
       if (argument.compares_sum) {
-        errors.add(std::array{sum(truth->second)}, std::array{sum(own->at(argument.name))});
+        errors.add(std::array{sum_of(truth->second)}, std::array{sum_of(own->at(argument.name))});
       } else {
         errors.add(truth->second, own->at(argument.name));
       }

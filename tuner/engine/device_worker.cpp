@@ -246,8 +246,7 @@ class DeviceWorker {
     if (request.derive == 0 || request.in_double) return false;
     return std::ranges::none_of(request.workloads, [](const NumberedWorkload& workload) {
       return std::ranges::any_of(workload.workload.arguments, [](const Argument& argument) {
-        const bool is_result = argument.role == Role::output || argument.role == Role::inout;
-        return is_result && !is_narrow(argument.type);
+        return argument.is_result() && !is_narrow(argument.type);
       });
     });
   }

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <numeric>
 
 namespace smemtune {
 
@@ -75,8 +74,8 @@ std::optional<Failure> compare(const Argument& argument, const std::vector<doubl
   const Tolerance used = tolerance_for(
       own == reference.tolerances.end() ? reference.tolerance : own->second, argument.type);
   if (argument.compares_sum) {
-    const double want = std::accumulate(expected.begin(), expected.end(), 0.0);
-    const double have = std::accumulate(actual.begin(), actual.end(), 0.0);
+    const double want = sum_of(expected);
+    const double have = sum_of(actual);
     if (std::abs(have - want) <= allowed_error(used, argument.type, want)) return std::nullopt;
     return Failure{.status = Status::correctness,
                    .reason = "definition",

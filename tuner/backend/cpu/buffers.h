@@ -68,9 +68,7 @@ class Buffers {
     std::size_t bytes() const { return static_cast<std::size_t>(argument.bytes()); }
     std::size_t element_bytes() const { return size_of(argument.type); }
     bool in_arena() const { return argument.is_buffer() && !argument.in_constant_memory(); }
-    bool is_result() const {
-      return in_arena() && (argument.role == Role::output || argument.role == Role::inout);
-    }
+    bool is_result() const { return in_arena() && argument.is_result(); }
   };
 
   std::optional<Mismatch> harmed_guard(const Buffer& buffer) const;

@@ -55,13 +55,8 @@ DeviceBuffer::DeviceBuffer(const Argument& argument, const std::vector<std::uint
 }
 
 std::int64_t DeviceBuffer::device_bytes(const Argument& argument, bool has_contents) {
-  const bool is_result = argument.role == Role::output || argument.role == Role::inout;
   return GuardedMemory::total_bytes(argument.bytes()) +
-         aligned(argument.bytes()) * ((has_contents ? 1 : 0) + (is_result ? 1 : 0));
-}
-
-bool DeviceBuffer::is_result() const {
-  return argument_.role == Role::output || argument_.role == Role::inout;
+         aligned(argument.bytes()) * ((has_contents ? 1 : 0) + (argument.is_result() ? 1 : 0));
 }
 
 void DeviceBuffer::restore(std::size_t copy, CUstream stream) const {

@@ -42,7 +42,7 @@ class DeviceBuffer {
 
   const Argument& argument() const { return argument_; }
   bool has_contents() const { return pristine_ != nullptr; }
-  bool is_result() const;  ///< An output or inout, compared with what the reference gave.
+  bool is_result() const { return argument_.is_result(); }
   std::uint32_t salt() const { return salt_; }
   std::int64_t bytes_after() const { return copies_.front().bytes_after(argument_.bytes()); }
 
