@@ -64,7 +64,7 @@ struct Options {
   unsigned processes = std::max(1u, std::thread::hardware_concurrency());
   std::uint64_t max_evaluations = 0;  ///< 0: all.
   std::uint64_t seed = 1;
-  int rounds = 1;
+  int rounds = 2;  ///< The first side of one is the second of the next.
   bool dry_run = false;
 };
 
@@ -435,7 +435,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--max-evaluations", options.max_evaluations, "Configurations [all]");
   app.add_option("--seed", options.seed, "Of smemtune's order")->capture_default_str();
-  app.add_option("--rounds", options.rounds, "Times that both are run")
+  app.add_option("--rounds", options.rounds, "Times that both are run, in turns the first")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--keep", options.keep,

@@ -2,15 +2,12 @@
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/engine/worker_channel.h"
 
-#include <cstdio>
 #include <new>
 #include <span>
 
 namespace smemtune {
 
 namespace {
-
-constexpr int kBroken = 1;
 
 CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> requests) {
   Failure failure = {.status = Status::compile, .reason = "error", .detail = ""};
@@ -32,8 +29,10 @@ CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> req
   return outcomes;
 }
 
-int serve(WorkerChannel& channel, const std::function<std::unique_ptr<Compiler>()>& make) {
-  try {
+}  // namespace
+
+int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out) {
+  return worker_main("compile worker", in, out, [&make](WorkerChannel& channel) {
     const std::unique_ptr<Compiler> compiler = make();
     channel.send(MessageType::hello,
                  CompilerHello{.version = compiler->version(), .sha256 = compiler->sha256()});
@@ -42,27 +41,7 @@ int serve(WorkerChannel& channel, const std::function<std::unique_ptr<Compiler>(
       const auto batch = unpack<CompileBatch>(frame->payload);
       channel.send(MessageType::compiled, make_reply(compile(*compiler, batch.requests)));
     }
-    return 0;
-  } catch (const WireError&) {
-    throw;
-  } catch (const Error& error) {
-    channel.send(MessageType::broken,
-                 Broken{.message = error.what(),
-                        .input = dynamic_cast<const InputError*>(&error) != nullptr});
-    return kBroken;
-  }
-}
-
-}  // namespace
-
-int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out) {
-  try {
-    WorkerChannel channel(in, out);
-    return serve(channel, make);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "compile worker: %s\n", error.what());
-    return kBroken;
-  }
+  });
 }
 
 }  // namespace smemtune

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <map>
 #include <new>
 #include <unistd.h>
@@ -18,7 +17,6 @@ namespace smemtune {
 
 namespace {
 
-constexpr int kBroken = 1;
 constexpr int kContextLost = 70;
 
 using Clock = std::chrono::steady_clock;
@@ -335,33 +333,15 @@ void answer(DeviceWorker& worker, WorkerChannel& channel, const Frame& frame) {
   }
 }
 
-int serve(WorkerChannel& channel, const std::function<std::unique_ptr<Launcher>()>& make) {
-  try {
+}  // namespace
+
+int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int in, int out) {
+  return worker_main("device worker", in, out, [&make](WorkerChannel& channel) {
     const std::unique_ptr<Launcher> launcher = make();
     channel.send(MessageType::hello, DeviceHello{launcher->device()});
     DeviceWorker worker(*launcher, channel);
     while (const std::optional<Frame> frame = channel.receive()) answer(worker, channel, *frame);
-    return 0;
-  } catch (const WireError&) {
-    throw;
-  } catch (const Error& error) {
-    channel.send(MessageType::broken,
-                 Broken{.message = error.what(),
-                        .input = dynamic_cast<const InputError*>(&error) != nullptr});
-    return kBroken;
-  }
-}
-
-}  // namespace
-
-int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int in, int out) {
-  try {
-    WorkerChannel channel(in, out);
-    return serve(channel, make);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "device worker: %s\n", error.what());
-    return kBroken;
-  }
+  });
 }
 
 }  // namespace smemtune

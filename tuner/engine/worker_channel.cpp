@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -58,6 +59,28 @@ void WorkerChannel::write(const Frame& frame) {
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) throw WireError(std::string("the parent is gone: ") + std::strerror(errno));
     sent += static_cast<std::size_t>(size);
+  }
+}
+
+int worker_main(const char* name, int in, int out,
+                const std::function<void(WorkerChannel&)>& serve) {
+  constexpr int kBroken = 1;
+  try {
+    WorkerChannel channel(in, out);
+    try {
+      serve(channel);
+      return 0;
+    } catch (const WireError&) {
+      throw;
+    } catch (const Error& error) {
+      channel.send(MessageType::broken,
+                   Broken{.message = error.what(),
+                          .input = dynamic_cast<const InputError*>(&error) != nullptr});
+      return kBroken;
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return kBroken;
   }
 }
 

@@ -3,6 +3,7 @@
 #include "tuner/engine/wire.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,5 +40,10 @@ class WorkerChannel {
   FrameDecoder decoder_;
   std::uint64_t sequence_ = 0;
 };
+
+/// A worker's whole life: `serve` answers until the parent has closed its end; an Error is told the
+/// parent, and ends it. Returns the exit status. `name`: as messages call it, `compile worker`.
+int worker_main(const char* name, int in, int out,
+                const std::function<void(WorkerChannel&)>& serve);
 
 }  // namespace smemtune
