@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <sys/resource.h>
@@ -564,6 +565,30 @@ TEST_F(CommandLine, ADiskThatIsFullIsStatusFourAndCostsNothingStored) {
   const auto after = nlohmann::json::parse(run({"list", "--results", "--json"}).out);
   EXPECT_GE(after.size(), results_before);
   EXPECT_EQ(run({"--space", file, "--device", "cpu"}).status, 0) << "with room again it goes on";
+}
+
+TEST_F(CommandLine, TooLittleMemoryIsStatusFive) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer itself needs more addresses than are left here";
+#endif
+  const std::string file = space(kTwice);
+  nlohmann::json many = nlohmann::json::parse(read(file));
+  std::vector<int> values(128);
+  std::iota(values.begin(), values.end(), 1);
+  many["kernels"][0]["entry"] = "twice<THREADS, A, B, C, D>";
+  for (const char* name : {"A", "B", "C", "D"}) many["kernels"][0]["parameters"][name] = values;
+  // What only some of the points fulfill is counted point by point.
+  many["kernels"][0]["constraints"] = {"A + B + C + D < 512"};
+  write(file, many.dump());
+  struct rlimit usual {};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &usual), 0);
+  const struct rlimit little = {.rlim_cur = rlim_t{500} << 20, .rlim_max = usual.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+  const pid_t child = start({"--space", file, "--device", "cpu"});
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &usual), 0);
+  const Ended ended = finish(child);
+  EXPECT_EQ(ended.status, 5);
+  EXPECT_THAT(ended.err, HasSubstr("out of memory"));
 }
 
 TEST_F(CommandLine, ASecondRunOnTheDeviceRefusesOrWaitsUntilTheFirstHasGone) {

@@ -81,7 +81,7 @@ int run_command_line(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   app.footer(
       "Exit status: 0; 1 check: lost ground; 2 wrong file or option; 3 no configuration worked; "
-      "4 results database; 5 GPU, driver or compiler missing; 130 interrupted.");
+      "4 results database; 5 GPU, driver, compiler or memory missing; 130 interrupted.");
 
   std::function<int()> command;
   TuneOptions tune;
@@ -167,9 +167,9 @@ int guarded_main(int argc, char** argv) {
   } catch (const UnavailableError& error) {
     return report(5, error.what());
   } catch (const std::bad_alloc&) {
-    return report(1, "out of memory");
-  } catch (const std::exception& error) {
-    return report(1, error.what());
+    return report(5, "out of memory");
+  } catch (const std::exception& error) {  // Of the machine, as input has Errors of its own.
+    return report(5, error.what());
   }
 }
 
