@@ -107,14 +107,6 @@ std::string integer_literal(std::int64_t value) {
   return value == INT64_MIN ? "-9223372036854775807LL - 1" : std::to_string(value);
 }
 
-std::int64_t shared_bytes(const Result& result) {
-  std::int64_t most = 0;
-  for (const LaunchResult& launch : result.launches) {
-    most = std::max(most, launch.resources.static_shared_bytes + launch.shape.dynamic_shared_bytes);
-  }
-  return most;
-}
-
 /// Names of one scope: a stored name and the C++ name that stands for it.
 class Names {
  public:
@@ -331,7 +323,7 @@ class SpaceWriter {
            ", Kernel::" + kernels_.of(stored.result.kernel) + ", " +
            parameters_.value(stored.result.configuration) + ", " +
            number_text(stored.result.measurement.median_ms) + ", " +
-           std::to_string(shared_bytes(stored.result)) + (stored.stale ? ", true" : ", false") +
+           std::to_string(stored.result.shared_bytes()) + (stored.stale ? ", true" : ", false") +
            "},\n";
   }
 

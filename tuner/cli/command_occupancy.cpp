@@ -158,7 +158,7 @@ std::vector<FitQuestion> questions(const OccupancyOptions& options, const Space&
 BlockNeeds needs_of(const LaunchResult& launch) {
   return {.threads = launch.shape.threads_per_block(),
           .registers_per_thread = launch.resources.registers_per_thread,
-          .shared_bytes = launch.resources.static_shared_bytes + launch.shape.dynamic_shared_bytes};
+          .shared_bytes = launch.shared_bytes()};
 }
 
 std::string kernel_text(const OccupancyOptions& options, const Device& device,

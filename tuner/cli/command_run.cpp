@@ -203,9 +203,7 @@ std::string launches_text(const Result& result, DeviceKind kind) {
       return std::to_string(d[0]) + "x" + std::to_string(d[1]) + "x" + std::to_string(d[2]);
     };
     text += "  " + shape.name_expression + "  grid " + size(shape.grid) + ", block " +
-            size(shape.block) + ", " +
-            format_bytes(static_cast<double>(launch.resources.static_shared_bytes +
-                                             shape.dynamic_shared_bytes)) +
+            size(shape.block) + ", " + format_bytes(static_cast<double>(launch.shared_bytes())) +
             " shared";
     if (kind == DeviceKind::gpu) {
       const Resources& used = launch.resources;

@@ -109,7 +109,7 @@ std::string resource_table(const std::vector<Rung>& rungs, const Device& device)
     if (launch == nullptr) continue;
     const Resources& takes = launch->resources;
     std::vector<std::string> row = {rung.mark + rung.best->kernel,
-                                    format_bytes(static_cast<double>(shared_bytes(*launch)))};
+                                    format_bytes(static_cast<double>(launch->shared_bytes()))};
     if (on_gpu) {
       row.push_back(std::to_string(takes.registers_per_thread));
       row.push_back(std::to_string(takes.stack_bytes));

@@ -27,10 +27,6 @@ const LaunchResult* tightest_launch(const Result& result) {
   return tightest == result.launches.end() ? nullptr : &*tightest;
 }
 
-std::int64_t shared_bytes(const LaunchResult& launch) {
-  return launch.resources.static_shared_bytes + launch.shape.dynamic_shared_bytes;
-}
-
 double metric(const Result& result, const std::string& name) {
   const auto found = result.metrics.find(name);
   return found == result.metrics.end() ? 0 : found->second;

@@ -2,7 +2,6 @@
 
 #include "tuner/engine/tuning_loop.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,9 +19,6 @@ std::string joined(const std::vector<std::string>& words, const char* separator)
 /// The launch that decides a configuration's resources: the one with the lowest occupancy. Null
 /// when there is none.
 const LaunchResult* tightest_launch(const Result& result);
-
-/// Static and dynamic, of one block.
-std::int64_t shared_bytes(const LaunchResult& launch);
 
 /// Work per launch by the metric's name; 0 where the kernel has none of that name.
 double metric(const Result& result, const std::string& name);

@@ -24,7 +24,8 @@ using Json = nlohmann::ordered_json;
 std::string resources_text(const Result& result, const Device& device) {
   const LaunchResult* launch = tightest_launch(result);
   if (launch == nullptr) return "";
-  std::string text = format_bytes(static_cast<double>(shared_bytes(*launch))) + " shared per block";
+  std::string text =
+      format_bytes(static_cast<double>(launch->shared_bytes())) + " shared per block";
   if (device.kind == DeviceKind::cpu) return text;
   text = std::to_string(launch->resources.registers_per_thread) + " registers, " + text;
   const std::int64_t spilled =
@@ -93,7 +94,7 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
   const LaunchResult* const ours = tightest_launch(best);
   const LaunchResult* const theirs = tightest_launch(*yours);
   if (ours == nullptr || theirs == nullptr) return text;
-  const std::int64_t shared = shared_bytes(*ours) - shared_bytes(*theirs);
+  const std::int64_t shared = ours->shared_bytes() - theirs->shared_bytes();
   if (shared != 0) {
     text += "; " + change_text(static_cast<double>(shared),
                                format_bytes(std::abs(static_cast<double>(shared))),
@@ -423,7 +424,7 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
         table.add_row(
             {result.kernel, key(result.configuration), size(launch.shape.block),
              size(launch.shape.grid), std::to_string(launch.resources.registers_per_thread),
-             format_bytes(static_cast<double>(shared_bytes(launch))),
+             format_bytes(static_cast<double>(launch.shared_bytes())),
              std::to_string(launch.resources.stack_bytes),
              std::to_string(launch.resources.spill_store_bytes + launch.resources.spill_load_bytes),
              decimal(launch.occupancy.percent, 0) + " %",

@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 
+#include <algorithm>
 #include <array>
 
 namespace smemtune {
@@ -11,6 +12,12 @@ namespace {
 constexpr std::array kStages = {Stage::none, Stage::screen, Stage::race, Stage::final};
 
 }  // namespace
+
+std::int64_t Result::shared_bytes() const {
+  std::int64_t most = 0;
+  for (const LaunchResult& launch : launches) most = std::max(most, launch.shared_bytes());
+  return most;
+}
 
 std::string to_text(Stage stage) {
   switch (stage) {

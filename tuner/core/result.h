@@ -6,6 +6,7 @@
 #include "tuner/core/outcome.h"
 #include "tuner/core/value.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,6 +27,11 @@ struct LaunchResult {
   Occupancy occupancy;
 
   bool operator==(const LaunchResult&) const = default;
+
+  /// Of a block, static and dynamic.
+  std::int64_t shared_bytes() const {
+    return resources.static_shared_bytes + shape.dynamic_shared_bytes;
+  }
 };
 
 /// What became of one configuration of one kernel on one problem.
@@ -54,6 +60,9 @@ struct Result {
   bool operator==(const Result&) const = default;
 
   bool timed() const { return status == Status::correct && stage != Stage::none; }
+
+  /// Of a block of the launch that has most.
+  std::int64_t shared_bytes() const;
 };
 
 }  // namespace smemtune

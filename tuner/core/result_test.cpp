@@ -51,6 +51,17 @@ TEST(Result, IsTimedOnlyWhenItIsCorrectAndWasMeasured) {
   EXPECT_FALSE(result.timed());
 }
 
+TEST(Result, HasTheSharedMemoryOfTheLaunchThatTakesMost) {
+  Result result;
+  EXPECT_EQ(0, result.shared_bytes());
+  result.launches.resize(3);
+  result.launches[0].resources.static_shared_bytes = 3000;
+  result.launches[1].resources.static_shared_bytes = 1000;
+  result.launches[1].shape.dynamic_shared_bytes = 2500;
+  EXPECT_EQ(3500, result.launches[1].shared_bytes());
+  EXPECT_EQ(3500, result.shared_bytes());
+}
+
 TEST(Outcome, HoldsEitherTheValueOrTheFailure) {
   const Outcome<int> value = 3;
   ASSERT_TRUE(value);

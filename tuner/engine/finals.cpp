@@ -54,14 +54,6 @@ struct Contender {
   bool failed = false;
 };
 
-std::int64_t shared_bytes(const Result& result) {
-  std::int64_t most = 0;
-  for (const LaunchResult& launch : result.launches) {
-    most = std::max(most, launch.resources.static_shared_bytes + launch.shape.dynamic_shared_bytes);
-  }
-  return most;
-}
-
 int registers(const Result& result) {
   int most = 0;
   for (const LaunchResult& launch : result.launches) {
@@ -74,7 +66,7 @@ int registers(const Result& result) {
 /// quicker by the median.
 bool preferred(const Result& a, const Result& b) {
   const auto rank = [](const Result& r) {
-    return std::tuple(!r.chosen, shared_bytes(r), registers(r), r.measurement.median_ms, r.kernel,
+    return std::tuple(!r.chosen, r.shared_bytes(), registers(r), r.measurement.median_ms, r.kernel,
                       key(r.configuration));
   };
   return rank(a) < rank(b);
