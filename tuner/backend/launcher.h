@@ -104,10 +104,16 @@ struct TimeRequest {
   int max_launches_per_sample = 256;
   int launches_per_sample = 0;  ///< ... or exactly so often, when not 0.
   double stop_above_ms = 0;     ///< Stop after the first sample that is slower; 0: never.
+  double enough_ms = 0;         ///< Stop when the samples took so long together; 0: never.
   double gap_ms = 0;            ///< Idle time before each sample, against throttling.
   bool with_transfers = false;  ///< Time the copies between host and device as well, once.
 
   bool operator==(const TimeRequest&) const = default;
+
+  /// Whether no sample is wanted after one of `last_ms` per launch, when all took `all_ms`.
+  bool ends_after(double last_ms, double all_ms) const {
+    return (stop_above_ms > 0 && last_ms > stop_above_ms) || (enough_ms > 0 && all_ms >= enough_ms);
+  }
 };
 
 struct TimeReport {

@@ -205,9 +205,11 @@ class DeviceWorker {
     }
     if (request.screen_samples > 0) {
       channel_.tell_phase("sample");
-      const Outcome<TimeReport> time =
-          screen(launcher_, reply.loaded.handle, checks.front().workload, request.screen_samples,
-                 request.stop_above_ms);
+      const Outcome<TimeReport> time = screen(launcher_, reply.loaded.handle,
+                                              {.workload = checks.front().workload,
+                                               .samples = request.screen_samples,
+                                               .stop_above_ms = request.stop_above_ms,
+                                               .enough_ms = request.enough_ms});
       if (!time) return time.failure();
       reply.time = *time;
     }

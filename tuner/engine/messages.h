@@ -141,6 +141,7 @@ struct EvaluateRequest {
   bool verify = true;
   std::int32_t screen_samples = 0;  ///< 0: do not time it.
   double stop_above_ms = 0;
+  double enough_ms = 0;
   std::int32_t keep_as = -1;  ///< Slot under which rounds find it; negative: unload it.
 
   bool operator==(const EvaluateRequest&) const = default;
@@ -278,7 +279,7 @@ void fields(auto& archive, Is<PrepareReply> auto& v) {
   archive(v.failure, v.notes, v.transfers, v.derived);
 }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
-  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.keep_as);
+  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.keep_as);
 }
 void fields(auto& archive, Is<EvaluateReply> auto& v) {
   archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms, v.time);

@@ -21,10 +21,8 @@ Outcome<TimeReport> checked(Outcome<TimeReport> outcome) {
 
 }  // namespace
 
-Outcome<TimeReport> screen(Launcher& launcher, KernelHandle handle, WorkloadId workload,
-                           int samples, double stop_above_ms) {
-  return checked(launcher.time(
-      handle, {.workload = workload, .samples = samples, .stop_above_ms = stop_above_ms}));
+Outcome<TimeReport> screen(Launcher& launcher, KernelHandle handle, const TimeRequest& request) {
+  return checked(launcher.time(handle, request));
 }
 
 std::vector<Outcome<TimeReport>> sample_round(Launcher& launcher, WorkloadId workload,

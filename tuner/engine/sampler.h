@@ -9,8 +9,7 @@
 namespace smemtune {
 
 /// Cold samples of one kernel: the first look at how fast it is.
-Outcome<TimeReport> screen(Launcher& launcher, KernelHandle handle, WorkloadId workload,
-                           int samples, double stop_above_ms);
+Outcome<TimeReport> screen(Launcher& launcher, KernelHandle handle, const TimeRequest& request);
 
 /// A kernel of a round, and how often one sample launches it, so that its samples can be compared.
 struct Entrant {

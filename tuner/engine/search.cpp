@@ -364,7 +364,8 @@ class Search {
     save(&slot);
     EvaluateRequest asked = {.job = make_job(*slot.variant, slot.modules),
                              .verify = true,
-                             .screen_samples = std::max(1, options().screen_samples)};
+                             .screen_samples = std::max(1, options().screen_samples),
+                             .enough_ms = options().screen_ms};
     // A kernel's default is what people compare with, however slow it is.
     const bool cut = !result.is_default && incumbent_ms < HUGE_VAL;
     asked.stop_above_ms = cut ? options().cut_factor * incumbent_ms : 0;
@@ -468,8 +469,8 @@ class Search {
     result.measurement.throttled = reply.time.throttled;
     const std::string differences = cross_check(result, reply.loaded);
     if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
-    if (reply.time.samples_ms.size() < static_cast<std::size_t>(evaluation.asked.screen_samples) &&
-        evaluation.asked.stop_above_ms > 0) {
+    const double stop_above_ms = evaluation.asked.stop_above_ms;
+    if (stop_above_ms > 0 && reply.time.samples_ms.back() > stop_above_ms) {
       result.detail += std::string(result.detail.empty() ? "" : "; ") +
                        "sampled no further: the first sample is far behind its kernel's best";
     }

@@ -54,7 +54,8 @@ struct TuningOptions {
   std::string strategy = "random";
   Budget budget;
   ResourceLimits resource_limits;
-  int screen_samples = 3;     ///< Cold samples of every variant.
+  int screen_samples = 3;     ///< Cold samples of every variant...
+  double screen_ms = 25;      ///< ... or fewer, when they took so long together.
   std::size_t finalists = 8;  ///< Measured again at the end, interleaved.
   /// Rounds of the finals, in each of two blocks. Where all of them would keep the device for more
   /// than so many seconds it is as many as fit, but no less than the least.

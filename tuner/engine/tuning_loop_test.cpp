@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <map>
 #include <set>
 
 namespace smemtune::test {
@@ -518,6 +519,25 @@ TEST(TuningLoop, CutsWhatIsFarSlowerThanTheBestButNeverADefault) {
     ++cut;
   }
   EXPECT_GE(cut, 3u);  // The first ones may come before there is a best.
+}
+
+TEST(TuningLoop, TakesFewerSamplesOfWhatTakesLong) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text = "kernel tiled(TILE, ITEMS)\ntime_ns 32000000 / TILE\n";
+  FakeRun run(fake);
+  run.request.options.screen_ms = 20;
+  run.request.options.cut_factor = 100;
+  run.run();
+  const std::map<std::int64_t, std::size_t> samples = {{1, 1}, {2, 2}, {4, 3}, {8, 3}, {16, 3}};
+  std::size_t screened = 0;
+  for (const Result& result : run.own_log.records) {
+    if (result.kernel != "tiled" || result.stage != Stage::screen) continue;
+    const std::int64_t tile = std::get<std::int64_t>(result.configuration.at("TILE"));
+    EXPECT_THAT(result.measurement.samples_ms, SizeIs(samples.at(tile))) << tile;
+    EXPECT_EQ(result.detail, "");
+    ++screened;
+  }
+  EXPECT_EQ(screened, 15u);
 }
 
 TEST(TuningLoop, SaysWhereTheDriverDiffersFromTheCompiler) {

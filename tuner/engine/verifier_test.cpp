@@ -118,13 +118,22 @@ TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {
 
 TEST_F(Sampler, StopsAtASampleThatIsTooSlow) {
   const KernelHandle handle = load("time_ns 2000000");
-  EXPECT_THAT(screen(launcher_, handle, 0, 5, 0)->samples_ms, SizeIs(5));
-  EXPECT_THAT(screen(launcher_, handle, 0, 5, 1.9)->samples_ms, SizeIs(1));
-  EXPECT_THAT(screen(launcher_, handle, 0, 5, 2.1)->samples_ms, SizeIs(5));
+  const auto samples = [&](double stop_above_ms, double enough_ms) {
+    const auto report = screen(
+        launcher_, handle,
+        {.workload = 0, .samples = 5, .stop_above_ms = stop_above_ms, .enough_ms = enough_ms});
+    return report->samples_ms;
+  };
+  EXPECT_THAT(samples(0, 0), SizeIs(5));
+  EXPECT_THAT(samples(1.9, 0), SizeIs(1));
+  EXPECT_THAT(samples(2.1, 0), SizeIs(5));
+  EXPECT_THAT(samples(0, 2), SizeIs(1));
+  EXPECT_THAT(samples(2.1, 3.9), SizeIs(2));
+  EXPECT_THAT(samples(0, 100), SizeIs(5));
 }
 
 TEST_F(Sampler, ATimeThatIsNoneIsAFailure) {
-  const auto report = screen(launcher_, load("time_ns 0"), 0, 3, 0);
+  const auto report = screen(launcher_, load("time_ns 0"), {.workload = 0, .samples = 3});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.failure().reason, "no_time");
 }

@@ -208,6 +208,7 @@ Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& re
     report.launches_per_sample = static_cast<int>(std::clamp(
         launches, 1.0, static_cast<double>(std::max(1, request.max_launches_per_sample))));
   }
+  double sampled_ms = 0;
   for (int sample = 0; sample < request.samples; ++sample) {
     if (request.gap_ms > 0) {
       std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(request.gap_ms));
@@ -218,8 +219,10 @@ Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& re
     for (int i = 0; i < report.launches_per_sample; ++i) {
       if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
     }
-    report.samples_ms.push_back(ms_since(start) / report.launches_per_sample);
-    if (request.stop_above_ms > 0 && report.samples_ms.back() > request.stop_above_ms) break;
+    const double elapsed_ms = ms_since(start);
+    report.samples_ms.push_back(elapsed_ms / report.launches_per_sample);
+    sampled_ms += elapsed_ms;
+    if (request.ends_after(report.samples_ms.back(), sampled_ms)) break;
   }
   return report;
 }

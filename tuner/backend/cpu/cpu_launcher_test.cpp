@@ -517,6 +517,12 @@ TEST_F(Kernels, AreTimed) {
   ASSERT_TRUE(stopped);
   EXPECT_EQ(1u, stopped->samples_ms.size());
   EXPECT_EQ(2, stopped->launches_per_sample);
+
+  request.stop_above_ms = 0;
+  request.enough_ms = 1e-9;
+  EXPECT_EQ(1u, launcher.time(loaded->handle, request)->samples_ms.size());
+  request.enough_ms = 1e9;
+  EXPECT_EQ(4u, launcher.time(loaded->handle, request)->samples_ms.size());
 }
 
 }  // namespace

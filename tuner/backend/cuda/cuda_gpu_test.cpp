@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -859,6 +860,21 @@ TEST_F(CudaGpu, StopsAfterASampleThatIsTooSlow) {
   request.samples = 50;
   request.stop_above_ms = 0.01;
   EXPECT_EQ(time(handle, request).samples_ms.size(), 1u);
+}
+
+// A million clocks are 0.3 to 1 ms.
+TEST_F(CudaGpu, StopsWhenItsSamplesTookLongEnough) {
+  const std::vector<Argument> arguments = {buffer("out", Role::output, 1),
+                                           integer("clocks", 1'000'000)};
+  prepare(arguments);
+  const KernelHandle handle = load(kSpin, {shape("wait", 1, 1, {"out", "clocks"})}, arguments);
+  TimeRequest request;
+  request.samples = 50;
+  request.enough_ms = 5;
+  const std::vector<double> samples_ms = time(handle, request).samples_ms;
+  EXPECT_GE(samples_ms.size(), 4u);
+  EXPECT_LE(samples_ms.size(), 25u);
+  EXPECT_GE(std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0), request.enough_ms);
 }
 
 TEST_F(CudaGpu, RejectsUnknownHandlesAndWorkloads) {

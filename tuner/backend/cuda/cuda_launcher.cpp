@@ -768,9 +768,11 @@ Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& r
         pause(kBackOffMs);
       }
     };
+    double sampled_ms = 0;
     const auto add = [&](const Interval& interval, int launches) {
       report.samples_ms.push_back(std::max(interval.elapsed_ms, kMinElapsedMs) / launches);
-      return request.stop_above_ms > 0 && report.samples_ms.back() > request.stop_above_ms;
+      sampled_ms += interval.elapsed_ms;
+      return request.ends_after(report.samples_ms.back(), sampled_ms);
     };
 
     // What an earlier kernel, found wrong, did to the buffers. Further copies were only ever given
@@ -797,7 +799,10 @@ Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& r
         sampling =
             plan(*bound, request,
                  static_cast<int>(std::min<double>(launches, request.max_launches_per_sample)));
-        if (sampling.launches > 1) report.samples_ms.clear();
+        if (sampling.launches > 1) {
+          report.samples_ms.clear();
+          sampled_ms = 0;
+        }
       }
     }
     report.launches_per_sample = sampling.launches;

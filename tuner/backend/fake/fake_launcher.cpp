@@ -242,9 +242,11 @@ Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& r
     report.launches_per_sample = static_cast<int>(
         std::clamp(wanted, 1.0, static_cast<double>(request.max_launches_per_sample)));
   }
+  double sampled_ms = 0;
   for (int i = 0; i < request.samples; ++i) {
     report.samples_ms.push_back(sample_ms(kernel, bindings, report));
-    if (request.stop_above_ms > 0 && report.samples_ms.back() > request.stop_above_ms) break;
+    sampled_ms += report.samples_ms.back() * report.launches_per_sample;
+    if (request.ends_after(report.samples_ms.back(), sampled_ms)) break;
   }
   return report;
 }
