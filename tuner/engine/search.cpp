@@ -17,6 +17,9 @@ namespace {
 // How often stop is looked at.
 constexpr double kWait_s = 0.2;
 
+constexpr std::size_t kLeastWindow = 64;
+constexpr std::size_t kWindowOfCompiler = 4;
+
 /// What the request names, in its order.
 class Listed final : public Strategy {
  public:
@@ -66,6 +69,9 @@ class Search {
         state_(state),
         strategy_(std::move(strategy)),
         share_(share),
+        window_(tuning.request.options.window > 0
+                    ? tuning.request.options.window
+                    : std::max(kLeastWindow, kWindowOfCompiler * tuning.pool.compilers())),
         on_device_(state.devices.size()),
         best_ms_(state.kernels.size(), HUGE_VAL),
         static_rejects_(state.kernels.size()) {}
@@ -112,7 +118,7 @@ class Search {
   // same order whatever the workers do.
   void ask_and_tell() {
     for (;;) {
-      while (!no_more_ && slots_.size() < std::max<std::size_t>(1, options().window)) ask();
+      while (!no_more_ && slots_.size() < window_) ask();
       if (slots_.empty() || !slots_.front().done) return;
       if (!slots_.front().known && !slots_.front().saved) save();
       tell(slots_.front());
@@ -546,6 +552,7 @@ class Search {
   ProblemState& state_;
   std::unique_ptr<Strategy> strategy_;
   Share share_;
+  std::size_t window_;
   std::deque<Slot> slots_;
   std::vector<Slot*> unsaved_;                        ///< Done, and not in the log yet.
   std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.

@@ -67,7 +67,9 @@ struct TuningOptions {
   bool retry_quarantined = false;  ///< Try again what took the process down twice.
   bool with_transfers = false;     ///< Measure the copies between host and device, too.
   bool resume = true;              ///< Use what the log knows; false: measure everything again.
-  std::size_t window = 64;         ///< Asked and not yet told: how far compiling runs ahead.
+  /// Asked and not yet told: how far compiling runs ahead. 0: by four for each compile worker, so
+  /// that none of them waits for one that takes long, and by 64 at least.
+  std::size_t window = 0;
   /// A configuration whose first sample is slower than so many times the best of its kernel is
   /// sampled no further; a default always is.
   double cut_factor = 2;

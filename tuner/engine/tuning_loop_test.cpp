@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -133,6 +134,30 @@ TEST(TuningLoop, KeepsNoDeviceWaitingForWhatIsLongInCompiling) {
   EXPECT_EQ(run.own_log.attempts.back().configuration, parse_key("TILE=16,ITEMS=1"));
   EXPECT_EQ(summary.problems.front().results.front().configuration, parse_key("TILE=16,ITEMS=1"))
       << "told in the order asked";
+}
+
+TEST(TuningLoop, CompilesTheFurtherAheadTheMoreCompilersThereAre) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  std::vector<Value> items;
+  for (std::int64_t i = 1; i <= 40; ++i) items.push_back(i);
+  for (Parameter& parameter : fake.kernel("tiled").parameters) {
+    if (parameter.name == "ITEMS") parameter.values = items;
+  }
+  fake.add("tiled", "fault wait in compile when TILE == 1 && ITEMS == 1");
+  FakeRun run(fake);
+  run.request.kernels = {&fake.kernel("tiled")};
+  run.pool = std::make_shared<WorkerPool>(fake_workers(24));
+  const auto begin = std::chrono::steady_clock::now();
+  std::uint64_t beside_it = 0;
+  run.observer.progress = [&](const Progress& progress) {
+    const bool too_long = std::chrono::steady_clock::now() - begin > std::chrono::seconds(20);
+    if (progress.done < 4 * 24 - 1 && !too_long) return;
+    if (beside_it == 0) beside_it = progress.done;
+    folder.let_happen();
+  };
+  run.run();
+  EXPECT_GE(beside_it, 4 * 24 - 1u) << "the default, which is asked first, held the others up";
 }
 
 TEST(TuningLoop, FindsTheBestWhileTheDeviceDriftsAndIsNoisy) {
