@@ -565,6 +565,24 @@ TEST(TuningLoop, TakesFewerSamplesOfWhatTakesLong) {
   EXPECT_EQ(screened, 15u);
 }
 
+TEST(TuningLoop, CompilesWhatIsOnlyVerifiedOnceForAllProblems) {
+  FakeSpace fake;
+  fake.space.problems = {parse_key("N=1000"), parse_key("N=2000"), parse_key("N=3000")};
+  fake.space.verify.also = {parse_key("N=17"), parse_key("N=1000")};
+  LaunchTemplate& launch = fake.kernel("tiled").launches.front();
+  launch.template_arguments.push_back({"N", "/test"});
+  launch.entry = "tiled<TILE,ITEMS,N>";
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS, COUNT)\ncomputes out[i] = in[i] + 1\n";
+  FakeRun run(fake);
+  std::uint64_t compiled = 0;
+  run.observer.progress = [&](const Progress& progress) { compiled = progress.compiled; };
+  const TuningSummary summary = run.run();
+  ASSERT_THAT(summary.problems, SizeIs(3));
+  for (const ProblemSummary& problem : summary.problems) EXPECT_EQ(problem.best->kernel, "tiled");
+  EXPECT_EQ(compiled, 15u * 4 + 1) << "four sizes, and the reference that is the same for all";
+}
+
 TEST(TuningLoop, SaysWhereTheDriverDiffersFromTheCompiler) {
   FakeSpace fake;
   fake.add("tiled", "driver_registers select(TILE == 8, 40, 32)");

@@ -34,8 +34,8 @@ void add_once(std::vector<std::string>& words, const std::string& word) {
   if (std::ranges::find(words, word) == words.end()) words.push_back(word);
 }
 
-CompileRequest new_request(const SetKernel& kernel, const KernelInstance& instance,
-                           const Device& device) {
+CompileRequest make_request(const SetKernel& kernel, const KernelInstance& instance,
+                            const Device& device) {
   CompileRequest request;
   request.architecture = device.architecture;
   if (instance.architecture_specific && device.kind == DeviceKind::gpu) {
@@ -43,10 +43,6 @@ CompileRequest new_request(const SetKernel& kernel, const KernelInstance& instan
   }
   request.source = *kernel.source;
   request.options = instance.options;
-  return request;
-}
-
-void add_names(CompileRequest& request, const KernelInstance& instance) {
   for (const LaunchShape& launch : instance.launches) {
     add_once(request.name_expressions, launch.name_expression);
   }
@@ -54,6 +50,7 @@ void add_names(CompileRequest& request, const KernelInstance& instance) {
     if (!argument.in_constant_memory()) continue;
     add_once(request.symbol_expressions, argument.symbol.empty() ? argument.name : argument.symbol);
   }
+  return request;
 }
 
 const CompiledEntry& entry_of(const Part& part, const std::vector<Module>& modules,
@@ -166,18 +163,15 @@ Outcome<Variant> plan(const SetKernel& kernel, const ProblemSet& set,
     if (i > 0 && cannot_run(bound, configuration, device)) continue;
     Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
     if (!instance) return instance.failure();
-    auto request = std::ranges::find(variant.requests, instance->options, &CompileRequest::options);
-    if (request == variant.requests.end()) {
-      variant.requests.push_back(new_request(kernel, *instance, device));
-      request = variant.requests.end() - 1;
-    }
-    add_names(*request, *instance);
-    variant.parts.push_back(
-        {.module = static_cast<std::uint32_t>(request - variant.requests.begin()),
-         .launches = instance->launches,
-         .arguments = instance->arguments,
-         .tolerance = instance->tolerance,
-         .workloads = set.workloads(i)});
+    // Each by itself, as other tuned problems have the same further problems.
+    const CompileRequest wanted = make_request(kernel, *instance, device);
+    const auto module = std::ranges::find(variant.requests, wanted) - variant.requests.begin();
+    if (module == std::ssize(variant.requests)) variant.requests.push_back(wanted);
+    variant.parts.push_back({.module = static_cast<std::uint32_t>(module),
+                             .launches = instance->launches,
+                             .arguments = instance->arguments,
+                             .tolerance = instance->tolerance,
+                             .workloads = set.workloads(i)});
     variant.instances.push_back(std::move(*instance));
   }
   try {
@@ -257,11 +251,18 @@ std::string identity(const Variant& variant, const std::vector<Module>& modules)
 
 Job make_job(const Variant& variant, const std::vector<Module>& modules) {
   Job job;
+  std::vector<std::uint32_t> places;  // Requests that were compiled together share a module.
   for (const Module& module : modules) {
+    const auto same = std::ranges::find_if(job.modules, [&module](const CompiledKernel& other) {
+      return other.image == module->image && other.entries == module->entries;
+    });
+    places.push_back(static_cast<std::uint32_t>(same - job.modules.begin()));
+    if (same != job.modules.end()) continue;
     job.modules.push_back(*module);
     job.modules.back().log.clear();  // Not needed to run it.
   }
   job.parts = variant.parts;
+  for (Part& part : job.parts) part.module = places[part.module];
   return job;
 }
 

@@ -36,7 +36,7 @@ struct SetKernel {
 /// A configuration ready to be compiled.
 struct Variant {
   std::vector<KernelInstance> instances;  ///< The first is the tuned problem's.
-  std::vector<CompileRequest> requests;   ///< One, unless options depend on the problem.
+  std::vector<CompileRequest> requests;   ///< As many as problems have code of their own.
   std::vector<Part> parts;                ///< `module` counts requests.
   std::map<std::string, double> metrics;  ///< Of the tuned problem.
 };
