@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <system_error>
@@ -35,11 +34,16 @@ std::string file_name(const Compiler& compiler, const CompileRequest& request) {
 }
 
 std::optional<CompiledKernel> read(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return std::nullopt;
-  const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(stream), {}};
   std::uint32_t checksum = 0;
-  if (bytes.size() < sizeof checksum) return std::nullopt;
+  std::error_code error;
+  const std::uintmax_t size = fs::is_regular_file(file, error) ? fs::file_size(file, error) : 0;
+  if (error || size < sizeof checksum) return std::nullopt;
+  std::vector<std::uint8_t> bytes(size);
+  std::ifstream stream(file, std::ios::binary);
+  // Unlike an iterator, this does not throw where the disk has an error.
+  if (!stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size))) {
+    return std::nullopt;
+  }
   std::memcpy(&checksum, bytes.data(), sizeof checksum);
   const std::span<const std::uint8_t> payload = std::span(bytes).subspan(sizeof checksum);
   if (crc32(payload) != checksum) return std::nullopt;

@@ -114,6 +114,17 @@ TEST_F(CachedCompilerTest, CompilesADamagedFileAgainAndMendsIt) {
   EXPECT_EQ(calls_, 1);
 }
 
+TEST_F(CachedCompilerTest, CompilesAgainWhatCannotBeRead) {
+  const auto good = compiler().compile(request("f<1>"));
+  const fs::path file = fs::directory_iterator(folder_)->path();
+  fs::remove(file);
+  fs::create_directory(file);  // Can be opened, and reading it is an error.
+  const auto again = compiler().compile(request("f<1>"));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, *good);
+  EXPECT_EQ(calls_, 2);
+}
+
 TEST_F(CachedCompilerTest, KeepsAModuleOfSeveralRequestsOnceForEachOfThem) {
   const std::vector<CompileRequest> all = {request("f<1>"), request("f<2>"), request("f<3>")};
   const CompiledTogether first = compiler().compile_together(all);
