@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <random>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -62,8 +63,10 @@ void write(const std::vector<fs::path>& files, const CompiledKernel& kernel) {
   const fs::path folder = files.front().parent_path();
   std::error_code error;
   fs::create_directories(folder, error);
-  const std::string process = std::to_string(getpid());
-  const fs::path temporary = folder / ("writing." + process);
+  // Process ids come again, and other machines or containers that share the folder have the same.
+  const std::string writer =
+      std::to_string(getpid()) + "." + std::to_string(std::random_device{}());
+  const fs::path temporary = folder / ("writing." + writer);
   {
     std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
     stream.write(reinterpret_cast<const char*>(&checksum), sizeof checksum);
@@ -75,11 +78,11 @@ void write(const std::vector<fs::path>& files, const CompiledKernel& kernel) {
       return;
     }
   }
-  const fs::path link = folder / ("linking." + process);
+  const fs::path link = folder / ("linking." + writer);
   for (const fs::path& file : files) {
     fs::create_hard_link(temporary, link, error);
     if (error) fs::copy_file(temporary, link, error);
-    fs::rename(link, file, error);
+    if (!error) fs::rename(link, file, error);
     if (error) fs::remove(link, error);
   }
   fs::remove(temporary, error);

@@ -144,6 +144,18 @@ TEST_F(CachedCompilerTest, KeepsAModuleOfSeveralRequestsOnceForEachOfThem) {
   EXPECT_EQ(files(), 4u);
 }
 
+TEST_F(CachedCompilerTest, TakesNothingForItsOwnThatAKilledProcessOfTheSameIdLeft) {
+  compiler().compile(request("f<1>"));
+  const fs::path other = fs::directory_iterator(folder_)->path();
+  for (const std::string name : {"writing.", "linking."}) {
+    fs::copy_file(other, folder_ / (name + std::to_string(getpid())));
+  }
+  const auto made = compiler().compile(request("f<2>"));
+  const auto kept = compiler().compile(request("f<2>"));
+  ASSERT_TRUE(made && kept);
+  EXPECT_EQ(*kept, *made);
+}
+
 TEST_F(CachedCompilerTest, KeepsNoFailures) {
   EXPECT_FALSE(compiler().compile(request("broken")));
   EXPECT_FALSE(compiler().compile(request("broken")));
