@@ -59,6 +59,7 @@ class CommandLine : public testing::Test {
     setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
     if (freopen((folder_ / "out").c_str(), "w", stdout) == nullptr) _exit(126);
     if (freopen((folder_ / "err").c_str(), "w", stderr) == nullptr) _exit(126);
+    signal(SIGHUP, hangup_);
     std::vector<std::string> words = {program_};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
@@ -125,6 +126,7 @@ class CommandLine : public testing::Test {
 
   std::filesystem::path folder_;
   std::string program_ = SMEMTUNE_EXECUTABLE;
+  sighandler_t hangup_ = SIG_DFL;  ///< What the program is started with, whoever runs the tests.
 };
 
 constexpr const char* kTwice = R"(
@@ -517,6 +519,14 @@ TEST_F(CommandLine, EndsCleanlyAtEverySignalThatAsksForIt) {
     EXPECT_EQ(run({"list"}).status, 0) << "the database is whole";
     std::filesystem::remove(database());
   }
+}
+
+TEST_F(CommandLine, OutlivesItsTerminalUnderNohup) {
+  hangup_ = SIG_IGN;
+  const pid_t child = start({"--space", space(kTwice), "--device", "cpu"});
+  ASSERT_TRUE(says("waiting for compiler"));
+  ASSERT_EQ(kill(child, SIGHUP), 0);
+  EXPECT_EQ(finish(child).status, 0);
 }
 
 TEST_F(CommandLine, FinishesWhenNobodyReadsItsOutput) {

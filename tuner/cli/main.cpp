@@ -38,7 +38,13 @@ void on_stop_signal(int signal) {
 void catch_signals() {
   struct sigaction action = {};
   action.sa_handler = on_stop_signal;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {};
+    sigaction(signal, &action, &before);
+    // So nohup starts those that are to outlive their terminal.
+    const bool outlives = signal == SIGHUP && before.sa_handler == SIG_IGN;
+    if (outlives) sigaction(signal, &before, nullptr);
+  }
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, nullptr);  // `smemtune ... | head` must not cut a run short.
