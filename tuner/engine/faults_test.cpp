@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <set>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ namespace smemtune::test {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -460,6 +462,21 @@ TEST(Workers, CompileWhileTheReferenceIsChecked) {
   FakeRun run(fake);
   let_happen_when_compiled(run, folder, 16);
   EXPECT_EQ(run.run().evaluated, 16u);
+}
+
+TEST(Workers, AreWaitedForWhileTheReferenceIsChecked) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  fake.add("naive", "fault wait in run");
+  FakeRun run(fake);
+  std::set<std::string> waited_for;
+  run.observer.progress = [&](const Progress& progress) {
+    if (progress.phase != "prepare" || progress.compiled < 16) return;
+    waited_for.insert(progress.waiting_for);
+    folder.let_happen();
+  };
+  run.run();
+  EXPECT_THAT(waited_for, ElementsAre("device"));
 }
 
 TEST(Workers, CompileWhileTheDeviceMayNotBeUsed) {

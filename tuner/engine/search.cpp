@@ -537,8 +537,9 @@ class Search {
 
   std::string waiting_for() const {
     if (slots_.empty()) return "";
-    const bool all_busy = std::ranges::all_of(
-        state_.devices, [](const DeviceSession& device) { return device.busy() || device.gone(); });
+    const bool all_busy = std::ranges::all_of(state_.devices, [](const DeviceSession& device) {
+      return device.busy() || device.preparing() || device.gone();
+    });
     if (state_.devices.empty() || !all_busy) return "compiler";
     const bool one_waits = std::ranges::any_of(slots_, [](const Slot& slot) {
       return !slot.done && !slot.modules.empty() && !slot.on_device;
