@@ -201,7 +201,9 @@ int run_best(const ResultsOptions& options) {
     table.add_row({device_label(row.device), row.space, key(row.result.problem), row.result.kernel,
                    key(row.result.configuration), format_time(row.result.measurement.median_ms),
                    rates(row.result), format_utc(row.at_unix),
-                   row.stale ? "stale: the kernel has changed" : ""});
+                   row.stale                           ? "stale: the kernel has changed"
+                   : row.result.stage == Stage::screen ? "screened only"
+                                                       : ""});
   }
   write_out(table.text());
   return 0;

@@ -113,6 +113,9 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
   const Result& best = *problem.best;
   std::string text = "  best: " + best.kernel + " " + key(best.configuration) + "  " +
                      format_time(best.measurement.median_ms) + "\n";
+  if (best.stage != Stage::final) {
+    text += "    screened only: no finals were held, others may be as fast\n";
+  }
   const std::string over_default = over_default_text(problem, device);
   if (!over_default.empty()) text += "    " + over_default + "\n";
   std::string leads;

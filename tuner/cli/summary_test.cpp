@@ -181,6 +181,14 @@ TEST(Summary, ShowsOfACompilersLogTheFirstError) {
   EXPECT_THAT(text, HasSubstr("tiled TILE=128: launch of it\n"));
 }
 
+TEST(Summary, SaysThatABestWasOnlyScreened) {
+  TuningSummary summary;
+  summary.problems = {problem()};
+  EXPECT_THAT(summary_text(space(), summary, gpu()), HasSubstr("screened only"));
+  summary.problems.front().best->stage = Stage::final;
+  EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("screened only")));
+}
+
 TEST(Curves, HoldEachConfigurationAgainstWhatIsPredicted) {
   ProblemSummary measured = problem();
   measured.results[3] = timed("tiled", 16, 2.4);
