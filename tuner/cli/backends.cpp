@@ -21,7 +21,9 @@
 #include <memory>
 #include <span>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 namespace smemtune::cli {
@@ -55,6 +57,22 @@ WorkerCommand cpu_workers(const DeviceChoice& choice) {
   return command;
 }
 
+/// An even part of most of the memory: one compile that grows without end, as templates and
+/// unrolled loops can, ends by itself and not with the machine.
+std::uint64_t compile_address_space([[maybe_unused]] int workers) {
+#if defined(__SANITIZE_ADDRESS__)
+  return 0;
+#else
+  constexpr std::uint64_t kLeast = std::uint64_t{4} << 30;
+  const auto memory = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  rlimit ours = {};
+  if (getrlimit(RLIMIT_AS, &ours) != 0) return 0;
+  return std::min<std::uint64_t>(
+      ours.rlim_cur, std::max(kLeast, memory / 4 * 3 / static_cast<std::uint64_t>(workers)));
+#endif
+}
+
 WorkerCommand cuda_workers(const DeviceChoice& choice, std::span<const Device> devices) {
   WorkerCommand command;
   command.compile = worker_words("compile", kCuda);
@@ -63,6 +81,7 @@ WorkerCommand cuda_workers(const DeviceChoice& choice, std::span<const Device> d
     command.devices.back().push_back(device.uuid);
   }
   command.compile_workers = worker_count(choice.compile_workers);
+  command.compile_address_space = compile_address_space(command.compile_workers);
   return command;
 }
 

@@ -662,6 +662,25 @@ TEST_F(CommandLine, DryRunsEveryShippedSpaceWithoutAGpu) {
   EXPECT_FALSE(std::filesystem::exists(database())) << "a dry run stores nothing";
 }
 
+TEST_F(CommandLine, LimitsTheMemoryOfItsCompileWorkers) {
+#if !SMEMTUNE_CUDA_BUILD || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "no NVRTC, or sanitizers, which reserve terabytes";
+#endif
+  const pid_t child =
+      start({"--space", config("gemm.json"), "--dry-run", "--device", "h200", "--jobs", "2"});
+  ASSERT_TRUE(says("waiting for compiler"));
+  const std::vector<pid_t> workers = children_of(child);
+  EXPECT_EQ(workers.size(), 2u);
+  for (const pid_t worker : workers) {
+    rlimit limit = {};
+    ASSERT_EQ(prlimit(worker, RLIMIT_AS, nullptr, &limit), 0);
+    EXPECT_LT(limit.rlim_cur, RLIM_INFINITY);
+    EXPECT_GE(limit.rlim_cur, std::uint64_t{4} << 30);
+  }
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+}
+
 TEST_F(CommandLine, RunsOneConfigurationAndKeepsWhatTheCompilerMade) {
   const std::string file = space(kTwice);
   const std::string kept = (folder_ / "kept").string();
