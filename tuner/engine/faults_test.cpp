@@ -158,16 +158,19 @@ INSTANTIATE_TEST_SUITE_P(Race, EachFaultInTheRace,
                          fault_name);
 
 TEST(Faults, ACrashInTheRaceIsThatOfTheVariantWhoseTurnItWas) {
-  const FakeFolder folder;
-  FakeSpace fake;
-  fake.add("tiled", std::string("fault crash_once in time") + kWhenWouldBeBest + " && TIMES > 0");
-  FakeRun run(fake);
-  const TuningSummary summary = run.run();
-  const Result& faulty = result_of(summary.problems.front(), "tiled", kWouldBeBest);
-  EXPECT_EQ(faulty.reason, "crash");
-  for (const Result& result : summary.problems.front().results) {
-    if (&result == &faulty) continue;
-    EXPECT_EQ(result.status, Status::correct);
+  for (const std::uint64_t seed : {1, 2, 3}) {  // Each has another order of turns.
+    const FakeFolder folder;
+    FakeSpace fake;
+    fake.add("tiled", std::string("fault crash_once in time") + kWhenWouldBeBest + " && TIMES > 0");
+    FakeRun run(fake);
+    run.request.options.seed = seed;
+    const TuningSummary summary = run.run();
+    const Result& faulty = result_of(summary.problems.front(), "tiled", kWouldBeBest);
+    EXPECT_EQ(faulty.reason, "crash");
+    for (const Result& result : summary.problems.front().results) {
+      if (&result == &faulty) continue;
+      EXPECT_EQ(result.status, Status::correct);
+    }
   }
 }
 
@@ -325,6 +328,11 @@ TEST(Device, ThatIsUnhealthyAfterARestartEndsTheRunAfterRecording) {
   fake.add("naive", "fault error in run when HAPPENED");
   FakeRun run(fake);
   EXPECT_THAT(error_of<UnavailableError>(run), HasSubstr("twice in a row"));
+  EXPECT_EQ(std::ranges::count_if(run.notes,
+                                  [](const std::string& note) {
+                                    return note.find("trying again") != std::string::npos;
+                                  }),
+            1);
   ASSERT_NE(run.log->last("tiled", kWouldBeBest), nullptr);
   EXPECT_EQ(run.log->last("tiled", kWouldBeBest)->reason, "crash");
 }

@@ -583,6 +583,26 @@ TEST(TuningLoop, CompilesWhatIsOnlyVerifiedOnceForAllProblems) {
   EXPECT_EQ(compiled, 15u * 4 + 1) << "four sizes, and the reference that is the same for all";
 }
 
+TEST(TuningLoop, MeasuresADefaultInFullAlsoWhereOneOfItsCodeWasCut) {
+  FakeSpace fake;
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ntime_ns select(TILE == 16, 1000000, 2000)\ncode TILE\n";
+  fake.kernel("tiled").default_configuration = parse_key("TILE=16,ITEMS=4");
+  FakeRun run(fake);
+  run.request.only = {{"tiled", parse_key("TILE=1,ITEMS=1")},
+                      {"tiled", parse_key("TILE=16,ITEMS=1")},
+                      {"tiled", parse_key("TILE=16,ITEMS=4")}};
+  run.request.options.window = 1;
+  run.request.options.screen_samples = 5;
+  std::map<std::string, std::size_t> screened;
+  run.observer.result = [&](const Result& result, bool) {
+    screened[key(result.configuration)] = result.measurement.samples_ms.size();
+  };
+  run.run();
+  EXPECT_EQ(screened["ITEMS=1,TILE=16"], 1u);
+  EXPECT_EQ(screened["ITEMS=4,TILE=16"], 5u);
+}
+
 TEST(TuningLoop, SaysWhereTheDriverDiffersFromTheCompiler) {
   FakeSpace fake;
   fake.add("tiled", "driver_registers select(TILE == 8, 40, 32)");

@@ -108,6 +108,19 @@ TEST(LogRing, KeepsTheLastPrintable64KB) {
   EXPECT_EQ(ring.text(), std::string(LogRing::kBytes, 'y'));
 }
 
+TEST(LogRing, TakesNoMoreMemoryHoweverMuchIsPrinted) {
+  LogRing ring;
+  const auto most_kb = [] {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  const std::string text(LogRing::kBytes, 'x');
+  const auto before_kb = most_kb();
+  for (int i = 0; i < 4096; ++i) ring.append(text);  // 256 MB.
+  EXPECT_LT(most_kb() - before_kb, 64 * 1024);
+}
+
 TEST(WorkerEnvironment, IsAnAllowList) {
   const char* const environment[] = {
       "PATH=/bin",           "NVRTC_APPEND_FLAGS=-G",        "SMEMTUNE_DB=/x",
