@@ -718,6 +718,20 @@ TEST_F(ResultStoreAttempts, CountTogetherWithPassingFailures) {
   EXPECT_EQ(found->reason, "quarantined");
 }
 
+TEST_F(ResultStoreAttempts, AreNotSettledByAFailureThatMayPass) {
+  in_dying_child([&] {
+    ResultStore store(file());
+    store.begin_run(run_on(h200(), "run-1"))->begin_attempt(kHash, "tiled", kProblem, tile(16));
+  });
+  ResultStore store(file());
+  const auto log = store.begin_run(run_on(h200(), "run-2"));
+  log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+  log->record(kHash, failed(tile(16), Status::runtime, "crash"));
+  const auto found = log->find(kHash, "tiled", kProblem, tile(16));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->reason, "quarantined");
+}
+
 TEST_F(ResultStoreAttempts, OfARunningProcessAreNotLost) {
   ResultStore store(file());
   for (const char* id : {"run-1", "run-2"}) {
