@@ -183,14 +183,18 @@ TEST(TuningLoop, HoldsLongFinalsWhereKernelsAreQuickAndShortOnesWhereTheyAreNot)
   EXPECT_EQ(samples_of_the_best("100000000 + TILE"), 30u);
 }
 
-TEST(TuningLoop, PrefersLessSharedMemoryAmongTies) {
-  FakeSpace fake;
-  fake.sources["tiled"].files.front().text =
-      "kernel tiled(TILE, ITEMS)\ntime_ns 2000\nstatic_shared 64 * TILE + ITEMS\n";
-  FakeRun run(fake);
-  const TuningSummary summary = run.run();
-  EXPECT_EQ(best_key(summary.problems.front()), "tiled ITEMS=1,TILE=1");
-  EXPECT_FALSE(summary.problems.front().ties.empty());
+// ITEMS=4 is the last of those that take equally long.
+TEST(TuningLoop, PrefersLessSharedMemoryThenFewerRegistersAmongTies) {
+  for (const std::string resources : {"static_shared 1024 - 256 * ITEMS", "registers 64 - ITEMS",
+                                      "static_shared 1024 - 256 * ITEMS\nregisters 32 + ITEMS"}) {
+    FakeSpace fake;
+    fake.sources["tiled"].files.front().text =
+        "kernel tiled(TILE, ITEMS)\ntime_ns 2000 + 100 * abs(TILE - 8)\n" + resources + "\n";
+    FakeRun run(fake);
+    const TuningSummary summary = run.run();
+    EXPECT_EQ(best_key(summary.problems.front()), "tiled ITEMS=4,TILE=8") << resources;
+    EXPECT_THAT(summary.problems.front().ties, SizeIs(2)) << resources;
+  }
 }
 
 TEST(TuningLoop, SecondRunEvaluatesNothing) {
