@@ -87,15 +87,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"flood in compile", Status::correct, ""}),
     fault_name);
 
-INSTANTIATE_TEST_SUITE_P(WhileLoading, EachFault,
-                         testing::Values(Fault{"error in load", Status::runtime, "launch"},
-                                         Fault{"crash in load", Status::runtime, "crash"},
-                                         Fault{"killed in load", Status::runtime, "crash"},
-                                         Fault{"killed_once in load", Status::correct, ""},
-                                         Fault{"hang in load", Status::timeout, "hang"},
-                                         Fault{"context_lost in load", Status::runtime,
-                                               "illegal_address"}),
-                         fault_name);
+INSTANTIATE_TEST_SUITE_P(
+    WhileLoading, EachFault,
+    testing::Values(Fault{"error in load", Status::runtime, "launch"},
+                    Fault{"device_memory in load", Status::runtime, "device_memory"},
+                    Fault{"crash in load", Status::runtime, "crash"},
+                    Fault{"killed in load", Status::runtime, "crash"},
+                    Fault{"killed_once in load", Status::correct, ""},
+                    Fault{"hang in load", Status::timeout, "hang"},
+                    Fault{"context_lost in load", Status::runtime, "illegal_address"}),
+    fault_name);
 
 INSTANTIATE_TEST_SUITE_P(
     WhileVerifying, EachFault,

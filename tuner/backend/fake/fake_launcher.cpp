@@ -128,6 +128,9 @@ std::optional<Failure> FakeLauncher::strike(const std::string& fault) const {
   if (fault == "error") {
     return Failure{.status = Status::runtime, .reason = "launch", .detail = "too many resources"};
   }
+  if (fault == "device_memory") {
+    return Failure{.status = Status::runtime, .reason = fault, .detail = "out of memory"};
+  }
   if (fault == "context_lost") {
     return Failure{.status = Status::runtime,
                    .reason = "illegal_address",

@@ -14,8 +14,8 @@ namespace smemtune::fake {
 Device fake_device(int unit = 0);
 
 /// Behaves as scripts say (script.h). Faults in `load`, `run` and `time` strike here; beside those
-/// of processes there are `error` (a launch that fails), `context_lost`, and wrong results:
-/// `mismatch`, `nan`, `unwritten`, `overrun`, `input_modified`.
+/// of processes there are `error` (a launch that fails), `device_memory`, `context_lost`, and wrong
+/// results: `mismatch`, `nan`, `unwritten`, `overrun`, `input_modified`.
 class FakeLauncher final : public Launcher {
  public:
   /// `seed`: of noise and drift. `reply_descriptor`: where `garbage` goes. `unit`: UNIT of scripts.
