@@ -674,6 +674,40 @@ TEST_F(ResultStoreAttempts, CutOffTwiceWithTheirProcessQuarantineAConfiguration)
   EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(16)), on_h200(timed(tile(16), 1)));
 }
 
+TEST_F(ResultStoreAttempts, CutOffTwiceCountMoreThanWhatWasFoundBefore) {
+  const auto die_at = [&](const std::string& run) {
+    in_dying_child([&] {
+      ResultStore store(file());
+      const auto log = store.begin_run(run_on(h200(), run));
+      log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+    });
+  };
+  const auto lost_and_found = [&](const std::string& run) {
+    ResultStore store(file());
+    const auto log = store.begin_run(run_on(h200(), run));
+    const auto found = log->find(kHash, "tiled", kProblem, tile(16));
+    return std::pair(log->lost_attempts(kHash, "tiled", kProblem, tile(16)),
+                     found ? found->reason : "not found");
+  };
+  {
+    ResultStore store(file());
+    store.begin_run(run_on(h200(), "run-1"))->record(kHash, timed(tile(16), 1));
+  }
+  EXPECT_EQ(lost_and_found("run-2"), std::pair(0, std::string()));
+  die_at("run-3");
+  EXPECT_EQ(lost_and_found("run-4"), std::pair(1, std::string()));
+  {
+    ResultStore store(file());
+    const auto log = store.begin_run(run_on(h200(), "run-5"));
+    log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+    log->forgive_attempts(kHash, "tiled", kProblem, tile(16));
+  }
+  EXPECT_EQ(lost_and_found("run-6"), std::pair(0, std::string()));
+  die_at("run-7");
+  die_at("run-8");
+  EXPECT_EQ(lost_and_found("run-9"), std::pair(2, std::string("quarantined")));
+}
+
 TEST_F(ResultStoreAttempts, AreWrittenTogetherWithResultsOrNotAtAll) {
   in_dying_child([&] {
     ResultStore store(file());

@@ -239,6 +239,28 @@ void RunLog::record(const std::string& kernel_hash, const Result& result) {
   });
 }
 
+int RunLog::lost_attempts(const std::string& kernel_hash, const std::string& kernel,
+                          const Problem& problem, const Configuration& configuration) {
+  const std::optional<std::int64_t> id = kernel_id(kernel_hash, kernel);
+  return id ? lost_attempts(*id, kernel, problem, configuration) : 0;
+}
+
+void RunLog::forgive_attempts(const std::string& kernel_hash, const std::string& kernel,
+                              const Problem& problem, const Configuration& configuration) {
+  write([&] {
+    const Subject subject = store_subject(kernel_hash, kernel, problem, configuration);
+    Statement(connection_, R"sql(
+      UPDATE attempt SET outcome = 'abandoned'
+      WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+        AND configuration_id = :configuration AND outcome IS NULL)sql")
+        .bind(":model", model_id_)
+        .bind(":kernel", subject.kernel_id)
+        .bind(":problem", subject.problem_id)
+        .bind(":configuration", subject.configuration_id)
+        .run();
+  });
+}
+
 void RunLog::together(const std::function<void()>& writes) {
   struct Mark {
     bool& is_set;
@@ -261,26 +283,34 @@ void RunLog::write(const std::function<void()>& writes) {
   }
 }
 
-std::optional<Result> RunLog::find(const std::string& kernel_hash, const std::string& kernel,
-                                   const Problem& problem, const Configuration& configuration) {
+std::optional<std::int64_t> RunLog::kernel_id(const std::string& kernel_hash,
+                                              const std::string& kernel) {
+  find_kernel_.reset();  // An answer that could not be read may have left it half-way.
   find_kernel_.bind(":space", space_id_).bind(":name", kernel).bind(":hash", kernel_hash);
   if (!find_kernel_.step()) return std::nullopt;
-  const std::int64_t kernel_id = find_kernel_.integer("id");
+  const std::int64_t id = find_kernel_.integer("id");
   find_kernel_.reset();
-  make_current(kernel_id, kernel);
+  return id;
+}
+
+std::optional<Result> RunLog::find(const std::string& kernel_hash, const std::string& kernel,
+                                   const Problem& problem, const Configuration& configuration) {
+  const std::optional<std::int64_t> id = kernel_id(kernel_hash, kernel);
+  if (!id) return std::nullopt;
+  make_current(*id, kernel);
 
   find_.reset();  // An answer that could not be read may have left it half-way.
   find_.bind(":model", model_id_)
-      .bind(":kernel_id", kernel_id)
+      .bind(":kernel_id", *id)
       .bind(":space_id", space_id_)
       .bind(":kernel_name", kernel)
       .bind(":problem_key", key(problem))
       .bind(":configuration_key", key(configuration));
   std::vector<Result> newest;
   while (find_.step()) newest.push_back(read_result(find_));
-  if (!newest.empty() && !may_pass(newest.front())) return newest.front();
-
-  const int lost = lost_attempts(kernel_id, kernel, problem, configuration);
+  const int lost = lost_attempts(*id, kernel, problem, configuration);
+  const bool lasts = !newest.empty() && !may_pass(newest.front());
+  if (lasts && lost < kMaxAttempts) return newest.front();
   const auto failed =
       static_cast<int>(std::find_if_not(newest.begin(), newest.end(), may_pass) - newest.begin());
   if (lost + failed < kMaxAttempts) return std::nullopt;

@@ -23,6 +23,10 @@ class RunLog final : public ResultLog {
   void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
                      const Problem& problem, const Configuration& configuration) override;
   void record(const std::string& kernel_hash, const Result& result) override;
+  int lost_attempts(const std::string& kernel_hash, const std::string& kernel,
+                    const Problem& problem, const Configuration& configuration) override;
+  void forgive_attempts(const std::string& kernel_hash, const std::string& kernel,
+                        const Problem& problem, const Configuration& configuration) override;
   void together(const std::function<void()>& writes) override;
   std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
                              const Problem& problem, const Configuration& configuration) override;
@@ -52,6 +56,8 @@ class RunLog final : public ResultLog {
   /// Notes that this version of the kernel is what the device was given last.
   void make_current(std::int64_t kernel_id, const std::string& kernel);
   void store_current(std::int64_t kernel_id, const std::string& kernel);
+  /// Of this source; nullopt where the database has none.
+  std::optional<std::int64_t> kernel_id(const std::string& kernel_hash, const std::string& kernel);
   int lost_attempts(std::int64_t kernel_id, const std::string& kernel, const Problem& problem,
                     const Configuration& configuration) const;
 

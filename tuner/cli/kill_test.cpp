@@ -49,6 +49,16 @@ class FatalLog final : public ResultLog {
     log_.record(kernel_hash, result);
     pass();
   }
+  int lost_attempts(const std::string& kernel_hash, const std::string& kernel,
+                    const Problem& problem, const Configuration& configuration) override {
+    return log_.lost_attempts(kernel_hash, kernel, problem, configuration);
+  }
+  void forgive_attempts(const std::string& kernel_hash, const std::string& kernel,
+                        const Problem& problem, const Configuration& configuration) override {
+    pass();
+    log_.forgive_attempts(kernel_hash, kernel, problem, configuration);
+    pass();
+  }
   void together(const std::function<void()>& writes) override {
     pass();
     log_.together(writes);

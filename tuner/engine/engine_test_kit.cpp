@@ -108,15 +108,31 @@ void MemoryLog::begin_attempt(const std::string& kernel_hash, const std::string&
                               const Problem&, const Configuration& configuration) {
   if (kernel_hash.size() != 64) throw std::logic_error("no kernel hash");
   if (!is_together_) ++commits;
-  attempts.push_back({kernel, configuration});
-  open.push_back(attempts.back());
+  const bool was_measured = std::ranges::any_of(records, [&](const Result& known) {
+    return known.kernel == kernel && known.configuration == configuration && known.timed();
+  });
+  (was_measured ? finals : attempts).push_back({kernel, configuration});
+  open.push_back({kernel, configuration});
 }
 
 void MemoryLog::record(const std::string& kernel_hash, const Result& result) {
   if (kernel_hash.size() != 64) throw std::logic_error("no kernel hash");
   if (!is_together_) ++commits;
   records.push_back(result);
+  std::erase(lost, Attempt{result.kernel, result.configuration});
   std::erase(open, Attempt{result.kernel, result.configuration});
+}
+
+int MemoryLog::lost_attempts(const std::string&, const std::string& kernel, const Problem&,
+                             const Configuration& configuration) {
+  return static_cast<int>(std::ranges::count(lost, Attempt{kernel, configuration}));
+}
+
+void MemoryLog::forgive_attempts(const std::string&, const std::string& kernel, const Problem&,
+                                 const Configuration& configuration) {
+  if (!is_together_) ++commits;
+  std::erase(open, Attempt{kernel, configuration});
+  std::erase(lost, Attempt{kernel, configuration});
 }
 
 void MemoryLog::together(const std::function<void()>& writes) {

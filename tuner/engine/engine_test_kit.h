@@ -54,6 +54,10 @@ class MemoryLog final : public ResultLog {
   void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
                      const Problem& problem, const Configuration& configuration) override;
   void record(const std::string& kernel_hash, const Result& result) override;
+  int lost_attempts(const std::string& kernel_hash, const std::string& kernel,
+                    const Problem& problem, const Configuration& configuration) override;
+  void forgive_attempts(const std::string& kernel_hash, const std::string& kernel,
+                        const Problem& problem, const Configuration& configuration) override;
   void together(const std::function<void()>& writes) override;
   std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
                              const Problem& problem, const Configuration& configuration) override;
@@ -61,8 +65,10 @@ class MemoryLog final : public ResultLog {
   /// The last record of a configuration, `TILE=8,ITEMS=2` in any order.
   const Result* last(const std::string& kernel, const std::string& configuration) const;
 
-  std::vector<Attempt> attempts;  ///< All that were begun...
+  std::vector<Attempt> attempts;  ///< All at what had not been measured...
+  std::vector<Attempt> finals;    ///< ... and at what had been...
   std::vector<Attempt> open;      ///< ... and those without a record.
+  std::vector<Attempt> lost;      ///< What an earlier run is to have had open when it died.
   std::vector<Result> records;    ///< In the order recorded.
   int commits = 0;                ///< A transaction each.
 

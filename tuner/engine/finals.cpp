@@ -90,8 +90,9 @@ class Finals {
     const double until_s = left_s > 0 ? tuning_.elapsed_s() + left_s : HUGE_VAL;
     Race race = begin_race();
     bool is_limited = false;
-    for (std::vector<std::size_t> round = race.next_round(); !round.empty();
-         round = race.next_round()) {
+    std::vector<std::size_t> round = race.next_round();
+    begin_attempts(round);
+    for (; !round.empty(); round = race.next_round()) {
       if (race.in_finals() && !std::exchange(is_limited, true)) {
         for (const std::size_t i : round) forget_clocks(contenders_[i]);
         race.set_final_rounds(final_rounds(options(), round_device_s(round), seconds_left()));
@@ -354,6 +355,50 @@ class Finals {
       round_s_ = tuning_.elapsed_s() - start_s;
     }
     return times_ms;
+  }
+
+  /// Everyone of the first round is at it until the finals are over: who of them took the machine
+  /// down cannot be said then. So those that were in such finals show by themselves first that they
+  /// do no harm; who does it there as well has gone twice.
+  void begin_attempts(std::vector<std::size_t> round) {
+    std::ranges::sort(round);
+    round.erase(std::ranges::unique(round).begin(), round.end());
+    for (const std::size_t i : round) {
+      if (lost_attempts(contenders_[i]) > 0) try_alone(contenders_[i]);
+      if (tuning_.stop) return;
+    }
+    tuning_.log->together([&] {
+      for (const std::size_t i : round) {
+        if (!contenders_[i].failed) begin_attempt(contenders_[i]);
+      }
+    });
+  }
+
+  int lost_attempts(const Contender& contender) const {
+    const Result& its = result(contender);
+    return tuning_.log->lost_attempts(kernel(contender).hash, its.kernel, its.problem,
+                                      its.configuration);
+  }
+
+  void begin_attempt(const Contender& contender) {
+    const Result& its = result(contender);
+    tuning_.log->begin_attempt(kernel(contender).hash, its.kernel, its.problem, its.configuration);
+  }
+
+  /// As it was when it was screened.
+  void try_alone(Contender& contender) {
+    begin_attempt(contender);
+    want_modules(contender);
+    if (contender.failed || !take_modules(contender)) return;
+    if (!evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
+                              .verify = true,
+                              .screen_samples = std::max(1, options().screen_samples),
+                              .enough_ms = options().screen_ms})) {
+      return;
+    }
+    const Result& its = result(contender);
+    tuning_.log->forgive_attempts(kernel(contender).hash, its.kernel, its.problem,
+                                  its.configuration);
   }
 
   /// Brings everyone of the round onto the device.

@@ -9,6 +9,12 @@ class NoLog final : public ResultLog {
  public:
   void begin_attempt(const std::string&, const std::string&, const Problem&,
                      const Configuration&) override {}
+  int lost_attempts(const std::string&, const std::string&, const Problem&,
+                    const Configuration&) override {
+    return 0;
+  }
+  void forgive_attempts(const std::string&, const std::string&, const Problem&,
+                        const Configuration&) override {}
   void record(const std::string&, const Result&) override {}
   void together(const std::function<void()>& writes) override { writes(); }
   std::optional<Result> find(const std::string&, const std::string&, const Problem&,

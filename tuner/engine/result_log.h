@@ -27,12 +27,23 @@ class ResultLog {
   /// on (from the end of together(), within it).
   virtual void record(const std::string& kernel_hash, const Result& result) = 0;
 
+  /// How many attempts at this configuration earlier runs had open when they ended with their whole
+  /// process.
+  virtual int lost_attempts(const std::string& kernel_hash, const std::string& kernel,
+                            const Problem& problem, const Configuration& configuration) = 0;
+
+  /// Closes all attempts at this configuration, lost ones too: it did no harm, and has no new
+  /// result.
+  virtual void forgive_attempts(const std::string& kernel_hash, const std::string& kernel,
+                                const Problem& problem, const Configuration& configuration) = 0;
+
   /// What `writes` begins and records is stored in one transaction: all of it, or nothing.
   virtual void together(const std::function<void()>& writes) = 0;
 
   /// What an earlier run on this device model found, unless its failure was of the passing kind (a
   /// crash, a timeout, lost memory) and fewer than two attempts failed so. After two attempts that
-  /// ended with the process it is a failure with the reason kQuarantined.
+  /// ended with the process it is a failure with the reason kQuarantined, whatever was found
+  /// before.
   virtual std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
                                      const Problem& problem,
                                      const Configuration& configuration) = 0;

@@ -258,6 +258,63 @@ TEST(TuningLoop, ResumesWhereABudgetEnded) {
   EXPECT_THAT(first.log->attempts, SizeIs(kConfigurations));
 }
 
+/// A log of a run that died in its finals, with what is fastest among those who were in them.
+MemoryLog died_in_finals() {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.run();
+  MemoryLog log = run.own_log;
+  std::erase_if(log.records, [](const Result& result) { return result.stage != Stage::screen; });
+  log.finals.clear();
+  log.lost = {{"tiled", parse_key("TILE=8,ITEMS=2")}};
+  return log;
+}
+
+TEST(TuningLoop, WritesDownWhoIsInTheFinalsBeforeTheyBegin) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  for (const Result& result : summary.problems.front().results) {
+    if (result.stage == Stage::screen) continue;
+    EXPECT_EQ(std::ranges::count(run.own_log.finals,
+                                 MemoryLog::Attempt{result.kernel, result.configuration}),
+              1)
+        << key(result.configuration);
+  }
+  EXPECT_THAT(run.own_log.open, testing::IsEmpty());
+}
+
+TEST(TuningLoop, TriesByItselfWhoWasInFinalsThatDied) {
+  MemoryLog log = died_in_finals();
+  const MemoryLog::Attempt suspect = log.lost.front();
+  const FakeSpace fake;
+  FakeRun again(fake);
+  again.log = &log;
+  const TuningSummary summary = again.run();
+  EXPECT_EQ(summary.evaluated, 0u);
+  EXPECT_EQ(best_key(summary.problems.front()), "tiled ITEMS=2,TILE=8");
+  ASSERT_THAT(log.finals, Not(testing::IsEmpty()));
+  EXPECT_EQ(log.finals.front(), suspect);
+  EXPECT_EQ(std::ranges::count(log.finals, suspect), 2) << "alone, then with the others";
+  EXPECT_THAT(log.lost, testing::IsEmpty());
+  EXPECT_THAT(log.open, testing::IsEmpty());
+}
+
+TEST(TuningLoop, FindsWhoIsToBlameForFinalsThatDied) {
+  MemoryLog log = died_in_finals();
+  const MemoryLog::Attempt suspect = log.lost.front();
+  FakeSpace fake;
+  fake.add("tiled", "fault crash in time when TILE == 8 && ITEMS == 2");
+  FakeRun again(fake);
+  again.log = &log;
+  const TuningSummary summary = again.run();
+  EXPECT_NE(best_key(summary.problems.front()), "tiled ITEMS=2,TILE=8");
+  const Result& guilty = result_of(summary.problems.front(), "tiled", "ITEMS=2,TILE=8");
+  EXPECT_EQ(guilty.reason, "crash");
+  EXPECT_EQ(std::ranges::count(log.finals, suspect), 1) << "alone only";
+  EXPECT_THAT(log.open, testing::IsEmpty());
+}
+
 TEST(TuningLoop, MeasuresTheDefaultsWhateverTheBudget) {
   const FakeSpace fake;
   FakeRun run(fake);
@@ -668,7 +725,7 @@ TEST(TuningLoop, WritesDownTogetherWhatNeedsNoDevice) {
   FakeRun run(fake);
   run.run();
   EXPECT_THAT(run.own_log.records, SizeIs(testing::Ge(kConfigurations)));
-  EXPECT_LE(run.own_log.commits, 4);
+  EXPECT_LE(run.own_log.commits, 5);
 }
 
 TEST(TuningLoop, MeasuresEqualCodeOnce) {
