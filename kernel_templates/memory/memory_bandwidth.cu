@@ -16,7 +16,7 @@
 // Arguments        zero: 0, which the compiler does not know, so that it reads again in every pass
 //
 // Template parameters
-//   PLACE   where the chunk lies   registers, shared, l1, readonly, texture, l2, global, constant
+//   PLACE   where the chunk lies   registers, shared, l1, readonly, textures, l2, global, constant
 //   PASSES  reads of a chunk       16 with global, a multiple of 16 else
 //
 // Block            256 threads
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(256, 8)
         piece.y = opaque(first[read].y);
         piece.z = opaque(first[read].z);
         piece.w = opaque(first[read].w);
-      } else if constexpr (PLACE == texture) {
+      } else if constexpr (PLACE == textures) {
         piece = tex1Dfetch<uint4>(texels, chunk + offset + read * THREADS + thread);
       } else if constexpr (PLACE == constant) {
         piece = bandwidth_table[pass * READS % TABLE + offset + read];

@@ -11,7 +11,7 @@
 // shared memory, before the walk begins. `constant` walks through 256 elements again and again.
 //
 // Template parameters
-//   PLACE  where the elements lie   registers, shared, l1, readonly, texture, l2, global, constant
+//   PLACE  where the elements lie   registers, shared, l1, readonly, textures, l2, global, constant
 //   HOPS   reads                    a power of two, 256 or more
 //   APART  elements, see above      a power of two
 //
@@ -40,12 +40,12 @@ __global__ void __launch_bounds__(32)
 #pragma unroll 16
     for (int i = thread; i < HOPS; i += 32) elements[i] = in[i];
     tile = elements;
-  } else if constexpr (PLACE == l1 || PLACE == readonly || PLACE == texture || PLACE == l2) {
+  } else if constexpr (PLACE == l1 || PLACE == readonly || PLACE == textures || PLACE == l2) {
 #pragma unroll 16
     for (int i = thread; i < HOPS; i += 32) {
       warm += PLACE == l1         ? __ldca(in + i)
               : PLACE == readonly ? __ldg(in + i)
-              : PLACE == texture  ? tex1Dfetch<int>(texels, i)
+              : PLACE == textures ? tex1Dfetch<int>(texels, i)
                                   : __ldcg(in + i);
     }
   } else if constexpr (PLACE == constant) {
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(32)
       element = __ldca(in + place);
     } else if constexpr (PLACE == readonly) {
       element = __ldg(in + place);
-    } else if constexpr (PLACE == texture) {
+    } else if constexpr (PLACE == textures) {
       element = tex1Dfetch<int>(texels, place);
     } else if constexpr (PLACE == l2) {
       element = __ldcg(in + place);
