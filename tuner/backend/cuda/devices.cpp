@@ -175,8 +175,12 @@ int select_device(const std::vector<Device>& devices, const std::string& choice)
 
 bool nvidia_device_present(const fs::path& root) {
   std::error_code error;
-  if (fs::exists(root / "dev/nvidia0", error) || fs::exists(root / "dev/nvidiactl", error)) {
-    return true;
+  // nvidiactl says nothing: where root has the driver's library it makes that file by itself.
+  for (fs::directory_iterator file(root / "dev", error), end; !error && file != end;
+       file.increment(error)) {
+    int number = 0;
+    const std::string name = file->path().filename().string();
+    if (std::sscanf(name.c_str(), "nvidia%d", &number) == 1) return true;
   }
   if (fs::exists(root / "dev/dxg", error) &&
       fs::exists(root / "usr/lib/wsl/lib/libcuda.so.1", error)) {

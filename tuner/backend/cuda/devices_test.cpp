@@ -80,8 +80,11 @@ TEST_F(NvidiaDevicePresent, IsFalseOnAMachineWithout) {
 }
 
 TEST_F(NvidiaDevicePresent, SeesTheDriversDeviceFile) {
-  write("dev/nvidia0", "");
-  EXPECT_TRUE(nvidia_device_present(root_));
+  write("dev/nvidiactl", "");
+  write("dev/nvidia-uvm", "");
+  EXPECT_FALSE(nvidia_device_present(root_)) << "there without a GPU, too";
+  write("dev/nvidia3", "");
+  EXPECT_TRUE(nvidia_device_present(root_)) << "the only one that a container was given";
 }
 
 TEST_F(NvidiaDevicePresent, SeesABoardWithoutDriver) {
