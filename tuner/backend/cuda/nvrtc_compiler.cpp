@@ -110,6 +110,8 @@ constexpr const char* kFloatLimits = R"(#pragma once
 #define DBL_MAX 1.7976931348623157e+308
 )";
 
+constexpr const char* kNoSourceInclude = "--no-source-include";
+
 /// The C library's headers, which NVRTC has not: it declares their functions that device code may
 /// call, printf and assert among them, by itself. A source that names them compiles as it is.
 struct StandardHeader {
@@ -215,6 +217,16 @@ std::vector<std::string> known_options(const Nvrtc& nvrtc,
   return known;
 }
 
+// NVRTC 11 resolves no relative include of any header when told not to look beside the source, so
+// that the toolkit's own do not compile.
+bool finds_own_headers(const Nvrtc& nvrtc, const std::vector<std::string>& options) {
+  const Program program = make_program(
+      nvrtc, {.files = {{.name = "header.cu", .text = "#include <nv/target>\n"}}});
+  std::vector<const char*> pointers = c_strings(options);
+  return nvrtc.compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data()) ==
+         NVRTC_SUCCESS;
+}
+
 void clear_environment() {
   std::vector<std::string> names;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -302,11 +314,14 @@ NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc)
   // is a driver); taking a header's declarations for the host as they are; without changing the
   // process's stack limit; without files that nobody named.
   own_options_ =
-      known_options(nvrtc_, {"--no-cache", "--modify-stack-limit=false", "--no-source-include",
+      known_options(nvrtc_, {"--no-cache", "--modify-stack-limit=false", kNoSourceInclude,
                              "--device-as-default-execution-space"});
   own_options_.emplace_back("--ptxas-options=-v");
   for (const std::filesystem::path& folder : header_folders(nvrtc_)) {
     own_options_.push_back("-I" + folder.string());
+  }
+  if (nvrtc_.major < 12 && !finds_own_headers(nvrtc_, own_options_)) {
+    std::erase(own_options_, kNoSourceInclude);
   }
 }
 
