@@ -205,6 +205,8 @@ TEST(Templates, MayIncludeTheToolkitsHeaders) {
        "auto pipe = cuda::make_pipeline(); pipe.producer_acquire(); pipe.producer_commit();"
        "pipe.consumer_wait(); pipe.consumer_release();"}};
   for (const auto& [header, body] : uses) {
+    // CUB came to NVRTC with toolkit 12.
+    if (header.starts_with("cub/") && compiler().nvrtc().major < 12) continue;
     const std::string text =
         "#include <" + header + ">\n__global__ void k(float* out) { " + body + " }\n";
     const auto compiled = compiler().compile({.architecture = "sm_90",

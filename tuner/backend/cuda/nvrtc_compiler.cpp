@@ -139,6 +139,13 @@ constexpr std::array<StandardHeader, 20> kStandardHeaders = {{{"assert.h", ""},
                                                               {"string.h", ""},
                                                               {"time.h", ""}}};
 
+bool includes(const KernelSource& source, const StandardHeader& header) {
+  const std::string name = "<" + std::string(header.name) + ">";
+  return std::ranges::any_of(source.files, [&name](const KernelSource::File& file) {
+    return file.text.find(name) != std::string::npos;
+  });
+}
+
 Program make_program(const Nvrtc& nvrtc, const KernelSource& source) {
   std::vector<const char*> headers;
   std::vector<const char*> names;
@@ -147,6 +154,8 @@ Program make_program(const Nvrtc& nvrtc, const KernelSource& source) {
         source.files.end()) {
       continue;
     }
+    // Toolkit 11's own headers say "cstddef" where 12's say <cuda/std/cstddef>, and mean theirs.
+    if (nvrtc.major < 12 && !includes(source, header)) continue;
     headers.push_back(header.text);
     names.push_back(header.name);
   }
@@ -220,8 +229,8 @@ std::vector<std::string> known_options(const Nvrtc& nvrtc,
 // NVRTC 11 resolves no relative include of any header when told not to look beside the source, so
 // that the toolkit's own do not compile.
 bool finds_own_headers(const Nvrtc& nvrtc, const std::vector<std::string>& options) {
-  const Program program = make_program(
-      nvrtc, {.files = {{.name = "header.cu", .text = "#include <nv/target>\n"}}});
+  const Program program =
+      make_program(nvrtc, {.files = {{.name = "header.cu", .text = "#include <nv/target>\n"}}});
   std::vector<const char*> pointers = c_strings(options);
   return nvrtc.compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data()) ==
          NVRTC_SUCCESS;
@@ -313,9 +322,8 @@ NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc)
   // Without a cache, so that compile times are compile times (12.9 and later have one where there
   // is a driver); taking a header's declarations for the host as they are; without changing the
   // process's stack limit; without files that nobody named.
-  own_options_ =
-      known_options(nvrtc_, {"--no-cache", "--modify-stack-limit=false", kNoSourceInclude,
-                             "--device-as-default-execution-space"});
+  own_options_ = known_options(nvrtc_, {"--no-cache", "--modify-stack-limit=false",
+                                        kNoSourceInclude, "--device-as-default-execution-space"});
   own_options_.emplace_back("--ptxas-options=-v");
   for (const std::filesystem::path& folder : header_folders(nvrtc_)) {
     own_options_.push_back("-I" + folder.string());
