@@ -285,8 +285,16 @@ Failure compile_failure(std::string reason, std::string detail) {
   return {.status = Status::compile, .reason = std::move(reason), .detail = std::move(detail)};
 }
 
-/// ptxas refuses static arrays above 48 KB: no fault of the text, but of the configuration's size.
+/// Memory that ran out says nothing of the text, nor do static arrays above 48 KB, which ptxas
+/// refuses.
 Failure program_failure(const std::string& log) {
+  // In the words of the front end and of ptxas; between them LLVM ends the process.
+  for (const char* words : {"catastrophic error: out of memory", "Memory allocation failure"}) {
+    if (log.find(words) == std::string::npos) continue;
+    return compile_failure(
+        "out_of_memory",
+        "the compiler needs more memory than its worker may have\n" + readable_text(log));
+  }
   constexpr std::string_view kBegin = "uses too much shared data (";
   const std::size_t begin = log.find(kBegin);
   unsigned long long bytes = 0;

@@ -6,9 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace smemtune::cuda {
 namespace {
@@ -151,6 +155,33 @@ TEST_F(NvrtcCompilerTest, FindsConstantSymbolsAndTheirBytes) {
   EXPECT_EQ(compiled->symbols[1], (CompiledSymbol{"weights<32>", "_Z7weightsILi32EE"}));
   EXPECT_EQ(compiled->symbols[2], (CompiledSymbol{"&inner::shift", "_ZN5inner5shiftE"}));
   EXPECT_EQ(compiled->entries[0].resources.constant_bytes, 4 * (100 + 32 + 1));
+}
+
+TEST_F(NvrtcCompilerTest, TellsMemoryThatRanOutFromAnErrorOfTheText) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer itself needs more addresses than are left here";
+#endif
+  const auto compile_with_little_memory = [] {
+    std::size_t pages = 0;  // That are mapped already.
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t bytes =
+        pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (std::size_t{60} << 20);
+    const rlimit little = {.rlim_cur = bytes, .rlim_max = bytes};
+    if (setrlimit(RLIMIT_AS, &little) != 0) _exit(3);
+    // Two to the power of 21 classes.
+    const auto compiled = compile(R"(
+      template <int N, unsigned M> struct Tree {
+        static constexpr unsigned value = Tree<N - 1, 2 * M>::value + Tree<N - 1, 2 * M + 1>::value;
+      };
+      template <unsigned M> struct Tree<0, M> { static constexpr unsigned value = M; };
+      __global__ void tree(unsigned* out) { out[0] = Tree<20, 1>::value; })",
+                                  "tree");
+    if (compiled) _exit(2);
+    std::fprintf(stderr, "%s: %s\n", compiled.failure().reason.c_str(),
+                 compiled.failure().detail.c_str());
+    _exit(0);
+  };
+  EXPECT_EXIT(compile_with_little_memory(), testing::ExitedWithCode(0), "^out_of_memory: ");
 }
 
 TEST_F(NvrtcCompilerTest, TakesHeadersFromTheRequest) {
