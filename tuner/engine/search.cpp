@@ -72,6 +72,8 @@ class Search {
         window_(tuning.request.options.window > 0
                     ? tuning.request.options.window
                     : std::max(kLeastWindow, kWindowOfCompiler * tuning.pool.compilers())),
+        begin_s_(tuning.elapsed_s()),
+        begin_device_s_(device_s(tuning, state)),
         on_device_(state.devices.size()),
         best_ms_(state.kernels.size(), HUGE_VAL),
         static_rejects_(state.kernels.size()) {}
@@ -526,6 +528,12 @@ class Search {
     if (progress.remaining_s && share_.until_s > 0) {
       progress.remaining_s = std::min(*progress.remaining_s, std::max(0.0, share_.until_s - now_s));
     }
+    if (progress.remaining_s && share_.until_device_s > 0) {
+      const double used_s = device_s(tuning_, state_);
+      const double busy = (used_s - begin_device_s_) / (now_s - begin_s_);  // Devices, on average.
+      const double left_s = std::max(0.0, share_.until_device_s - used_s);
+      if (busy > 0) progress.remaining_s = std::min(*progress.remaining_s, left_s / busy);
+    }
     progress.waiting_for = waiting_for();
     // Preparing again, where a context was lost, is part of the search.
     const bool preparing = !progress.best && !state_.devices.empty() &&
@@ -554,6 +562,8 @@ class Search {
   std::unique_ptr<Strategy> strategy_;
   Share share_;
   std::size_t window_;
+  double begin_s_;
+  double begin_device_s_;
   std::deque<Slot> slots_;
   std::vector<Slot*> unsaved_;                        ///< Done, and not in the log yet.
   std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.

@@ -877,6 +877,29 @@ TEST(TuningLoop, CompilesMacrosForEachProblemOfASet) {
   EXPECT_EQ(compiled, 15u * 3u + 1u);
 }
 
+TEST(TuningLoop, ExpectsToEndWithItsTimeOnTheDevice) {
+  FakeSpace fake;
+  std::vector<Value> items;
+  for (std::int64_t i = 1; i <= 1000; ++i) items.push_back(i);
+  for (Parameter& parameter : fake.kernel("tiled").parameters) {
+    if (parameter.name == "ITEMS") parameter.values = items;
+  }
+  fake.add("tiled", "fault pause in run");
+  FakeRun run(fake);
+  run.request.options.budget.max_device_seconds = 4;
+  std::size_t said = 0;
+  double most_s = 0;
+  run.observer.progress = [&](const Progress& progress) {
+    if (progress.phase != "search" || !progress.remaining_s) return;
+    ++said;
+    most_s = std::max(most_s, *progress.remaining_s);
+  };
+  const TuningSummary summary = run.run();
+  EXPECT_TRUE(summary.out_of_budget);
+  EXPECT_GT(said, 0u);
+  EXPECT_LT(most_s, 40) << "all 5000 take more than 200 seconds";
+}
+
 TEST(TuningLoop, ShowsHowFarItIs) {
   const FakeSpace fake;
   FakeRun run(fake);
