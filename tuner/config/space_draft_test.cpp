@@ -282,7 +282,7 @@ TEST(DraftSpace, ProposesShapesOfMacrosThatAreCalledLikeTheArgument) {
       "  output[y * image_width + x] = input[y * input_width + x] * filter[filter_width] +\n"
       "      image_height + filter_height;\n"
       "}\n");
-  const auto shape = [json = drafted.json()](int i) {
+  const auto shape = [json = drafted.json()](std::size_t i) {
     return json["arguments"][i]["shape"][0].get<std::string>();
   };
   EXPECT_THAT(shape(0), HasSubstr("such as image_height * image_width"));

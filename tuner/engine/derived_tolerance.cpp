@@ -232,7 +232,7 @@ OwnErrors::Line OwnErrors::bound() const {
     } else if (point.largest_error > 0) {
       passes_zero = false;
     }
-    const auto lies_below = [&] {
+    const auto lies_below = [&hull, &point = point] {
       const Bin& first = hull[hull.size() - 2];
       const Bin& middle = hull.back();
       return (middle.largest_error - first.largest_error) *

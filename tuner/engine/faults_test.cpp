@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Race, EachFaultInTheRace,
                          fault_name);
 
 TEST(Faults, ACrashInTheRaceIsThatOfTheVariantWhoseTurnItWas) {
-  for (const std::uint64_t seed : {1, 2, 3}) {  // Each has another order of turns.
+  for (const unsigned seed : {1u, 2u, 3u}) {  // Each has another order of turns.
     const FakeFolder folder;
     FakeSpace fake;
     fake.add("tiled", std::string("fault crash_once in time") + kWhenWouldBeBest + " && TIMES > 0");

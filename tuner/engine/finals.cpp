@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -360,15 +361,14 @@ class Finals {
   /// Everyone of the first round is at it until the finals are over: who of them took the machine
   /// down cannot be said then. So those that were in such finals show by themselves first that they
   /// do no harm; who does it there as well has gone twice.
-  void begin_attempts(std::vector<std::size_t> round) {
-    std::ranges::sort(round);
-    round.erase(std::ranges::unique(round).begin(), round.end());
-    for (const std::size_t i : round) {
+  void begin_attempts(const std::vector<std::size_t>& round) {
+    const std::set<std::size_t> entrants(round.begin(), round.end());  // The leader is there twice.
+    for (const std::size_t i : entrants) {
       if (lost_attempts(contenders_[i]) > 0) try_alone(contenders_[i]);
       if (tuning_.stop) return;
     }
     tuning_.log->together([&] {
-      for (const std::size_t i : round) {
+      for (const std::size_t i : entrants) {
         if (!contenders_[i].failed) begin_attempt(contenders_[i]);
       }
     });
