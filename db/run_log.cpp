@@ -183,7 +183,16 @@ RunLog::RunLog(const Connection& connection, const Run& run)
       run_(run),
       find_(connection, find_sql()),
       find_kernel_(connection, R"sql(
-        SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql") {
+        SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql"),
+      find_open_(connection, R"sql(
+        SELECT run.process FROM attempt JOIN run ON run.id = attempt.run_id
+        WHERE attempt.model_id = :model AND attempt.kernel_id = :kernel
+          AND attempt.problem_id =
+              (SELECT id FROM problem WHERE space_id = :space AND key = :problem)
+          AND attempt.configuration_id =
+              (SELECT id FROM configuration
+               WHERE space_id = :space AND kernel_name = :name AND key = :configuration)
+          AND attempt.outcome IS NULL AND attempt.run_id <> :run)sql") {
   if (run.device.kind == DeviceKind::gpu && run.device.uuid.empty()) {
     throw InputError("the results of a dry run for " + run.device.name +
                      ", which is not here, are not stored");
@@ -234,7 +243,8 @@ void RunLog::record(const std::string& kernel_hash, const Result& result) {
     const Subject subject =
         store_subject(kernel_hash, result.kernel, result.problem, result.configuration);
     const std::int64_t result_id = store_result(subject, result);
-    close_attempts(subject, result);
+    // A lasting answer also settles what earlier runs that died had left open.
+    close_attempts(subject, "recorded", !may_pass(result));
     update_best(subject, result, result_id);
   });
 }
@@ -248,16 +258,7 @@ int RunLog::lost_attempts(const std::string& kernel_hash, const std::string& ker
 void RunLog::forgive_attempts(const std::string& kernel_hash, const std::string& kernel,
                               const Problem& problem, const Configuration& configuration) {
   write([&] {
-    const Subject subject = store_subject(kernel_hash, kernel, problem, configuration);
-    Statement(connection_, R"sql(
-      UPDATE attempt SET outcome = 'abandoned'
-      WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
-        AND configuration_id = :configuration AND outcome IS NULL)sql")
-        .bind(":model", model_id_)
-        .bind(":kernel", subject.kernel_id)
-        .bind(":problem", subject.problem_id)
-        .bind(":configuration", subject.configuration_id)
-        .run();
+    close_attempts(store_subject(kernel_hash, kernel, problem, configuration), "abandoned", true);
   });
 }
 
@@ -338,9 +339,8 @@ RunLog::Subject RunLog::store_subject(const std::string& kernel_hash, const std:
       .bind(":name", kernel)
       .bind(":hash", kernel_hash)
       .run();
-  find_kernel_.bind(":space", space_id_).bind(":name", kernel).bind(":hash", kernel_hash);
   Subject subject;
-  subject.kernel_id = id(find_kernel_);
+  subject.kernel_id = kernel_id(kernel_hash, kernel).value();
   store_current(subject.kernel_id, kernel);
 
   const std::string problem_key = key(problem);
@@ -441,19 +441,19 @@ std::int64_t RunLog::store_result(const Subject& subject, const Result& result) 
   return connection_.last_insert_id();
 }
 
-void RunLog::close_attempts(const Subject& subject, const Result& result) {
-  // A lasting answer also settles what earlier runs that died had left open.
+void RunLog::close_attempts(const Subject& subject, const char* outcome, bool lost_too) {
   Statement(connection_, R"sql(
-    UPDATE attempt SET outcome = 'recorded'
+    UPDATE attempt SET outcome = :outcome
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
       AND configuration_id = :configuration AND outcome IS NULL
-      AND (run_id = :run OR :lasting))sql")
+      AND (run_id = :run OR :lost_too))sql")
+      .bind(":outcome", outcome)
       .bind(":model", model_id_)
       .bind(":kernel", subject.kernel_id)
       .bind(":problem", subject.problem_id)
       .bind(":configuration", subject.configuration_id)
       .bind(":run", run_id_)
-      .bind(":lasting", !may_pass(result))
+      .bind(":lost_too", lost_too)
       .run();
 }
 
@@ -597,16 +597,9 @@ void RunLog::store_current(std::int64_t kernel_id, const std::string& kernel) {
 }
 
 int RunLog::lost_attempts(std::int64_t kernel_id, const std::string& kernel, const Problem& problem,
-                          const Configuration& configuration) const {
-  Statement open(connection_, R"sql(
-    SELECT run.process FROM attempt JOIN run ON run.id = attempt.run_id
-    WHERE attempt.model_id = :model AND attempt.kernel_id = :kernel
-      AND attempt.problem_id = (SELECT id FROM problem WHERE space_id = :space AND key = :problem)
-      AND attempt.configuration_id =
-          (SELECT id FROM configuration
-           WHERE space_id = :space AND kernel_name = :name AND key = :configuration)
-      AND attempt.outcome IS NULL AND attempt.run_id <> :run)sql");
-  open.bind(":model", model_id_)
+                          const Configuration& configuration) {
+  find_open_.reset();  // An answer that could not be read may have left it half-way.
+  find_open_.bind(":model", model_id_)
       .bind(":kernel", kernel_id)
       .bind(":space", space_id_)
       .bind(":problem", key(problem))
@@ -614,8 +607,8 @@ int RunLog::lost_attempts(std::int64_t kernel_id, const std::string& kernel, con
       .bind(":configuration", key(configuration))
       .bind(":run", run_id_);
   int lost = 0;
-  while (open.step()) {
-    if (!is_alive(open.text("process"))) ++lost;
+  while (find_open_.step()) {
+    if (!is_alive(find_open_.text("process"))) ++lost;
   }
   return lost;
 }

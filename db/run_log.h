@@ -47,7 +47,8 @@ class RunLog final : public ResultLog {
   /// Of the unit with that UUID; empty: of the run's first.
   std::int64_t environment_of(const std::string& unit);
   std::int64_t store_result(const Subject& subject, const Result& result);
-  void close_attempts(const Subject& subject, const Result& result);
+  /// This run's; with `lost_too` those of all runs.
+  void close_attempts(const Subject& subject, const char* outcome, bool lost_too);
   void update_best(const Subject& subject, const Result& result, std::int64_t result_id);
   /// Whether some finals chose it.
   bool was_chosen(const Subject& subject);
@@ -59,7 +60,7 @@ class RunLog final : public ResultLog {
   /// Of this source; nullopt where the database has none.
   std::optional<std::int64_t> kernel_id(const std::string& kernel_hash, const std::string& kernel);
   int lost_attempts(std::int64_t kernel_id, const std::string& kernel, const Problem& problem,
-                    const Configuration& configuration) const;
+                    const Configuration& configuration);
 
   const Connection& connection_;
   std::int64_t run_id_ = 0;
@@ -69,6 +70,7 @@ class RunLog final : public ResultLog {
   std::int64_t space_id_ = 0;
   Statement find_;
   Statement find_kernel_;
+  Statement find_open_;
   bool is_together_ = false;
   std::set<std::int64_t> made_current_;  ///< Kernels that find() has noted.
 };
