@@ -437,14 +437,13 @@ class Finals {
       if (tuning_.stop) return false;
       work(tuning_, state_, kWait_s);
     }
-    for (const std::uint64_t number : std::exchange(contender.numbers, {})) {
-      const Outcome<Module> module = tuning_.queue.take(number);
-      if (!module) {
-        fail(contender, module.failure());
-        return false;
-      }
-      contender.modules.push_back(*module);
+    if (contender.numbers.empty()) return true;  // They were taken before.
+    Outcome<std::vector<Module>> modules = tuning_.queue.take(std::exchange(contender.numbers, {}));
+    if (!modules) {
+      fail(contender, modules.failure());
+      return false;
     }
+    contender.modules = std::move(*modules);
     return true;
   }
 
