@@ -62,6 +62,13 @@ LaunchShape shape(const std::string& expression, std::int64_t blocks, std::int64
   return launch;
 }
 
+constexpr const char* kSpin = R"(
+__global__ void wait(float* out, int clocks) {
+  const long long start = clock64();
+  while (clock64() - start < clocks) { }
+  out[0] = clocks;
+})";
+
 // One launcher for the tests of a process.
 class CudaGpu : public testing::Test {
  protected:
@@ -116,6 +123,14 @@ class CudaGpu : public testing::Test {
   static void prepare(const std::vector<Argument>& arguments, std::uint64_t seed = 1) {
     const auto prepared = launcher_->prepare(0, {.arguments = arguments, .seed = seed});
     if (!prepared) throw Error(prepared.failure().detail);
+  }
+
+  /// A kernel that does nothing for so many clocks.
+  static KernelHandle load_wait(int clocks) {
+    const std::vector<Argument> arguments = {buffer("out", Role::output, 1),
+                                             integer("clocks", clocks)};
+    prepare(arguments);
+    return load(kSpin, {shape("wait", 1, 1, {"out", "clocks"})}, arguments);
   }
 
   static RunReport run(KernelHandle handle, bool as_reference = false, Tolerance tolerance = {},
@@ -754,19 +769,9 @@ TEST_F(CudaGpu, TimesACopyAtAPlausibleBandwidth) {
       report.sm_clock_mhz, 1e-3 * device.sm_clock_khz, report.discarded);
 }
 
-constexpr const char* kSpin = R"(
-__global__ void wait(float* out, int clocks) {
-  const long long start = clock64();
-  while (clock64() - start < clocks) { }
-  out[0] = clocks;
-})";
-
 TEST_F(CudaGpu, TimesAreProportionalToTheWork) {
   const auto times = [&](int clocks) {
-    const std::vector<Argument> arguments = {buffer("out", Role::output, 1),
-                                             integer("clocks", clocks)};
-    prepare(arguments);
-    const KernelHandle handle = load(kSpin, {shape("wait", 1, 1, {"out", "clocks"})}, arguments);
+    const KernelHandle handle = load_wait(clocks);
     TimeRequest request;
     request.samples = 11;
     request.launches_per_sample = 1;
@@ -782,10 +787,7 @@ TEST_F(CudaGpu, TimesAreProportionalToTheWork) {
 }
 
 TEST_F(CudaGpu, LaunchesShortKernelsSeveralTimesPerSample) {
-  const std::vector<Argument> arguments = {buffer("out", Role::output, 1),
-                                           integer("clocks", 10'000)};
-  prepare(arguments);
-  const KernelHandle handle = load(kSpin, {shape("wait", 1, 1, {"out", "clocks"})}, arguments);
+  const KernelHandle handle = load_wait(10'000);
   TimeRequest request;
   request.samples = 9;
   const TimeReport report = time(handle, request);
@@ -852,10 +854,7 @@ TEST_F(CudaGpu, ColdSamplesFindNothingInTheCache) {
 }
 
 TEST_F(CudaGpu, StopsAfterASampleThatIsTooSlow) {
-  const std::vector<Argument> arguments = {buffer("out", Role::output, 1),
-                                           integer("clocks", 1'000'000)};
-  prepare(arguments);
-  const KernelHandle handle = load(kSpin, {shape("wait", 1, 1, {"out", "clocks"})}, arguments);
+  const KernelHandle handle = load_wait(1'000'000);
   TimeRequest request;
   request.samples = 50;
   request.stop_above_ms = 0.01;
@@ -864,10 +863,7 @@ TEST_F(CudaGpu, StopsAfterASampleThatIsTooSlow) {
 
 // A million clocks are 0.3 to 1 ms.
 TEST_F(CudaGpu, StopsWhenItsSamplesTookLongEnough) {
-  const std::vector<Argument> arguments = {buffer("out", Role::output, 1),
-                                           integer("clocks", 1'000'000)};
-  prepare(arguments);
-  const KernelHandle handle = load(kSpin, {shape("wait", 1, 1, {"out", "clocks"})}, arguments);
+  const KernelHandle handle = load_wait(1'000'000);
   TimeRequest request;
   request.samples = 50;
   request.enough_ms = 5;
