@@ -104,6 +104,14 @@ KernelTemplate& FakeSpace::kernel(const std::string& name) {
   return *std::ranges::find(space.kernels, name, &KernelTemplate::name);
 }
 
+void FakeSpace::give_items(std::int64_t last) {
+  for (Parameter& tunable : kernel("tiled").parameters) {
+    if (tunable.name != "ITEMS") continue;
+    tunable.values.clear();
+    for (std::int64_t i = 1; i <= last; ++i) tunable.values.emplace_back(i);
+  }
+}
+
 void MemoryLog::begin_attempt(const std::string& kernel_hash, const std::string& kernel,
                               const Problem&, const Configuration& configuration) {
   if (kernel_hash.size() != 64) throw std::logic_error("no kernel hash");

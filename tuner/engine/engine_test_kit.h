@@ -40,6 +40,9 @@ struct FakeSpace {
   /// Adds a line to a kernel's script.
   void add(const std::string& kernel, const std::string& line);
   KernelTemplate& kernel(const std::string& name);
+
+  /// Makes the values of tiled's ITEMS those from 1 to `last`.
+  void give_items(std::int64_t last);
 };
 
 /// A log that remembers.

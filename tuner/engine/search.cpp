@@ -478,7 +478,9 @@ class Search {
     const std::string differences = cross_check(result, reply.loaded);
     if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
     const double stop_above_ms = evaluation.asked.stop_above_ms;
-    if (stop_above_ms > 0 && reply.time.samples_ms.back() > stop_above_ms) {
+    const bool is_short =
+        reply.time.samples_ms.size() < static_cast<std::size_t>(evaluation.asked.screen_samples);
+    if (is_short && stop_above_ms > 0 && reply.time.samples_ms.back() > stop_above_ms) {
       result.detail += std::string(result.detail.empty() ? "" : "; ") +
                        "sampled no further: the first sample is far behind its kernel's best";
     }

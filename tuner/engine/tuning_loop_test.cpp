@@ -139,11 +139,7 @@ TEST(TuningLoop, KeepsNoDeviceWaitingForWhatIsLongInCompiling) {
 TEST(TuningLoop, CompilesTheFurtherAheadTheMoreCompilersThereAre) {
   const FakeFolder folder;
   FakeSpace fake;
-  std::vector<Value> items;
-  for (std::int64_t i = 1; i <= 40; ++i) items.push_back(i);
-  for (Parameter& parameter : fake.kernel("tiled").parameters) {
-    if (parameter.name == "ITEMS") parameter.values = items;
-  }
+  fake.give_items(40);
   fake.add("tiled", "fault wait in compile when TILE == 1 && ITEMS == 1");
   FakeRun run(fake);
   run.request.kernels = {&fake.kernel("tiled")};
@@ -607,6 +603,25 @@ TEST(TuningLoop, CutsWhatIsFarSlowerThanTheBestButNeverADefault) {
   EXPECT_GE(cut, 3u);  // The first ones may come before there is a best.
 }
 
+TEST(TuningLoop, SaysOnlyOfWhatHasFewerSamplesThatItWasCut) {
+  FakeSpace fake;
+  fake.give_items(40);
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ntime_ns select(TILE <= 8, 195000, 100000)\nnoise_percent 5\n";
+  FakeRun run(fake);
+  run.run();
+  std::size_t cut = 0;
+  std::size_t whole = 0;
+  for (const Result& result : run.own_log.records) {
+    if (result.kernel != "tiled" || result.stage != Stage::screen) continue;
+    const bool was_cut = result.measurement.samples_ms.size() < 3;
+    EXPECT_EQ(was_cut, !result.detail.empty()) << result.detail;
+    ++(was_cut ? cut : whole);
+  }
+  EXPECT_GT(cut, 10u);
+  EXPECT_GT(whole, 10u);
+}
+
 TEST(TuningLoop, TakesFewerSamplesOfWhatTakesLong) {
   FakeSpace fake;
   fake.sources["tiled"].files.front().text = "kernel tiled(TILE, ITEMS)\ntime_ns 32000000 / TILE\n";
@@ -879,11 +894,7 @@ TEST(TuningLoop, CompilesMacrosForEachProblemOfASet) {
 
 TEST(TuningLoop, ExpectsToEndWithItsTimeOnTheDevice) {
   FakeSpace fake;
-  std::vector<Value> items;
-  for (std::int64_t i = 1; i <= 1000; ++i) items.push_back(i);
-  for (Parameter& parameter : fake.kernel("tiled").parameters) {
-    if (parameter.name == "ITEMS") parameter.values = items;
-  }
+  fake.give_items(1000);
   fake.add("tiled", "fault pause in run");
   FakeRun run(fake);
   run.request.options.budget.max_device_seconds = 4;
