@@ -1,10 +1,10 @@
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/config/devices_file.h"
-#include "tuner/config/double_source.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/bound_kernel.h"
 #include "tuner/core/in_double.h"
 #include "tuner/core/limits.h"
+#include "tuner/source/in_double.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

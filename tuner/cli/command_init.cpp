@@ -2,13 +2,14 @@
 
 #include "db/export_json.h"
 #include "tuner/cli/options.h"
-#include "tuner/config/json_reader.h"
-#include "tuner/config/kernel_source.h"
-#include "tuner/config/space_draft.h"
 #include "tuner/config/space_file.h"
 #include "tuner/config/space_words.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/printable.h"
+#include "tuner/core/text_file.h"
+#include "tuner/init/space_draft.h"
+#include "tuner/source/kernel_file.h"
 
 #include <algorithm>
 #include <cstdio>

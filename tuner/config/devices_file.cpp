@@ -3,6 +3,8 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/printable.h"
+#include "tuner/core/text_file.h"
 
 #include <algorithm>
 #include <cctype>

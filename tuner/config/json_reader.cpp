@@ -1,18 +1,14 @@
 #include "tuner/config/json_reader.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/printable.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <fcntl.h>
 #include <iterator>
 #include <limits>
 #include <set>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -221,49 +217,6 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::vector<Frame> frames_;
 };
 
-/// Closes a descriptor at the end of its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&&) = delete;
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) close(value_);
-  }
-  int value() const { return value_; }
-
- private:
-  int value_;
-};
-
-/// Length of the UTF-8 sequence that begins `text`, or 0 when it is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = byte(0) < 0x80             ? 1
-                             : (byte(0) & 0xE0) == 0xC0 ? 2
-                             : (byte(0) & 0xF0) == 0xE0 ? 3
-                             : (byte(0) & 0xF8) == 0xF0 ? 4
-                                                        : 0;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  return length;
-}
-
-/// Whether a terminal would act on the character: C0, DEL, C1, and the marks that turn the
-/// direction of writing or end a line.
-bool is_control(std::string_view character) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
-  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
-  if (character.size() == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
-  if (character.size() != 3 || byte(0) != 0xE2) return false;
-  return (byte(1) == 0x80 && (byte(2) == 0x8E || byte(2) == 0x8F || byte(2) >= 0xA8)) ||  // 200E...
-         (byte(1) == 0x81 && byte(2) >= 0xA0 && byte(2) <= 0xAF);                         // 2060...
-}
-
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& file, JsonLines* lines) {
@@ -273,29 +226,6 @@ Json parse_json(std::string_view text, const std::string& file, JsonLines* lines
   Json::sax_parse(LineCounter(text.data(), line), LineCounter(text.data() + text.size(), line),
                   &builder);
   return builder.take();
-}
-
-std::string read_text(const std::filesystem::path& file, std::size_t max_bytes) {
-  const auto refuse = [&](const std::string& why) {
-    throw InputError(printable(file.string(), 500) + ": " + why);
-  };
-  // O_NONBLOCK: opening a FIFO would wait for its writer.
-  const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (descriptor.value() < 0) refuse(std::string("cannot be opened: ") + std::strerror(errno));
-  struct stat status = {};
-  if (fstat(descriptor.value(), &status) != 0) refuse(std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) refuse("is not a regular file");
-  std::string text;
-  std::vector<char> buffer(65'536);
-  while (text.size() <= max_bytes) {
-    const ssize_t count = read(descriptor.value(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) refuse(std::string("cannot be read: ") + std::strerror(errno));
-    if (count == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  refuse("is longer than " + std::to_string(max_bytes) + " bytes");
-  return {};
 }
 
 std::string child(const std::string& pointer, std::string_view key) {
@@ -314,28 +244,6 @@ std::string child(const std::string& pointer, std::string_view key) {
 
 std::string child(const std::string& pointer, std::size_t index) {
   return pointer + "/" + std::to_string(index);
-}
-
-std::string printable(std::string_view text, std::size_t max_bytes) {
-  std::string result;
-  while (!text.empty()) {
-    if (result.size() >= max_bytes) return result + "...";
-    const std::size_t length = utf8_length(text);
-    if (length == 0 || is_control(text.substr(0, length))) {
-      result += '?';
-    } else {
-      result += text.substr(0, length);
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return result;
-}
-
-std::string quote(std::string_view text, std::size_t max_bytes) {
-  std::string result = "'";
-  result += printable(text, max_bytes);
-  result += "'";
-  return result;
 }
 
 std::string summary(const Json& value) {

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,20 +23,9 @@ using JsonLines = std::map<std::string, std::size_t>;
 /// JSON, `FILE:LINE: /pointer: ...` otherwise. Throws InputError.
 Json parse_json(std::string_view text, const std::string& file, JsonLines* lines = nullptr);
 
-/// The whole of a regular file. Throws InputError naming the file when it is missing, no regular
-/// file or longer than `max_bytes`.
-std::string read_text(const std::filesystem::path& file, std::size_t max_bytes);
-
 /// `pointer` with one more reference token, escaped as RFC 6901 has it.
 std::string child(const std::string& pointer, std::string_view key);
 std::string child(const std::string& pointer, std::size_t index);
-
-/// Text of a file for a message: without control characters, which a terminal would obey, and
-/// shortened to about `max_bytes`.
-std::string printable(std::string_view text, std::size_t max_bytes = 80);
-
-/// The printable text between quotation marks.
-std::string quote(std::string_view text, std::size_t max_bytes = 80);
 
 /// A JSON value for a message, shortened: `[1, 2, ...`.
 std::string summary(const Json& value);

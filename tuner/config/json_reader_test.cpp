@@ -1,6 +1,5 @@
 #include "tuner/config/json_reader.h"
 
-#include "tuner/config/temporary_folder.h"
 #include "tuner/core/error.h"
 
 #include <gmock/gmock.h>
@@ -81,33 +80,6 @@ TEST(ParseJson, TakesNoMoreThanItCanHold) {
   EXPECT_THAT(message('"' + std::string(65'536, 'x') + '"'), testing::StartsWith("read as"));
   EXPECT_EQ("f:1: a string of 65537 bytes; the most is 65536",
             message('"' + std::string(65'537, 'x') + '"'));
-}
-
-TEST(ReadText, GivesTheBytesOfARegularFile) {
-  const TemporaryFolder folder;
-  const std::string text("a\0b\r\n", 5);
-  folder.write("file", text);
-  EXPECT_EQ(text, read_text(folder.path() / "file", 5));
-  EXPECT_THROW(read_text(folder.path() / "file", 4), InputError);
-  EXPECT_THROW(read_text(folder.path(), 100), InputError);
-  EXPECT_THROW(read_text(folder.path() / "none", 100), InputError);
-  EXPECT_THROW(read_text("/dev/zero", 100), InputError);
-}
-
-TEST(Printable, LeavesNothingForATerminalToObey) {
-  EXPECT_EQ("?[2J?", printable("\x1b[2J\x7f"));
-  EXPECT_EQ("a?b?c", printable("a\nb\tc"));
-  EXPECT_EQ("\xc3\xa4", printable("\xc3\xa4"));  // A letter with two bytes.
-  EXPECT_EQ("?", printable("\xc2\x9b"));         // C1: the one-character form of ESC [.
-  EXPECT_EQ("x?y", printable("x\xe2\x80\xae"
-                             "y"));  // Right-to-left override.
-  EXPECT_EQ("x?y", printable("x\xe2\x81\xa6"
-                             "y"));                      // Left-to-right isolate.
-  EXPECT_EQ("\xe2\x82\xac", printable("\xe2\x82\xac"));  // The euro sign.
-  EXPECT_EQ("?x", printable("\xff"
-                            "x"));         // No UTF-8.
-  EXPECT_EQ("??", printable("\xe2\x82"));  // Cut off.
-  EXPECT_EQ("abcd...", printable("abcdefgh", 4));
 }
 
 TEST(Summary, IsShortWhateverTheValue) {

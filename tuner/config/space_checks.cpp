@@ -1,4 +1,3 @@
-#include "tuner/config/double_source.h"
 #include "tuner/config/space_reader.h"
 #include "tuner/config/space_words.h"
 #include "tuner/core/bound_kernel.h"
@@ -6,7 +5,8 @@
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 #include "tuner/core/h200.h"
-#include "tuner/core/in_double.h"
+#include "tuner/core/printable.h"
+#include "tuner/source/in_double.h"
 
 #include <algorithm>
 #include <set>

@@ -4,6 +4,7 @@
 #include "tuner/config/space_words.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/printable.h"
 
 namespace smemtune {
 

@@ -1,9 +1,9 @@
 #include "tuner/config/space_file.h"
 
-#include "tuner/config/temporary_folder.h"
 #include "tuner/core/bound_kernel.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,6 +5,8 @@
 #include "tuner/core/expression.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/limits.h"
+#include "tuner/core/printable.h"
+#include "tuner/core/text_file.h"
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "tuner/config/json_reader.h"
-#include "tuner/config/source_files.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/kernel_template.h"
 #include "tuner/core/space.h"
 #include "tuner/core/value.h"
+#include "tuner/source/source_files.h"
 
 #include <filesystem>
 #include <map>

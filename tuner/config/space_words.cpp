@@ -1,9 +1,9 @@
 #include "tuner/config/space_words.h"
 
-#include "tuner/config/json_reader.h"
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/printable.h"
 
 #include <algorithm>
 #include <charconv>

@@ -2,7 +2,7 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/core/definition.h"
-#include "tuner/core/in_double.h"
+#include "tuner/source/in_double.h"
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
 #include "tuner/core/definition.h"
-#include "tuner/core/in_double.h"
 #include "tuner/engine/derived_tolerance.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/sampler.h"
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/engine/verifier.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/source/in_double.h"
 
 #include <algorithm>
 #include <chrono>

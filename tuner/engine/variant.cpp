@@ -2,8 +2,8 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
-#include "tuner/core/in_double.h"
 #include "tuner/core/limits.h"
+#include "tuner/source/in_double.h"
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 #include "smemtune/smemtune.h"
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
+#include "tuner/core/text_file.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -4,9 +4,9 @@
 #include "tuner/backend/cpu/device_headers.h"
 #include "tuner/backend/cpu/object_file.h"
 #include "tuner/backend/cpu/processor.h"
-#include "tuner/backend/cpu/translate.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/source/host_translation.h"
 
 #include <algorithm>
 #include <chrono>
@@ -173,7 +173,7 @@ HostCompiler::HostCompiler() {
 Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   if (request.source.files.empty()) throw InputError("a kernel without a source");
-  const Translation translation = translate(request.source);
+  const HostTranslation translation = translate_for_host(request.source);
   if (!translation.unsupported.empty()) return unsupported(translation.unsupported);
 
   const TemporaryFolder folder;

@@ -1,4 +1,4 @@
-#include "tuner/config/source_files.h"
+#include "tuner/source/source_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

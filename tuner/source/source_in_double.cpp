@@ -1,10 +1,8 @@
-#include "tuner/config/double_source.h"
-
-#include "tuner/config/cpp_tokens.h"
-#include "tuner/config/json_reader.h"
-#include "tuner/config/source_files.h"
 #include "tuner/core/error.h"
-#include "tuner/core/in_double.h"
+#include "tuner/core/printable.h"
+#include "tuner/source/cpp_tokens.h"
+#include "tuner/source/in_double.h"
+#include "tuner/source/source_files.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "tuner/core/in_double.h"
+#include "tuner/source/in_double.h"
 
 #include <algorithm>
 #include <array>

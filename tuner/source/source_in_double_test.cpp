@@ -1,6 +1,5 @@
-#include "tuner/config/double_source.h"
-
 #include "tuner/core/error.h"
+#include "tuner/source/in_double.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-#include "tuner/config/space_draft.h"
+#include "tuner/init/space_draft.h"
 
-#include "tuner/config/cpp_tokens.h"
 #include "tuner/config/json_reader.h"
-#include "tuner/config/source_files.h"
 #include "tuner/config/space_words.h"
 #include "tuner/core/expression.h"
+#include "tuner/source/cpp_tokens.h"
+#include "tuner/source/source_files.h"
 
 #include <algorithm>
 #include <array>

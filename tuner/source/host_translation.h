@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-namespace smemtune::cpu {
+namespace smemtune {
 
 /// A kernel's source as the host's C++ compiler takes it, with the same lines.
-struct Translation {
+struct HostTranslation {
   KernelSource source;
   std::string inline_ptx;   ///< Place of the first inline assembly, `gemm.cu:12`; empty: none.
   std::string unsupported;  ///< What the CPU device does not have, with its place; empty: nothing.
@@ -17,6 +17,6 @@ struct Translation {
 /// Turns declarations of __shared__ variables into references to memory that the launcher gives
 /// each block, and inline assembly into calls of a function that does not exist. All else is the
 /// compiler's affair: see device_headers/cuda_on_host.h.
-Translation translate(const KernelSource& source);
+HostTranslation translate_for_host(const KernelSource& source);
 
-}  // namespace smemtune::cpu
+}  // namespace smemtune

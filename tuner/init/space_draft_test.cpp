@@ -1,8 +1,8 @@
-#include "tuner/config/space_draft.h"
+#include "tuner/init/space_draft.h"
 
 #include "tuner/config/json_reader.h"
 #include "tuner/config/space_file.h"
-#include "tuner/config/temporary_folder.h"
+#include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

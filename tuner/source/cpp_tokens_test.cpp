@@ -1,4 +1,4 @@
-#include "tuner/config/cpp_tokens.h"
+#include "tuner/source/cpp_tokens.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tuner/config/kernel_source.h"
+#include "tuner/source/kernel_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include "tuner/config/kernel_source.h"
+#include "tuner/source/kernel_file.h"
 
-#include "tuner/config/cpp_tokens.h"
-#include "tuner/config/source_files.h"
+#include "tuner/source/cpp_tokens.h"
+#include "tuner/source/source_files.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,8 @@
-#include "tuner/config/source_files.h"
+#include "tuner/source/source_files.h"
 
-#include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
+#include "tuner/core/printable.h"
+#include "tuner/core/text_file.h"
 
 #include <algorithm>
 #include <array>

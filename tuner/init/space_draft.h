@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/config/kernel_source.h"
+#include "tuner/source/kernel_file.h"
 
 #include <set>
 #include <string>

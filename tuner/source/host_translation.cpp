@@ -1,4 +1,4 @@
-#include "tuner/backend/cpu/translate.h"
+#include "tuner/source/host_translation.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace smemtune::cpu {
+namespace smemtune {
 
 namespace {
 
@@ -383,8 +383,8 @@ class FileTranslator {
 
 }  // namespace
 
-Translation translate(const KernelSource& source) {
-  Translation translation;
+HostTranslation translate_for_host(const KernelSource& source) {
+  HostTranslation translation;
   int number = 0;
   for (const KernelSource::File& file : source.files) {
     FileTranslator translator(file, number++);
@@ -395,4 +395,4 @@ Translation translate(const KernelSource& source) {
   return translation;
 }
 
-}  // namespace smemtune::cpu
+}  // namespace smemtune

@@ -1,4 +1,4 @@
-#include "tuner/config/cpp_tokens.h"
+#include "tuner/source/cpp_tokens.h"
 
 #include <algorithm>
 #include <array>
