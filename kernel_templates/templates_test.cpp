@@ -2,7 +2,6 @@
 #include "tuner/config/devices_file.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/bound_kernel.h"
-#include "tuner/core/in_double.h"
 #include "tuner/core/limits.h"
 #include "tuner/source/in_double.h"
 
