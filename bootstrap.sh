@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Sets smemtune up on Debian 12 or Ubuntu 24.04: installs what is missing, configures, builds.
 #
-#   ./bootstrap.sh [--with-cuda]          install, configure, build
-#   ./bootstrap.sh [--with-cuda] tune     ... and tune configs/gemm.json on the device that is here
-#   ./bootstrap.sh [--with-cuda] test     ... and run every test that needs no GPU
+#   ./bootstrap.sh [--with-cuda]          install, configure, build the program and the library
+#   ./bootstrap.sh [--with-cuda] tune     build the program and tune configs/gemm.json on the device that is here
+#   ./bootstrap.sh [--with-cuda] test     build everything and run every test that needs no GPU
 #
 # --with-cuda installs the distribution's CUDA toolkit (Ubuntu multiverse, Debian non-free) where none
 # is found. Without a toolkit everything else is built. Running it again is quick and harmless.
@@ -81,8 +81,16 @@ enable_component() {  # enable_component non-free | multiverse
   done
 }
 
-install_packages build-essential cmake ninja-build nlohmann-json3-dev libcli11-dev libsqlite3-dev \
-  libgtest-dev libgmock-dev libboost-context-dev
+packages=(build-essential cmake ninja-build nlohmann-json3-dev libcli11-dev libsqlite3-dev libboost-context-dev)
+if [ "$action" = test ]; then
+  packages+=(libgtest-dev libgmock-dev)
+  options=(-DSMEMTUNE_TESTS=ON)
+elif [ -f build/release/CMakeCache.txt ]; then
+  options=()  # Tests stay configured where they were.
+else
+  options=(-DSMEMTUNE_TESTS=OFF)
+fi
+install_packages "${packages[@]}"
 
 if [ "$with_cuda" = yes ] && [ -z "$(cuda_root)" ]; then
   # shellcheck disable=SC1091
@@ -96,16 +104,15 @@ if [ "$with_cuda" = yes ] && [ -z "$(cuda_root)" ]; then
 fi
 
 root=$(cuda_root)
-cuda_option=(-DSMEMTUNE_CUDA=OFF)
-if [ -n "$root" ]; then cuda_option=(-DSMEMTUNE_CUDA=ON "-DCUDAToolkit_ROOT=$root"); fi
+if [ -n "$root" ]; then options+=(-DSMEMTUNE_CUDA=ON "-DCUDAToolkit_ROOT=$root"); else options+=(-DSMEMTUNE_CUDA=OFF); fi
 
 configure_log=$(mktemp)
 trap 'rm -f "$configure_log"' EXIT
-if ! cmake --preset release "${cuda_option[@]}" >"$configure_log" 2>&1; then
+if ! cmake --preset release "${options[@]}" >"$configure_log" 2>&1; then
   if [ -n "$root" ] && grep -q 'No CUDA toolkit 11.8 or newer' "$configure_log"; then
     say "the CUDA toolkit in $root is older than 11.8"
     root=
-    cmake --preset release -DSMEMTUNE_CUDA=OFF >"$configure_log" 2>&1 || { cat "$configure_log" >&2; exit 1; }
+    cmake --preset release "${options[@]}" -DSMEMTUNE_CUDA=OFF >"$configure_log" 2>&1 || { cat "$configure_log" >&2; exit 1; }
   else
     cat "$configure_log" >&2
     exit 1
@@ -114,11 +121,12 @@ fi
 if [ -z "$root" ]; then
   [ "${SMEMTUNE_REQUIRE_CUDA:-}" = 1 ] && fail "SMEMTUNE_REQUIRE_CUDA is set, and no CUDA toolkit 11.8 or newer is here"
   say "no CUDA toolkit: built without the CUDA back end; tuning runs on the CPU device"
-  say "skipped tests: the NVRTC compiler's, the kernel templates' for sm_80 to sm_120, occupancy against cuda_occupancy.h"
+  [ "$action" = test ] &&
+    say "skipped tests: the NVRTC compiler's, the kernel templates' for sm_80 to sm_120, occupancy against cuda_occupancy.h"
   say "(--with-cuda installs the distribution's toolkit)"
 fi
 say "building (release)"
-cmake --build --preset release
+if [ "$action" = tune ]; then cmake --build --preset release --target smemtune; else cmake --build --preset release; fi
 
 case "$action" in
   tune) exec build/release/tuner/cli/smemtune --space configs/gemm.json ;;
