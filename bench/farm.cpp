@@ -133,14 +133,14 @@ class Requests {
     set_.problems = {problem};
     if (!dry_run) add_further_problems(space);
     for (const KernelTemplate& kernel : space.kernels) {
-      SetKernel bound;
+      KernelOnProblems bound;
       for (const Problem& one : set_.problems) {
         bound.bound.emplace_back(space, kernel, one, device_);
       }
       bound.source = &loaded.sources.at(kernel.name);
       kernels_.push_back(std::move(bound));
     }
-    for (const SetKernel& kernel : kernels_) {
+    for (const KernelOnProblems& kernel : kernels_) {
       const SearchSpace& points = kernel.bound.front().search_space();
       for (ConfigurationIndex i = 0; i < points.size(); ++i) {
         Configuration configuration = points.configuration(i);
@@ -172,12 +172,12 @@ class Requests {
   }
 
   struct Candidate {
-    const SetKernel* kernel = nullptr;
+    const KernelOnProblems* kernel = nullptr;
     Configuration configuration;
   };
   Device device_;
   ProblemSet set_;
-  std::vector<SetKernel> kernels_;
+  std::vector<KernelOnProblems> kernels_;
   std::map<std::string, Candidate> candidates_;
 };
 

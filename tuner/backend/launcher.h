@@ -3,6 +3,7 @@
 #include "tuner/backend/compiler.h"
 #include "tuner/core/bound_kernel.h"
 #include "tuner/core/device.h"
+#include "tuner/core/measurement.h"
 #include "tuner/core/outcome.h"
 
 #include <cstdint>
@@ -83,17 +84,6 @@ struct RunReport {
   std::map<std::string, std::vector<double>> after;   ///< ...and after them.
 
   bool operator==(const RunReport&) const = default;
-};
-
-/// What it takes to bring a workload's inputs to the device and its outputs back, from and to
-/// pageable host memory.
-struct Transfers {
-  double to_device_ms = 0;
-  double to_host_ms = 0;
-  std::int64_t to_device_bytes = 0;
-  std::int64_t to_host_bytes = 0;
-
-  bool operator==(const Transfers&) const = default;
 };
 
 struct TimeRequest {

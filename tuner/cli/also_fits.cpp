@@ -3,6 +3,7 @@
 #include "tuner/cli/summary.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/fit_check.h"
+#include "tuner/engine/worker_pool.h"
 
 #include <nlohmann/json.hpp>
 
@@ -24,7 +25,7 @@ std::vector<Result> compile_for(const TuningRequest& request, const std::vector<
                                 const Device& device, const DeviceChoice& choice) {
   std::vector<FitQuestion> questions;
   for (const Result& winner : all) questions.push_back(question(request, winner));
-  const auto pool = start_workers(compile_workers_for(choice, device));
+  const auto pool = std::make_shared<WorkerPool>(compile_workers_for(choice, device));
   return check_fit(*request.space, request.sources, questions, device, *pool);
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "tuner/cli/backends.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/core/summary.h"
+#include "tuner/engine/tuning_request.h"
 
 #include <nlohmann/json_fwd.hpp>
 

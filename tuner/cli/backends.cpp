@@ -7,6 +7,9 @@
 #include "tuner/config/devices_file.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/cached_compiler.h"
+#include "tuner/engine/compile_worker.h"
+#include "tuner/engine/device_worker.h"
+#include "tuner/engine/worker_channel.h"
 
 #if SMEMTUNE_CUDA_BUILD
 #include "tuner/backend/cuda/cuda_launcher.h"

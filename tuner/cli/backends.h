@@ -1,8 +1,10 @@
 #pragma once
 
+#include "tuner/backend/compiler.h"
 #include "tuner/backend/device_use.h"
+#include "tuner/core/bound_kernel.h"
 #include "tuner/core/device.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/worker_command.h"
 
 #include <cstdint>
 #include <filesystem>

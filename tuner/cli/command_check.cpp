@@ -12,7 +12,6 @@
 #include "tuner/core/error.h"
 #include "tuner/engine/no_log.h"
 #include "tuner/engine/tuning_loop.h"
-#include "tuner/engine/worker_pool.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -70,7 +69,7 @@ class Check {
   /// Nullopt when nothing is stored, or stop is asked for.
   std::optional<Ground> problem(const Problem& problem) {
     const Space& space = loaded_.space;
-    const Device& device = greeting(pool_).devices.front();
+    const Device& device = pool_.greeting().devices.front();
     const db::Query query = {
         .space = space.name, .device = device.name, .problem = key(problem), .status = "correct"};
     const std::vector<db::StoredResult> best =
@@ -87,7 +86,7 @@ class Check {
     }
     if (stop_) return std::nullopt;
     Ground ground = judge_ground(winner, measured, options_.tolerance_percent);
-    ground.stale = staleness(winner, circumstances(loaded_, kernel, greeting(pool_)));
+    ground.stale = staleness(winner, circumstances(loaded_, kernel, pool_.greeting()));
     return ground;
   }
 
@@ -164,7 +163,7 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
   const std::vector<DeviceLock> locks =
       lock_devices({device}, "checking " + loaded.space.name, !options.no_wait, stop, say);
   if (stop) return kInterrupted;
-  const auto pool = start_workers(workers_for(options.device, {&device, 1}));
+  const auto pool = std::make_shared<WorkerPool>(workers_for(options.device, {&device, 1}));
   ProgressLine progress(options.quiet ? Verbosity::quiet : Verbosity::normal,
                         isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO), device.kind);
   const Observer observer = progress.observer();

@@ -8,7 +8,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/fit_check.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/worker_pool.h"
 
 #include <nlohmann/json.hpp>
 
@@ -205,7 +205,7 @@ Json kernel_json(const OccupancyOptions& options, const Device& device, const Re
 int answer_kernels(const OccupancyOptions& options, const Device& device) {
   const LoadedSpace loaded = load_space(options.space, share_folder());
   const std::vector<FitQuestion> asked = questions(options, loaded.space);
-  const auto pool = start_workers(compile_workers_for({}, device));
+  const auto pool = std::make_shared<WorkerPool>(compile_workers_for({}, device));
   const std::vector<Result> results = check_fit(loaded.space, loaded.sources, asked, device, *pool);
   const bool compiled =
       std::ranges::any_of(results, [](const Result& result) { return !result.launches.empty(); });

@@ -8,8 +8,8 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/summary.h"
 #include "tuner/config/space_file.h"
+#include "tuner/core/derived_tolerance.h"
 #include "tuner/core/error.h"
-#include "tuner/engine/derived_tolerance.h"
 #include "tuner/engine/one_configuration.h"
 #include "tuner/engine/variant.h"
 #include "tuner/engine/worker_pool.h"
@@ -260,7 +260,7 @@ int profile(const RunOptions& options) {
   const Device& device = chosen.devices.front();
   const Wanted wanted = find_wanted(options, device.kind);
   const KernelTemplate& kernel = *wanted.chosen.kernel;
-  SetKernel bound;
+  KernelOnProblems bound;
   bound.bound.emplace_back(wanted.loaded.space, kernel, wanted.problem, device);
   bound.source = &wanted.loaded.sources.at(kernel.name);
   const Outcome<Variant> variant =
@@ -354,14 +354,14 @@ int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
   request.sources = wanted.loaded.sources;
   request.reference_in_double = wanted.loaded.reference_in_double;
   request.options.seed = options.seed;
-  request.workers = options.dry_run ? compile_workers_for(options.device, device)
-                                    : workers_for(options.device, {&device, 1});
   std::vector<DeviceLock> locks;
   if (!options.dry_run)
     locks = lock_devices({device}, "running " + wanted.name(), !options.no_wait, stop, say);
   if (stop) return kInterrupted;
-  const auto pool = start_workers(request.workers);
-  if (!options.dry_run) device = greeting(*pool).devices.front();
+  const auto pool =
+      std::make_shared<WorkerPool>(options.dry_run ? compile_workers_for(options.device, device)
+                                                   : workers_for(options.device, {&device, 1}));
+  if (!options.dry_run) device = pool->greeting().devices.front();
   Observer observer;
   observer.note = say;
   const OneResult one = run_one(request,

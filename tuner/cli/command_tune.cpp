@@ -13,6 +13,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/engine/tuning_loop.h"
 #include "tuner/search/strategy.h"
 
 #include <algorithm>
@@ -145,10 +146,9 @@ int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest
                             ? cpu_device(options.device.limits_of)
                             : device_to_check(options.device.device, options.database);
   request.problems = chosen_problems(loaded.space, options.problems, device.kind);
-  request.workers = compile_workers_for(options.device, device);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
                         device.kind);
-  const auto pool = start_workers(request.workers);
+  const auto pool = std::make_shared<WorkerPool>(compile_workers_for(options.device, device));
   const TuningSummary summary = dry_run(request, device, *pool, progress.observer(), stop);
   progress.clear();
   return finish(options, loaded.space, summary, device);
@@ -176,13 +176,12 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
             const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
             const std::atomic<bool>& stop) {
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
-  request.workers = workers_for(options.device, units);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
                         units.front().kind);
   Observer observer = progress.observer();
   FirstLook look(units, device_use, observer.note, FirstLook::Clock::now());
-  const auto pool = start_workers(request.workers);
-  const DeviceGreeting& hello = greeting(*pool);
+  const auto pool = std::make_shared<WorkerPool>(workers_for(options.device, units));
+  const DeviceGreeting& hello = pool->greeting();
 
   Run run;
   run.id = random_id();
@@ -204,7 +203,7 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
   const auto log = store.begin_run(run);
   observer.may_use_devices = [&] { return look.done(FirstLook::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
-    const std::string text = look.beside_us(unit, worker_process_ids(*pool));
+    const std::string text = look.beside_us(unit, pool->process_ids());
     if (!text.empty()) observer.note(text);
   };
   TuningSummary summary;

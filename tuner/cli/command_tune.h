@@ -2,7 +2,7 @@
 
 #include "tuner/cli/backends.h"
 #include "tuner/cli/progress.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/tuning_options.h"
 
 #include <CLI/CLI.hpp>
 

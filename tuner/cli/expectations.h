@@ -1,7 +1,8 @@
 #pragma once
 
 #include "tuner/core/device.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/core/space.h"
+#include "tuner/core/summary.h"
 
 #include <nlohmann/json_fwd.hpp>
 

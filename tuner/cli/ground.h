@@ -2,7 +2,6 @@
 
 #include "db/result_store.h"
 #include "tuner/core/result.h"
-#include "tuner/engine/tuning_loop.h"
 
 #include <optional>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "tuner/config/space_file.h"
 #include "tuner/core/device.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/core/summary.h"
 
 #include <optional>
 #include <string>

@@ -4,8 +4,10 @@
 #include "db/result_store.h"
 #include "tuner/backend/fake/fake_compiler.h"
 #include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/engine/compile_worker.h"
+#include "tuner/engine/device_worker.h"
 #include "tuner/engine/engine_test_kit.h"
-#include "tuner/engine/worker_pool.h"
+#include "tuner/engine/worker_channel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -84,11 +86,11 @@ int run_parent(const fs::path& folder, int moment) {
   FakeSpace fake;
   fake.add("tiled", "noise_percent 0.3");
   FakeRun fake_run(fake);
-  fake_run.pool = start_workers(fake_run.request.workers);
+  fake_run.pool = std::make_shared<WorkerPool>(fake_run.workers);
   Run run;
   run.id = std::to_string(getpid());
   run.space = "fake";
-  run.device = greeting(*fake_run.pool).devices.front();
+  run.device = fake_run.pool->greeting().devices.front();
   db::ResultStore store(folder / "results.sqlite");
   const auto log = store.begin_run(run);
   FatalLog fatal(*log, moment);

@@ -8,7 +8,6 @@
 #include "tuner/cli/command_tune.h"
 #include "tuner/cli/options.h"
 #include "tuner/core/error.h"
-#include "tuner/engine/tuning_loop.h"
 
 #include <CLI/CLI.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/core/summary.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/observer.h"
 
 #include <chrono>
 #include <optional>

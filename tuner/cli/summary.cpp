@@ -4,8 +4,8 @@
 #include "tuner/cli/expectations.h"
 #include "tuner/cli/ladder.h"
 #include "tuner/cli/problem_results.h"
+#include "tuner/core/derived_tolerance.h"
 #include "tuner/core/occupancy.h"
-#include "tuner/engine/derived_tolerance.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,8 @@
 #include "reports/one_for_all.h"
 #include "tuner/cli/also_fits.h"
 #include "tuner/core/device.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/core/space.h"
+#include "tuner/core/summary.h"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 
-// Times the reference's own error: see engine/derived_tolerance.h.
+// Times the reference's own error: see engine/tolerance_derivation.h.
 constexpr double kDerivedFactor = 16;
 
 }  // namespace

@@ -17,6 +17,13 @@ class InputError : public Error {
   using Error::Error;
 };
 
+/// The reference kernel does not compile, launch or compute what it should, so that nothing can be
+/// compared with it. The message has its log. Exit status 3.
+class ReferenceError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 /// The results database cannot be used: locked, corrupt, newer, not ours. Exit status 4.
 class StoreError : public Error {
  public:

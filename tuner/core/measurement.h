@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,27 @@ struct Measurement {
 
   /// (q3 - q1) / median, in per cent.
   double spread_percent() const;
+};
+
+/// How much slower one is than another by times of the same rounds, in per cent: the center of the
+/// paired differences and its 95 % confidence interval.
+struct PairedDifference {
+  double percent = 0;
+  double low_percent = 0;
+  double high_percent = 0;
+
+  bool operator==(const PairedDifference&) const = default;
+};
+
+/// What it takes to bring a workload's inputs to the device and its outputs back, from and to
+/// pageable host memory.
+struct Transfers {
+  double to_device_ms = 0;
+  double to_host_ms = 0;
+  std::int64_t to_device_bytes = 0;
+  std::int64_t to_host_bytes = 0;
+
+  bool operator==(const Transfers&) const = default;
 };
 
 /// Fills the statistics from samples. REQUIRES: samples is not empty and all are finite and > 0.

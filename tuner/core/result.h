@@ -13,6 +13,14 @@
 
 namespace smemtune {
 
+/// A configuration of one of a space's kernels.
+struct KernelConfiguration {
+  std::string kernel;
+  Configuration configuration;
+
+  bool operator==(const KernelConfiguration&) const = default;
+};
+
 /// How far a measurement was taken. A best comes from finals only where finals were run. The words
 /// are stored: never rename one.
 enum class Stage { none, screen, race, final };

@@ -1,5 +1,7 @@
+#include "tuner/engine/compile_worker.h"
+
+#include "tuner/core/error.h"
 #include "tuner/engine/messages.h"
-#include "tuner/engine/tuning_loop.h"
 #include "tuner/engine/worker_channel.h"
 
 #include <new>

@@ -1,6 +1,7 @@
 #include "tuner/engine/device_session.h"
 
-#include "tuner/engine/derived_tolerance.h"
+#include "tuner/core/derived_tolerance.h"
+#include "tuner/core/error.h"
 
 #include <chrono>
 #include <cstdio>

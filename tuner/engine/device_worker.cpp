@@ -1,8 +1,10 @@
+#include "tuner/engine/device_worker.h"
+
 #include "tuner/core/definition.h"
-#include "tuner/engine/derived_tolerance.h"
+#include "tuner/core/error.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/sampler.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/tolerance_derivation.h"
 #include "tuner/engine/verifier.h"
 #include "tuner/engine/worker_channel.h"
 #include "tuner/source/in_double.h"

@@ -174,18 +174,17 @@ FakeRun::FakeRun(const FakeSpace& fake_space) : fake(fake_space) {
   for (const KernelTemplate& kernel : fake.space.kernels) request.kernels.push_back(&kernel);
   request.sources = fake.sources;
   request.problems = fake.space.problems;
-  request.workers = fake_workers();
   observer.note = [this](const std::string& note) { notes.push_back(note); };
 }
 
 TuningSummary FakeRun::run() {
-  if (!pool) pool = start_workers(request.workers);
+  if (!pool) pool = std::make_shared<WorkerPool>(workers);
   return tune(request, *pool, *log, observer, stop);
 }
 
 TuningSummary FakeRun::run_dry() {
-  request.workers.devices.clear();
-  if (!pool) pool = start_workers(request.workers);
+  workers.devices.clear();
+  if (!pool) pool = std::make_shared<WorkerPool>(workers);
   Device device = h200_limits();
   device.name = "elsewhere";
   return dry_run(request, device, *pool, observer, stop);

@@ -89,6 +89,7 @@ struct FakeRun {
 
   const FakeSpace& fake;
   TuningRequest request;
+  WorkerCommand workers = fake_workers();
   MemoryLog own_log;
   MemoryLog* log = &own_log;
   Observer observer;

@@ -4,8 +4,10 @@
 #include "tuner/backend/fake/fake_launcher.h"
 #include "tuner/backend/fake/script.h"
 #include "tuner/core/error.h"
+#include "tuner/engine/compile_worker.h"
+#include "tuner/engine/device_worker.h"
 #include "tuner/engine/engine_test_kit.h"
-#include "tuner/engine/worker_pool.h"
+#include "tuner/engine/worker_channel.h"
 
 #include <gtest/gtest.h>
 
@@ -42,7 +44,7 @@ int run_parent(const std::string& folder) {
   FakeSpace fake;
   fake.add("tiled", "fault hang in run");
   FakeRun run(fake);
-  run.pool = start_workers(run.request.workers);
+  run.pool = std::make_shared<WorkerPool>(run.workers);
   run.observer.progress = [&](const Progress& progress) {
     if (progress.phase != "search" || progress.waiting_for == "compiler") return;
     std::ofstream file(folder + "/ids.new");

@@ -55,7 +55,7 @@ TEST_P(EachFault, IsRecordedAndTheRunGoesOn) {
   fake.add("tiled", "fault " + GetParam().script + kWhenWouldBeBest);
   FakeRun run(fake);
   run.request.options.min_deadline_s = run.request.options.max_deadline_s = kDeadline_s;
-  run.request.workers.compile_timeout_s = kDeadline_s;
+  run.workers.compile_timeout_s = kDeadline_s;
   const TuningSummary summary = run.run();
   const ProblemSummary& problem = summary.problems.front();
   ASSERT_THAT(problem.results, SizeIs(16));
@@ -357,7 +357,7 @@ TEST(Workers, KilledFromOutsideAreReplacedAndNothingIsLost) {
     if (seen != 3 && seen != 7) return;
     for (const int id : run.pool->process_ids()) kill(id, SIGKILL);
   };
-  run.pool = start_workers(run.request.workers);
+  run.pool = std::make_shared<WorkerPool>(run.workers);
   const TuningSummary summary = run.run();
   EXPECT_EQ(summary.evaluated, 16u);
   EXPECT_FALSE(summary.first_failure);
@@ -391,7 +391,7 @@ TEST(Workers, OfAParentThatIsKilledEndWithIt) {
 }
 
 TEST(Workers, EndWithTheirPool) {
-  auto pool = start_workers(fake_workers(3));
+  auto pool = std::make_shared<WorkerPool>(fake_workers(3));
   const std::vector<int> ids = pool->process_ids();
   EXPECT_THAT(ids, SizeIs(4));
   pool.reset();
@@ -399,17 +399,17 @@ TEST(Workers, EndWithTheirPool) {
 }
 
 TEST(Workers, GreetWithDeviceAndCompiler) {
-  const auto pool = start_workers(fake_workers(1));
-  EXPECT_EQ(greeting(*pool).devices.front().name, "Fake 90");
-  EXPECT_EQ(greeting(*pool).compiler, "fake 1");
-  EXPECT_EQ(greeting(*pool).compiler_sha256.size(), 64u);
+  const auto pool = std::make_shared<WorkerPool>(fake_workers(1));
+  EXPECT_EQ(pool->greeting().devices.front().name, "Fake 90");
+  EXPECT_EQ(pool->greeting().compiler, "fake 1");
+  EXPECT_EQ(pool->greeting().compiler_sha256.size(), 64u);
 }
 
 TEST(Workers, ThatCannotBeStartedAreUnavailable) {
   WorkerCommand command = fake_workers(1);
   command.devices.front().front() = "/nowhere/at/all";
   try {
-    start_workers(command);
+    std::make_shared<WorkerPool>(command);
     FAIL();
   } catch (const UnavailableError& error) {
     EXPECT_THAT(error.what(), HasSubstr("/nowhere/at/all: No such file or directory"));
@@ -420,7 +420,7 @@ TEST(Workers, ThatEndAtTheirStartAreUnavailable) {
   WorkerCommand command = fake_workers(1);
   command.devices.front() = {"/bin/sh", "-c", "echo no driver here >&2; exit 9"};
   try {
-    start_workers(command);
+    std::make_shared<WorkerPool>(command);
     FAIL();
   } catch (const UnavailableError& error) {
     EXPECT_THAT(error.what(), HasSubstr("status 9"));
@@ -432,14 +432,14 @@ TEST(Workers, ThatDoNotGreetInTimeAreUnavailable) {
   WorkerCommand command = fake_workers(1);
   command.devices.front() = {"/bin/sh", "-c", "exec sleep 60"};
   command.hello_timeout_s = 0.2;
-  EXPECT_THROW(start_workers(command), UnavailableError);
+  EXPECT_THROW(std::make_shared<WorkerPool>(command), UnavailableError);
 }
 
 TEST(Workers, ThatSayWhatIsMissingAreQuoted) {
   WorkerCommand command = fake_workers(1);
   command.devices.front().push_back("broken");
   try {
-    start_workers(command);
+    std::make_shared<WorkerPool>(command);
     FAIL();
   } catch (const UnavailableError& error) {
     EXPECT_STREQ(error.what(), "the fake driver is missing");
@@ -457,8 +457,8 @@ TEST(Workers, CompileBeforeTheDeviceIsThere) {
   const FakeFolder folder;
   const FakeSpace fake;
   FakeRun run(fake);
-  run.request.workers.devices.front().push_back("late");
-  run.request.workers.known_devices = {fake::fake_device()};
+  run.workers.devices.front().push_back("late");
+  run.workers.known_devices = {fake::fake_device()};
   let_happen_when_compiled(run, folder, 16);
   EXPECT_EQ(run.run().evaluated, 16u);
   EXPECT_THAT(run.log->open, IsEmpty());
@@ -505,7 +505,7 @@ TEST(Workers, CompileWhileTheDeviceMayNotBeUsed) {
 TEST(Workers, OnAnotherDeviceThanWasKnownAreUnavailable) {
   const FakeSpace fake;
   FakeRun run(fake);
-  run.request.workers.known_devices = {fake::fake_device(1)};
+  run.workers.known_devices = {fake::fake_device(1)};
   EXPECT_THAT(error_of<UnavailableError>(run),
               HasSubstr("found another device: Fake 90 GPU-fake instead of Fake 90 GPU-fake-1"));
 }

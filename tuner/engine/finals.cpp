@@ -1,6 +1,8 @@
+#include "tuner/engine/finals.h"
+
 #include "tuner/core/error.h"
+#include "tuner/engine/preparation.h"
 #include "tuner/engine/race.h"
-#include "tuner/engine/tuning.h"
 
 #include <algorithm>
 #include <cmath>
@@ -140,7 +142,7 @@ class Finals {
   const Result& result(const Contender& contender) const {
     return state_.entries[contender.entry].result;
   }
-  const SetKernel& kernel(const Contender& contender) const {
+  const KernelOnProblems& kernel(const Contender& contender) const {
     return state_.kernels[state_.entries[contender.entry].candidate.kernel];
   }
   const TuningOptions& options() const { return tuning_.request.options; }

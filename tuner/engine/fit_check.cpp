@@ -15,14 +15,15 @@ namespace {
 constexpr std::size_t kMaxModuleBytes = 512 * 1024 * 1024;
 constexpr double kWait_s = 1;
 
-SetKernel bind(const Space& space, const FitQuestion& question, const Device& device) {
-  SetKernel kernel;
+KernelOnProblems bind(const Space& space, const FitQuestion& question, const Device& device) {
+  KernelOnProblems kernel;
   kernel.bound.emplace_back(space, *question.kernel, question.problem, device);
   kernel.is_reference = question.kernel->name == space.verify.reference;
   return kernel;
 }
 
-std::optional<Failure> violation(const SetKernel& kernel, const Configuration& configuration) {
+std::optional<Failure> violation(const KernelOnProblems& kernel,
+                                 const Configuration& configuration) {
   const auto constraint = kernel.bound.front().violated_constraint(configuration);
   if (!constraint) return std::nullopt;
   return Failure{.status = Status::constraints,
@@ -32,7 +33,7 @@ std::optional<Failure> violation(const SetKernel& kernel, const Configuration& c
 
 /// A question on its way through the compiler.
 struct Asked {
-  SetKernel kernel;
+  KernelOnProblems kernel;
   Result result;
   std::optional<Variant> variant;      ///< None once the result is a failure.
   std::vector<std::uint64_t> numbers;  ///< Of what the queue was asked for.
@@ -106,7 +107,7 @@ std::vector<Result> check_fit(const Space& space,
 
 Result judge_fit(const Space& space, const FitQuestion& question,
                  const std::vector<Resources>& resources, const Device& device) {
-  const SetKernel kernel = bind(space, question, device);
+  const KernelOnProblems kernel = bind(space, question, device);
   Result result = begin_result(kernel, question.configuration);
   if (const auto failure = violation(kernel, question.configuration)) {
     set_failure(result, *failure);

@@ -34,7 +34,7 @@ class FitCheck : public testing::Test {
   FitCheck() {
     WorkerCommand workers = fake_workers();
     workers.devices.clear();
-    pool_ = start_workers(workers);
+    pool_ = std::make_shared<WorkerPool>(workers);
   }
 
   FitQuestion question(const std::string& configuration) {

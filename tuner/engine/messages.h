@@ -2,6 +2,7 @@
 
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/launcher.h"
+#include "tuner/core/derived_tolerance.h"
 #include "tuner/engine/wire.h"
 
 #include <cstdint>
@@ -91,23 +92,6 @@ struct NumberedWorkload {
   Workload workload;
 
   bool operator==(const NumberedWorkload&) const = default;
-};
-
-/// How far a correct kernel may be off in one output, on the data of one problem: see
-/// derived_tolerance.h.
-struct DerivedTolerance {
-  std::string problem;  ///< Its key.
-  std::string output;
-  std::string truth;    ///< What is exact: `naive in double precision`, `its definition`.
-  double factor = 1;    ///< The space's.
-  double absolute = 0;  ///< For a factor of 1, as is `relative`.
-  double relative = 0;
-  double largest_error = 0;  ///< Of the reference.
-  double largest_value = 0;  ///< Of what is exact, without its sign.
-  std::uint64_t elements = 0;
-  std::int32_t data_sets = 0;
-
-  bool operator==(const DerivedTolerance&) const = default;
 };
 
 /// Fills the device with the data of a problem and makes the reference kernel answer it.

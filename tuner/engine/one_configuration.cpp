@@ -3,8 +3,8 @@
 #include "tuner/core/error.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/no_log.h"
-#include "tuner/engine/tuning.h"
-#include "tuner/engine/worker_pool.h"
+#include "tuner/engine/preparation.h"
+#include "tuner/engine/problem_state.h"
 
 #include <algorithm>
 #include <utility>
@@ -37,7 +37,7 @@ class One {
   }
 
  private:
-  const SetKernel& kernel() const { return state_.kernels.front(); }
+  const KernelOnProblems& kernel() const { return state_.kernels.front(); }
 
   std::optional<Failure> find_out() {
     const BoundKernel& bound = kernel().bound.front();

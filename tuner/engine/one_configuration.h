@@ -1,7 +1,10 @@
 #pragma once
 
+#include "tuner/core/derived_tolerance.h"
 #include "tuner/engine/compile_queue.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/observer.h"
+#include "tuner/engine/tuning_request.h"
+#include "tuner/engine/worker_pool.h"
 
 #include <atomic>
 #include <optional>

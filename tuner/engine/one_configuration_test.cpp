@@ -24,16 +24,16 @@ Configuration tiled(std::int64_t tile, std::int64_t items) {
 OneResult run(const FakeSpace& fake, const std::string& kernel, const Configuration& configuration,
               bool launch = true) {
   FakeRun fake_run(fake);
-  if (!launch) fake_run.request.workers.devices.clear();
-  const auto whole = start_workers(fake_workers());
-  const auto pool = launch ? whole : start_workers(fake_run.request.workers);
+  if (!launch) fake_run.workers.devices.clear();
+  const auto whole = std::make_shared<WorkerPool>(fake_workers());
+  const auto pool = launch ? whole : std::make_shared<WorkerPool>(fake_run.workers);
   return run_one(fake_run.request,
                  {.kernel = fake.space.kernel(kernel),
                   .problem = fake.space.problems.front(),
                   .configuration = configuration,
                   .samples = 7,
                   .launch = launch},
-                 greeting(*whole).devices.front(), *pool, fake_run.observer, fake_run.stop);
+                 whole->greeting().devices.front(), *pool, fake_run.observer, fake_run.stop);
 }
 
 TEST(OneConfiguration, IsVerifiedAndTimedAsARunWould) {

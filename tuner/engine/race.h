@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tuner/core/measurement.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,16 +26,6 @@ struct RaceOptions {
   double tie_percent = 0.5;
   std::size_t finalists = 8;
   std::size_t final_rounds = 60;  ///< Per block, two blocks.
-};
-
-/// How much slower one is than another by times of the same rounds, in per cent: the center of the
-/// paired differences and its 95 % confidence interval.
-struct PairedDifference {
-  double percent = 0;
-  double low_percent = 0;
-  double high_percent = 0;
-
-  bool operator==(const PairedDifference&) const = default;
 };
 
 /// Nullopt when they have no round in common.

@@ -1,6 +1,6 @@
 #include "tuner/engine/race.h"
 
-#include "tuner/engine/tuning.h"
+#include "tuner/engine/finals.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,9 @@
+#include "tuner/engine/search.h"
+
 #include "tuner/core/error.h"
+#include "tuner/engine/preparation.h"
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/static_reject.h"
-#include "tuner/engine/tuning.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +51,7 @@ class Listed final : public Strategy {
 
 std::vector<SearchedKernel> searched_kernels(const ProblemState& state) {
   std::vector<SearchedKernel> kernels;
-  for (const SetKernel& kernel : state.kernels) {
+  for (const KernelOnProblems& kernel : state.kernels) {
     const SearchSpace& space = kernel.bound.front().search_space();
     kernels.push_back(
         {.space = &space,
@@ -58,17 +60,17 @@ std::vector<SearchedKernel> searched_kernels(const ProblemState& state) {
   return kernels;
 }
 
-/// The loop over one problem's configurations. What was asked for and not yet told lies in slots,
+/// The loop over one problem's configurations. What was asked for and not yet told is in flight,
 /// in the order asked; compiling runs ahead over all of them, each device takes the first that is
 /// compiled.
 class Search {
  public:
   Search(Tuning& tuning, ProblemState& state, std::unique_ptr<Strategy> strategy,
-         const Share& share)
+         const ProblemBudget& budget)
       : tuning_(tuning),
         state_(state),
         strategy_(std::move(strategy)),
-        share_(share),
+        budget_(budget),
         window_(tuning.request.options.window > 0
                     ? tuning.request.options.window
                     : std::max(kLeastWindow, kWindowOfCompiler * tuning.pool.compilers())),
@@ -81,9 +83,9 @@ class Search {
   void run() {
     for (;;) {
       ask_and_tell();
-      if (slots_.empty() || ended()) break;
+      if (in_flight_.empty() || ended()) break;
       advance();
-      if (slots_.front().done) continue;
+      if (in_flight_.front().done) continue;
       work(tuning_, state_, kWait_s);
       take_answers();
       report();
@@ -92,7 +94,7 @@ class Search {
   }
 
  private:
-  struct Slot {
+  struct InFlight {
     Candidate candidate;
     Result result = {};
     std::optional<Variant> variant = std::nullopt;
@@ -114,17 +116,19 @@ class Search {
     EvaluateRequest asked;  ///< Without modules.
   };
 
-  const SetKernel& kernel(const Slot& slot) const { return state_.kernels[slot.candidate.kernel]; }
+  const KernelOnProblems& kernel(const InFlight& pending) const {
+    return state_.kernels[pending.candidate.kernel];
+  }
 
   // Asks again after each result that is told, never after several, so that a strategy sees the
   // same order whatever the workers do.
   void ask_and_tell() {
     for (;;) {
-      while (!no_more_ && slots_.size() < window_) ask();
-      if (slots_.empty() || !slots_.front().done) return;
-      if (!slots_.front().known && !slots_.front().saved) save();
-      tell(slots_.front());
-      slots_.pop_front();
+      while (!no_more_ && in_flight_.size() < window_) ask();
+      if (in_flight_.empty() || !in_flight_.front().done) return;
+      if (!in_flight_.front().known && !in_flight_.front().saved) save();
+      tell(in_flight_.front());
+      in_flight_.pop_front();
       if (ended()) return;
     }
   }
@@ -135,44 +139,44 @@ class Search {
       no_more_ = true;
       return;
     }
-    const SetKernel& kernel = state_.kernels[candidate->kernel];
-    Slot slot = {.candidate = *candidate, .limits = {}};
+    const KernelOnProblems& kernel = state_.kernels[candidate->kernel];
+    InFlight pending = {.candidate = *candidate, .limits = {}};
     // What is slow is as much a part of a predicted curve as what is fast.
-    if (!kernel.kernel().expect) slot.limits = static_rejects_[candidate->kernel].limits();
+    if (!kernel.kernel().expect) pending.limits = static_rejects_[candidate->kernel].limits();
     const Configuration configuration =
         kernel.bound.front().search_space().configuration(candidate->configuration);
-    slot.result = begin_result(kernel, configuration);
-    if (std::optional<Result> known = find(kernel, slot.result)) {
-      slot.result = std::move(*known);
-      slot.known = slot.done = true;
-      slot.hopeless = rejects(slot.limits, slot.result).has_value();
-      note_known_pace(slot);
-      show(slot);
-      slots_.push_back(std::move(slot));
+    pending.result = begin_result(kernel, configuration);
+    if (std::optional<Result> known = find(kernel, pending.result)) {
+      pending.result = std::move(*known);
+      pending.known = pending.done = true;
+      pending.hopeless = rejects(pending.limits, pending.result).has_value();
+      note_known_pace(pending);
+      show(pending);
+      in_flight_.push_back(std::move(pending));
       return;
     }
     Outcome<Variant> variant = plan(kernel, state_.set, configuration, tuning_.device);
     if (!variant) {
-      set_failure(slot.result, variant.failure());
-      slots_.push_back(std::move(slot));
-      complete(slots_.back());
+      set_failure(pending.result, variant.failure());
+      in_flight_.push_back(std::move(pending));
+      complete(in_flight_.back());
       return;
     }
-    if (begun_ >= share_.evaluations && !slot.result.is_default) {
+    if (begun_ >= budget_.evaluations && !pending.result.is_default) {
       no_more_ = true;
       tuning_.summary.out_of_budget = true;
       return;
     }
     ++begun_;
-    slot.result.metrics = std::move(variant->metrics);
+    pending.result.metrics = std::move(variant->metrics);
     for (const CompileRequest& request : variant->requests) {
-      slot.numbers.push_back(tuning_.queue.add(request));
+      pending.numbers.push_back(tuning_.queue.add(request));
     }
-    slot.variant = std::move(*variant);
-    slots_.push_back(std::move(slot));
+    pending.variant = std::move(*variant);
+    in_flight_.push_back(std::move(pending));
   }
 
-  std::optional<Result> find(const SetKernel& kernel, const Result& wanted) {
+  std::optional<Result> find(const KernelOnProblems& kernel, const Result& wanted) {
     if (tuning_.log == nullptr || !options().resume) return std::nullopt;
     std::optional<Result> known =
         tuning_.log->find(kernel.hash, wanted.kernel, wanted.problem, wanted.configuration);
@@ -193,35 +197,35 @@ class Search {
     });
   }
 
-  void tell(Slot& slot) {
-    strategy_->tell(slot.candidate, slot.result);
+  void tell(InFlight& pending) {
+    strategy_->tell(pending.candidate, pending.result);
     // A hopeless one would not have been timed, so nothing is learnt from it.
-    if (slot.result.timed() && !slot.hopeless) {
-      static_rejects_[slot.candidate.kernel].tell(slot.result);
+    if (pending.result.timed() && !pending.hopeless) {
+      static_rejects_[pending.candidate.kernel].tell(pending.result);
     }
-    keep(slot);
+    keep(pending);
   }
 
-  void keep(Slot& slot) {
-    if (slot.known) {
+  void keep(InFlight& pending) {
+    if (pending.known) {
       ++state_.summary.known;
-      tuning_.observer.result(slot.result, true);
+      tuning_.observer.result(pending.result, true);
     }
-    note_time(slot, best_ms_);
-    state_.entries.push_back({.candidate = slot.candidate,
-                              .result = std::move(slot.result),
-                              .known = slot.known,
-                              .identity = std::move(slot.identity),
-                              .shared = slot.shared,
-                              .hopeless = slot.hopeless});
+    note_time(pending, best_ms_);
+    state_.entries.push_back({.candidate = pending.candidate,
+                              .result = std::move(pending.result),
+                              .known = pending.known,
+                              .identity = std::move(pending.identity),
+                              .shared = pending.shared,
+                              .hopeless = pending.hopeless});
   }
 
   /// People see a result as soon as it is there, also where it waits for an earlier one to be told.
-  void show(const Slot& slot) {
+  void show(const InFlight& pending) {
     Progress& progress = state_.progress;
-    const Result& result = slot.result;
+    const Result& result = pending.result;
     ++progress.done;
-    if (slot.known) ++progress.known;
+    if (pending.known) ++progress.known;
     if (result.status != Status::correct) ++progress.failed;
     const double best_ms = progress.best ? progress.best->measurement.median_ms : HUGE_VAL;
     if (result.timed() && result.measurement.median_ms < best_ms) progress.best = result;
@@ -229,40 +233,40 @@ class Search {
 
   /// Judges what was compiled, and gives it to devices.
   void advance() {
-    for (Slot& slot : slots_) {
-      if (!slot.done && slot.modules.empty()) take_modules(slot);
+    for (InFlight& pending : in_flight_) {
+      if (!pending.done && pending.modules.empty()) take_modules(pending);
     }
     feed_devices();
     save();
     tuning_.queue.pump();
   }
 
-  void take_modules(Slot& slot) {
-    for (const std::uint64_t number : slot.numbers) {
+  void take_modules(InFlight& pending) {
+    for (const std::uint64_t number : pending.numbers) {
       if (!tuning_.queue.ready(number)) return;
     }
-    Outcome<std::vector<Module>> modules = tuning_.queue.take(std::exchange(slot.numbers, {}));
+    Outcome<std::vector<Module>> modules = tuning_.queue.take(std::exchange(pending.numbers, {}));
     std::optional<Failure> failure;
     if (!modules) {
       failure = modules.failure();
     } else {
-      slot.modules = std::move(*modules);
-      failure = judge(*slot.variant, slot.modules, tuning_.device, options().resource_limits,
-                      slot.result);
+      pending.modules = std::move(*modules);
+      failure = judge(*pending.variant, pending.modules, tuning_.device, options().resource_limits,
+                      pending.result);
     }
     if (!failure) {
-      std::optional<Failure> hopeless = rejects(slot.limits, slot.result);
-      slot.hopeless = hopeless.has_value();
+      std::optional<Failure> hopeless = rejects(pending.limits, pending.result);
+      pending.hopeless = hopeless.has_value();
       if (options().static_reject) failure = std::move(hopeless);
     }
     if (failure) {
-      set_failure(slot.result, *failure);
+      set_failure(pending.result, *failure);
     } else {
-      slot.identity = identity(*slot.variant, slot.modules);
+      pending.identity = identity(*pending.variant, pending.modules);
       if (!state_.devices.empty()) return;
     }
     count();
-    complete(slot);
+    complete(pending);
   }
 
   /// A configuration that was compiled or measured has its result.
@@ -272,38 +276,39 @@ class Search {
     meter_.count(tuning_.elapsed_s());
   }
 
-  /// The slot has its result, which is written down with whatever is written next: a device waits
+  /// It has its result, which is written down with whatever is written next: a device waits
   /// for one commit, not for two.
-  void complete(Slot& slot) {
-    slot.done = true;
-    slot.modules.clear();
-    slot.variant.reset();
-    show(slot);
-    const Result& result = slot.result;
+  void complete(InFlight& pending) {
+    pending.done = true;
+    pending.modules.clear();
+    pending.variant.reset();
+    show(pending);
+    const Result& result = pending.result;
     const bool failed = result.status != Status::correct;
     std::optional<Failure>& first = tuning_.summary.first_failure;
     if (failed && (!first || (first->status == Status::constraints &&
                               result.status != Status::constraints))) {
       first = Failure{.status = result.status, .reason = result.reason, .detail = result.detail};
     }
-    unsaved_.push_back(&slot);
+    unsaved_.push_back(&pending);
   }
 
   /// Writes down the results that are not, and that `begun` is about to touch the device.
-  void save(const Slot* begun = nullptr) {
+  void save(const InFlight* begun = nullptr) {
     if (unsaved_.empty() && begun == nullptr) return;
     if (tuning_.log != nullptr) {
       tuning_.log->together([&] {
-        for (const Slot* slot : unsaved_) tuning_.log->record(kernel(*slot).hash, slot->result);
+        for (const InFlight* pending : unsaved_)
+          tuning_.log->record(kernel(*pending).hash, pending->result);
         if (begun == nullptr) return;
         const Result& result = begun->result;
         tuning_.log->begin_attempt(kernel(*begun).hash, result.kernel, result.problem,
                                    result.configuration);
       });
     }
-    for (Slot* slot : std::exchange(unsaved_, {})) {
-      slot->saved = true;
-      tuning_.observer.result(slot->result, false);
+    for (InFlight* pending : std::exchange(unsaved_, {})) {
+      pending->saved = true;
+      tuning_.observer.result(pending->result, false);
     }
   }
 
@@ -311,26 +316,26 @@ class Search {
     if (state_.devices.empty()) return;
     // By kernel: a slow rung of a ladder is measured as well as the others.
     std::vector<double> incumbents_ms = best_ms_;
-    for (const Slot& slot : slots_) {
-      if (slot.done) note_time(slot, incumbents_ms);
+    for (const InFlight& pending : in_flight_) {
+      if (pending.done) note_time(pending, incumbents_ms);
     }
-    for (Slot& slot : slots_) {
-      if (slot.done || slot.on_device) continue;
+    for (InFlight& pending : in_flight_) {
+      if (pending.done || pending.on_device) continue;
       if (!devices_have_preparation(tuning_, state_)) return;
       const std::optional<std::size_t> device = idle_device();
       if (!device) return;
-      if (slot.modules.empty()) continue;  // A device waits for nobody's compiler.
-      if (share(slot)) {
-        note_time(slot, incumbents_ms);
-      } else if (!is_being_measured(slot.identity)) {
-        submit(slot, *device, incumbents_ms[slot.candidate.kernel]);
+      if (pending.modules.empty()) continue;  // A device waits for nobody's compiler.
+      if (share(pending)) {
+        note_time(pending, incumbents_ms);
+      } else if (!is_being_measured(pending.identity)) {
+        submit(pending, *device, incumbents_ms[pending.candidate.kernel]);
       }
     }
   }
 
   bool is_being_measured(const std::string& identity) const {
-    return !identity.empty() && std::ranges::any_of(slots_, [&](const Slot& slot) {
-      return slot.on_device && slot.identity == identity;
+    return !identity.empty() && std::ranges::any_of(in_flight_, [&](const InFlight& pending) {
+      return pending.on_device && pending.identity == identity;
     });
   }
 
@@ -345,45 +350,45 @@ class Search {
     return idle;
   }
 
-  static void note_time(const Slot& slot, std::vector<double>& best_ms) {
-    if (!slot.result.timed()) return;
-    double& least_ms = best_ms[slot.candidate.kernel];
-    least_ms = std::min(least_ms, slot.result.measurement.median_ms);
+  static void note_time(const InFlight& pending, std::vector<double>& best_ms) {
+    if (!pending.result.timed()) return;
+    double& least_ms = best_ms[pending.candidate.kernel];
+    least_ms = std::min(least_ms, pending.result.measurement.median_ms);
   }
 
   /// What ran the same code in the same way has been measured already. Returns false where nothing
   /// has.
-  bool share(Slot& slot) {
-    const auto found = measured_.find(slot.identity);
+  bool share(InFlight& pending) {
+    const auto found = measured_.find(pending.identity);
     if (found == measured_.end()) return false;
     const Result& twin = found->second;
     const auto samples = static_cast<std::size_t>(options().screen_samples);
     const bool was_cut = twin.timed() && twin.measurement.samples_ms.size() < samples;
-    if (slot.result.is_default && was_cut) return false;
-    take_measurement(slot.result, twin);
-    slot.shared = true;
+    if (pending.result.is_default && was_cut) return false;
+    take_measurement(pending.result, twin);
+    pending.shared = true;
     count();
-    complete(slot);
+    complete(pending);
     return true;
   }
 
-  void submit(Slot& slot, std::size_t device, double incumbent_ms) {
-    const Result& result = slot.result;
-    save(&slot);
-    EvaluateRequest asked = {.job = make_job(*slot.variant, slot.modules),
+  void submit(InFlight& pending, std::size_t device, double incumbent_ms) {
+    const Result& result = pending.result;
+    save(&pending);
+    EvaluateRequest asked = {.job = make_job(*pending.variant, pending.modules),
                              .verify = true,
                              .screen_samples = std::max(1, options().screen_samples),
                              .enough_ms = options().screen_ms};
     // A kernel's default is what people compare with, however slow it is.
     const bool cut = !result.is_default && incumbent_ms < HUGE_VAL;
     asked.stop_above_ms = cut ? options().cut_factor * incumbent_ms : 0;
-    const std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
+    const std::optional<Pace>& pace = state_.paces[pending.candidate.kernel];
     state_.devices[device].submit(
         MessageType::evaluate, pack(asked),
         deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
     asked.job.modules.clear();
-    slot.on_device = true;
-    on_device_[device] = Evaluation{.candidate = slot.candidate, .asked = std::move(asked)};
+    pending.on_device = true;
+    on_device_[device] = Evaluation{.candidate = pending.candidate, .asked = std::move(asked)};
   }
 
   void take_answers() {
@@ -394,37 +399,39 @@ class Search {
     std::optional<DeviceAnswer> answer = state_.devices[device].take_answer();
     if (!answer) return;
     const auto evaluation = std::exchange(on_device_[device], std::nullopt);
-    const auto slot = std::ranges::find(slots_, evaluation->candidate, &Slot::candidate);
-    slot->on_device = false;
+    const auto pending = std::ranges::find(in_flight_, evaluation->candidate, &InFlight::candidate);
+    pending->on_device = false;
     if (answer->not_asked) return;  // Another device takes it.
-    slot->result.unit = state_.devices[device].device().uuid;
-    read_answer(*answer, *evaluation, state_.devices[device], slot->result);
-    note_pace(*slot, *slot->variant, answer->elapsed_s);
-    slot->done = true;
-    if (!slot->result.unit.empty()) ++tuning_.summary.evaluated_on[slot->result.unit];
+    pending->result.unit = state_.devices[device].device().uuid;
+    read_answer(*answer, *evaluation, state_.devices[device], pending->result);
+    note_pace(*pending, *pending->variant, answer->elapsed_s);
+    pending->done = true;
+    if (!pending->result.unit.empty()) ++tuning_.summary.evaluated_on[pending->result.unit];
     count();
     // A crash or a hang may have been bad luck; what is right or wrong is so again.
-    const Status status = slot->result.status;
-    if (!slot->identity.empty() && (status == Status::correct || status == Status::correctness)) {
-      measured_.emplace(slot->identity, slot->result);
+    const Status status = pending->result.status;
+    if (!pending->identity.empty() &&
+        (status == Status::correct || status == Status::correctness)) {
+      measured_.emplace(pending->identity, pending->result);
     }
-    complete(*slot);
+    complete(*pending);
     if (!ended()) feed_devices();
     save();
   }
 
-  bool is_fastest_of_kernel(const Slot& slot) const {
-    const std::optional<Pace>& pace = state_.paces[slot.candidate.kernel];
-    return slot.result.timed() && (!pace || slot.result.measurement.median_ms < pace->median_ms);
+  bool is_fastest_of_kernel(const InFlight& pending) const {
+    const std::optional<Pace>& pace = state_.paces[pending.candidate.kernel];
+    return pending.result.timed() &&
+           (!pace || pending.result.measurement.median_ms < pace->median_ms);
   }
 
-  void note_pace(const Slot& slot, const Variant& variant, double elapsed_s) {
-    if (!is_fastest_of_kernel(slot)) return;
-    const Measurement& measured = slot.result.measurement;
+  void note_pace(const InFlight& pending, const Variant& variant, double elapsed_s) {
+    if (!is_fastest_of_kernel(pending)) return;
+    const Measurement& measured = pending.result.measurement;
     std::size_t runs = 1;
     for (const Part& part : variant.parts) runs += part.workloads.size();
     const double samples = std::max(1, options().screen_samples) + 1;
-    state_.paces[slot.candidate.kernel] =
+    state_.paces[pending.candidate.kernel] =
         Pace{.median_ms = measured.median_ms,
              .launches = static_cast<double>(runs) + samples * measured.launches_per_sample,
              .evaluation_s = elapsed_s};
@@ -432,14 +439,14 @@ class Search {
 
   /// What is known from the log tells how long others may take, too: by what of its evaluation was
   /// written down, verifying.
-  void note_known_pace(const Slot& slot) {
-    if (!slot.result.timed()) return;
-    const double evaluation_s = slot.result.verify_ms * 1e-3;
+  void note_known_pace(const InFlight& pending) {
+    if (!pending.result.timed()) return;
+    const double evaluation_s = pending.result.verify_ms * 1e-3;
     state_.slowest_s = std::max(state_.slowest_s, evaluation_s);
-    if (!is_fastest_of_kernel(slot)) return;
+    if (!is_fastest_of_kernel(pending)) return;
     const Outcome<Variant> variant =
-        plan(kernel(slot), state_.set, slot.result.configuration, tuning_.device);
-    if (variant) note_pace(slot, *variant, evaluation_s);
+        plan(kernel(pending), state_.set, pending.result.configuration, tuning_.device);
+    if (variant) note_pace(pending, *variant, evaluation_s);
   }
 
   void read_answer(const DeviceAnswer& answer, const Evaluation& evaluation, DeviceSession& device,
@@ -488,13 +495,14 @@ class Search {
 
   bool ended() {
     if (tuning_.stop) return true;
-    const bool time_is_up = share_.until_s > 0 && tuning_.elapsed_s() >= share_.until_s;
+    const bool time_is_up = budget_.until_s > 0 && tuning_.elapsed_s() >= budget_.until_s;
     const bool device_time_is_up =
-        share_.until_device_s > 0 && device_s(tuning_, state_) >= share_.until_device_s;
+        budget_.until_device_s > 0 && device_s(tuning_, state_) >= budget_.until_device_s;
     if (!time_is_up && !device_time_is_up) return false;
     // What the user has now is measured however little time there is.
-    const bool default_is_pending = std::ranges::any_of(
-        slots_, [](const Slot& slot) { return slot.result.is_default && !slot.done; });
+    const bool default_is_pending = std::ranges::any_of(in_flight_, [](const InFlight& pending) {
+      return pending.result.is_default && !pending.done;
+    });
     if (default_is_pending) return false;
     tuning_.summary.out_of_budget = true;
     return true;
@@ -511,11 +519,11 @@ class Search {
       take_answers();
       report();
     }
-    for (Slot& slot : slots_) {
-      for (const std::uint64_t number : slot.numbers) tuning_.queue.forget(number);
-      if (slot.done) keep(slot);
+    for (InFlight& pending : in_flight_) {
+      for (const std::uint64_t number : pending.numbers) tuning_.queue.forget(number);
+      if (pending.done) keep(pending);
     }
-    slots_.clear();
+    in_flight_.clear();
     report();
   }
 
@@ -525,15 +533,16 @@ class Search {
     progress.configurations_per_s = meter_.per_s(now_s);
     const std::uint64_t valid_left = progress.valid - std::min(progress.valid, progress.done);
     const std::uint64_t budget_left =
-        share_.evaluations - std::min(share_.evaluations, state_.summary.evaluated);
+        budget_.evaluations - std::min(budget_.evaluations, state_.summary.evaluated);
     progress.remaining_s = meter_.remaining_s(now_s, std::min(valid_left, budget_left));
-    if (progress.remaining_s && share_.until_s > 0) {
-      progress.remaining_s = std::min(*progress.remaining_s, std::max(0.0, share_.until_s - now_s));
+    if (progress.remaining_s && budget_.until_s > 0) {
+      progress.remaining_s =
+          std::min(*progress.remaining_s, std::max(0.0, budget_.until_s - now_s));
     }
-    if (progress.remaining_s && share_.until_device_s > 0) {
+    if (progress.remaining_s && budget_.until_device_s > 0) {
       const double used_s = device_s(tuning_, state_);
       const double busy = (used_s - begin_device_s_) / (now_s - begin_s_);  // Devices, on average.
-      const double left_s = std::max(0.0, share_.until_device_s - used_s);
+      const double left_s = std::max(0.0, budget_.until_device_s - used_s);
       if (busy > 0) progress.remaining_s = std::min(*progress.remaining_s, left_s / busy);
     }
     progress.waiting_for = waiting_for();
@@ -546,13 +555,13 @@ class Search {
   }
 
   std::string waiting_for() const {
-    if (slots_.empty()) return "";
+    if (in_flight_.empty()) return "";
     const bool all_busy = std::ranges::all_of(state_.devices, [](const DeviceSession& device) {
       return device.busy() || device.preparing() || device.gone();
     });
     if (state_.devices.empty() || !all_busy) return "compiler";
-    const bool one_waits = std::ranges::any_of(slots_, [](const Slot& slot) {
-      return !slot.done && !slot.modules.empty() && !slot.on_device;
+    const bool one_waits = std::ranges::any_of(in_flight_, [](const InFlight& pending) {
+      return !pending.done && !pending.modules.empty() && !pending.on_device;
     });
     return one_waits ? "device" : "";
   }
@@ -562,12 +571,12 @@ class Search {
   Tuning& tuning_;
   ProblemState& state_;
   std::unique_ptr<Strategy> strategy_;
-  Share share_;
+  ProblemBudget budget_;
   std::size_t window_;
   double begin_s_;
   double begin_device_s_;
-  std::deque<Slot> slots_;
-  std::vector<Slot*> unsaved_;                        ///< Done, and not in the log yet.
+  std::deque<InFlight> in_flight_;
+  std::vector<InFlight*> unsaved_;                    ///< Done, and not in the log yet.
   std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.
   std::vector<double> best_ms_;                       ///< Of what was told, by kernel.
   std::map<std::string, Result> measured_;            ///< By identity.
@@ -579,7 +588,7 @@ class Search {
 
 }  // namespace
 
-void search(Tuning& tuning, ProblemState& state, const Share& share) {
+void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget) {
   const TuningOptions& options = tuning.request.options;
   std::unique_ptr<Strategy> strategy;
   if (tuning.request.only.empty()) {
@@ -588,7 +597,7 @@ void search(Tuning& tuning, ProblemState& state, const Share& share) {
     strategy = std::make_unique<Listed>(state, tuning.request.only);
     state.progress.valid = tuning.request.only.size();
   }
-  Search(tuning, state, std::move(strategy), share).run();
+  Search(tuning, state, std::move(strategy), budget).run();
 }
 
 }  // namespace smemtune

@@ -109,7 +109,7 @@ TEST(StaticReject, DependsOnTheWindowAndNotOnTheWorkers) {
   std::vector<std::vector<std::string>> rejected(2);
   for (const int workers : {1, 4}) {
     FakeRun run(fake);
-    run.request.workers.compile_workers = workers;
+    run.workers.compile_workers = workers;
     const TuningSummary summary = run.run();
     for (const Result& result : summary.problems.front().results) {
       if (is_static_reject(result))

@@ -2,7 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/engine/engine_test_kit.h"
-#include "tuner/engine/tuning.h"
+#include "tuner/engine/problem_state.h"
 #include "tuner/engine/worker_pool.h"
 
 #include <gmock/gmock.h>
@@ -103,7 +103,7 @@ TEST(TuningLoop, TellsInTheSameOrderWhateverTheNumberOfCompileWorkers) {
   std::vector<TuningSummary> summaries;
   for (const int workers : {1, 4}) {
     FakeRun run(fake);
-    run.request.workers.compile_workers = workers;
+    run.workers.compile_workers = workers;
     run.request.options.window = 5;
     run.request.options.seed = 7;
     summaries.push_back(run.run());
@@ -850,8 +850,8 @@ TEST(TuningLoop, ShowsResultsThatWaitForTheCompilerOfEarlierOnes) {
   fake.sources["tiled"].files.front().text =
       "kernel tiled(TILE, ITEMS)\ntime_ns 2000\nfault hang in compile when TILE == 1\n";
   FakeRun run(fake);
-  run.request.workers.compile_workers = 5;
-  run.request.workers.compile_timeout_s = 3;
+  run.workers.compile_workers = 5;
+  run.workers.compile_timeout_s = 3;
   std::uint64_t shown = 0;
   run.observer.progress = [&](const Progress& progress) {
     if (progress.phase == "search" && progress.failed == 0) shown = progress.done;

@@ -49,7 +49,7 @@ std::vector<std::string> keys(const TuningSummary& summary) {
 TEST(Units, ShareTheSearch) {
   const FakeSpace fake = slow_space();
   FakeRun run(fake);
-  add_units(run.request.workers, 2);
+  add_units(run.workers, 2);
   const TuningSummary summary = run.run();
   EXPECT_EQ(summary.evaluated, kConfigurations);
   ASSERT_THAT(summary.evaluated_on, SizeIs(2));
@@ -61,7 +61,7 @@ TEST(Units, ShareTheSearch) {
 TEST(Units, AreToldWithEachResult) {
   const FakeSpace fake = slow_space();
   FakeRun run(fake);
-  add_units(run.request.workers, 3);
+  add_units(run.workers, 3);
   const TuningSummary summary = run.run();
   std::map<std::string, std::uint64_t> screened;
   for (const Result& result : run.log->records) {
@@ -77,7 +77,7 @@ TEST(Units, ThatDifferFindTheWinnerThatOneFinds) {
         "time_ns (2000 + 100 * abs(TILE - 8) + 20 * abs(ITEMS - 2)) * select(UNIT == " +
         std::to_string(slower) + ", 104, 100) / 100\n";
     FakeRun run(fake);
-    add_units(run.request.workers, 2);
+    add_units(run.workers, 2);
     const TuningSummary summary = run.run();
     EXPECT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8");
     for (const Result& result : summary.problems.front().results) {
@@ -92,7 +92,7 @@ TEST(Units, ChangeNothingOfWhatIsAskedAndTold) {
   std::vector<std::vector<std::string>> told;
   for (const int units : {1, 3}) {
     FakeRun run(fake);
-    add_units(run.request.workers, units);
+    add_units(run.workers, units);
     run.request.options.window = 5;
     run.request.options.seed = 7;
     told.push_back(keys(run.run()));
@@ -103,7 +103,7 @@ TEST(Units, ChangeNothingOfWhatIsAskedAndTold) {
 TEST(Units, ResumeFromTheResultsOfAnyOther) {
   const FakeSpace fake = slow_space();
   FakeRun both(fake);
-  add_units(both.request.workers, 2);
+  add_units(both.workers, 2);
   both.run();
   FakeRun one(fake);
   one.log = both.log;
@@ -121,7 +121,7 @@ TEST_P(UnhealthyUnit, IsLeftOutAndTheOthersGoOn) {
   fake.add("tiled", "fault crash_once in run when UNIT == " + unit);
   fake.add("naive", "fault error in run when HAPPENED && UNIT == " + unit);
   FakeRun run(fake);
-  add_units(run.request.workers, 2);
+  add_units(run.workers, 2);
   const TuningSummary summary = run.run();
   ASSERT_THAT(summary.problems, SizeIs(2));
   const std::string healthy = GetParam() == 0 ? kSecond : kFirst;
@@ -143,11 +143,10 @@ TEST(Units, ThatDoNotComeBackAreLeftOut) {
   FakeSpace fake = slow_space();
   fake.add("tiled", "fault crash_once in run when UNIT == 1");
   FakeRun run(fake);
-  add_units(run.request.workers, 2);
-  run.request.workers.devices.back() = {"/bin/sh", "-c",
-                                        "mkdir " + (folder.path() / "started").string() +
-                                            " || exit 9; exec " + executable() + " " + kDeviceWord +
-                                            " 1"};
+  add_units(run.workers, 2);
+  run.workers.devices.back() = {"/bin/sh", "-c",
+                                "mkdir " + (folder.path() / "started").string() +
+                                    " || exit 9; exec " + executable() + " " + kDeviceWord + " 1"};
   const TuningSummary summary = run.run();
   EXPECT_THAT(summary.problems.front().results, SizeIs(kConfigurations));
   EXPECT_EQ(best_key(summary).substr(0, 5), "tiled");
@@ -161,7 +160,7 @@ TEST(Units, EndTheRunWhenTheLastIsGone) {
   fake.add("tiled", "fault crash in run when HAPPENED");
   fake.add("naive", "fault error in run when HAPPENED");
   FakeRun run(fake);
-  add_units(run.request.workers, 2);
+  add_units(run.workers, 2);
   EXPECT_THROW(run.run(), UnavailableError);
 }
 
@@ -169,14 +168,14 @@ TEST(Units, ThatCannotStartAreNotLeftOutSilently) {
   WorkerCommand command = fake_workers(1);
   add_units(command, 2);
   command.devices.back().back() = "broken";
-  EXPECT_THROW(start_workers(command), UnavailableError);
+  EXPECT_THROW(std::make_shared<WorkerPool>(command), UnavailableError);
 }
 
 TEST(Units, OfAReferenceThatIsWrongAreAllInnocent) {
   FakeSpace fake;
   fake.add("naive", "fault error in run");
   FakeRun run(fake);
-  add_units(run.request.workers, 2);
+  add_units(run.workers, 2);
   EXPECT_THROW(run.run(), ReferenceError);
 }
 

@@ -34,7 +34,7 @@ void add_once(std::vector<std::string>& words, const std::string& word) {
   if (std::ranges::find(words, word) == words.end()) words.push_back(word);
 }
 
-CompileRequest make_request(const SetKernel& kernel, const KernelInstance& instance,
+CompileRequest make_request(const KernelOnProblems& kernel, const KernelInstance& instance,
                             const Device& device) {
   CompileRequest request;
   request.architecture = device.architecture;
@@ -98,7 +98,7 @@ void merge(std::vector<Argument>& arguments, const Argument& argument) {
 }
 
 /// None where a kernel that is not the reference has no default on this problem.
-std::vector<Argument> default_arguments(const SetKernel& kernel, std::size_t problem) {
+std::vector<Argument> default_arguments(const KernelOnProblems& kernel, std::size_t problem) {
   try {
     return kernel.bound[problem].instantiate(kernel.kernel().default_configuration).arguments;
   } catch (const InputError&) {
@@ -114,7 +114,7 @@ std::vector<WorkloadId> ProblemSet::workloads(std::size_t i) const {
   return {kFirstFurtherWorkload + static_cast<WorkloadId>(i) - 1};
 }
 
-Result begin_result(const SetKernel& kernel, const Configuration& configuration) {
+Result begin_result(const KernelOnProblems& kernel, const Configuration& configuration) {
   Result result;
   result.kernel = kernel.kernel().name;
   result.problem = kernel.bound.front().problem();
@@ -155,7 +155,7 @@ std::optional<std::string> cannot_run(const BoundKernel& bound, const Configurat
   return instance.failure().detail;
 }
 
-Outcome<Variant> plan(const SetKernel& kernel, const ProblemSet& set,
+Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
                       const Configuration& configuration, const Device& device) {
   Variant variant;
   for (std::size_t i = 0; i < set.problems.size(); ++i) {
@@ -183,7 +183,7 @@ Outcome<Variant> plan(const SetKernel& kernel, const ProblemSet& set,
 }
 
 Outcome<std::unique_ptr<ReferenceInDouble>> plan_in_double(
-    const Space& space, const SetKernel& reference, const KernelSource& source,
+    const Space& space, const KernelOnProblems& reference, const KernelSource& source,
     const ProblemSet& set, const Variant& narrow, const Device& device) {
   auto result = std::make_unique<ReferenceInDouble>();
   result->kernel = in_double(reference.kernel());
@@ -287,12 +287,12 @@ std::string cross_check(const Result& result, const LoadedKernel& loaded) {
 }
 
 std::vector<NumberedWorkload> make_workloads(const ProblemSet& set,
-                                             const std::vector<const SetKernel*>& kernels,
+                                             const std::vector<const KernelOnProblems*>& kernels,
                                              std::uint64_t seed) {
   std::vector<NumberedWorkload> workloads;
   for (std::size_t i = 0; i < set.problems.size(); ++i) {
     std::vector<Argument> arguments;
-    for (const SetKernel* kernel : kernels) {
+    for (const KernelOnProblems* kernel : kernels) {
       for (const Argument& argument : default_arguments(*kernel, i)) merge(arguments, argument);
     }
     for (const WorkloadId id : set.workloads(i)) {

@@ -24,7 +24,7 @@ struct ProblemSet {
 };
 
 /// A kernel bound to each problem of a set.
-struct SetKernel {
+struct KernelOnProblems {
   std::vector<BoundKernel> bound;  ///< As ProblemSet::problems.
   const KernelSource* source = nullptr;
   std::string hash;
@@ -48,25 +48,25 @@ std::optional<std::string> cannot_run(const BoundKernel& bound, const Configurat
 /// Whether `configuration` is one, and what it needs. A further problem whose constraints it does
 /// not satisfy is left out. A configuration whose expressions have no value, or that exceeds a
 /// limit, is a failure of status `constraints`.
-Outcome<Variant> plan(const SetKernel& kernel, const ProblemSet& set,
+Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
                       const Configuration& configuration, const Device& device);
 
 /// A reference whose floating arguments are all doubles.
 struct ReferenceInDouble {
   KernelTemplate kernel;  ///< Of in_double.h, which `set` refers to.
   KernelSource source;
-  SetKernel set;
+  KernelOnProblems set;
   Variant variant;
 };
 
 /// Plans the default configuration of the reference in double precision; `narrow` is its own plan.
 /// A failure as of plan(). Throws InputError.
 Outcome<std::unique_ptr<ReferenceInDouble>> plan_in_double(
-    const Space& space, const SetKernel& reference, const KernelSource& source,
+    const Space& space, const KernelOnProblems& reference, const KernelSource& source,
     const ProblemSet& set, const Variant& narrow, const Device& device);
 
 /// What is known of a configuration before anything is done with it.
-Result begin_result(const SetKernel& kernel, const Configuration& configuration);
+Result begin_result(const KernelOnProblems& kernel, const Configuration& configuration);
 
 /// Adds what the compiler reported, and says when the device cannot hold it. `modules` belong to
 /// the variant's requests.
@@ -94,7 +94,7 @@ std::string cross_check(const Result& result, const LoadedKernel& loaded);
 /// The data of a set: buffers and scalars that any of `kernels` names in its default configuration.
 /// Throws InputError when they have no size.
 std::vector<NumberedWorkload> make_workloads(const ProblemSet& set,
-                                             const std::vector<const SetKernel*>& kernels,
+                                             const std::vector<const KernelOnProblems*>& kernels,
                                              std::uint64_t seed);
 
 }  // namespace smemtune

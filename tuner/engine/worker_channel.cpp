@@ -1,7 +1,7 @@
 #include "tuner/engine/worker_channel.h"
 
+#include "tuner/core/error.h"
 #include "tuner/engine/messages.h"
-#include "tuner/engine/tuning_loop.h"
 
 #include <array>
 #include <cerrno>

@@ -14,6 +14,15 @@ namespace smemtune {
 constexpr int kWorkerDescriptor = 3;
 constexpr std::string_view kWorkerVariable = "SMEMTUNE_WORKER_DESCRIPTOR";
 
+/// Where a worker process finds its requests and puts its replies.
+struct WorkerDescriptors {
+  int in = -1;
+  int out = -1;
+};
+
+/// As the environment of a worker process has them; nullopt when this process is none.
+std::optional<WorkerDescriptors> worker_descriptors();
+
 /// The worker's end: waits for requests and answers them one by one.
 class WorkerChannel {
  public:

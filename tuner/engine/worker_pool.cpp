@@ -1,5 +1,7 @@
 #include "tuner/engine/worker_pool.h"
 
+#include "tuner/core/error.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -342,13 +344,5 @@ void WorkerPool::enforce_deadlines(std::vector<WorkerEvent>& events) {
     }
   }
 }
-
-std::shared_ptr<WorkerPool> start_workers(const WorkerCommand& command) {
-  return std::make_shared<WorkerPool>(command);
-}
-
-const DeviceGreeting& greeting(const WorkerPool& pool) { return pool.greeting(); }
-
-std::vector<pid_t> worker_process_ids(const WorkerPool& pool) { return pool.process_ids(); }
 
 }  // namespace smemtune

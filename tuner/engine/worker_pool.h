@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tuner/engine/messages.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/worker_command.h"
 #include "tuner/engine/worker_process.h"
 
 #include <chrono>
@@ -13,6 +13,13 @@
 #include <vector>
 
 namespace smemtune {
+
+/// What workers run on.
+struct DeviceGreeting {
+  std::vector<Device> devices;  ///< As WorkerCommand::devices.
+  std::string compiler;         ///< Version, from a compile worker.
+  std::string compiler_sha256;
+};
 
 /// Numbers what workers were asked for; never used twice in a pool.
 using Ticket = std::uint64_t;
@@ -38,10 +45,12 @@ struct WorkerEvent {
 /// the order of the command; one that fails for good is gone, and the others go on. Ended workers
 /// are started again at once, and what they were compiling becomes a failure (or is tried again,
 /// once, when something else has killed them). Nothing here waits but the constructor and wait().
-/// Belongs to one thread.
+/// Belongs to one thread, whose end is the workers' end too.
 class WorkerPool {
  public:
-  /// Throws UnavailableError when workers cannot start.
+  /// Starts the workers and waits for the greetings of the first compile worker and of the device
+  /// workers, unless it is known what those run on. Throws UnavailableError with what they said
+  /// when they cannot start.
   explicit WorkerPool(WorkerCommand command);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;

@@ -64,7 +64,7 @@ PlannedKernel plan_for(const std::filesystem::path& space_file, const Selection&
     throw InputError(space_file.string() + " is space " + space.name + " and has no kernel " +
                      selection.space + "/" + selection.kernel);
   }
-  SetKernel bound;
+  KernelOnProblems bound;
   bound.bound.emplace_back(space, *kernel, selection.problem, device);
   bound.source = &loaded.sources.at(kernel->name);
   if (const auto reason = cannot_run(bound.bound.front(), selection.parameters, device)) {

@@ -1,4 +1,4 @@
-#include "tuner/engine/derived_tolerance.h"
+#include "tuner/engine/tolerance_derivation.h"
 
 #include "tuner/backend/contents.h"
 #include "tuner/core/definition.h"
@@ -14,8 +14,6 @@
 namespace smemtune {
 
 namespace {
-
-constexpr double kUlps = 4;
 
 // Of an output, over all data sets; fewer errors say little of the largest one.
 constexpr std::uint64_t kEnoughElements = 32;
@@ -173,24 +171,6 @@ class ProblemErrors {
 
 }  // namespace
 
-Tolerance tolerance_of(const DerivedTolerance& derived, double factor) {
-  return {
-      .absolute = factor * derived.absolute, .relative = factor * derived.relative, .ulps = kUlps};
-}
-
-std::string describe(const DerivedTolerance& derived) {
-  const Tolerance tolerance = tolerance_of(derived, derived.factor);
-  std::string allowed = number_text(*tolerance.absolute);
-  if (*tolerance.relative > 0) allowed += " + " + number_text(*tolerance.relative) + " of it";
-  return derived.output + " on " + derived.problem + ": an element may be off " + derived.truth +
-         " by " + allowed + " + " + number_text(kUlps) + " ulps, " + number_text(derived.factor) +
-         " times what the reference is beyond its rounding (it is off by " +
-         number_text(derived.largest_error) + " at most, elements up to " +
-         number_text(derived.largest_value) + ", " + std::to_string(derived.elements) +
-         " of them in " + std::to_string(derived.data_sets) +
-         (derived.data_sets == 1 ? " data set)" : " data sets)");
-}
-
 void OwnErrors::add(std::span<const double> exact, std::span<const double> own) {
   constexpr double kBinsPerOctave = 8;
   constexpr int kZero = -1'000'000;
@@ -250,7 +230,7 @@ OwnErrors::Line OwnErrors::bound() const {
     for (const auto& [key, bin] : bins_) {
       if (bin.least_value == 0) continue;
       sum += bin.elements * std::log(line.absolute + line.relative * bin.least_value +
-                                     kUlps * ulp_of(bin.least_value, type_));
+                                     kDerivedUlps * ulp_of(bin.least_value, type_));
     }
     return sum;
   };

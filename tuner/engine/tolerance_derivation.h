@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/backend/launcher.h"
+#include "tuner/core/derived_tolerance.h"
 #include "tuner/core/outcome.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/verifier.h"
@@ -35,12 +36,6 @@
 // sqrt(n / (2 log2 n)) times as much as pairwise summation, 13 times for n = 4096, hence 16.
 
 namespace smemtune {
-
-/// As elements are compared.
-Tolerance tolerance_of(const DerivedTolerance& derived, double factor);
-
-/// A line for people: the tolerance and how it came about.
-std::string describe(const DerivedTolerance& derived);
 
 /// Errors of an output of the reference.
 class OwnErrors {

@@ -1,15 +1,19 @@
 #pragma once
 
+#include "tuner/core/device.h"
+#include "tuner/core/progress.h"
+#include "tuner/core/summary.h"
 #include "tuner/engine/compile_queue.h"
 #include "tuner/engine/device_session.h"
-#include "tuner/engine/race.h"
-#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/observer.h"
+#include "tuner/engine/result_log.h"
+#include "tuner/engine/tuning_request.h"
 #include "tuner/engine/variant.h"
+#include "tuner/search/strategy.h"
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,8 +58,9 @@ struct Pace {
 /// One problem: its kernels, the devices prepared for it, and what has been found so far.
 struct ProblemState {
   ProblemSet set;
-  std::vector<SetKernel> kernels;  ///< Those searched, numbered as a Candidate does.
-  SetKernel reference;
+  std::vector<KernelOnProblems> kernels;  ///< Those searched, numbered as a Candidate does.
+  KernelOnProblems reference;
+  std::string reference_name;              ///< How to call it in messages.
   std::vector<DeviceSession> devices;      ///< Of the units that were left; none in a dry run.
   std::vector<Entry> entries;              ///< In the order told.
   std::vector<std::optional<Pace>> paces;  ///< By kernel; nullopt until one came through.
@@ -70,17 +75,10 @@ struct ProblemState {
 };
 
 /// Binds a kernel of the request's space to each problem of the set. Throws InputError.
-SetKernel bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel);
+KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel);
 
 /// Binds the space's kernels to the problem. Throws InputError.
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number);
-
-/// Makes the devices ready for requests, as far as that goes without waiting: the reference kernel
-/// has to be compiled first. Throws InputError when it cannot be.
-bool devices_have_preparation(Tuning& tuning, ProblemState& state);
-
-/// What any device said of tolerances.
-std::vector<DerivedTolerance> derived_tolerances(const ProblemState& state);
 
 /// Lets workers work until something has happened, at most so long.
 void work(Tuning& tuning, ProblemState& state, double timeout_s);
@@ -95,25 +93,5 @@ double device_s(const Tuning& tuning, const ProblemState& state);
 
 /// Brings the progress up to date and shows it.
 void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase);
-
-/// Searches until nothing is left, the share of the budget is spent or stop is asked for; without a
-/// device, compiles and judges only.
-struct Share {
-  std::uint64_t evaluations = UINT64_MAX;
-  double until_s = 0;         ///< Of the run; 0: no limit.
-  double until_device_s = 0;  ///< The same for device_s().
-};
-void search(Tuning& tuning, ProblemState& state, const Share& share);
-
-/// How the finals race, but for what depends on how long the variants take.
-RaceOptions race_options(const TuningOptions& options);
-
-/// Rounds of each block of the finals when one keeps the device for `round_s` and all of them may
-/// for `most_s` at most (0: only the options decide).
-std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s = 0);
-
-/// Races what is correct and sets the summary's best, ties and noise. Without a device or when stop
-/// is asked for, the best is the fastest that is known.
-void run_finals(Tuning& tuning, ProblemState& state);
 
 }  // namespace smemtune

@@ -1,4 +1,4 @@
-#include "tuner/engine/derived_tolerance.h"
+#include "tuner/engine/tolerance_derivation.h"
 
 #include "tuner/core/hash.h"
 

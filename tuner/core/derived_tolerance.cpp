@@ -1,0 +1,37 @@
+#include "tuner/core/derived_tolerance.h"
+
+#include <cstdio>
+
+namespace smemtune {
+
+namespace {
+
+std::string number_text(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+}  // namespace
+
+Tolerance tolerance_of(const DerivedTolerance& derived, double factor) {
+  return {.absolute = factor * derived.absolute,
+          .relative = factor * derived.relative,
+          .ulps = kDerivedUlps};
+}
+
+std::string describe(const DerivedTolerance& derived) {
+  const Tolerance tolerance = tolerance_of(derived, derived.factor);
+  std::string allowed = number_text(*tolerance.absolute);
+  if (*tolerance.relative > 0) allowed += " + " + number_text(*tolerance.relative) + " of it";
+  return derived.output + " on " + derived.problem + ": an element may be off " + derived.truth +
+         " by " + allowed + " + " + number_text(kDerivedUlps) + " ulps, " +
+         number_text(derived.factor) +
+         " times what the reference is beyond its rounding (it is off by " +
+         number_text(derived.largest_error) + " at most, elements up to " +
+         number_text(derived.largest_value) + ", " + std::to_string(derived.elements) +
+         " of them in " + std::to_string(derived.data_sets) +
+         (derived.data_sets == 1 ? " data set)" : " data sets)");
+}
+
+}  // namespace smemtune

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "tuner/core/derived_tolerance.h"
+#include "tuner/core/measurement.h"
+#include "tuner/core/outcome.h"
+#include "tuner/core/result.h"
+#include "tuner/core/value.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// What static rejects would have kept from being timed, in a run without them.
+struct StaticRejects {
+  std::uint64_t rejected = 0;
+  std::uint64_t top = 0;     ///< So many are the fastest 1 % of what was timed...
+  std::vector<Result> lost;  ///< ... and these of them would have been rejected.
+};
+
+/// What is known of a problem at the end.
+struct ProblemSummary {
+  Problem problem;
+  std::vector<Result> results;  ///< Of this run and known ones, in the order told.
+  std::optional<Result> best;   ///< Verified and timed.
+  std::vector<Result> ties;     ///< Finalists that cannot be told from the best.
+  std::uint64_t cartesian = 0;  ///< Points of the product, saturating.
+  std::uint64_t valid = 0;
+  std::uint64_t evaluated = 0;  ///< In this run.
+  std::uint64_t known = 0;
+  /// A line for each parameter of which all values gave the same code, launches and arguments.
+  std::vector<std::string> without_effect;
+  std::optional<StaticRejects> static_rejects;  ///< Where they were turned off.
+  std::optional<double> noise_percent;          ///< A/A: the best against itself in the finals.
+  std::optional<Transfers> transfers;           ///< Where they were asked for.
+  std::vector<DerivedTolerance> derived;        ///< Where tolerances are and the device was needed.
+  /// How much slower the default of the best's kernel was in the finals; nullopt when it is the
+  /// best or no finals were held.
+  std::optional<PairedDifference> default_slower;
+};
+
+struct TuningSummary {
+  std::vector<ProblemSummary> problems;
+  bool interrupted = false;  ///< By stop.
+  bool out_of_budget = false;
+  double elapsed_s = 0;
+  double device_s = 0;  ///< That devices were busy, together.
+  std::uint64_t evaluated = 0;
+  std::uint64_t worker_deaths = 0;
+  std::map<std::string, std::uint64_t>
+      evaluated_on;                      ///< Evaluations that a unit was given, by UUID.
+  std::optional<Failure> first_failure;  ///< With its log, for the case that nothing worked.
+};
+
+}  // namespace smemtune

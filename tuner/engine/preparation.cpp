@@ -1,0 +1,108 @@
+#include "tuner/engine/preparation.h"
+
+#include "tuner/core/error.h"
+
+#include <algorithm>
+
+namespace smemtune {
+
+namespace {
+
+/// Where the reference cannot be run in double precision its definition is left. Throws
+/// ReferenceError where there is none.
+void not_in_double(const Tuning& tuning, const ProblemState& state, const std::string& why) {
+  const std::string what = state.reference_name + " cannot be run in double precision: ";
+  if (tuning.request.space->verify.definitions.empty()) {
+    throw ReferenceError("no tolerance can be derived, as " + what + why +
+                         "\ngive absolute, relative or ulps, or a definition");
+  }
+  tuning.observer.note("tolerances are derived from the definition, as " + what +
+                       why.substr(0, why.find('\n')));
+}
+
+void compile_in_double(Tuning& tuning, ProblemState& state) {
+  if (!tuning.request.space->derives_tolerances() || !tuning.request.reference_in_double) return;
+  auto planned =
+      plan_in_double(*tuning.request.space, state.reference, *tuning.request.reference_in_double,
+                     state.set, *state.reference_variant, tuning.device);
+  if (!planned) {
+    not_in_double(tuning, state, planned.failure().detail);
+    return;
+  }
+  state.reference_in_double = std::move(*planned);
+  for (const CompileRequest& request : state.reference_in_double->variant.requests) {
+    state.double_numbers.push_back(tuning.queue.add_first(request));
+  }
+}
+
+void add_derivation(Tuning& tuning, ProblemState& state, PrepareRequest& preparation) {
+  // The reference has the space's factor unless it has its own.
+  for (const KernelTemplate& kernel : tuning.request.space->kernels) {
+    if (preparation.derive == 0) preparation.derive = kernel.tolerance.derived.value_or(0);
+  }
+  preparation.derive = state.reference.kernel().tolerance.derived.value_or(preparation.derive);
+  preparation.truth = "its definition";
+  if (!state.reference_in_double) return;
+  Outcome<std::vector<Module>> modules = tuning.queue.take(state.double_numbers);
+  if (!modules) {
+    not_in_double(tuning, state, modules.failure().detail);
+    return;
+  }
+  Result judged;
+  if (const auto failure = judge(state.reference_in_double->variant, *modules, tuning.device,
+                                 ResourceLimits{}, judged)) {
+    not_in_double(tuning, state, failure->detail);
+    return;
+  }
+  preparation.in_double = make_job(state.reference_in_double->variant, *modules);
+  preparation.truth = state.reference.kernel().name + " in double precision";
+}
+
+}  // namespace
+
+bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
+  if (state.devices.front().has_preparation()) return true;
+  const std::string& name = state.reference_name;
+  if (!state.reference_variant) {
+    Outcome<Variant> variant = plan(state.reference, state.set,
+                                    state.reference.kernel().default_configuration, tuning.device);
+    if (!variant) throw ReferenceError(name + " cannot be launched: " + variant.failure().detail);
+    for (const CompileRequest& request : variant->requests) {
+      state.reference_numbers.push_back(tuning.queue.add_first(request));
+    }
+    state.reference_variant = std::move(*variant);
+    compile_in_double(tuning, state);
+  }
+  if (!tuning.observer.may_use_devices()) return false;
+  const auto ready = [&](std::uint64_t number) { return tuning.queue.ready(number); };
+  if (!std::ranges::all_of(state.reference_numbers, ready)) return false;
+  if (!std::ranges::all_of(state.double_numbers, ready)) return false;
+  std::vector<const KernelOnProblems*> kernels = {&state.reference};
+  for (const KernelOnProblems& kernel : state.kernels) {
+    if (!kernel.is_reference) kernels.push_back(&kernel);
+  }
+  PrepareRequest preparation = {
+      .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
+      .reference = {},
+      .definitions = tuning.request.space->verify.definitions,
+      .expected = tuning.request.space->verify.expected,
+      .with_transfers = tuning.request.options.with_transfers};
+  Outcome<std::vector<Module>> modules = tuning.queue.take(state.reference_numbers);
+  if (!modules) {
+    throw ReferenceError(name + ", which the others are compared with, does not compile: " +
+                         modules.failure().detail);
+  }
+  preparation.reference = make_job(*state.reference_variant, *modules);
+  if (tuning.request.space->derives_tolerances()) add_derivation(tuning, state, preparation);
+  for (DeviceSession& device : state.devices) device.set_preparation(preparation);
+  return true;
+}
+
+std::vector<DerivedTolerance> derived_tolerances(const ProblemState& state) {
+  for (const DeviceSession& device : state.devices) {
+    if (!device.derived().empty()) return device.derived();
+  }
+  return {};
+}
+
+}  // namespace smemtune

@@ -1,0 +1,155 @@
+#include "tuner/engine/problem_state.h"
+
+#include "tuner/core/error.h"
+
+#include <algorithm>
+
+namespace smemtune {
+
+namespace {
+
+// See TuningOptions::min_deadline_s and deadline_s().
+constexpr double kHangFactor = 20;
+constexpr double kOverheadFactor = 2;
+constexpr double kSlowDeviceFactor = 3;
+
+const KernelSource& source_of(const TuningRequest& request, const std::string& kernel) {
+  const auto found = request.sources.find(kernel);
+  if (found == request.sources.end()) throw InputError("kernel " + kernel + " has no source");
+  return found->second;
+}
+
+const KernelTemplate& reference_of(const TuningRequest& request) {
+  const std::string& name = request.space->verify.reference;
+  const KernelTemplate* reference = request.space->kernel(name);
+  if (reference == nullptr) {
+    throw InputError(request.space->file.string() + ": the reference kernel '" + name +
+                     "' is none of the space's");
+  }
+  return *reference;
+}
+
+/// How to call the reference in messages: `the reference kernel naive (THREADS=128) on N=4096`.
+std::string reference_text(const KernelTemplate& reference, const Problem& problem) {
+  const std::string configuration = key(reference.default_configuration);
+  return "the reference kernel " + reference.name +
+         (configuration.empty() ? "" : " (" + configuration + ")") + " on " + key(problem);
+}
+
+/// Those of the space's `also` that the reference can answer.
+void add_further_problems(Tuning& tuning, ProblemState& state) {
+  const KernelTemplate& reference = reference_of(tuning.request);
+  for (const Problem& further : tuning.request.space->verify.also) {
+    std::vector<Problem>& problems = state.set.problems;
+    if (std::ranges::find(problems, further) != problems.end()) continue;
+    const BoundKernel bound(*tuning.request.space, reference, further, tuning.device);
+    if (const auto reason = cannot_run(bound, reference.default_configuration, tuning.device)) {
+      tuning.observer.note("not verified on " + key(further) + ": the reference kernel " +
+                           reference.name + " does not run there: " + *reason);
+      continue;
+    }
+    problems.push_back(further);
+  }
+}
+
+/// A session on each unit that is left.
+void add_devices(Tuning& tuning, ProblemState& state) {
+  const auto reference = std::make_shared<ReferenceRecord>();
+  reference->name = state.reference_name;
+  for (std::size_t unit = 0; unit < tuning.pool.units(); ++unit) {
+    if (!tuning.pool.has_unit(unit)) continue;
+    const std::string uuid = tuning.pool.greeting().devices[unit].uuid;
+    auto note = [&note = tuning.observer.note, prefix = tuning.pool.units() > 1 ? uuid + ": " : ""](
+                    const std::string& text) { note(prefix + text); };
+    state.devices.emplace_back(tuning.pool, unit, reference,
+                               tuning.request.options.prepare_deadline_s, std::move(note));
+  }
+}
+
+}  // namespace
+
+KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel) {
+  const KernelTemplate& reference = reference_of(tuning.request);
+  KernelOnProblems bound;
+  for (const Problem& problem : set.problems) {
+    bound.bound.emplace_back(*tuning.request.space, kernel, problem, tuning.device);
+  }
+  bound.source = &source_of(tuning.request, kernel.name);
+  bound.hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
+                           source_of(tuning.request, reference.name));
+  bound.is_reference = kernel.name == reference.name;
+  return bound;
+}
+
+ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number) {
+  ProblemState state;
+  state.set.problems = {problem};
+  if (tuning.log != nullptr) add_further_problems(tuning, state);
+  state.summary.problem = problem;
+  state.progress.problem = problem;
+  state.progress.problem_number = number;
+  state.progress.problem_count = tuning.request.problems.size();
+  show_progress(tuning, state, "prepare");
+
+  double cartesian = 0;
+  for (const KernelTemplate* kernel : tuning.request.kernels) {
+    state.kernels.push_back(bind(tuning, state.set, *kernel));
+    const SearchSpace& space = state.kernels.back().bound.front().search_space();
+    cartesian += space.cartesian_size();
+    state.summary.valid += space.size();
+    if (!space.index_of(kernel->default_configuration)) {
+      tuning.observer.note("the default configuration of " + kernel->name + ", " +
+                           key(kernel->default_configuration) + ", is not valid for " +
+                           key(problem));
+    }
+  }
+  constexpr double kLargest = 18446744073709549568.0;  // Below 2^64.
+  state.summary.cartesian =
+      cartesian >= kLargest ? UINT64_MAX : static_cast<std::uint64_t>(cartesian);
+  state.progress.valid = state.summary.valid;
+  state.paces.resize(state.kernels.size());
+  if (tuning.log != nullptr) {
+    state.reference = bind(tuning, state.set, reference_of(tuning.request));
+    state.reference_name = reference_text(state.reference.kernel(), problem);
+    add_devices(tuning, state);
+  }
+  return state;
+}
+
+void work(Tuning& tuning, ProblemState& state, double timeout_s) {
+  tuning.queue.pump();
+  for (DeviceSession& device : state.devices) device.step();
+  for (const WorkerEvent& event : tuning.pool.wait(timeout_s)) {
+    tuning.queue.handle(event);
+    for (DeviceSession& device : state.devices) device.handle(event);
+    if (event.kind == WorkerEvent::Kind::unit_gone) {
+      const Device& gone = tuning.pool.greeting().devices[event.unit];
+      tuning.observer.note("*** going on without " + gone.name + " (" + gone.uuid +
+                           "): " + event.death.message);
+    }
+  }
+  for (DeviceSession& device : state.devices) device.step();
+  tuning.queue.pump();
+}
+
+double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace, double slowest_s) {
+  const double most_s = std::max(options.max_deadline_s, kSlowDeviceFactor * slowest_s);
+  if (!pace) return most_s;
+  return std::min(most_s, options.min_deadline_s + kOverheadFactor * pace->evaluation_s +
+                              kHangFactor * pace->launches * pace->median_ms * 1e-3);
+}
+
+double device_s(const Tuning& tuning, const ProblemState& state) {
+  double busy_s = tuning.summary.device_s;
+  for (const DeviceSession& device : state.devices) busy_s += device.busy_s();
+  return busy_s;
+}
+
+void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase) {
+  state.progress.phase = phase;
+  state.progress.elapsed_s = tuning.elapsed_s();
+  state.progress.compiled = tuning.queue.compiled();
+  tuning.observer.progress(state.progress);
+}
+
+}  // namespace smemtune

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "tuner/engine/problem_state.h"
+
+#include <cstdint>
+
+namespace smemtune {
+
+/// A problem's part of what is left of the run's budget.
+struct ProblemBudget {
+  std::uint64_t evaluations = UINT64_MAX;
+  double until_s = 0;         ///< Of the run; 0: no limit.
+  double until_device_s = 0;  ///< The same for device_s().
+};
+
+/// Searches until nothing is left, the budget is spent or stop is asked for; without a device,
+/// compiles and judges only.
+void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget);
+
+}  // namespace smemtune

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "tuner/core/result.h"
+#include "tuner/core/space.h"
+#include "tuner/engine/tuning_options.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// One run: every problem of `problems`, every kernel of `kernels`.
+struct TuningRequest {
+  const Space* space = nullptr;
+  std::vector<const KernelTemplate*> kernels;  ///< To search; the reference need not be among them.
+  std::map<std::string, KernelSource> sources;  ///< By kernel name, of all kernels of the space.
+  /// The reference's source in double precision, where tolerances are derived from it
+  /// (space_file.h).
+  std::optional<KernelSource> reference_in_double = std::nullopt;
+  std::vector<Problem> problems;
+  /// Where not empty: only these, in this order, whatever the strategy says. One that is not among
+  /// the problem's valid configurations is left out.
+  std::vector<KernelConfiguration> only;
+  TuningOptions options;
+};
+
+}  // namespace smemtune

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "tuner/core/device.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// How worker processes are started: this executable again, with these words.
+struct WorkerCommand {
+  std::vector<std::string> compile;  ///< argv of a compile worker; [0] is the executable's path.
+  /// argv of the device workers, each on a unit of its own, all of one model; empty: none is
+  /// needed.
+  std::vector<std::vector<std::string>> devices;
+  /// What each of them runs on, where that is known: compiling begins before they have said so.
+  /// Empty: their greetings are waited for.
+  std::vector<Device> known_devices = {};
+  int compile_workers = 1;
+  /// Address space of a compile worker, in bytes; 0: no limit, as for sanitizer builds, which
+  /// reserve terabytes.
+  std::uint64_t compile_address_space = 0;
+  double compile_timeout_s = 120;  ///< A compile worker is killed when one compile takes longer.
+  double hello_timeout_s = 60;     ///< For a device worker's start: driver, context.
+};
+
+}  // namespace smemtune
