@@ -27,13 +27,14 @@
 //
 // Template parameters
 //   T       element type                           float, double, int
-//   VEC     elements of a global access            16 / sizeof(T) where that divides n and k, else
-//   1 TILE_M  rows of a block's tile                 32, 64, 128, 256 TILE_N  columns of a block's
-//   tile              32, 64, 128, 256 DEPTH   elements of a step along k             8, 16 ROWS
-//   rows of C per thread                   4, 8, 16 COLS    columns of C per thread 4, 8 PAD unused
-//   elements after each depth of A  0 or 4; 4 spreads the transposing stores BLOCKS  blocks that a
-//   multiprocessor shall     1 or 2; bounds the registers of a thread
-//           hold
+//   VEC     elements of a global access            16 / sizeof(T) where that divides n and k, else 1
+//   TILE_M  rows of a block's tile                 32, 64, 128, 256
+//   TILE_N  columns of a block's tile              32, 64, 128, 256
+//   DEPTH   elements of a step along k             8, 16
+//   ROWS    rows of C per thread                   4, 8, 16
+//   COLS    columns of C per thread                4, 8
+//   PAD     unused elements after each depth of A  0 or 4; 4 spreads the transposing stores
+//   BLOCKS  blocks that a multiprocessor holds     1 or 2; bounds the registers of a thread
 //
 // Arguments        group: rows of tiles that neighboring blocks compute together, so that they find
 //                  each other's A and B in the L2 cache; 1 for one row of tiles after the other
