@@ -95,7 +95,7 @@ inline std::string sums_space(const std::string& type, const std::string& verify
 }
 
 /// Where the test is taken to another machine, the program is not where it was built.
-inline std::string executable() {
+inline std::string tuned_program() {
   const char* moved = std::getenv("SMEMTUNE_EXECUTABLE");
   return moved != nullptr ? moved : SMEMTUNE_EXECUTABLE;
 }
@@ -111,7 +111,7 @@ inline nlohmann::json tuned(const std::string& device, const std::string& space,
   std::ofstream(folder / "bits.cu") << kBits;
   std::ofstream(folder / "sums.json") << space;
   const std::string command =
-      "SMEMTUNE_CACHE=off " + executable() + " --space " + (folder / "sums.json").string() +
+      "SMEMTUNE_CACHE=off " + tuned_program() + " --space " + (folder / "sums.json").string() +
       " --db " + (folder / "db.sqlite").string() + " --device " + device + " --json > " +
       (folder / "out").string() + " 2> " + (folder / "err").string();
   const int status = std::system(command.c_str());

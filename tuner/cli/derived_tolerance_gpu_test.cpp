@@ -11,7 +11,7 @@ class DerivedOnGpu : public testing::Test {
  protected:
   void SetUp() override {
     const bool has_gpu =
-        std::system((executable() + " devices --json 2>/dev/null | grep -q uuid").c_str()) == 0;
+        std::system((tuned_program() + " devices --json 2>/dev/null | grep -q uuid").c_str()) == 0;
     if (has_gpu) return;
     if (std::getenv("SMEMTUNE_REQUIRE_GPU") != nullptr) FAIL() << "no GPU";
     GTEST_SKIP() << "no GPU here";
