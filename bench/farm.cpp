@@ -19,8 +19,8 @@
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/bound_kernel.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/measurement.h"
 #include "tuner/engine/variant.h"
 
@@ -164,7 +164,7 @@ class Requests {
   void add_further_problems(const Space& space) {
     const KernelTemplate& reference = *space.kernel(space.verify.reference);
     for (const Problem& further : space.verify.also) {
-      const BoundKernel bound(space, reference, further, device_);
+      const KernelBinding bound(space, reference, further, device_);
       if (!cannot_run(bound, reference.default_configuration, device_)) {
         set_.problems.push_back(further);
       }

@@ -12,8 +12,8 @@
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/bound_kernel.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/measurement.h"
 
 #include <cuda_runtime.h>
@@ -178,7 +178,7 @@ void compare(const LoadedSpace& loaded, const db::StoredResult& best, int rounds
   const Space& space = loaded.space;
   const KernelTemplate* kernel = space.kernel(best.result.kernel);
   if (kernel == nullptr) throw InputError("the space has no kernel " + best.result.kernel);
-  const BoundKernel bound(space, *kernel, best.result.problem, best.device);
+  const KernelBinding bound(space, *kernel, best.result.problem, best.device);
   const KernelInstance instance = bound.instantiate(best.result.configuration);
   const Buffers buffers(instance.arguments);
   BestKernel ours(instance, loaded.sources.at(kernel->name), best.device.architecture, buffers);

@@ -57,22 +57,6 @@ function(smemtune_library name)
   endif()
 endfunction()
 
-# smemtune_headers(name HEADERS file... USES library...): a seam, some headers of a folder by themselves.
-function(smemtune_headers name)
-  cmake_parse_arguments(ARG "" "" "HEADERS;USES" ${ARGN})
-  file(RELATIVE_PATH folder "${CMAKE_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
-  set(root "${CMAKE_BINARY_DIR}/include/${name}")
-  file(MAKE_DIRECTORY "${root}/${folder}")
-  foreach(header IN LISTS ARG_HEADERS)
-    file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${header}" "${root}/${folder}/${header}" SYMBOLIC)
-  endforeach()
-  add_library(smemtune_${name} INTERFACE)
-  target_include_directories(smemtune_${name} INTERFACE "${root}")
-  set(used ${ARG_USES})
-  list(TRANSFORM used PREPEND smemtune_)
-  target_link_libraries(smemtune_${name} INTERFACE ${used})
-endfunction()
-
 # smemtune_test(name SOURCES file... USES library... [LINKS target...] [LABELS label...] [MAIN] [WHOLE])
 # MAIN: the sources hold their own main(). WHOLE: the program is one test of CTest's instead of one for
 # each TEST, because what its tests share takes long to make.

@@ -2,8 +2,8 @@
 
 #include "tuner/core/device.h"
 #include "tuner/core/result.h"
+#include "tuner/core/result_log.h"
 #include "tuner/core/run.h"
-#include "tuner/engine/result_log.h"
 
 #include <cstdint>
 #include <filesystem>

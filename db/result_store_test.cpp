@@ -3,6 +3,7 @@
 #include "db/columns.h"
 #include "db/database_file.h"
 #include "db/device_model.h"
+#include "db/process_name.h"
 #include "db/ranking.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
@@ -229,14 +230,14 @@ TEST_F(ResultStoreRoundTrip, KeepsOnWhichUnitOfAModelEachResultWasMeasured) {
   Device elsewhere = h200();
   elsewhere.uuid = second;
   const auto next = store.begin_run(run_on(elsewhere, "run-2"));
-  EXPECT_EQ(next->find(kHash, "tiled", kProblem, tile(8)), here);
-  EXPECT_EQ(next->find(kHash, "tiled", kProblem, tile(16)), there);
+  EXPECT_EQ(next->find({kHash, "tiled", kProblem, tile(8)}), here);
+  EXPECT_EQ(next->find({kHash, "tiled", kProblem, tile(16)}), there);
 }
 
 TEST_F(ResultStoreRoundTrip, KeepsEverythingOfAResult) {
   const auto log = store.begin_run(run_on(h200(), "run-1"));
   log->record(kHash, full_result());
-  EXPECT_EQ(log->find(kHash, "tiled", kProblem, full_result().configuration), full_result());
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, full_result().configuration}), full_result());
 
   const auto results = store.results({});
   ASSERT_THAT(results, SizeIs(1));
@@ -448,7 +449,7 @@ TEST_F(ResultStoreBest, SurvivesAnUpgrade) {
   upgraded.compiler = "NVRTC 14.0";
   upgraded.tool_version = "9.0";
   const auto log = store.begin_run(upgraded);
-  EXPECT_TRUE(log->find(kHash, "tiled", kProblem, tile(16)));
+  EXPECT_TRUE(log->find({kHash, "tiled", kProblem, tile(16)}));
   log->record(kHash, timed(tile(32), 1));
   const auto best = store.best({}, true);
   EXPECT_THAT(times(best), ElementsAre(1));
@@ -475,7 +476,7 @@ TEST_F(ResultStoreBest, OfAnEditedKernelIsStaleUntilThereIsANewOne) {
 TEST_F(ResultStoreBest, IsCurrentAgainWhenAnEditIsTakenBack) {
   store.begin_run(run_on(h200(), "run-1"))->record(kHash, timed(tile(16), 1));
   store.begin_run(run_on(h200(), "run-2"))->record("hash-2", timed(tile(16), 2));
-  EXPECT_TRUE(store.begin_run(run_on(h200(), "run-3"))->find(kHash, "tiled", kProblem, tile(16)));
+  EXPECT_TRUE(store.begin_run(run_on(h200(), "run-3"))->find({kHash, "tiled", kProblem, tile(16)}));
   const auto best = store.best({}, true);
   ASSERT_THAT(times(best), ElementsAre(1));
   EXPECT_FALSE(best[0].stale);
@@ -574,9 +575,9 @@ using ResultStoreFind = InMemory;
 
 TEST_F(ResultStoreFind, KnowsNothingAtFirst) {
   const auto log = store.begin_run(run_on(h200(), "run-1"));
-  EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(16)), std::nullopt);
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), std::nullopt);
   log->record(kHash, timed(tile(16), 1));
-  EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(32)), std::nullopt);
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(32)}), std::nullopt);
   EXPECT_EQ(log->find("hash-2", "tiled", kProblem, tile(16)), std::nullopt);
   EXPECT_EQ(log->find(kHash, "naive", kProblem, tile(16)), std::nullopt);
   EXPECT_EQ(log->find(kHash, "tiled", {{"N", std::int64_t{1}}}, tile(16)), std::nullopt);
@@ -586,14 +587,14 @@ TEST_F(ResultStoreFind, AnswersWithTheNewest) {
   const auto log = store.begin_run(run_on(h200(), "run-1"));
   log->record(kHash, timed(tile(16), 1));
   log->record(kHash, timed(tile(16), 2, Stage::final));
-  EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(16)),
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}),
             on_h200(timed(tile(16), 2, Stage::final)));
 }
 
 TEST_F(ResultStoreFind, IsPerDeviceModel) {
   store.begin_run(run_on(h200(), "run-1"))->record(kHash, timed(tile(16), 1));
   const auto log = store.begin_run(run_on(other_gpu(), "run-2"));
-  EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(16)), std::nullopt);
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), std::nullopt);
 }
 
 TEST_F(ResultStoreFind, SkipsWhatWasVerifiedAndNotTimed) {
@@ -602,7 +603,7 @@ TEST_F(ResultStoreFind, SkipsWhatWasVerifiedAndNotTimed) {
   verified.stage = Stage::none;
   verified.measurement = {};
   log->record(kHash, verified);
-  EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(16)), std::nullopt);
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), std::nullopt);
   EXPECT_THAT(store.results({}), SizeIs(1));
 }
 
@@ -616,7 +617,7 @@ TEST_F(ResultStoreFind, KnowsALastingFailureAtOnce) {
   for (const auto& [status, reason] : lasting) {
     const Result result = failed(tile(++size), status, reason);
     log->record(kHash, result);
-    EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(size)), result) << reason;
+    EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(size)}), result) << reason;
   }
 }
 
@@ -631,9 +632,9 @@ TEST_F(ResultStoreFind, KnowsAPassingFailureAfterTwo) {
   for (const auto& [status, reason] : passing) {
     const Result result = failed(tile(++size), status, reason);
     log->record(kHash, result);
-    EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(size)), std::nullopt) << reason;
+    EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(size)}), std::nullopt) << reason;
     log->record(kHash, result);
-    EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(size)), result) << reason;
+    EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(size)}), result) << reason;
   }
 }
 
@@ -642,9 +643,9 @@ TEST_F(ResultStoreFind, ForgetsAPassingFailureThatWorkedLater) {
   const Result crash = failed(tile(16), Status::runtime, "crash");
   log->record(kHash, crash);
   log->record(kHash, timed(tile(16), 1));
-  EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(16)), on_h200(timed(tile(16), 1)));
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), on_h200(timed(tile(16), 1)));
   log->record(kHash, crash);
-  EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(16)), std::nullopt);
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), std::nullopt);
 }
 
 using ResultStoreAttempts = OnDisk;
@@ -654,24 +655,24 @@ TEST_F(ResultStoreAttempts, CutOffTwiceWithTheirProcessQuarantineAConfiguration)
     in_dying_child([&] {
       ResultStore store(file());
       const auto log = store.begin_run(run_on(h200(), "run-" + std::to_string(run)));
-      EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(16)), std::nullopt);
-      log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+      EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), std::nullopt);
+      log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
     });
   }
   ResultStore store(file());
   const auto log = store.begin_run(run_on(h200(), "run-3"));
-  const auto found = log->find(kHash, "tiled", kProblem, tile(16));
+  const auto found = log->find({kHash, "tiled", kProblem, tile(16)});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->status, Status::runtime);
   EXPECT_EQ(found->reason, "quarantined");
   EXPECT_EQ(found->configuration, tile(16));
   EXPECT_THAT(found->detail, HasSubstr("2 attempts"));
-  EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(32)), std::nullopt);
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(32)}), std::nullopt);
 
   // Measured all the same (a run that starts afresh), it is forgiven.
-  log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+  log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
   log->record(kHash, timed(tile(16), 1));
-  EXPECT_EQ(log->find(kHash, "tiled", kProblem, tile(16)), on_h200(timed(tile(16), 1)));
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), on_h200(timed(tile(16), 1)));
 }
 
 TEST_F(ResultStoreAttempts, CutOffTwiceCountMoreThanWhatWasFoundBefore) {
@@ -679,14 +680,14 @@ TEST_F(ResultStoreAttempts, CutOffTwiceCountMoreThanWhatWasFoundBefore) {
     in_dying_child([&] {
       ResultStore store(file());
       const auto log = store.begin_run(run_on(h200(), run));
-      log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+      log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
     });
   };
   const auto lost_and_found = [&](const std::string& run) {
     ResultStore store(file());
     const auto log = store.begin_run(run_on(h200(), run));
-    const auto found = log->find(kHash, "tiled", kProblem, tile(16));
-    return std::pair(log->lost_attempts(kHash, "tiled", kProblem, tile(16)),
+    const auto found = log->find({kHash, "tiled", kProblem, tile(16)});
+    return std::pair(log->lost_attempts({kHash, "tiled", kProblem, tile(16)}),
                      found ? found->reason : "not found");
   };
   {
@@ -699,8 +700,8 @@ TEST_F(ResultStoreAttempts, CutOffTwiceCountMoreThanWhatWasFoundBefore) {
   {
     ResultStore store(file());
     const auto log = store.begin_run(run_on(h200(), "run-5"));
-    log->begin_attempt(kHash, "tiled", kProblem, tile(16));
-    log->forgive_attempts(kHash, "tiled", kProblem, tile(16));
+    log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
+    log->forgive_attempts({kHash, "tiled", kProblem, tile(16)});
   }
   EXPECT_EQ(lost_and_found("run-6"), std::pair(0, std::string()));
   die_at("run-7");
@@ -712,14 +713,14 @@ TEST_F(ResultStoreAttempts, AreWrittenTogetherWithResultsOrNotAtAll) {
   in_dying_child([&] {
     ResultStore store(file());
     const auto log = store.begin_run(run_on(h200(), "run-1"));
-    log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+    log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
     log->together([&] {
       log->record(kHash, timed(tile(16), 1));
-      log->begin_attempt(kHash, "tiled", kProblem, tile(32));
+      log->begin_attempt({kHash, "tiled", kProblem, tile(32)});
     });
     log->together([&] {
       log->record(kHash, timed(tile(32), 1));
-      log->begin_attempt(kHash, "tiled", kProblem, tile(64));
+      log->begin_attempt({kHash, "tiled", kProblem, tile(64)});
       kill(getpid(), SIGKILL);
     });
   });
@@ -741,13 +742,13 @@ TEST_F(ResultStoreAttempts, CountTogetherWithPassingFailures) {
   in_dying_child([&] {
     ResultStore store(file());
     const auto log = store.begin_run(run_on(h200(), "run-1"));
-    log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+    log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
     log->record(kHash, failed(tile(16), Status::runtime, "crash"));
-    log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+    log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
   });
   ResultStore store(file());
   const auto found =
-      store.begin_run(run_on(h200(), "run-2"))->find(kHash, "tiled", kProblem, tile(16));
+      store.begin_run(run_on(h200(), "run-2"))->find({kHash, "tiled", kProblem, tile(16)});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->reason, "quarantined");
 }
@@ -755,13 +756,13 @@ TEST_F(ResultStoreAttempts, CountTogetherWithPassingFailures) {
 TEST_F(ResultStoreAttempts, AreNotSettledByAFailureThatMayPass) {
   in_dying_child([&] {
     ResultStore store(file());
-    store.begin_run(run_on(h200(), "run-1"))->begin_attempt(kHash, "tiled", kProblem, tile(16));
+    store.begin_run(run_on(h200(), "run-1"))->begin_attempt({kHash, "tiled", kProblem, tile(16)});
   });
   ResultStore store(file());
   const auto log = store.begin_run(run_on(h200(), "run-2"));
-  log->begin_attempt(kHash, "tiled", kProblem, tile(16));
+  log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
   log->record(kHash, failed(tile(16), Status::runtime, "crash"));
-  const auto found = log->find(kHash, "tiled", kProblem, tile(16));
+  const auto found = log->find({kHash, "tiled", kProblem, tile(16)});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->reason, "quarantined");
 }
@@ -769,10 +770,10 @@ TEST_F(ResultStoreAttempts, AreNotSettledByAFailureThatMayPass) {
 TEST_F(ResultStoreAttempts, OfARunningProcessAreNotLost) {
   ResultStore store(file());
   for (const char* id : {"run-1", "run-2"}) {
-    store.begin_run(run_on(h200(), id))->begin_attempt(kHash, "tiled", kProblem, tile(16));
+    store.begin_run(run_on(h200(), id))->begin_attempt({kHash, "tiled", kProblem, tile(16)});
   }
   ResultStore other(file());
-  EXPECT_EQ(other.begin_run(run_on(h200(), "run-3"))->find(kHash, "tiled", kProblem, tile(16)),
+  EXPECT_EQ(other.begin_run(run_on(h200(), "run-3"))->find({kHash, "tiled", kProblem, tile(16)}),
             std::nullopt);
 }
 
@@ -780,12 +781,12 @@ TEST_F(ResultStoreAttempts, AreNotLostWhenTheRunWasStopped) {
   for (const char* id : {"run-1", "run-2"}) {
     in_dying_child([&] {
       ResultStore store(file());
-      store.begin_run(run_on(h200(), id))->begin_attempt(kHash, "tiled", kProblem, tile(16));
+      store.begin_run(run_on(h200(), id))->begin_attempt({kHash, "tiled", kProblem, tile(16)});
       store.end_run(id, "interrupted");
     });
   }
   ResultStore store(file());
-  EXPECT_EQ(store.begin_run(run_on(h200(), "run-3"))->find(kHash, "tiled", kProblem, tile(16)),
+  EXPECT_EQ(store.begin_run(run_on(h200(), "run-3"))->find({kHash, "tiled", kProblem, tile(16)}),
             std::nullopt);
 }
 
@@ -940,8 +941,8 @@ TEST_F(ResultStoreOnDisk, TakesResultsOfTwoProcessesAtOnce) {
     for (std::int64_t i = 0; i < kResults; ++i) {
       // Half of the configurations are the other process's as well.
       const Configuration configuration = tile(first + i);
-      log->find(kHash, "tiled", kProblem, configuration);
-      log->begin_attempt(kHash, "tiled", kProblem, configuration);
+      log->find({kHash, "tiled", kProblem, configuration});
+      log->begin_attempt({kHash, "tiled", kProblem, configuration});
       log->record(kHash, timed(configuration, 1 + static_cast<double>(first + i)));
     }
     store.end_run(id, "complete");
@@ -979,7 +980,7 @@ TEST_F(ResultStoreOnDisk, LosesNothingAcknowledgedWhenItsProcessIsKilled) {
       ResultStore store(file());
       const auto log = store.begin_run(run_on(h200(), "run-" + std::to_string(round)));
       for (std::int64_t i = acknowledged + 1;; ++i) {
-        log->begin_attempt(kHash, "tiled", kProblem, tile(i));
+        log->begin_attempt({kHash, "tiled", kProblem, tile(i)});
         log->record(kHash, timed(tile(i), static_cast<double>(i)));
         if (write(channel[1], &i, sizeof i) != sizeof i) _exit(1);
       }

@@ -2,16 +2,14 @@
 
 #include "db/columns.h"
 #include "db/device_model.h"
+#include "db/process_name.h"
 #include "db/ranking.h"
 #include "db/result_sql.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
-#include <fstream>
-#include <string_view>
-#include <unistd.h>
 #include <vector>
 
 namespace smemtune::db {
@@ -137,35 +135,6 @@ std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-std::string first_line(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-/// Field 22 of /proc/<pid>/stat, clock ticks since the boot; empty when there is no such process or
-/// it is dead and only waits for its parent.
-std::string start_ticks(const std::string& pid) {
-  const std::string stat = first_line(("/proc/" + pid + "/stat").c_str());
-  // Field 2, the program's name, stands in parentheses and may hold anything.
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return {};
-  std::string field;
-  std::size_t at = name_end + 1;
-  for (int number = 3; number <= 22; ++number) {
-    at = stat.find_first_not_of(' ', at);
-    if (at == std::string::npos) return {};
-    const std::size_t end = std::min(stat.find(' ', at), stat.size());
-    field = stat.substr(at, end - at);
-    at = end;
-    if (number == 3 && (field == "Z" || field == "X")) return {};
-  }
-  return field;
-}
-
-std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
-
 /// A stored word, read by `parse`.
 template <typename Parse>
 auto word(const Statement& row, const char* column, Parse parse) {
@@ -221,10 +190,9 @@ RunLog::RunLog(const Connection& connection, const Run& run)
   transaction.commit();
 }
 
-void RunLog::begin_attempt(const std::string& kernel_hash, const std::string& kernel,
-                           const Problem& problem, const Configuration& configuration) {
+void RunLog::begin_attempt(const ResultKey& of) {
   write([&] {
-    const Subject subject = store_subject(kernel_hash, kernel, problem, configuration);
+    const Subject subject = store_subject(of);
     Statement(connection_, R"sql(
       INSERT INTO attempt (run_id, model_id, kernel_id, problem_id, configuration_id, started_unix)
       VALUES (:run, :model, :kernel, :problem, :configuration, :now))sql")
@@ -240,26 +208,21 @@ void RunLog::begin_attempt(const std::string& kernel_hash, const std::string& ke
 
 void RunLog::record(const std::string& kernel_hash, const Result& result) {
   write([&] {
-    const Subject subject =
-        store_subject(kernel_hash, result.kernel, result.problem, result.configuration);
+    const Subject subject = store_subject(key_of(kernel_hash, result));
     const std::int64_t result_id = store_result(subject, result);
     // A lasting answer also settles what earlier runs that died had left open.
-    close_attempts(subject, "recorded", !may_pass(result));
+    close_attempts(subject, "recorded", !is_transient(result));
     update_best(subject, result, result_id);
   });
 }
 
-int RunLog::lost_attempts(const std::string& kernel_hash, const std::string& kernel,
-                          const Problem& problem, const Configuration& configuration) {
-  const std::optional<std::int64_t> id = kernel_id(kernel_hash, kernel);
-  return id ? lost_attempts(*id, kernel, problem, configuration) : 0;
+int RunLog::lost_attempts(const ResultKey& of) {
+  const std::optional<std::int64_t> id = kernel_id(of);
+  return id ? lost_attempts(*id, of) : 0;
 }
 
-void RunLog::forgive_attempts(const std::string& kernel_hash, const std::string& kernel,
-                              const Problem& problem, const Configuration& configuration) {
-  write([&] {
-    close_attempts(store_subject(kernel_hash, kernel, problem, configuration), "abandoned", true);
-  });
+void RunLog::forgive_attempts(const ResultKey& of) {
+  write([&] { close_attempts(store_subject(of), "abandoned", true); });
 }
 
 void RunLog::together(const std::function<void()>& writes) {
@@ -284,44 +247,42 @@ void RunLog::write(const std::function<void()>& writes) {
   }
 }
 
-std::optional<std::int64_t> RunLog::kernel_id(const std::string& kernel_hash,
-                                              const std::string& kernel) {
+std::optional<std::int64_t> RunLog::kernel_id(const ResultKey& of) {
   find_kernel_.reset();  // An answer that could not be read may have left it half-way.
-  find_kernel_.bind(":space", space_id_).bind(":name", kernel).bind(":hash", kernel_hash);
+  find_kernel_.bind(":space", space_id_).bind(":name", of.kernel).bind(":hash", of.kernel_hash);
   if (!find_kernel_.step()) return std::nullopt;
   const std::int64_t id = find_kernel_.integer("id");
   find_kernel_.reset();
   return id;
 }
 
-std::optional<Result> RunLog::find(const std::string& kernel_hash, const std::string& kernel,
-                                   const Problem& problem, const Configuration& configuration) {
-  const std::optional<std::int64_t> id = kernel_id(kernel_hash, kernel);
+std::optional<Result> RunLog::find(const ResultKey& of) {
+  const std::optional<std::int64_t> id = kernel_id(of);
   if (!id) return std::nullopt;
-  make_current(*id, kernel);
+  make_current(*id, of.kernel);
 
   find_.reset();  // An answer that could not be read may have left it half-way.
   find_.bind(":model", model_id_)
       .bind(":kernel_id", *id)
       .bind(":space_id", space_id_)
-      .bind(":kernel_name", kernel)
-      .bind(":problem_key", key(problem))
-      .bind(":configuration_key", key(configuration));
+      .bind(":kernel_name", of.kernel)
+      .bind(":problem_key", key(of.problem))
+      .bind(":configuration_key", key(of.configuration));
   std::vector<Result> newest;
   while (find_.step()) newest.push_back(read_result(find_));
-  const int lost = lost_attempts(*id, kernel, problem, configuration);
-  const bool lasts = !newest.empty() && !may_pass(newest.front());
+  const int lost = lost_attempts(*id, of);
+  const bool lasts = !newest.empty() && !is_transient(newest.front());
   if (lasts && lost < kMaxAttempts) return newest.front();
   const auto failed =
-      static_cast<int>(std::find_if_not(newest.begin(), newest.end(), may_pass) - newest.begin());
+      static_cast<int>(std::ranges::find_if_not(newest, is_transient) - newest.begin());
   if (lost + failed < kMaxAttempts) return std::nullopt;
   if (lost == 0) return newest.front();
   Result quarantined;
-  quarantined.kernel = kernel;
-  quarantined.problem = problem;
-  quarantined.configuration = configuration;
-  quarantined.status = Status::runtime;
-  quarantined.reason = kQuarantined;
+  quarantined.kernel = of.kernel;
+  quarantined.problem = of.problem;
+  quarantined.configuration = of.configuration;
+  quarantined.status = kQuarantined.status();
+  quarantined.reason = kQuarantined.word();
   quarantined.detail = std::to_string(lost) + " attempts ended with the whole process (lost)";
   if (failed > 0) {
     quarantined.detail += ", " + std::to_string(failed) + " with " + newest.front().reason;
@@ -330,46 +291,45 @@ std::optional<Result> RunLog::find(const std::string& kernel_hash, const std::st
   return quarantined;
 }
 
-RunLog::Subject RunLog::store_subject(const std::string& kernel_hash, const std::string& kernel,
-                                      const Problem& problem, const Configuration& configuration) {
+RunLog::Subject RunLog::store_subject(const ResultKey& of) {
   Statement(connection_, R"sql(
     INSERT INTO kernel (space_id, name, hash) VALUES (:space, :name, :hash)
     ON CONFLICT (space_id, name, hash) DO NOTHING)sql")
       .bind(":space", space_id_)
-      .bind(":name", kernel)
-      .bind(":hash", kernel_hash)
+      .bind(":name", of.kernel)
+      .bind(":hash", of.kernel_hash)
       .run();
   Subject subject;
-  subject.kernel_id = kernel_id(kernel_hash, kernel).value();
-  store_current(subject.kernel_id, kernel);
+  subject.kernel_id = kernel_id(of).value();
+  store_current(subject.kernel_id, of.kernel);
 
-  const std::string problem_key = key(problem);
+  const std::string problem_key = key(of.problem);
   Statement(connection_, R"sql(
     INSERT INTO problem (space_id, key, values_json) VALUES (:space, :key, :values)
     ON CONFLICT (space_id, key) DO NOTHING)sql")
       .bind(":space", space_id_)
       .bind(":key", problem_key)
-      .bind(":values", to_json(problem))
+      .bind(":values", to_json(of.problem))
       .run();
   Statement select_problem(connection_,
                            "SELECT id FROM problem WHERE space_id = :space AND key = :key");
   subject.problem_id = id(select_problem.bind(":space", space_id_).bind(":key", problem_key));
 
-  const std::string configuration_key = key(configuration);
+  const std::string configuration_key = key(of.configuration);
   Statement(connection_, R"sql(
     INSERT INTO configuration (space_id, kernel_name, key, values_json)
     VALUES (:space, :name, :key, :values)
     ON CONFLICT (space_id, kernel_name, key) DO NOTHING)sql")
       .bind(":space", space_id_)
-      .bind(":name", kernel)
+      .bind(":name", of.kernel)
       .bind(":key", configuration_key)
-      .bind(":values", to_json(configuration))
+      .bind(":values", to_json(of.configuration))
       .run();
   Statement select_configuration(connection_, R"sql(
     SELECT id FROM configuration
     WHERE space_id = :space AND kernel_name = :name AND key = :key)sql");
   subject.configuration_id = id(select_configuration.bind(":space", space_id_)
-                                    .bind(":name", kernel)
+                                    .bind(":name", of.kernel)
                                     .bind(":key", configuration_key));
   return subject;
 }
@@ -596,31 +556,20 @@ void RunLog::store_current(std::int64_t kernel_id, const std::string& kernel) {
       .run();
 }
 
-int RunLog::lost_attempts(std::int64_t kernel_id, const std::string& kernel, const Problem& problem,
-                          const Configuration& configuration) {
+int RunLog::lost_attempts(std::int64_t kernel_id, const ResultKey& of) {
   find_open_.reset();  // An answer that could not be read may have left it half-way.
   find_open_.bind(":model", model_id_)
       .bind(":kernel", kernel_id)
       .bind(":space", space_id_)
-      .bind(":problem", key(problem))
-      .bind(":name", kernel)
-      .bind(":configuration", key(configuration))
+      .bind(":problem", key(of.problem))
+      .bind(":name", of.kernel)
+      .bind(":configuration", key(of.configuration))
       .bind(":run", run_id_);
   int lost = 0;
   while (find_open_.step()) {
     if (!is_alive(find_open_.text("process"))) ++lost;
   }
   return lost;
-}
-
-bool may_pass(const Result& result) {
-  if (result.status == Status::correct) return false;
-  if (result.status == Status::timeout) return true;
-  static constexpr std::array<std::string_view, 12> kPassing = {
-      "crash",           "lost",          "hang",        "timeout",
-      "device_memory",   "no_time",       "host_memory", "out_of_memory",
-      "compile_timeout", "compile_crash", "worker",      "killed"};
-  return std::find(kPassing.begin(), kPassing.end(), result.reason) != kPassing.end();
 }
 
 Result read_result(const Statement& row) {
@@ -664,21 +613,6 @@ Result read_result(const Statement& row) {
 
 double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string this_process() {
-  const std::string pid = std::to_string(getpid());
-  return boot_id() + "/" + pid + "/" + start_ticks(pid);
-}
-
-bool is_alive(const std::string& process) {
-  const std::size_t first = process.find('/');
-  const std::size_t second = process.find('/', first + 1);
-  if (first == std::string::npos || second == std::string::npos) return false;
-  const std::string pid = process.substr(first + 1, second - first - 1);
-  const std::string ticks = process.substr(second + 1);
-  if (pid.empty() || pid.find_first_not_of("0123456789") != std::string::npos) return false;
-  return process.substr(0, first) == boot_id() && !ticks.empty() && start_ticks(pid) == ticks;
 }
 
 }  // namespace smemtune::db

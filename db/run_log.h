@@ -2,8 +2,8 @@
 
 #include "db/sqlite.h"
 #include "tuner/core/result.h"
+#include "tuner/core/result_log.h"
 #include "tuner/core/run.h"
-#include "tuner/engine/result_log.h"
 
 #include <cstdint>
 #include <functional>
@@ -20,16 +20,12 @@ class RunLog final : public ResultLog {
   /// Stores the run. REQUIRES: the connection outlives the log.
   RunLog(const Connection& connection, const Run& run);
 
-  void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
-                     const Problem& problem, const Configuration& configuration) override;
+  void begin_attempt(const ResultKey& of) override;
   void record(const std::string& kernel_hash, const Result& result) override;
-  int lost_attempts(const std::string& kernel_hash, const std::string& kernel,
-                    const Problem& problem, const Configuration& configuration) override;
-  void forgive_attempts(const std::string& kernel_hash, const std::string& kernel,
-                        const Problem& problem, const Configuration& configuration) override;
+  int lost_attempts(const ResultKey& of) override;
+  void forgive_attempts(const ResultKey& of) override;
   void together(const std::function<void()>& writes) override;
-  std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
-                             const Problem& problem, const Configuration& configuration) override;
+  std::optional<Result> find(const ResultKey& of) override;
 
  private:
   /// Calls `writes` in a transaction of its own, unless there is one.
@@ -42,8 +38,7 @@ class RunLog final : public ResultLog {
     std::int64_t configuration_id = 0;
   };
 
-  Subject store_subject(const std::string& kernel_hash, const std::string& kernel,
-                        const Problem& problem, const Configuration& configuration);
+  Subject store_subject(const ResultKey& of);
   /// Of the unit with that UUID; empty: of the run's first.
   std::int64_t environment_of(const std::string& unit);
   std::int64_t store_result(const Subject& subject, const Result& result);
@@ -58,9 +53,8 @@ class RunLog final : public ResultLog {
   void make_current(std::int64_t kernel_id, const std::string& kernel);
   void store_current(std::int64_t kernel_id, const std::string& kernel);
   /// Of this source; nullopt where the database has none.
-  std::optional<std::int64_t> kernel_id(const std::string& kernel_hash, const std::string& kernel);
-  int lost_attempts(std::int64_t kernel_id, const std::string& kernel, const Problem& problem,
-                    const Configuration& configuration);
+  std::optional<std::int64_t> kernel_id(const ResultKey& of);
+  int lost_attempts(std::int64_t kernel_id, const ResultKey& of);
 
   const Connection& connection_;
   std::int64_t run_id_ = 0;
@@ -75,18 +69,10 @@ class RunLog final : public ResultLog {
   std::set<std::int64_t> made_current_;  ///< Kernels that find() has noted.
 };
 
-/// Whether a failure says nothing lasting of the configuration: a crash, a timeout, lost memory.
-bool may_pass(const Result& result);
-
 /// The columns of `result` with kernel_name, problem_json and configuration_json.
 Result read_result(const Statement& row);
 
 /// Seconds since 1970, UTC.
 double unix_now();
-
-/// This process, so that it can be told later, in another one, whether it is still alive: the
-/// machine's boot, the process id and when it started.
-std::string this_process();
-bool is_alive(const std::string& process);
 
 }  // namespace smemtune::db

@@ -4,8 +4,8 @@
 #include "tuner/backend/cuda/cuda_launcher.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/bound_kernel.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/limits.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ Launches launches_of(const Space& space, const KernelTemplate& kernel, const Dev
   Launches launches;
   std::set<std::tuple<std::vector<std::string>, std::string, Dim3, std::int64_t>> seen;
   for (const Problem& problem : problems) {
-    const BoundKernel bound(space, kernel, problem, device);
+    const KernelBinding bound(space, kernel, problem, device);
     const std::uint64_t size = bound.search_space().size();
     const std::uint64_t step = size <= kWalkedWhole ? 1 : size / kSample;
     for (std::uint64_t i = 0; i < size; i += step) {

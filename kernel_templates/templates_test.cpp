@@ -1,7 +1,7 @@
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/limits.h"
 #include "tuner/source/in_double.h"
 
@@ -40,7 +40,7 @@ Declared declared(const Space& space, const KernelTemplate& kernel, const Device
   problems.insert(problems.end(), space.verify.also.begin(), space.verify.also.end());
   Declared result;
   for (const Problem& problem : problems) {
-    const BoundKernel bound(space, kernel, problem, device);
+    const KernelBinding bound(space, kernel, problem, device);
     const std::uint64_t size = bound.search_space().size();
     const std::uint64_t step = std::max<std::uint64_t>(1, (size + count - 1) / count);
     for (std::uint64_t i = 0; i < size; i += step) {
@@ -123,7 +123,7 @@ TEST(Templates, OfReferencesCompileInDoublePrecision) {
     const KernelTemplate wide = in_double(reference);
     const Problem problem = in_double(loaded.space.problems.front());
     const KernelInstance instance =
-        BoundKernel(loaded.space, wide, problem, device).instantiate(wide.default_configuration);
+        KernelBinding(loaded.space, wide, problem, device).instantiate(wide.default_configuration);
     CompileRequest asked = request(loaded, wide, "sm_90", {});
     asked.source = in_double(loaded.sources.at(reference.name));
     for (const LaunchShape& launch : instance.launches) {

@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/reasons.h"
 #include "tuner/core/search_space.h"
 
 #include <algorithm>
@@ -358,8 +359,8 @@ bool holds(std::string_view descr, ScalarType type) {
 
 std::vector<std::uint8_t> read_npy(const Argument& argument) {
   static_assert(std::endian::native == std::endian::little);
-  const std::string file = argument.init.file.string();
-  std::ifstream in(argument.init.file, std::ios::binary);
+  const std::string file = argument.init.file.path.string();
+  std::ifstream in(argument.init.file.path, std::ios::binary);
   if (!in) throw InputError(file + ": cannot be opened for argument " + argument.name);
 
   // Magic, version, and the header's length: two bytes in version 1, four in 2 and 3.
@@ -593,7 +594,8 @@ std::optional<Mismatch> wrong_sum(const Argument& argument, double sum, double e
   const Tolerance used = tolerance_for(tolerance, argument.type);
   // Written so that NaN fails.
   if (error <= allowed_error(used, argument.type, expected)) return std::nullopt;
-  Mismatch mismatch = {.argument = argument.name, .reason = "mismatch"};
+  Mismatch mismatch = {.argument = argument.name,
+                       .reason = Reason(Status::correctness, "mismatch").word()};
   mismatch.value = sum;
   mismatch.expected = expected;
   return mismatch;

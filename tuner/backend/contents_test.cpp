@@ -271,7 +271,7 @@ class NpyFiles : public testing::Test {
     std::ofstream(path, std::ios::binary) << text;
     Argument argument = buffer(Init::Kind::file, 2, ScalarType::float32);
     argument.shape = {2, 3};
-    argument.init.file = path;
+    argument.init.file.path = path;
     return argument;
   }
 
@@ -352,7 +352,7 @@ TEST_F(NpyFiles, OfOtherKindsAreRefused) {
               HasSubstr("more than 18 digits"));
   EXPECT_THAT(message(file("{", "")), HasSubstr("not a .npy file of numbers"));
   Argument missing = buffer(Init::Kind::file, 2);
-  missing.init.file = "no_such_file.npy";
+  missing.init.file.path = "no_such_file.npy";
   EXPECT_EQ("no_such_file.npy: cannot be opened for argument in", message(missing));
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tuner/backend/compiler.h"
-#include "tuner/core/bound_kernel.h"
 #include "tuner/core/device.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/outcome.h"
 

@@ -2,7 +2,7 @@
 
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/device_use.h"
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/device.h"
 #include "tuner/engine/worker_command.h"
 

@@ -2,7 +2,7 @@
 
 #include "reports/table.h"
 #include "tuner/cli/problem_results.h"
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 
 #include <nlohmann/json.hpp>
 
@@ -29,7 +29,7 @@ Curve curve(const Space& space, const KernelTemplate& kernel, const ProblemSumma
   for (const Result* result : timed_results(problem, kernel.name)) {
     timed[key(result->configuration)] = result;
   }
-  const BoundKernel bound(space, kernel, problem.problem, device);
+  const KernelBinding bound(space, kernel, problem.problem, device);
   const auto expected = [&](const Configuration& configuration) {
     return static_cast<double>(bound.expected_time(configuration).value_or(1));
   };

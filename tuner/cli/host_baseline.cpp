@@ -4,8 +4,8 @@
 #include "tuner/backend/cpu/cpu_launcher.h"
 #include "tuner/backend/cpu/host_compiler.h"
 #include "tuner/cli/problem_results.h"
-#include "tuner/core/bound_kernel.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_binding.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -26,14 +26,14 @@ double work_of(const std::map<std::string, double>& metrics) {
 }
 
 /// The reference with the problem on which one thread can run it; nullopt where all are too large.
-std::optional<BoundKernel> largest_problem(const Space& space, const Device& limits) {
+std::optional<KernelBinding> largest_problem(const Space& space, const Device& limits) {
   const KernelTemplate& reference = *space.kernel(space.verify.reference);
   std::vector<Problem> problems = space.problems;
   problems.insert(problems.end(), space.cpu_problems.begin(), space.cpu_problems.end());
-  std::optional<BoundKernel> largest;
+  std::optional<KernelBinding> largest;
   double most = 0;
   for (const Problem& problem : problems) {
-    BoundKernel bound(space, reference, problem, limits);
+    KernelBinding bound(space, reference, problem, limits);
     const double work = work_of(bound.metrics(reference.default_configuration));
     if (work <= most || work > kMostWork) continue;
     most = work;
@@ -118,7 +118,7 @@ double in_own_process(const KernelInstance& instance, const KernelSource& source
 }  // namespace
 
 std::optional<HostBaseline> measure_host(const LoadedSpace& loaded, const Device& limits) {
-  const std::optional<BoundKernel> bound = largest_problem(loaded.space, limits);
+  const std::optional<KernelBinding> bound = largest_problem(loaded.space, limits);
   if (!bound) return std::nullopt;
   const KernelTemplate& reference = bound->kernel();
   const KernelInstance instance = bound->instantiate(reference.default_configuration);

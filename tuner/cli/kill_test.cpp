@@ -40,10 +40,9 @@ class FatalLog final : public ResultLog {
  public:
   FatalLog(ResultLog& log, int moment) : log_(log), moment_(moment) {}
 
-  void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
-                     const Problem& problem, const Configuration& configuration) override {
+  void begin_attempt(const ResultKey& of) override {
     pass();
-    log_.begin_attempt(kernel_hash, kernel, problem, configuration);
+    log_.begin_attempt(of);
     pass();
   }
   void record(const std::string& kernel_hash, const Result& result) override {
@@ -51,14 +50,10 @@ class FatalLog final : public ResultLog {
     log_.record(kernel_hash, result);
     pass();
   }
-  int lost_attempts(const std::string& kernel_hash, const std::string& kernel,
-                    const Problem& problem, const Configuration& configuration) override {
-    return log_.lost_attempts(kernel_hash, kernel, problem, configuration);
-  }
-  void forgive_attempts(const std::string& kernel_hash, const std::string& kernel,
-                        const Problem& problem, const Configuration& configuration) override {
+  int lost_attempts(const ResultKey& of) override { return log_.lost_attempts(of); }
+  void forgive_attempts(const ResultKey& of) override {
     pass();
-    log_.forgive_attempts(kernel_hash, kernel, problem, configuration);
+    log_.forgive_attempts(of);
     pass();
   }
   void together(const std::function<void()>& writes) override {
@@ -66,10 +61,7 @@ class FatalLog final : public ResultLog {
     log_.together(writes);
     pass();
   }
-  std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
-                             const Problem& problem, const Configuration& configuration) override {
-    return log_.find(kernel_hash, kernel, problem, configuration);
-  }
+  std::optional<Result> find(const ResultKey& of) override { return log_.find(of); }
 
  private:
   void pass() {

@@ -1,10 +1,10 @@
 #include "tuner/config/space_reader.h"
 #include "tuner/config/space_words.h"
-#include "tuner/core/bound_kernel.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 #include "tuner/core/h200.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/printable.h"
 #include "tuner/source/in_double.h"
 
@@ -291,7 +291,7 @@ void SpaceReader::check_values(const KernelTemplate& kernel) {
   bool is_valid_somewhere = false;
   for (const Problem& problem : every_problem()) {
     try {
-      const BoundKernel bound(space_, kernel, problem, device);
+      const KernelBinding bound(space_, kernel, problem, device);
       if (!bound.satisfies_constraints(kernel.default_configuration)) {
         if (is_reference) {
           fault(kernel.where, "the reference's default " +
@@ -347,7 +347,7 @@ void SpaceReader::check_derived(LoadedSpace& loaded) {
   bool is_narrow_anywhere = false;
   std::string why;  // There is no run in double precision.
   for (const Problem& problem : every_problem()) {
-    const BoundKernel bound(space_, reference, problem, h200_limits());
+    const KernelBinding bound(space_, reference, problem, h200_limits());
     for (const Argument& argument : bound.instantiate(reference.default_configuration).arguments) {
       if (argument.is_result() && is_narrow(argument.type)) is_narrow_anywhere = true;
       const auto declared =

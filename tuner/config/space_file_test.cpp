@@ -1,8 +1,8 @@
 #include "tuner/config/space_file.h"
 
-#include "tuner/core/bound_kernel.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -229,7 +229,7 @@ TEST(SpaceFile, TakesTheOnlyKernelForItsReference) {
 
 TEST(SpaceFile, ReadsEveryWayToBegin) {
   const SpaceFolder folder;
-  folder.write("data.npy", "not looked into here");
+  folder.write("data.npy", "abc");
   const auto init = [&](const std::string& text) {
     folder.write("space.json", replaced(kSpace, "uniform(-1, 1)", text));
     return folder.load().space.kernels[0].arguments[0].init;
@@ -241,7 +241,7 @@ TEST(SpaceFile, ReadsEveryWayToBegin) {
   EXPECT_EQ((Init{Init::Kind::zero, 0, 0, {}}), init("zero"));
   EXPECT_EQ((Init{Init::Kind::constant, 1e3, 0, {}}), init("constant(1e3)"));
   EXPECT_EQ((Init{Init::Kind::permutation, 0, 0, {}}), init("permutation"));
-  EXPECT_EQ((Init{Init::Kind::file, 0, 0, folder.path() / "data.npy"}),
+  EXPECT_EQ((Init{Init::Kind::file, 0, 0, {folder.path() / "data.npy", sha256("abc")}}),
             init("file(\\\"data.npy\\\")"));
 }
 
@@ -837,7 +837,7 @@ TEST(SpaceFile, TakesExpectedOutputsOfDataThatIsAlwaysTheSame) {
   const std::string same = replaced(expected, "uniform(-1, 1)", "iota");
   folder.write("space.json", same);
   EXPECT_THAT(folder.faults(), IsEmpty());
-  EXPECT_EQ(folder.load().space.verify.expected.at("out").filename(), "out.npy");
+  EXPECT_EQ(folder.load().space.verify.expected.at("out").path.filename(), "out.npy");
   folder.write("space.json", replaced(same, "{ \"out\":", "{ \"in\":"));
   EXPECT_THAT(folder.faults(),
               ElementsAre(HasSubstr("/verify/expected/in: 'in' is not an output")));
@@ -859,7 +859,7 @@ TEST(SpaceFile, HandsOverAsMacrosWhatTheSourceUsesAndIsNoTemplateArgument) {
   const auto options = [&] {
     const LoadedSpace loaded = folder.load();
     const KernelTemplate& mixed = loaded.space.kernels[0];
-    const BoundKernel bound(loaded.space, mixed, loaded.space.problems[0], Device{});
+    const KernelBinding bound(loaded.space, mixed, loaded.space.problems[0], Device{});
     const KernelInstance instance = bound.instantiate(mixed.default_configuration);
     return instance.launches[0].name_expression + testing::PrintToString(instance.options);
   };

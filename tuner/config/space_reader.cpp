@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <fstream>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -432,18 +433,25 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
   }
 }
 
+/// Beside the space file. Throws InputError.
+DataFile SpaceReader::data_file(const fs::path& name) const {
+  const std::array<fs::path, 1> folders = {roots_.space};
+  const std::optional<fs::path> found = find_source(name, folders, roots_);
+  if (!found) {
+    throw InputError("there is no " + quote(name.string()) + " in " + roots_.space.string());
+  }
+  std::ifstream stream(*found, std::ios::binary);
+  const std::string hash = sha256(stream);
+  if (!stream.eof()) throw InputError(quote(name.string()) + " cannot be read");
+  return {.path = *found, .sha256 = hash};
+}
+
 void SpaceReader::read_init(const std::string& init, const std::string& where,
                             ArgumentTemplate& argument) {
   try {
     argument.init = parse_init(init);
     if (argument.init.kind != Init::Kind::file) return;
-    const std::array<fs::path, 1> folders = {roots_.space};
-    const std::optional<fs::path> found = find_source(argument.init.file, folders, roots_);
-    if (!found) {
-      throw InputError("there is no " + quote(argument.init.file.string()) + " in " +
-                       roots_.space.string());
-    }
-    argument.init.file = *found;
+    argument.init.file = data_file(argument.init.file.path);
   } catch (const InputError& error) {
     fault(where, error.what());
   }
@@ -553,13 +561,7 @@ void SpaceReader::read_expected(const Json& value, const std::string& pointer) {
     const auto name = text(file, where, "the name of a .npy file");
     if (!name) continue;
     try {
-      const std::array<fs::path, 1> folders = {roots_.space};
-      const std::optional<fs::path> found = find_source(*name, folders, roots_);
-      if (found) {
-        space_.verify.expected.emplace(output, *found);
-      } else {
-        fault(where, "there is no " + quote(*name) + " in " + roots_.space.string());
-      }
+      space_.verify.expected.emplace(output, data_file(*name));
     } catch (const InputError& error) {
       fault(where, error.what());
     }

@@ -56,6 +56,7 @@ class SpaceReader {
   std::optional<ArgumentTemplate> read_argument(const Json& value, const std::string& pointer);
   void read_buffer(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   void read_scalar(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  DataFile data_file(const std::filesystem::path& name) const;
   void read_init(const std::string& init, const std::string& where, ArgumentTemplate& argument);
   void read_struct(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   std::map<std::string, ExpressionText> read_metrics(const Json& value, const std::string& pointer);

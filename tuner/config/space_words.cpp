@@ -190,7 +190,7 @@ Init parse_init(std::string_view text) {
     }
     Init init;
     init.kind = Init::Kind::file;
-    init.file = std::string(words[0].substr(1, words[0].size() - 2));
+    init.file.path = std::string(words[0].substr(1, words[0].size() - 2));
     return init;
   }
   std::vector<double> numbers;

@@ -1,5 +1,6 @@
 #include "tuner/core/definition.h"
 
+#include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
 
 #include <algorithm>
@@ -259,7 +260,7 @@ class Definition::Parser {
     program_.dimensions.resize(program_.arrays.size());
     program_.dimensions[element.slot] = array->second;
     do {
-      element.indices.push_back(parse_expression(tokens_, scope_));
+      element.indices.push_back(Expression::compile(tokens_, scope_));
     } while (tokens_.take_if(","));
     tokens_.expect("]");
     require_dimensions(token, element.indices.size(), array->second);
@@ -300,7 +301,7 @@ class Definition::Parser {
     Node loop = node(operation, column);
     const Token index = tokens_.take();
     tokens_.expect("<");
-    loop.indices.push_back(parse_expression(tokens_, scope_));  // The index is not known in it.
+    loop.indices.push_back(Expression::compile(tokens_, scope_));  // The index is not known in it.
     tokens_.expect(",");
     const Scope outer_scope = scope_;
     loop.slot = next_slot_;

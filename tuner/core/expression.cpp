@@ -1,5 +1,6 @@
 #include "tuner/core/expression.h"
 
+#include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
 
 #include <algorithm>
@@ -776,13 +777,13 @@ class ExpressionParser {
   std::size_t depth_ = 0;
 };
 
-Expression parse_expression(TokenStream& tokens, const Scope& scope) {
+Expression Expression::compile(TokenStream& tokens, const Scope& scope) {
   return ExpressionParser(tokens, scope).expression();
 }
 
 Expression Expression::compile(std::string_view text, const Scope& scope) {
   TokenStream tokens(text);
-  Expression expression = parse_expression(tokens, scope);
+  Expression expression = compile(tokens, scope);
   tokens.expect_end();
   return expression;
 }

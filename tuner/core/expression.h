@@ -14,6 +14,8 @@
 
 namespace smemtune {
 
+class TokenStream;
+
 /// A text that is not an expression, or one that has no value: an unknown name (with the nearest
 /// known one), an overflow, a division by zero. The message quotes the text and marks the column.
 class ExpressionError : public InputError {
@@ -73,6 +75,9 @@ class Expression {
  public:
   /// Throws ExpressionError.
   static Expression compile(std::string_view text, const Scope& scope);
+
+  /// The expression at which `tokens` (tokens.h) stand; leaves them behind it. Throws likewise.
+  static Expression compile(TokenStream& tokens, const Scope& scope);
 
   /// slots[i] is the value of the variable that was added with slot i. Throws ExpressionError.
   /// REQUIRES: slots holds every slot of variables().

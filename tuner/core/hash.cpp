@@ -66,22 +66,25 @@ constexpr std::array<std::uint32_t, 256> make_crc_table() {
 
 constexpr std::array<std::uint32_t, 256> kCrcTable = make_crc_table();
 
-}  // namespace
+constexpr State kStart = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
-std::string sha256(std::string_view bytes) {
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  const std::size_t whole = bytes.size() / kBlockBytes * kBlockBytes;
-  for (std::size_t i = 0; i < whole; i += kBlockBytes) add_block(state, data + i);
+/// Adds the whole blocks of `bytes` and gives what is left of them.
+std::string_view add_blocks(State& state, std::string_view bytes) {
+  for (; bytes.size() >= kBlockBytes; bytes.remove_prefix(kBlockBytes)) {
+    add_block(state, reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  }
+  return bytes;
+}
 
+/// The hash of all, when `rest` is what is left of so many bytes.
+std::string finish(State& state, std::string_view rest, std::uint64_t bytes) {
   // The rest, a one bit, zeros, and the length in bits in the last eight bytes.
   std::array<std::uint8_t, 2 * kBlockBytes> tail{};
-  const std::size_t rest = bytes.size() - whole;
-  for (std::size_t i = 0; i < rest; ++i) tail[i] = data[whole + i];
-  tail[rest] = 0x80;
-  const std::size_t tail_bytes = rest + 1 + 8 <= kBlockBytes ? kBlockBytes : 2 * kBlockBytes;
-  const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
+  for (std::size_t i = 0; i < rest.size(); ++i) tail[i] = static_cast<std::uint8_t>(rest[i]);
+  tail[rest.size()] = 0x80;
+  const std::size_t tail_bytes = rest.size() + 1 + 8 <= kBlockBytes ? kBlockBytes : tail.size();
+  const std::uint64_t bits = bytes * 8;
   for (std::size_t i = 0; i < 8; ++i) {
     tail[tail_bytes - 1 - i] = static_cast<std::uint8_t>(bits >> (8 * i));
   }
@@ -94,6 +97,29 @@ std::string sha256(std::string_view bytes) {
     for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[(word >> shift) & 15u];
   }
   return text;
+}
+
+}  // namespace
+
+std::string sha256(std::string_view bytes) {
+  State state = kStart;
+  const std::string_view rest = add_blocks(state, bytes);
+  return finish(state, rest, bytes.size());
+}
+
+std::string sha256(std::istream& stream) {
+  State state = kStart;
+  std::string chunk(std::size_t{1} << 16, '\0');  // A multiple of a block.
+  std::uint64_t bytes = 0;
+  std::string_view rest;
+  while (rest.empty()) {
+    stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    const auto count = static_cast<std::size_t>(stream.gcount());
+    bytes += count;
+    rest = add_blocks(state, std::string_view(chunk).substr(0, count));
+    if (count < chunk.size()) break;
+  }
+  return finish(state, rest, bytes);
 }
 
 std::uint32_t crc32(std::span<const std::uint8_t> bytes) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <istream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,9 @@ namespace smemtune {
 
 /// SHA-256 (FIPS 180-4), as 64 lower-case hexadecimal digits.
 std::string sha256(std::string_view bytes);
+
+/// Of all that the stream still gives; it is at its end then, or has failed.
+std::string sha256(std::istream& stream);
 
 /// CRC-32 as in IEEE 802.3 (reflected, polynomial 0xEDB88320).
 std::uint32_t crc32(std::span<const std::uint8_t> bytes);

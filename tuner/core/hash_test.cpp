@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <set>
+#include <sstream>
 
 namespace smemtune {
 namespace {
@@ -28,6 +29,15 @@ TEST(Sha256, PadsRightAroundTheBlockSize) {
             sha256(std::string(56, 'a')));
   EXPECT_EQ("ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb",
             sha256(std::string(64, 'a')));
+}
+
+TEST(Sha256, OfAStreamIsThatOfItsBytes) {
+  for (const std::size_t size : {0u, 1u, 64u, 65535u, 65536u, 65537u, 200000u}) {
+    const std::string bytes(size, 'x');
+    std::istringstream stream(bytes);
+    EXPECT_EQ(sha256(bytes), sha256(stream)) << size;
+    EXPECT_TRUE(stream.eof());
+  }
 }
 
 TEST(Sha256, ReadsBytesBehindAZero) {

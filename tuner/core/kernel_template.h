@@ -34,6 +34,14 @@ struct Parameter {
 /// restored before every launch; `scratch` is neither initialized nor checked.
 enum class Role { input, output, inout, scratch };
 
+/// A .npy file, and what it held when the space was read.
+struct DataFile {
+  std::filesystem::path path;
+  std::string sha256;
+
+  bool operator==(const DataFile&) const = default;
+};
+
 /// How a buffer's elements begin.
 struct Init {
   /// uniform(a, b), normal(mean, deviation), iota, zero, constant(a), permutation, file("x.npy")
@@ -41,7 +49,7 @@ struct Init {
   Kind kind = Kind::none;
   double a = 0;
   double b = 0;
-  std::filesystem::path file;
+  DataFile file;
 
   bool operator==(const Init&) const = default;
 };

@@ -1,5 +1,7 @@
 #include "tuner/core/limits.h"
 
+#include "tuner/core/reasons.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -21,10 +23,6 @@ std::string percent_text(double percent) {
   return tenths % 10 == 0 ? whole : whole + "." + text(tenths % 10);
 }
 
-Failure rejected(std::string reason, std::string detail) {
-  return {.status = Status::constraints, .reason = std::move(reason), .detail = std::move(detail)};
-}
-
 /// Product of the dimensions, or the largest integer. REQUIRES: all are at least 1.
 std::int64_t saturating_volume(const Dim3& dimensions) {
   std::int64_t volume = 1;
@@ -44,29 +42,32 @@ std::string dimensions_text(const Dim3& dimensions) {
 std::optional<Failure> exceeds_dimensions(const LaunchShape& launch, const Device& device) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (launch.block[axis] < 1) {
-      return rejected("block_dim", "block of " + dimensions_text(launch.block) +
-                                       " threads, every dimension must be at least 1");
+      return failure({Status::constraints, "block_dim"},
+                     "block of " + dimensions_text(launch.block) +
+                         " threads, every dimension must be at least 1");
     }
     if (launch.grid[axis] < 1) {
-      return rejected("grid_dim", "grid of " + dimensions_text(launch.grid) +
-                                      " blocks, every dimension must be at least 1");
+      return failure({Status::constraints, "grid_dim"},
+                     "grid of " + dimensions_text(launch.grid) +
+                         " blocks, every dimension must be at least 1");
     }
   }
   const std::int64_t threads = saturating_volume(launch.block);
   if (threads > device.max_threads_per_block) {
-    return rejected("threads", text(threads) + " threads per block (" +
-                                   dimensions_text(launch.block) + "), the device allows " +
-                                   text(device.max_threads_per_block));
+    return failure({Status::constraints, "threads"},
+                   text(threads) + " threads per block (" + dimensions_text(launch.block) +
+                       "), the device allows " + text(device.max_threads_per_block));
   }
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (launch.block[axis] > device.max_block_dim[axis]) {
-      return rejected("block_dim", text(launch.block[axis]) + " threads per block in " +
-                                       kAxes[axis] + ", the device allows " +
-                                       text(device.max_block_dim[axis]));
+      return failure({Status::constraints, "block_dim"},
+                     text(launch.block[axis]) + " threads per block in " + kAxes[axis] +
+                         ", the device allows " + text(device.max_block_dim[axis]));
     }
     if (launch.grid[axis] > device.max_grid_dim[axis]) {
-      return rejected("grid_dim", text(launch.grid[axis]) + " blocks in " + kAxes[axis] +
-                                      ", the device allows " + text(device.max_grid_dim[axis]));
+      return failure({Status::constraints, "grid_dim"}, text(launch.grid[axis]) + " blocks in " +
+                                                            kAxes[axis] + ", the device allows " +
+                                                            text(device.max_grid_dim[axis]));
     }
   }
   return std::nullopt;
@@ -76,22 +77,22 @@ std::optional<Failure> exceeds_shared(std::int64_t static_bytes, std::int64_t dy
                                       bool architecture_specific, const Device& device) {
   // ptxas refuses larger static arrays unless it compiles for one architecture alone (sm_90a).
   if (static_bytes > device.shared_bytes_per_block && !architecture_specific) {
-    return rejected("shared_bytes", text(static_bytes) +
-                                        " bytes of static shared memory per block, static arrays "
-                                        "may have " +
-                                        text(device.shared_bytes_per_block) +
-                                        " (dynamic shared memory " +
-                                        text(device.max_shared_bytes_per_block) + ")");
+    return failure({Status::constraints, "shared_bytes"},
+                   text(static_bytes) +
+                       " bytes of static shared memory per block, static arrays "
+                       "may have " +
+                       text(device.shared_bytes_per_block) + " (dynamic shared memory " +
+                       text(device.max_shared_bytes_per_block) + ")");
   }
   // As a difference: a sum could overflow.
   if (static_bytes > device.max_shared_bytes_per_block ||
       dynamic_bytes > device.max_shared_bytes_per_block - static_bytes) {
     const bool fits = dynamic_bytes <= std::numeric_limits<std::int64_t>::max() - static_bytes;
-    return rejected("shared_bytes", (fits ? text(static_bytes + dynamic_bytes) : "more than 2^63") +
-                                        " bytes of shared memory per block (static " +
-                                        text(static_bytes) + " + dynamic " + text(dynamic_bytes) +
-                                        "), the device allows " +
-                                        text(device.max_shared_bytes_per_block));
+    return failure({Status::constraints, "shared_bytes"},
+                   (fits ? text(static_bytes + dynamic_bytes) : "more than 2^63") +
+                       " bytes of shared memory per block (static " + text(static_bytes) +
+                       " + dynamic " + text(dynamic_bytes) + "), the device allows " +
+                       text(device.max_shared_bytes_per_block));
   }
   return std::nullopt;
 }
@@ -111,30 +112,34 @@ constexpr std::array<Feature, 4> kFeatures = {{{"inline_ptx", "inline PTX", 1},
 std::optional<Failure> lacks_feature(const std::string& word, const Device& device) {
   const auto* const feature = std::ranges::find(kFeatures, word, &Feature::word);
   if (device.kind == DeviceKind::cpu) {
-    return rejected("requires", std::string("the kernel requires ") + feature->name +
-                                    ", which the CPU device does not have");
+    return failure({Status::constraints, "requires"}, std::string("the kernel requires ") +
+                                                          feature->name +
+                                                          ", which the CPU device does not have");
   }
   if (device.compute_major >= feature->major) return std::nullopt;
-  return rejected("requires", std::string("the kernel requires ") + feature->name +
-                                  ", which compute capability " + text(feature->major) +
-                                  ".0 has; the device has " + text(device.compute_major) + "." +
-                                  text(device.compute_minor));
+  return failure({Status::constraints, "requires"},
+                 std::string("the kernel requires ") + feature->name +
+                     ", which compute capability " + text(feature->major) +
+                     ".0 has; the device has " + text(device.compute_major) + "." +
+                     text(device.compute_minor));
 }
 
 std::optional<Failure> exceeds_constant(std::int64_t bytes, const Device& device) {
   if (bytes <= device.constant_bytes) return std::nullopt;
-  return rejected("constant_bytes", text(bytes) + " bytes of constant memory, the device allows " +
-                                        text(device.constant_bytes));
+  return failure(
+      {Status::constraints, "constant_bytes"},
+      text(bytes) + " bytes of constant memory, the device allows " + text(device.constant_bytes));
 }
 
 std::optional<Failure> exceeds_registers(std::int64_t threads, int registers_per_thread,
                                          const Device& device) {
   const std::int64_t registers = allocated_registers(device, threads, registers_per_thread);
   if (registers <= device.registers_per_block) return std::nullopt;
-  return rejected("registers", text(registers) + " registers per block (" +
-                                   text(registers_per_thread) + " per thread x " + text(threads) +
-                                   " threads, in whole allocation units), the device allows " +
-                                   text(device.registers_per_block));
+  return failure({Status::constraints, "registers"},
+                 text(registers) + " registers per block (" + text(registers_per_thread) +
+                     " per thread x " + text(threads) +
+                     " threads, in whole allocation units), the device allows " +
+                     text(device.registers_per_block));
 }
 
 std::optional<Failure> exceeds_occupancy(const LaunchShape& launch, const Resources& resources,
@@ -147,27 +152,27 @@ std::optional<Failure> exceeds_occupancy(const LaunchShape& launch, const Resour
   for (const std::string& limiter : reached.limiters()) {
     limiters += (limiters.empty() ? "" : ", ") + limiter;
   }
-  return rejected("occupancy",
-                  percent_text(reached.percent) + " % occupancy (" + text(reached.blocks_per_sm) +
-                      " blocks per multiprocessor, limited by " + limiters + "), at least " +
-                      (reached.blocks_per_sm == 0 ? std::string("one block must fit")
-                                                  : percent_text(min_percent) + " % is asked for"));
+  return failure({Status::constraints, "occupancy"},
+                 percent_text(reached.percent) + " % occupancy (" + text(reached.blocks_per_sm) +
+                     " blocks per multiprocessor, limited by " + limiters + "), at least " +
+                     (reached.blocks_per_sm == 0 ? std::string("one block must fit")
+                                                 : percent_text(min_percent) + " % is asked for"));
 }
 
 std::optional<Failure> exceeds_compiled(const KernelInstance& instance, const LaunchShape& launch,
                                         const Resources& resources, const Device& device,
                                         const ResourceLimits& limits) {
   if (launch.static_shared_bytes && *launch.static_shared_bytes != resources.static_shared_bytes) {
-    return rejected("declared_shared_bytes",
-                    text(*launch.static_shared_bytes) +
-                        " bytes of static shared memory are declared, the compiled kernel has " +
-                        text(resources.static_shared_bytes));
+    return failure({Status::constraints, "declared_shared_bytes"},
+                   text(*launch.static_shared_bytes) +
+                       " bytes of static shared memory are declared, the compiled kernel has " +
+                       text(resources.static_shared_bytes));
   }
   const std::int64_t threads = launch.threads_per_block();
   if (resources.max_threads_per_block > 0 && threads > resources.max_threads_per_block) {
-    return rejected("launch_bounds", text(threads) +
-                                         " threads per block, __launch_bounds__ allows " +
-                                         text(resources.max_threads_per_block));
+    return failure({Status::constraints, "launch_bounds"},
+                   text(threads) + " threads per block, __launch_bounds__ allows " +
+                       text(resources.max_threads_per_block));
   }
   if (auto failure = exceeds_registers(threads, resources.registers_per_thread, device)) {
     return failure;

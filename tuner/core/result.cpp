@@ -1,6 +1,7 @@
 #include "tuner/core/result.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <array>
@@ -41,5 +42,7 @@ Stage parse_stage(const std::string& word) {
   }
   throw InputError("\"" + word + "\" is no stage; there are " + known);
 }
+
+bool is_transient(const Result& result) { return is_transient(result.status, result.reason); }
 
 }  // namespace smemtune

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/limits.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/outcome.h"
@@ -72,5 +72,8 @@ struct Result {
   /// Of a block of the launch that has most.
   std::int64_t shared_bytes() const;
 };
+
+/// Whether it is a failure that says nothing lasting of its configuration (reasons.h).
+bool is_transient(const Result& result);
 
 }  // namespace smemtune

@@ -18,7 +18,7 @@ struct Verify {
   std::vector<ExpressionText> definitions;  ///< What the reference must compute (definition.h).
   /// What the reference must give: .npy files, by output. For problems whose outputs have their
   /// shapes.
-  std::map<std::string, std::filesystem::path> expected;
+  std::map<std::string, DataFile> expected;
 
   bool operator==(const Verify&) const = default;
 };

@@ -1,5 +1,7 @@
 #include "tuner/core/tokens.h"
 
+#include "tuner/core/text.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -13,18 +15,6 @@ constexpr std::uint64_t kTwoTo63 = std::uint64_t{1} << 63;
 constexpr std::array<std::string_view, 30> kSymbols = {
     "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "%",
     "<",  ">",  "!",  "~",  "&",  "|",  "^",  "?",  ":",  "(",  ")", "[", "]", ",", "="};
-
-// The locale must not decide what a letter is.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_control(char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }
-
-std::string printable(std::string_view text) {
-  std::string line(text);
-  std::replace_if(line.begin(), line.end(), is_control, ' ');
-  return line;
-}
 
 class Tokenizer {
  public:
@@ -132,13 +122,6 @@ class Tokenizer {
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) {
-  std::string result = "'";
-  result += printable(text);
-  result += "'";
-  return result;
-}
-
 std::string suggestion(std::string_view name, std::span<const std::string> known) {
   const std::string nearest = nearest_name(name, known);
   return nearest.empty() ? "" : "; did you mean " + in_quotes(nearest) + "?";
@@ -146,7 +129,7 @@ std::string suggestion(std::string_view name, std::span<const std::string> known
 
 void fail_at(std::string_view text, std::size_t column, const std::string& message) {
   constexpr std::size_t kShown = 160;
-  std::string shown = printable(text);
+  std::string shown(text);
   if (shown.size() > kShown) {
     const std::size_t begin = std::min(column > kShown / 2 ? column - kShown / 2 : 0,  //
                                        shown.size() - kShown);

@@ -28,9 +28,6 @@ struct Token {
   bool is(std::string_view symbol) const { return kind == Kind::symbol && text == symbol; }
 };
 
-/// `'text'`. (A literal + std::string trips g++ 12's -Wrestrict.)
-std::string in_quotes(std::string_view text);
-
 /// Throws ExpressionError: `'TEXT' column COLUMN: MESSAGE` in one line. A long text is shortened.
 [[noreturn]] void fail_at(std::string_view text, std::size_t column, const std::string& message);
 
@@ -72,8 +69,5 @@ class Nesting {
  private:
   std::size_t& depth_;
 };
-
-/// Compiles the expression at which `tokens` stand and leaves them behind it.
-Expression parse_expression(TokenStream& tokens, const Scope& scope);
 
 }  // namespace smemtune

@@ -1,6 +1,7 @@
 #include "tuner/engine/compile_worker.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/reasons.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_channel.h"
 
@@ -12,18 +13,18 @@ namespace smemtune {
 namespace {
 
 CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> requests) {
-  Failure failure = {.status = Status::compile, .reason = "error", .detail = ""};
+  Failure failed;
   try {
     return compiler.compile_together(requests);
   } catch (const UnavailableError&) {
     throw;
   } catch (const std::bad_alloc&) {
-    failure.reason = "out_of_memory";
-    failure.detail = "the compiler needs more memory than its worker may have";
+    failed = failure({Status::compile, "out_of_memory"},
+                     "the compiler needs more memory than its worker may have");
   } catch (const std::exception& error) {
-    failure.detail = error.what();
+    failed = failure({Status::compile, "error"}, error.what());
   }
-  if (requests.size() == 1) return {failure};
+  if (requests.size() == 1) return {failed};
   CompiledTogether outcomes;
   for (const CompileRequest& request : requests) {
     outcomes.push_back(compile(compiler, {&request, 1}).front());

@@ -2,6 +2,7 @@
 
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/error.h"
+#include "tuner/core/reasons.h"
 
 #include <chrono>
 #include <cstdio>
@@ -22,11 +23,9 @@ Failure failure_of(const WorkerDeath& death, double deadline_s) {
     char text[128];
     std::snprintf(text, sizeof text, "no answer after %.3g s in phase %s, ended", deadline_s,
                   death.phase.empty() ? "start" : death.phase.c_str());
-    return {.status = Status::timeout, .reason = "hang", .detail = text};
+    return failure({Status::timeout, "hang"}, text);
   }
-  return {.status = Status::runtime,
-          .reason = "crash",
-          .detail = "the device worker was lost: " + death.text()};
+  return failure({Status::runtime, "crash"}, "the device worker was lost: " + death.text());
 }
 
 }  // namespace
@@ -102,11 +101,10 @@ void DeviceSession::unit_gone(const WorkerEvent& event) {
   ticket_.reset();
   if (!pending_) return;
   // What was running when the unit was lost may have taken it along: nobody is asked again.
-  answer_ = DeviceAnswer{.failure = {.status = Status::runtime,
-                                     .reason = "lost",
-                                     .detail = "the device was lost: " + event.death.message},
-                         .not_asked = !was_asked,
-                         .phase_number = event.death.phase_number};
+  answer_ = DeviceAnswer{
+      .failure = failure({Status::runtime, "lost"}, "the device was lost: " + event.death.message),
+      .not_asked = !was_asked,
+      .phase_number = event.death.phase_number};
   pending_.reset();
 }
 

@@ -282,9 +282,9 @@ class DeviceWorker {
   }
 
   /// On the tuned problem, whose data the files are for.
-  std::optional<Failure> hold_against_files(
-      const Check& check, const std::map<std::string, std::filesystem::path>& expected,
-      std::vector<std::string>& notes) {
+  std::optional<Failure> hold_against_files(const Check& check,
+                                            const std::map<std::string, DataFile>& expected,
+                                            std::vector<std::string>& notes) {
     channel_.tell_phase("expected");
     try {
       return check_expected(launcher_, check, workloads_.at(check.workload), expected);

@@ -112,15 +112,14 @@ void FakeSpace::give_items(std::int64_t last) {
   }
 }
 
-void MemoryLog::begin_attempt(const std::string& kernel_hash, const std::string& kernel,
-                              const Problem&, const Configuration& configuration) {
-  if (kernel_hash.size() != 64) throw std::logic_error("no kernel hash");
+void MemoryLog::begin_attempt(const ResultKey& of) {
+  if (of.kernel_hash.size() != 64) throw std::logic_error("no kernel hash");
   if (!is_together_) ++commits;
   const bool was_measured = std::ranges::any_of(records, [&](const Result& known) {
-    return known.kernel == kernel && known.configuration == configuration && known.timed();
+    return known.kernel == of.kernel && known.configuration == of.configuration && known.timed();
   });
-  (was_measured ? finals : attempts).push_back({kernel, configuration});
-  open.push_back({kernel, configuration});
+  (was_measured ? finals : attempts).push_back({of.kernel, of.configuration});
+  open.push_back({of.kernel, of.configuration});
 }
 
 void MemoryLog::record(const std::string& kernel_hash, const Result& result) {
@@ -131,16 +130,14 @@ void MemoryLog::record(const std::string& kernel_hash, const Result& result) {
   std::erase(open, Attempt{result.kernel, result.configuration});
 }
 
-int MemoryLog::lost_attempts(const std::string&, const std::string& kernel, const Problem&,
-                             const Configuration& configuration) {
-  return static_cast<int>(std::ranges::count(lost, Attempt{kernel, configuration}));
+int MemoryLog::lost_attempts(const ResultKey& of) {
+  return static_cast<int>(std::ranges::count(lost, Attempt{of.kernel, of.configuration}));
 }
 
-void MemoryLog::forgive_attempts(const std::string&, const std::string& kernel, const Problem&,
-                                 const Configuration& configuration) {
+void MemoryLog::forgive_attempts(const ResultKey& of) {
   if (!is_together_) ++commits;
-  std::erase(open, Attempt{kernel, configuration});
-  std::erase(lost, Attempt{kernel, configuration});
+  std::erase(open, Attempt{of.kernel, of.configuration});
+  std::erase(lost, Attempt{of.kernel, of.configuration});
 }
 
 void MemoryLog::together(const std::function<void()>& writes) {
@@ -150,11 +147,10 @@ void MemoryLog::together(const std::function<void()>& writes) {
   is_together_ = false;
 }
 
-std::optional<Result> MemoryLog::find(const std::string&, const std::string& kernel,
-                                      const Problem& problem, const Configuration& configuration) {
+std::optional<Result> MemoryLog::find(const ResultKey& of) {
   for (auto record = records.rbegin(); record != records.rend(); ++record) {
-    if (record->kernel == kernel && record->problem == problem &&
-        record->configuration == configuration) {
+    if (record->kernel == of.kernel && record->problem == of.problem &&
+        record->configuration == of.configuration) {
       return *record;
     }
   }

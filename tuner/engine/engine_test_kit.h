@@ -1,7 +1,7 @@
 #pragma once
 
+#include "tuner/core/result_log.h"
 #include "tuner/core/space.h"
-#include "tuner/engine/result_log.h"
 #include "tuner/engine/tuning_loop.h"
 
 #include <atomic>
@@ -54,16 +54,12 @@ class MemoryLog final : public ResultLog {
     bool operator==(const Attempt&) const = default;
   };
 
-  void begin_attempt(const std::string& kernel_hash, const std::string& kernel,
-                     const Problem& problem, const Configuration& configuration) override;
+  void begin_attempt(const ResultKey& of) override;
   void record(const std::string& kernel_hash, const Result& result) override;
-  int lost_attempts(const std::string& kernel_hash, const std::string& kernel,
-                    const Problem& problem, const Configuration& configuration) override;
-  void forgive_attempts(const std::string& kernel_hash, const std::string& kernel,
-                        const Problem& problem, const Configuration& configuration) override;
+  int lost_attempts(const ResultKey& of) override;
+  void forgive_attempts(const ResultKey& of) override;
   void together(const std::function<void()>& writes) override;
-  std::optional<Result> find(const std::string& kernel_hash, const std::string& kernel,
-                             const Problem& problem, const Configuration& configuration) override;
+  std::optional<Result> find(const ResultKey& of) override;
 
   /// The last record of a configuration, `TILE=8,ITEMS=2` in any order.
   const Result* last(const std::string& kernel, const std::string& configuration) const;

@@ -377,14 +377,11 @@ class Finals {
   }
 
   int lost_attempts(const Contender& contender) const {
-    const Result& its = result(contender);
-    return tuning_.log->lost_attempts(kernel(contender).hash, its.kernel, its.problem,
-                                      its.configuration);
+    return tuning_.log->lost_attempts(key_of(kernel(contender).hash, result(contender)));
   }
 
   void begin_attempt(const Contender& contender) {
-    const Result& its = result(contender);
-    tuning_.log->begin_attempt(kernel(contender).hash, its.kernel, its.problem, its.configuration);
+    tuning_.log->begin_attempt(key_of(kernel(contender).hash, result(contender)));
   }
 
   /// As it was when it was screened.
@@ -398,9 +395,7 @@ class Finals {
                               .enough_ms = options().screen_ms})) {
       return;
     }
-    const Result& its = result(contender);
-    tuning_.log->forgive_attempts(kernel(contender).hash, its.kernel, its.problem,
-                                  its.configuration);
+    tuning_.log->forgive_attempts(key_of(kernel(contender).hash, result(contender)));
   }
 
   /// Brings everyone of the round onto the device.

@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/occupancy.h"
+#include "tuner/core/reasons.h"
 #include "tuner/engine/compile_queue.h"
 #include "tuner/engine/variant.h"
 #include "tuner/engine/worker_pool.h"
@@ -26,9 +27,8 @@ std::optional<Failure> violation(const KernelOnProblems& kernel,
                                  const Configuration& configuration) {
   const auto constraint = kernel.bound.front().violated_constraint(configuration);
   if (!constraint) return std::nullopt;
-  return Failure{.status = Status::constraints,
-                 .reason = "constraint",
-                 .detail = "the constraint '" + *constraint + "' does not hold"};
+  return failure({Status::constraints, "constraint"},
+                 "the constraint '" + *constraint + "' does not hold");
 }
 
 /// A question on its way through the compiler.

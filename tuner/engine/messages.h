@@ -75,8 +75,12 @@ struct CompileReply {
   struct Answer {
     std::int32_t module = -1;  ///< Negative: there is none, for this reason:
     Failure failure = {};
+
+    bool operator==(const Answer&) const = default;
   };
   std::vector<Answer> answers;  ///< Of each request.
+
+  bool operator==(const CompileReply&) const = default;
 };
 
 CompileReply make_reply(const CompiledTogether& outcomes);
@@ -102,10 +106,10 @@ struct PrepareRequest {
   /// reference in double precision, else from the definitions.
   double derive = 0;
   std::optional<Job> in_double = std::nullopt;
-  std::string truth = {};                   ///< DerivedTolerance::truth.
-  std::vector<ExpressionText> definitions;  ///< To hold the reference against; may be empty.
-  std::map<std::string, std::filesystem::path> expected;  ///< The same (Verify).
-  bool with_transfers = false;  ///< Time the copies of the first workload.
+  std::string truth = {};                    ///< DerivedTolerance::truth.
+  std::vector<ExpressionText> definitions;   ///< To hold the reference against; may be empty.
+  std::map<std::string, DataFile> expected;  ///< The same (Verify).
+  bool with_transfers = false;               ///< Time the copies of the first workload.
 
   bool operator==(const PrepareRequest&) const = default;
 };
@@ -187,6 +191,7 @@ void fields(auto& archive, Is<Failure> auto& v) {
 void fields(auto& archive, Is<Tolerance> auto& v) {
   archive(v.absolute, v.relative, v.ulps, v.derived);
 }
+void fields(auto& archive, Is<DataFile> auto& v) { archive(v.path, v.sha256); }
 void fields(auto& archive, Is<Init> auto& v) { archive(v.kind, v.a, v.b, v.file); }
 void fields(auto& archive, Is<Argument> auto& v) {
   archive(v.name, v.type, v.role, v.shape, v.init, v.memory, v.symbol, v.compares_sum, v.integer,

@@ -1,6 +1,7 @@
 #include "tuner/engine/one_configuration.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/reasons.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/no_log.h"
 #include "tuner/engine/preparation.h"
@@ -40,12 +41,11 @@ class One {
   const KernelOnProblems& kernel() const { return state_.kernels.front(); }
 
   std::optional<Failure> find_out() {
-    const BoundKernel& bound = kernel().bound.front();
+    const KernelBinding& bound = kernel().bound.front();
     if (!bound.satisfies_constraints(wanted_.configuration)) {
-      return Failure{.status = Status::constraints,
-                     .reason = "constraints",
-                     .detail = "the constraints of " + wanted_.kernel->name + " do not hold for " +
-                               key(wanted_.configuration) + " on " + key(wanted_.problem)};
+      return failure({Status::constraints, "constraint"},
+                     "the constraints of " + wanted_.kernel->name + " do not hold for " +
+                         key(wanted_.configuration) + " on " + key(wanted_.problem));
     }
     Outcome<Variant> variant = plan(kernel(), state_.set, wanted_.configuration, tuning_.device);
     if (!variant) return variant.failure();

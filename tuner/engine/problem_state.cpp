@@ -42,7 +42,7 @@ void add_further_problems(Tuning& tuning, ProblemState& state) {
   for (const Problem& further : tuning.request.space->verify.also) {
     std::vector<Problem>& problems = state.set.problems;
     if (std::ranges::find(problems, further) != problems.end()) continue;
-    const BoundKernel bound(*tuning.request.space, reference, further, tuning.device);
+    const KernelBinding bound(*tuning.request.space, reference, further, tuning.device);
     if (const auto reason = cannot_run(bound, reference.default_configuration, tuning.device)) {
       tuning.observer.note("not verified on " + key(further) + ": the reference kernel " +
                            reference.name + " does not run there: " + *reason);

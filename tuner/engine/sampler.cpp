@@ -1,5 +1,7 @@
 #include "tuner/engine/sampler.h"
 
+#include "tuner/core/reasons.h"
+
 #include <cmath>
 
 namespace smemtune {
@@ -14,9 +16,7 @@ Outcome<TimeReport> checked(Outcome<TimeReport> outcome) {
     usable = usable && std::isfinite(sample) && sample > 0;
   }
   if (usable) return outcome;
-  return Failure{.status = Status::runtime,
-                 .reason = "no_time",
-                 .detail = "the device measured no time that is larger than 0"};
+  return failure({Status::runtime, "no_time"}, "the device measured no time that is larger than 0");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tuner/engine/search.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/reasons.h"
 #include "tuner/engine/preparation.h"
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/static_reject.h"
@@ -178,8 +179,7 @@ class Search {
 
   std::optional<Result> find(const KernelOnProblems& kernel, const Result& wanted) {
     if (tuning_.log == nullptr || !options().resume) return std::nullopt;
-    std::optional<Result> known =
-        tuning_.log->find(kernel.hash, wanted.kernel, wanted.problem, wanted.configuration);
+    std::optional<Result> known = tuning_.log->find(key_of(kernel.hash, wanted));
     if (!known || !still_holds(*known)) return std::nullopt;
     known->is_default = wanted.is_default;
     known->is_reference = wanted.is_reference;
@@ -189,7 +189,7 @@ class Search {
   /// What was not timed because of an option is not known when the option is another one.
   bool still_holds(const Result& known) const {
     if (is_static_reject(known)) return options().static_reject;
-    if (known.reason == kQuarantined) return !options().retry_quarantined;
+    if (known.reason == kQuarantined.word()) return !options().retry_quarantined;
     if (known.status != Status::constraints || known.reason != "occupancy") return true;
     const double least_percent = options().resource_limits.min_occupancy_percent;
     return std::ranges::any_of(known.launches, [&](const LaunchResult& launch) {
@@ -301,9 +301,7 @@ class Search {
         for (const InFlight* pending : unsaved_)
           tuning_.log->record(kernel(*pending).hash, pending->result);
         if (begun == nullptr) return;
-        const Result& result = begun->result;
-        tuning_.log->begin_attempt(kernel(*begun).hash, result.kernel, result.problem,
-                                   result.configuration);
+        tuning_.log->begin_attempt(key_of(kernel(*begun).hash, begun->result));
       });
     }
     for (InFlight* pending : std::exchange(unsaved_, {})) {
@@ -462,10 +460,8 @@ class Search {
       check(reply, evaluation.asked);
     } catch (const WireError& error) {
       device.context_is_lost();
-      set_failure(result,
-                  {.status = Status::runtime,
-                   .reason = "crash",
-                   .detail = std::string("the device worker answered with ") + error.what()});
+      set_failure(result, failure({Status::runtime, "crash"},
+                                  std::string("the device worker answered with ") + error.what()));
       return;
     }
     result.verify_ms = reply.verify_ms;

@@ -1,5 +1,7 @@
 #include "tuner/engine/static_reject.h"
 
+#include "tuner/core/reasons.h"
+
 #include <algorithm>
 #include <string>
 
@@ -17,8 +19,8 @@ constexpr std::size_t kLookedAt = 8;
 constexpr std::int64_t kHarmlessSpill = 512;
 constexpr std::int64_t kFarMore = 4;
 
-constexpr const char* kSpills = "spills";
-constexpr const char* kSerializedWgmma = "serialized_wgmma";
+constexpr Reason kSpills(Status::constraints, "spills");
+constexpr Reason kSerializedWgmma(Status::constraints, "serialized_wgmma");
 
 /// Of the launch that spills most, per thread.
 std::int64_t spilled_bytes(const Result& result) {
@@ -64,27 +66,23 @@ std::optional<Failure> rejects(const StaticLimits& limits, const Result& result)
   if (result.is_default) return std::nullopt;
   const std::int64_t spilled = spilled_bytes(result);
   if (spilled > limits.spilled_bytes) {
-    return Failure{.status = Status::constraints,
-                   .reason = kSpills,
-                   .detail = std::to_string(spilled) +
-                             " bytes spilled per thread (stores and loads), " +
-                             std::to_string(limits.spilled_bytes) +
-                             " are allowed after those of the fastest; not timed "
-                             "(--no-static-reject times it)"};
+    return failure(kSpills, std::to_string(spilled) +
+                                " bytes spilled per thread (stores and loads), " +
+                                std::to_string(limits.spilled_bytes) +
+                                " are allowed after those of the fastest; not timed "
+                                "(--no-static-reject times it)");
   }
   if (!limits.serialized_wgmma && serializes_wgmma(result)) {
-    return Failure{.status = Status::constraints,
-                   .reason = kSerializedWgmma,
-                   .detail =
-                       "the compiler serializes the wgmma instructions, not so those of the "
-                       "fastest; not timed (--no-static-reject times it)"};
+    return failure(kSerializedWgmma,
+                   "the compiler serializes the wgmma instructions, not so those of the "
+                   "fastest; not timed (--no-static-reject times it)");
   }
   return std::nullopt;
 }
 
 bool is_static_reject(const Result& result) {
   return result.status == Status::constraints &&
-         (result.reason == kSpills || result.reason == kSerializedWgmma);
+         (result.reason == kSpills.word() || result.reason == kSerializedWgmma.word());
 }
 
 }  // namespace smemtune

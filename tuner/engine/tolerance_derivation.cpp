@@ -2,6 +2,7 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/core/definition.h"
+#include "tuner/core/reasons.h"
 #include "tuner/source/in_double.h"
 
 #include <algorithm>
@@ -56,13 +57,12 @@ bool is_random(const Workload& workload) {
 
 Failure not_rounding(const OwnErrors& errors, const std::string& output, const std::string& truth,
                      const std::string& label) {
-  return {.status = Status::correctness,
-          .reason = "double",
-          .detail = output + "[" + std::to_string(errors.largest_error_at()) + "] is " +
-                    number_text(errors.own_there(), "%.9g") + ", but " + truth + " gives " +
-                    number_text(errors.exact_there(), "%.9g") + " on " + label +
-                    ", which is more than rounding (elements up to " +
-                    number_text(errors.largest_value()) + ")"};
+  return failure({Status::correctness, "double"},
+                 output + "[" + std::to_string(errors.largest_error_at()) + "] is " +
+                     number_text(errors.own_there(), "%.9g") + ", but " + truth + " gives " +
+                     number_text(errors.exact_there(), "%.9g") + " on " + label +
+                     ", which is more than rounding (elements up to " +
+                     number_text(errors.largest_value()) + ")");
 }
 
 Failure not_derived(Failure failure) {
@@ -94,9 +94,8 @@ class ProblemErrors {
       const auto truth = exact->find(argument.name);
       if (truth == exact->end()) {
         return not_derived(
-            {.status = Status::correctness,
-             .reason = "double",
-             .detail = "nothing says what " + argument.name + " is in double precision"});
+            failure({Status::correctness, "double"},
+                    "nothing says what " + argument.name + " is in double precision"));
       }
       OwnErrors& errors =
           errors_.try_emplace(argument.name, OwnErrors(argument.type)).first->second;
@@ -278,9 +277,8 @@ ExactRun kernel_in_double(Launcher& launcher, std::map<std::string, KernelHandle
     const std::string label = check.label + " in double precision";
     const auto handle = handles.find(key(workload.problem));
     if (handle == handles.end()) {
-      return Failure{.status = Status::constraints,
-                     .reason = "double",
-                     .detail = "the reference cannot be launched on " + label};
+      return failure({Status::constraints, "double"},
+                     "the reference cannot be launched on " + label);
     }
     Workload exact = {.arguments = {}, .seed = workload.workload.seed};
     RunRequest request = {
@@ -314,10 +312,8 @@ ExactRun definitions_in_double(Launcher& launcher, std::vector<ExpressionText> d
       for (Defined& one : *defined) outputs[one.output] = std::move(one.expected);
       return outputs;
     } catch (const TooManyOperations& error) {
-      return Failure{
-          .status = Status::correctness,
-          .reason = "double",
-          .detail = "its definition cannot be evaluated on " + check.label + ": " + error.what()};
+      return failure({Status::correctness, "double"},
+                     "its definition cannot be evaluated on " + check.label + ": " + error.what());
     }
   };
 }

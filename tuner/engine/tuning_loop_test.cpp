@@ -415,7 +415,7 @@ TEST(TuningLoop, LeavesTheQuarantinedAloneUnlessAsked) {
   FakeRun first(fake);
   first.run();
   Result quarantined = *first.log->last("tiled", "TILE=8,ITEMS=2");
-  set_failure(quarantined, {.status = Status::runtime, .reason = kQuarantined, .detail = "twice"});
+  set_failure(quarantined, failure(kQuarantined, "twice"));
   first.log->records.push_back(quarantined);
 
   FakeRun second(fake);

@@ -3,6 +3,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/limits.h"
+#include "tuner/core/reasons.h"
 #include "tuner/source/in_double.h"
 
 #include <algorithm>
@@ -15,11 +16,11 @@ namespace {
 constexpr WorkloadId kFirstFurtherWorkload = 2;
 
 Failure no_value(const InputError& error) {
-  return {.status = Status::constraints, .reason = "expression", .detail = error.what()};
+  return failure({Status::constraints, "expression"}, error.what());
 }
 
 /// A configuration whose expressions have no value, or that exceeds a limit, is a failure.
-Outcome<KernelInstance> instantiate(const BoundKernel& bound, const Configuration& configuration,
+Outcome<KernelInstance> instantiate(const KernelBinding& bound, const Configuration& configuration,
                                     const Device& device) {
   try {
     KernelInstance instance = bound.instantiate(configuration);
@@ -147,8 +148,8 @@ void take_measurement(Result& result, const Result& twin) {
   if (!twin.detail.empty()) result.detail += "; " + twin.detail;
 }
 
-std::optional<std::string> cannot_run(const BoundKernel& bound, const Configuration& configuration,
-                                      const Device& device) {
+std::optional<std::string> cannot_run(const KernelBinding& bound,
+                                      const Configuration& configuration, const Device& device) {
   if (!bound.satisfies_constraints(configuration)) return "its constraints do not hold";
   const Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
   if (instance) return std::nullopt;
@@ -159,7 +160,7 @@ Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
                       const Configuration& configuration, const Device& device) {
   Variant variant;
   for (std::size_t i = 0; i < set.problems.size(); ++i) {
-    const BoundKernel& bound = kernel.bound[i];
+    const KernelBinding& bound = kernel.bound[i];
     if (i > 0 && cannot_run(bound, configuration, device)) continue;
     Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
     if (!instance) return instance.failure();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tuner/backend/compiler.h"
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/result.h"
 #include "tuner/engine/compile_queue.h"
 #include "tuner/engine/messages.h"
@@ -25,7 +25,7 @@ struct ProblemSet {
 
 /// A kernel bound to each problem of a set.
 struct KernelOnProblems {
-  std::vector<BoundKernel> bound;  ///< As ProblemSet::problems.
+  std::vector<KernelBinding> bound;  ///< As ProblemSet::problems.
   const KernelSource* source = nullptr;
   std::string hash;
   bool is_reference = false;
@@ -42,8 +42,8 @@ struct Variant {
 };
 
 /// Why a configuration is none on that problem, or exceeds a limit there; nullopt when it can run.
-std::optional<std::string> cannot_run(const BoundKernel& bound, const Configuration& configuration,
-                                      const Device& device);
+std::optional<std::string> cannot_run(const KernelBinding& bound,
+                                      const Configuration& configuration, const Device& device);
 
 /// Whether `configuration` is one, and what it needs. A further problem whose constraints it does
 /// not satisfy is left out. A configuration whose expressions have no value, or that exceeds a

@@ -2,6 +2,7 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/core/definition.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,22 +78,19 @@ std::optional<Failure> compare(const Argument& argument, const std::vector<doubl
     const double want = sum_of(expected);
     const double have = sum_of(actual);
     if (std::abs(have - want) <= allowed_error(used, argument.type, want)) return std::nullopt;
-    return Failure{.status = Status::correctness,
-                   .reason = "definition",
-                   .detail = sum_text(argument.name) + " is " + number_text(have) + ", but `" +
-                             definition + "` gives " + number_text(want) + " on " +
-                             reference.label};
+    return failure({Status::correctness, "definition"},
+                   sum_text(argument.name) + " is " + number_text(have) + ", but `" + definition +
+                       "` gives " + number_text(want) + " on " + reference.label);
   }
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double want = expected[i];
     const double have = actual[i];
     // Written so that NaN fails.
     if (std::abs(have - want) <= allowed_error(used, argument.type, want)) continue;
-    return Failure{.status = Status::correctness,
-                   .reason = "definition",
-                   .detail = argument.name + "[" + std::to_string(i) + "] is " + number_text(have) +
-                             ", but `" + definition + "` gives " + number_text(want) + " on " +
-                             reference.label};
+    return failure({Status::correctness, "definition"},
+                   argument.name + "[" + std::to_string(i) + "] is " + number_text(have) +
+                       ", but `" + definition + "` gives " + number_text(want) + " on " +
+                       reference.label);
   }
   return std::nullopt;
 }
@@ -213,9 +211,9 @@ std::optional<Failure> check_definitions(Launcher& launcher, const Check& refere
   return std::nullopt;
 }
 
-std::optional<Failure> check_expected(
-    Launcher& launcher, const Check& reference, const NumberedWorkload& workload,
-    const std::map<std::string, std::filesystem::path>& expected) {
+std::optional<Failure> check_expected(Launcher& launcher, const Check& reference,
+                                      const NumberedWorkload& workload,
+                                      const std::map<std::string, DataFile>& expected) {
   RunRequest request = reference_run(reference);
   std::map<std::string, HostArray> wanted;
   for (Argument argument : workload.workload.arguments) {
@@ -233,7 +231,7 @@ std::optional<Failure> check_expected(
   for (const Argument& argument : workload.workload.arguments) {
     const auto want = wanted.find(argument.name);
     if (want == wanted.end()) continue;
-    const std::string file = expected.at(argument.name).filename().string();
+    const std::string file = expected.at(argument.name).path.filename().string();
     if (auto failure = compare(argument, want->second.elements,
                                host_array(argument, report->after).elements, reference, file)) {
       failure->reason = "expected";

@@ -67,6 +67,6 @@ std::optional<Failure> check_definitions(Launcher& launcher, const Check& refere
 /// InputError for a file that cannot be read or has another shape or type.
 std::optional<Failure> check_expected(Launcher& launcher, const Check& reference,
                                       const NumberedWorkload& workload,
-                                      const std::map<std::string, std::filesystem::path>& expected);
+                                      const std::map<std::string, DataFile>& expected);
 
 }  // namespace smemtune

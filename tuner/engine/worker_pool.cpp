@@ -1,6 +1,7 @@
 #include "tuner/engine/worker_pool.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -322,16 +323,16 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
   const bool try_again = !worker.greeted || (death.from_outside() && worker.attempts < 2);
   if (try_again) return;  // Sent when the next worker has greeted.
   const bool overdue = death.cause == WorkerDeath::Cause::deadline;
-  Failure failure;
-  failure.status = Status::compile;
-  failure.reason = overdue ? "compile_timeout" : "crash";
-  failure.detail = overdue ? "compiling took longer than " +
-                                 std::to_string(static_cast<int>(command_.compile_timeout_s)) +
-                                 " s and was ended"
-                           : "the compiler's process was lost: " + death.text();
+  const Failure lost =
+      overdue
+          ? failure({Status::compile, "compile_timeout"},
+                    "compiling took longer than " +
+                        std::to_string(static_cast<int>(command_.compile_timeout_s)) +
+                        " s and was ended")
+          : failure({Status::compile, "crash"}, "the compiler's process was lost: " + death.text());
   events.push_back({.kind = WorkerEvent::Kind::compiled,
                     .ticket = *worker.ticket,
-                    .compiled = CompiledTogether(worker.batch.requests.size(), failure),
+                    .compiled = CompiledTogether(worker.batch.requests.size(), lost),
                     .compiler_lost = true});
   worker.ticket.reset();
 }

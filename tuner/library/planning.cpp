@@ -3,6 +3,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
+#include "tuner/core/kernel_hash.h"
 #include "tuner/engine/variant.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "smemtune/smemtune.h"
 #include "tuner/backend/compiler.h"
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 
 namespace smemtune {
 

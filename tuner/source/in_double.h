@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/kernel_template.h"
 #include "tuner/core/space.h"
 #include "tuner/core/value.h"

@@ -1,6 +1,7 @@
 #include "tuner/backend/cpu/block_runner.h"
 
 #include "tuner/core/hash.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -272,7 +273,7 @@ unsigned long long BlockRunner::exchange(const abi::Thread& thread, unsigned mas
   if ((mask & lane_bit(thread.linear)) == 0) {
     char text[64];
     std::snprintf(text, sizeof text, "its own lane is not in the mask 0x%08x", mask);
-    note_failure(thread, Status::correctness, "warp_mask", text);
+    note_failure(thread, failure({Status::correctness, "warp_mask"}, text));
     leave(true);
   }
   // Lanes that a block of an odd size does not have cannot take part.
@@ -320,14 +321,14 @@ void BlockRunner::access(const abi::Thread& thread, const void* address, std::si
     const auto fault = is_shared ? shared_.access(thread.linear, address, bytes, kind)
                                  : grid_->buffers->access(address, bytes, kind);
     if (!fault) return;
-    note_failure(thread, Status::correctness, fault->reason, fault->detail);
+    note_failure(thread, failure(fault->reason, fault->detail));
   }
   leave(true);
 }
 
-void BlockRunner::note_failure(const abi::Thread& thread, Status status, const std::string& reason,
-                               const std::string& detail) {
-  failure_ = Failure{.status = status, .reason = reason, .detail = where(thread) + " " + detail};
+void BlockRunner::note_failure(const abi::Thread& thread, Failure noted) {
+  noted.detail = where(thread) + " " + noted.detail;
+  failure_ = std::move(noted);
 }
 
 std::string BlockRunner::where(const abi::Thread& thread) const {
@@ -361,9 +362,8 @@ void BlockRunner::report_stuck() {
   detail += states_[missing] == State::returned     ? " has returned"
             : states_[missing] == State::at_barrier ? " waits at __syncthreads()"
                                                     : " waits for lanes of its warp";
-  failure_ = Failure{.status = Status::correctness,
-                     .reason = "unreached_barrier",
-                     .detail = where(*fiber_of_[waiting]->thread()) + " " + detail};
+  failure_ = failure({Status::correctness, "unreached_barrier"},
+                     where(*fiber_of_[waiting]->thread()) + " " + detail);
 }
 
 void BlockRunner::report_signal() {
@@ -373,28 +373,28 @@ void BlockRunner::report_signal() {
       signal_address_ >= fiber.stack && signal_address_ < fiber.stack + kPageBytes;
   char address[32];
   std::snprintf(address, sizeof address, "%p", static_cast<const void*>(signal_address_));
-  Failure failure;
-  failure.status = Status::runtime;
-  failure.context_lost = true;
-  if (signal_ == SIGFPE) {
-    failure.reason = "division_by_zero";
-    failure.detail = "an integer division by zero, or one whose result is too large";
-    failure.context_lost = false;
-  } else if (signal_ == SIGILL) {
-    failure.reason = "illegal_instruction";
-    failure.detail = std::string("an illegal instruction at ") + address;
-  } else if (is_overflow) {
-    failure.reason = "stack_overflow";
-    failure.detail =
-        "needs more than " + std::to_string(abi::kStackBytes - 2 * kPageBytes) + " bytes of stack";
-  } else {
-    failure.reason = "illegal_address";
-    failure.detail = is_impossible_address_
-                         ? "touches an address that no memory can have"
-                         : std::string("touches the address ") + address + ", where nothing is";
-  }
-  failure.detail = where(thread) + " " + failure.detail;
-  failure_ = failure;
+  const auto signalled = [&]() -> Failure {
+    if (signal_ == SIGFPE) {
+      return failure({Status::runtime, "division_by_zero"},
+                     "an integer division by zero, or one whose result is too large");
+    }
+    if (signal_ == SIGILL) {
+      return failure({Status::runtime, "illegal_instruction"},
+                     std::string("an illegal instruction at ") + address, true);
+    }
+    if (is_overflow) {
+      return failure({Status::runtime, "stack_overflow"},
+                     "needs more than " + std::to_string(abi::kStackBytes - 2 * kPageBytes) +
+                         " bytes of stack",
+                     true);
+    }
+    return failure({Status::runtime, "illegal_address"},
+                   is_impossible_address_
+                       ? "touches an address that no memory can have"
+                       : std::string("touches the address ") + address + ", where nothing is",
+                   true);
+  };
+  note_failure(thread, signalled());
   current_ = nullptr;
 }
 
@@ -414,16 +414,18 @@ const abi::Services& BlockRunner::services() {
           [](abi::Thread& thread, abi::Slot& slot) {
             BlockRunner& runner = of(thread);
             if (runner.grid_->module->layout().reserve(slot)) return;
-            runner.note_failure(
-                thread, Status::constraints, "shared_bytes",
-                std::string(slot.name) + " does not fit into the CPU device's shared memory");
+            runner.note_failure(thread,
+                                failure({Status::constraints, "shared_bytes"},
+                                        std::string(slot.name) +
+                                            " does not fit into the CPU device's shared memory"));
             runner.leave(true);
           },
       .access = [](abi::Thread& thread, const void* address, unsigned long bytes,
                    abi::Access kind) { of(thread).access(thread, address, bytes, kind); },
       .fail =
           [](abi::Thread& thread, const char* reason, const char* detail) {
-            of(thread).note_failure(thread, Status::runtime, reason, detail);
+            of(thread).note_failure(
+                thread, {.status = Status::runtime, .reason = reason, .detail = detail});
             of(thread).leave(true);
           },
       // Standard output may be a worker's way to talk.

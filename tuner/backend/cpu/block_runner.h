@@ -4,7 +4,7 @@
 #include "tuner/backend/cpu/kernel_abi.h"
 #include "tuner/backend/cpu/module.h"
 #include "tuner/backend/cpu/shared_memory.h"
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/outcome.h"
 
 #include <array>
@@ -109,8 +109,7 @@ class BlockRunner {
   void access(const abi::Thread& thread, const void* address, std::size_t bytes, abi::Access kind);
   /// The caller then leaves for good. No object that owns memory may be alive there, because the
   /// fiber is never entered again.
-  void note_failure(const abi::Thread& thread, Status status, const std::string& reason,
-                    const std::string& detail);
+  void note_failure(const abi::Thread& thread, Failure noted);
   std::string where(const abi::Thread& thread) const;
   static BlockRunner& of(const abi::Thread& thread);
   static const abi::Services& services();

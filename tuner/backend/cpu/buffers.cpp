@@ -1,6 +1,7 @@
 #include "tuner/backend/cpu/buffers.h"
 
 #include "tuner/backend/contents.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <cmath>
@@ -160,18 +161,21 @@ std::optional<AccessFault> Buffers::access(const void* address, std::size_t byte
     if (begin >= buffer.data && begin + bytes <= buffer.data_end) {
       if (kind == abi::Access::read || buffer.argument.role != Role::input) return std::nullopt;
       const auto element = static_cast<std::size_t>(begin - buffer.data) / buffer.element_bytes();
-      return AccessFault{"input_modified", "writes element " + std::to_string(element) + " of " +
-                                               buffer.argument.name + ", which is an input"};
+      return AccessFault{{Status::correctness, "input_modified"},
+                         "writes element " + std::to_string(element) + " of " +
+                             buffer.argument.name + ", which is an input"};
     }
     if (nearest == nullptr || begin >= buffer.guard) nearest = &buffer;
   }
   const std::string verb = kind == abi::Access::read ? "reads " : "writes ";
-  if (nearest == nullptr) return AccessFault{"overrun", verb + "where there is no buffer"};
+  if (nearest == nullptr)
+    return AccessFault{{Status::correctness, "overrun"}, verb + "where there is no buffer"};
   const std::int64_t element =
       floor_divide(begin - nearest->data, static_cast<std::int64_t>(nearest->element_bytes()));
-  return AccessFault{"overrun", verb + std::to_string(bytes) + " bytes at element " +
-                                    std::to_string(element) + " of " + nearest->argument.name +
-                                    ", which has " + std::to_string(nearest->argument.elements())};
+  return AccessFault{{Status::correctness, "overrun"},
+                     verb + std::to_string(bytes) + " bytes at element " + std::to_string(element) +
+                         " of " + nearest->argument.name + ", which has " +
+                         std::to_string(nearest->argument.elements())};
 }
 
 void Buffers::examine(const RunRequest& request, RunReport& report) const {
@@ -194,7 +198,8 @@ void Buffers::examine(const RunRequest& request, RunReport& report) const {
 }
 
 std::optional<Mismatch> Buffers::harmed_guard(const Buffer& buffer) const {
-  Mismatch mismatch = {.argument = buffer.argument.name, .reason = "overrun"};
+  Mismatch mismatch = {.argument = buffer.argument.name,
+                       .reason = Reason(Status::correctness, "overrun").word()};
   const auto look = [&](const unsigned char* first, const unsigned char* last) {
     for (const unsigned char* byte = first; byte != last; ++byte) {
       if (*byte == kGuardByte) continue;
@@ -214,7 +219,8 @@ std::optional<Mismatch> Buffers::harmed_guard(const Buffer& buffer) const {
 
 std::optional<Mismatch> Buffers::modified_input(const Buffer& buffer) const {
   if (std::memcmp(buffer.data, buffer.initial.data(), buffer.bytes()) == 0) return std::nullopt;
-  Mismatch mismatch = {.argument = buffer.argument.name, .reason = "input_modified"};
+  Mismatch mismatch = {.argument = buffer.argument.name,
+                       .reason = Reason(Status::correctness, "input_modified").word()};
   const std::size_t size = buffer.element_bytes();
   for (std::size_t i = 0; i < buffer.bytes() / size; ++i) {
     if (std::memcmp(buffer.data + i * size, buffer.initial.data() + i * size, size) == 0) continue;
@@ -238,9 +244,12 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
   const double unknown = std::numeric_limits<double>::quiet_NaN();
 
   // In the order in which they are reported.
-  Mismatch unwritten = {.argument = buffer.argument.name, .reason = "unwritten"};
-  Mismatch nan = {.argument = buffer.argument.name, .reason = "nan"};
-  Mismatch mismatch = {.argument = buffer.argument.name, .reason = "mismatch"};
+  Mismatch unwritten = {.argument = buffer.argument.name,
+                        .reason = Reason(Status::correctness, "unwritten").word()};
+  Mismatch nan = {.argument = buffer.argument.name,
+                  .reason = Reason(Status::correctness, "nan").word()};
+  Mismatch mismatch = {.argument = buffer.argument.name,
+                       .reason = Reason(Status::correctness, "mismatch").word()};
   const auto note = [](Mismatch& into, std::size_t index, double value, double expected) {
     if (into.count++ > 0) return;
     into.index = static_cast<std::int64_t>(index);

@@ -4,6 +4,7 @@
 #include "tuner/backend/cpu/host_compiler.h"
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/core/error.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,10 +30,6 @@ double ms_since(Clock::time_point start) {
 }
 
 int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
-Failure runtime_failure(std::string reason, std::string detail) {
-  return {.status = Status::runtime, .reason = std::move(reason), .detail = std::move(detail)};
-}
 
 const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name) {
   const auto found = std::ranges::find(arguments, name, &Argument::name);
@@ -71,10 +68,10 @@ Outcome<std::int64_t> CpuLauncher::prepare(WorkloadId id, const Workload& worklo
   workloads_.erase(id);
   const std::int64_t needed = Buffers::needed_bytes(workload);
   if (needed > device_.memory_bytes) {
-    return runtime_failure("device_memory",
-                           "the buffers, their initial contents and a reference need " +
-                               std::to_string(needed) + " bytes, the machine has " +
-                               std::to_string(device_.memory_bytes));
+    return failure({Status::runtime, "device_memory"},
+                   "the buffers, their initial contents and a reference need " +
+                       std::to_string(needed) + " bytes, the machine has " +
+                       std::to_string(device_.memory_bytes));
   }
   if (workload.arguments.empty()) return std::int64_t{0};
   workloads_[id] = std::make_unique<Buffers>(workload);
@@ -105,14 +102,15 @@ Outcome<LoadedKernel> CpuLauncher::load(KernelHandle handle, const CompiledKerne
       kernel.symbols[argument.name] = symbol.lowered_name;
     }
     if (!kernel.symbols.contains(argument.name)) {
-      return runtime_failure("arguments", "the module has no symbol " + argument.symbol);
+      return failure({Status::runtime, "arguments"}, "the module has no symbol " + argument.symbol);
     }
   }
   LoadedKernel loaded;
   for (const LaunchShape& launch : launches) {
     const CompiledEntry* const entry = compiled.entry(launch.name_expression);
     if (entry == nullptr) {
-      return runtime_failure("arguments", "the module has no entry " + launch.name_expression);
+      return failure({Status::runtime, "arguments"},
+                     "the module has no entry " + launch.name_expression);
     }
     if (auto failure = check_launch(kernel, launch, entry->lowered_name, arguments)) {
       return *failure;
@@ -131,41 +129,45 @@ std::optional<Failure> CpuLauncher::check_launch(const Kernel& kernel, const Lau
                                                  const std::vector<Argument>& arguments) const {
   const std::int64_t threads = launch.threads_per_block();
   if (threads < 1 || threads > kMaxThreadsPerBlock) {
-    return runtime_failure("threads", "a block of " + std::to_string(threads) + " threads; 1 to " +
-                                          std::to_string(kMaxThreadsPerBlock) + " are possible");
+    return failure({Status::runtime, "threads"},
+                   "a block of " + std::to_string(threads) + " threads; 1 to " +
+                       std::to_string(kMaxThreadsPerBlock) + " are possible");
   }
   for (const std::int64_t blocks : launch.grid) {
     if (blocks >= 1 && blocks <= std::numeric_limits<int>::max()) continue;
-    return runtime_failure("grid", "a grid of " + std::to_string(launch.grid[0]) + " x " +
-                                       std::to_string(launch.grid[1]) + " x " +
-                                       std::to_string(launch.grid[2]) + " blocks");
+    return failure({Status::runtime, "grid"}, "a grid of " + std::to_string(launch.grid[0]) +
+                                                  " x " + std::to_string(launch.grid[1]) + " x " +
+                                                  std::to_string(launch.grid[2]) + " blocks");
   }
   const auto dynamic_limit = static_cast<std::int64_t>(kDynamicSharedBytes);
   if (launch.dynamic_shared_bytes < 0 || launch.dynamic_shared_bytes > dynamic_limit) {
-    return runtime_failure("shared_bytes",
-                           std::to_string(launch.dynamic_shared_bytes) +
-                               " bytes of dynamic shared memory, the CPU device has " +
-                               std::to_string(dynamic_limit));
+    return failure({Status::runtime, "shared_bytes"},
+                   std::to_string(launch.dynamic_shared_bytes) +
+                       " bytes of dynamic shared memory, the CPU device has " +
+                       std::to_string(dynamic_limit));
   }
   unsigned number = 0;
   for (const std::string& name : launch.arguments) {
     const Argument* const argument = find_argument(arguments, name);
-    if (argument == nullptr) return runtime_failure("arguments", "no argument is called " + name);
+    if (argument == nullptr)
+      return failure({Status::runtime, "arguments"}, "no argument is called " + name);
     const long given = argument->is_buffer() ? static_cast<long>(sizeof(void*))
                                              : static_cast<long>(argument->bytes());
     const long taken = kernel.fast->parameter_bytes(lowered_name, number);
     if (given != taken) {
       const std::string takes =
           taken < 0 ? "has no such parameter" : "takes " + std::to_string(taken) + " bytes there";
-      return runtime_failure("arguments", "argument " + std::to_string(number + 1) + ", " + name +
-                                              ", has " + std::to_string(given) + " bytes, but " +
-                                              launch.name_expression + " " + takes);
+      return failure({Status::runtime, "arguments"}, "argument " + std::to_string(number + 1) +
+                                                         ", " + name + ", has " +
+                                                         std::to_string(given) + " bytes, but " +
+                                                         launch.name_expression + " " + takes);
     }
     ++number;
   }
   if (kernel.fast->parameter_bytes(lowered_name, number) >= 0) {
-    return runtime_failure("arguments", launch.name_expression + " has more than the " +
-                                            std::to_string(number) + " parameters that are given");
+    return failure({Status::runtime, "arguments"}, launch.name_expression + " has more than the " +
+                                                       std::to_string(number) +
+                                                       " parameters that are given");
   }
   return std::nullopt;
 }
@@ -232,12 +234,13 @@ std::optional<Failure> CpuLauncher::fill_symbols(const Kernel& kernel, Module& m
   for (const auto& [argument, lowered_name] : kernel.symbols) {
     const Module::Symbol symbol = module.symbol(lowered_name);
     if (buffers.argument(argument) == nullptr) {
-      return runtime_failure("arguments", "the workload has no argument " + argument);
+      return failure({Status::runtime, "arguments"}, "the workload has no argument " + argument);
     }
     const std::vector<std::uint8_t>& contents = buffers.initial(argument);
     if (symbol.address == nullptr || symbol.bytes < contents.size()) {
-      return runtime_failure("arguments", argument + " has " + std::to_string(contents.size()) +
-                                              " bytes, its symbol " + std::to_string(symbol.bytes));
+      return failure({Status::runtime, "arguments"},
+                     argument + " has " + std::to_string(contents.size()) + " bytes, its symbol " +
+                         std::to_string(symbol.bytes));
     }
     std::memcpy(symbol.address, contents.data(), contents.size());
   }
@@ -256,7 +259,7 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
                               ? const_cast<std::uint8_t*>(scalar->second.data())
                               : buffers.kernel_argument(name, kernel.textures.contains(name)));
       if (arguments.back() == nullptr) {
-        return runtime_failure("arguments", "the workload has no argument " + name);
+        return failure({Status::runtime, "arguments"}, "the workload has no argument " + name);
       }
     }
     Grid grid = {.kernel = shape.name_expression,
@@ -269,7 +272,8 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
                  .dynamic_shared_bytes = static_cast<std::size_t>(shape.dynamic_shared_bytes),
                  .shuffle_seed = std::nullopt};
     if (grid.entry == nullptr) {
-      return runtime_failure("arguments", "the module has no entry " + shape.name_expression);
+      return failure({Status::runtime, "arguments"},
+                     "the module has no entry " + shape.name_expression);
     }
     if (options_.shuffle_threads) grid.shuffle_seed = options_.seed;
     if (auto failure = launch(grid)) return failure;

@@ -6,6 +6,7 @@
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/reasons.h"
 #include "tuner/source/host_translation.h"
 
 #include <algorithm>
@@ -119,9 +120,7 @@ std::string main_file(const CompileRequest& request, const std::string& source_f
 }
 
 Failure unsupported(const std::string& what) {
-  return {.status = Status::constraints,
-          .reason = "cpu_unsupported",
-          .detail = "the CPU device does not have " + what};
+  return failure({Status::constraints, "cpu_unsupported"}, "the CPU device does not have " + what);
 }
 
 }  // namespace
@@ -211,7 +210,7 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
       throw UnavailableError("cannot run " + command_.front());
     }
     if (log.empty()) log = command_.front() + " ended with status " + std::to_string(result.status);
-    return Failure{.status = Status::compile, .reason = "error", .detail = log};
+    return failure({Status::compile, "error"}, log);
   };
 
   std::vector<std::string> common = {"-c",

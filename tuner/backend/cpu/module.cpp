@@ -1,6 +1,7 @@
 #include "tuner/backend/cpu/module.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -51,10 +52,8 @@ Outcome<std::shared_ptr<Module>> Module::load(std::span<const std::uint8_t> shar
   if (handle == nullptr) {
     const char* const error = dlerror();
     close(file);
-    return Failure{.status = Status::compile,
-                   .reason = "error",
-                   .detail = std::string("the dynamic linker says: ") +
-                             (error == nullptr ? "nothing" : error)};
+    return failure({Status::compile, "error"}, std::string("the dynamic linker says: ") +
+                                                   (error == nullptr ? "nothing" : error));
   }
   return std::shared_ptr<Module>(new Module(file, handle));
 }

@@ -91,7 +91,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
 
     if (kind != abi::Access::write) {
       if (cell.first_epoch != first_epoch_ || (cell.written & mask) != mask) {
-        return AccessFault{"uninitialized_shared",
+        return AccessFault{{Status::correctness, "uninitialized_shared"},
                            "reads byte " + std::to_string(offset - variable_.offset) + " of " +
                                variable_.name + ", which its block has not written"};
       }
@@ -159,16 +159,18 @@ AccessFault SharedMemory::overrun(std::size_t offset, std::size_t bytes, abi::Ac
     if (nearest.bytes == 0 || distance(variable) < distance(nearest)) nearest = variable;
   }
   const auto byte = static_cast<std::int64_t>(offset) - static_cast<std::int64_t>(nearest.offset);
-  return {"shared_overrun", access_text(kind) + " " + std::to_string(bytes) + " bytes at byte " +
-                                std::to_string(byte) + " of " + nearest.name + ", which has " +
-                                std::to_string(nearest.bytes)};
+  return {{Status::correctness, "shared_overrun"},
+          access_text(kind) + " " + std::to_string(bytes) + " bytes at byte " +
+              std::to_string(byte) + " of " + nearest.name + ", which has " +
+              std::to_string(nearest.bytes)};
 }
 
 AccessFault SharedMemory::race(const SharedLayout::Variable& variable, std::size_t offset,
                                abi::Access kind, unsigned other, bool other_wrote) const {
-  return {"race", access_text(kind) + " byte " + std::to_string(offset - variable.offset) + " of " +
-                      variable.name + ", which thread " + thread_coordinates(other, block_) +
-                      (other_wrote ? " wrote" : " read") + " without a barrier between them"};
+  return {{Status::correctness, "race"},
+          access_text(kind) + " byte " + std::to_string(offset - variable.offset) + " of " +
+              variable.name + ", which thread " + thread_coordinates(other, block_) +
+              (other_wrote ? " wrote" : " read") + " without a barrier between them"};
 }
 
 }  // namespace smemtune::cpu

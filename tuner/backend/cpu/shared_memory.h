@@ -4,6 +4,7 @@
 #include "tuner/backend/cpu/mapped_memory.h"
 #include "tuner/backend/cpu/module.h"
 #include "tuner/core/device.h"
+#include "tuner/core/reasons.h"
 
 #include <array>
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace smemtune::cpu {
 /// What is wrong with an access to memory, from the point of view of the thread that did it:
 /// `reads 4 bytes at byte 128 of tile, which has 128`.
 struct AccessFault {
-  const char* reason = "";
+  Reason reason;
   std::string detail;
 };
 

@@ -3,8 +3,8 @@
 #include "tuner/backend/cpu/host_compiler.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/bound_kernel.h"
 #include "tuner/core/definition.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/limits.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ Device limits() { return find_device(load_devices(kRoot / "configs" / "devices.j
 
 std::vector<KernelInstance> samples(const Space& space, const KernelTemplate& kernel,
                                     const Problem& problem, const Device& device) {
-  const BoundKernel bound(space, kernel, problem, device);
+  const KernelBinding bound(space, kernel, problem, device);
   const std::map<std::string, double> metrics = bound.metrics(kernel.default_configuration);
   const auto flops = metrics.find("flops");
   const bool is_large = flops != metrics.end() && flops->second > kLargeFlops;

@@ -5,6 +5,7 @@
 #include "tuner/backend/cuda/faults.h"
 #include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <array>
@@ -116,12 +117,8 @@ auto with_faults_as_data(const Function& function) -> decltype(function()) {
   }
 }
 
-Failure runtime_failure(std::string reason, std::string detail) {
-  return {.status = Status::runtime, .reason = std::move(reason), .detail = std::move(detail)};
-}
-
 Failure argument_failure(std::string detail) {
-  return runtime_failure("arguments", std::move(detail));
+  return failure({Status::runtime, "arguments"}, std::move(detail));
 }
 
 std::string describe(const Argument& argument) {
@@ -133,10 +130,9 @@ std::optional<Failure> exceeds_texture(const Argument& argument) {
   const std::int64_t texels = argument.elements() / argument.texel_elements();
   const std::int64_t allowed = max_texels();
   if (texels <= allowed) return std::nullopt;
-  return runtime_failure("texture_width", "the texture " + argument.name + " has " +
-                                              std::to_string(texels) +
-                                              " texels, the device's linear textures at most " +
-                                              std::to_string(allowed));
+  return failure({Status::runtime, "texture_width"},
+                 "the texture " + argument.name + " has " + std::to_string(texels) +
+                     " texels, the device's linear textures at most " + std::to_string(allowed));
 }
 
 const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name) {
@@ -230,10 +226,9 @@ Outcome<std::int64_t> CudaLauncher::prepare(WorkloadId id, const Workload& workl
     std::size_t total_bytes = 0;
     check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
     if (needed > static_cast<std::int64_t>(free_bytes)) {
-      return runtime_failure("device_memory", "the problem's buffers with their copies need " +
-                                                  std::to_string(needed) +
-                                                  " bytes of device memory, " +
-                                                  std::to_string(free_bytes) + " are free");
+      return failure({Status::runtime, "device_memory"},
+                     "the problem's buffers with their copies need " + std::to_string(needed) +
+                         " bytes of device memory, " + std::to_string(free_bytes) + " are free");
     }
 
     auto prepared = std::make_unique<Prepared>();
@@ -283,7 +278,7 @@ Outcome<std::unique_ptr<CudaLauncher::Kernel>> CudaLauncher::make_kernel(
   if (loaded != CUDA_SUCCESS) {
     const std::string message = "cuModuleLoadData: " + driver_.text(loaded);
     if (auto fault = kernel_fault(static_cast<int>(loaded), message)) return *fault;
-    return runtime_failure("load", message);
+    return failure({Status::runtime, "load"}, message);
   }
   kernel->module = Module(module, ModuleUnloader{driver_.module_unload});
 
@@ -350,7 +345,7 @@ Outcome<LoadedKernel> CudaLauncher::describe(const Kernel& kernel) const {
             " bytes of shared memory per block, device allows " +
             std::to_string(device_.max_shared_bytes_per_block) + ": " + driver_.text(set);
         if (auto fault = kernel_fault(static_cast<int>(set), message)) return *fault;
-        return runtime_failure("shared_bytes", message);
+        return failure({Status::runtime, "shared_bytes"}, message);
       }
     }
     int blocks = 0;
@@ -668,29 +663,30 @@ std::optional<Mismatch> CudaLauncher::findings(const Bound& bound, const Prepare
   }
 
   // In elements, of which the bytes may be parts.
-  const auto byte_mismatch = [](const Argument& argument, const std::string& reason,
+  const auto byte_mismatch = [](const Argument& argument, const Reason& reason,
                                 const ByteDifference& found) {
     const auto size = static_cast<std::int64_t>(size_of(argument.type));
     Mismatch mismatch;
     mismatch.argument = argument.name;
-    mismatch.reason = reason;
+    mismatch.reason = reason.word();
     mismatch.index = floor_div(found.first, size);
     mismatch.count = (static_cast<std::int64_t>(found.count) + size - 1) / size;
     return mismatch;
   };
+  constexpr Reason kOverrun(Status::correctness, "overrun");
   auto found = differences.begin();
   for (const auto& [name, buffer] : prepared.buffers) {
-    if (found->count > 0) return byte_mismatch(buffer.argument(), "overrun", *found);
+    if (found->count > 0) return byte_mismatch(buffer.argument(), kOverrun, *found);
     ++found;
   }
   for (const Bound::Scratch& scratch : bound.scratch) {
-    if (found->count > 0) return byte_mismatch(scratch.argument, "overrun", *found);
+    if (found->count > 0) return byte_mismatch(scratch.argument, kOverrun, *found);
     ++found;
   }
   for (const DeviceBuffer* buffer : inputs) {
     if (found->count > 0) {
       const Argument& argument = buffer->argument();
-      Mismatch mismatch = byte_mismatch(argument, "input_modified", *found);
+      Mismatch mismatch = byte_mismatch(argument, {Status::correctness, "input_modified"}, *found);
       mismatch.value = element(buffer->data(), mismatch.index, argument.type, stream);
       mismatch.expected = element(buffer->pristine(), mismatch.index, argument.type, stream);
       return mismatch;
@@ -699,14 +695,15 @@ std::optional<Mismatch> CudaLauncher::findings(const Bound& bound, const Prepare
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Argument& argument = results[i]->argument();
-    const std::array kinds = {std::pair("unwritten", &comparisons[i].unwritten),
-                              std::pair("nan", &comparisons[i].not_finite),
-                              std::pair("mismatch", &comparisons[i].mismatch)};
+    const std::array kinds = {
+        std::pair(Reason(Status::correctness, "unwritten"), &comparisons[i].unwritten),
+        std::pair(Reason(Status::correctness, "nan"), &comparisons[i].not_finite),
+        std::pair(Reason(Status::correctness, "mismatch"), &comparisons[i].mismatch)};
     for (const auto& [reason, kind] : kinds) {
       if (kind->count == 0) continue;
       Mismatch mismatch;
       mismatch.argument = argument.name;
-      mismatch.reason = reason;
+      mismatch.reason = reason.word();
       mismatch.index = static_cast<std::int64_t>(kind->first);
       mismatch.count = static_cast<std::int64_t>(kind->count);
       mismatch.value = element(results[i]->data(), mismatch.index, argument.type, stream);

@@ -3,7 +3,7 @@
 #include "tuner/backend/cuda/device_kernels.h"
 #include "tuner/backend/cuda/handles.h"
 #include "tuner/backend/cuda/texture.h"
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 
 #include <cstdint>
 #include <vector>

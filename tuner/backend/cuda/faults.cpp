@@ -1,5 +1,7 @@
 #include "tuner/backend/cuda/faults.h"
 
+#include "tuner/core/reasons.h"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -8,23 +10,23 @@ namespace smemtune::cuda {
 namespace {
 
 struct Fault {
-  int code = 0;
-  const char* reason = "";
+  int code;
+  Reason reason;
 };
 
 // Those that driver_types.h says "the process must be terminated" of, as far as a kernel causes
 // them.
-constexpr std::array<Fault, 11> kFaults = {{{226, "contained_fault"},
-                                            {700, "illegal_address"},
-                                            {702, "launch_timeout"},
-                                            {710, "assert"},
-                                            {714, "hardware_stack"},
-                                            {715, "illegal_instruction"},
-                                            {716, "misaligned_address"},
-                                            {717, "invalid_address_space"},
-                                            {718, "invalid_pc"},
-                                            {719, "launch_failure"},
-                                            {721, "tensor_memory_leak"}}};
+constexpr auto kFaults = std::to_array<Fault>({{226, {Status::runtime, "contained_fault"}},
+                                               {700, {Status::runtime, "illegal_address"}},
+                                               {702, {Status::runtime, "launch_timeout"}},
+                                               {710, {Status::runtime, "assert"}},
+                                               {714, {Status::runtime, "hardware_stack"}},
+                                               {715, {Status::runtime, "illegal_instruction"}},
+                                               {716, {Status::runtime, "misaligned_address"}},
+                                               {717, {Status::runtime, "invalid_address_space"}},
+                                               {718, {Status::runtime, "invalid_pc"}},
+                                               {719, {Status::runtime, "launch_failure"}},
+                                               {721, {Status::runtime, "tensor_memory_leak"}}});
 
 constexpr int kInvalidValue = 1;
 constexpr int kOutOfMemory = 2;
@@ -34,20 +36,18 @@ constexpr int kOutOfResources = 701;
 
 std::optional<Failure> kernel_fault(int code, const std::string& message) {
   if (code == kOutOfMemory) {
-    return Failure{.status = Status::runtime, .reason = "device_memory", .detail = message};
+    return failure({Status::runtime, "device_memory"}, message);
   }
   const auto* const fault = std::ranges::find(kFaults, code, &Fault::code);
   if (fault == kFaults.end()) return std::nullopt;
-  return Failure{
-      .status = Status::runtime, .reason = fault->reason, .detail = message, .context_lost = true};
+  return failure(fault->reason, message, true);
 }
 
 Failure refused_launch(int code, const std::string& message) {
   if (auto fault = kernel_fault(code, message)) return *fault;
-  std::string reason = "launch_refused";
-  if (code == kOutOfResources) reason = "launch_resources";
-  if (code == kInvalidValue) reason = "launch_configuration";
-  return {.status = Status::runtime, .reason = reason, .detail = message};
+  if (code == kOutOfResources) return failure({Status::runtime, "launch_resources"}, message);
+  if (code == kInvalidValue) return failure({Status::runtime, "launch_configuration"}, message);
+  return failure({Status::runtime, "launch_refused"}, message);
 }
 
 }  // namespace smemtune::cuda

@@ -4,6 +4,7 @@
 #include "tuner/backend/cuda/ptxas_report.h"
 #include "tuner/backend/cuda/readable_text.h"
 #include "tuner/core/error.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <array>
@@ -281,18 +282,14 @@ std::optional<std::string> lowered_name(const Nvrtc& nvrtc, nvrtcProgram program
   return lowered;
 }
 
-Failure compile_failure(std::string reason, std::string detail) {
-  return {.status = Status::compile, .reason = std::move(reason), .detail = std::move(detail)};
-}
-
 /// Memory that ran out says nothing of the text, nor do static arrays above 48 KB, which ptxas
 /// refuses.
 Failure program_failure(const std::string& log) {
   // In the words of the front end and of ptxas; between them LLVM ends the process.
   for (const char* words : {"catastrophic error: out of memory", "Memory allocation failure"}) {
     if (log.find(words) == std::string::npos) continue;
-    return compile_failure(
-        "out_of_memory",
+    return failure(
+        {Status::compile, "out_of_memory"},
         "the compiler needs more memory than its worker may have\n" + readable_text(log));
   }
   constexpr std::string_view kBegin = "uses too much shared data (";
@@ -301,14 +298,13 @@ Failure program_failure(const std::string& log) {
   unsigned long long most = 0;
   if (begin == std::string::npos || std::sscanf(log.c_str() + begin + kBegin.size(),
                                                 "%llx bytes, %llx max", &bytes, &most) != 2) {
-    return compile_failure("error", readable_text(log));
+    return failure({Status::compile, "error"}, readable_text(log));
   }
-  return {.status = Status::constraints,
-          .reason = "shared_bytes",
-          .detail = std::to_string(bytes) +
-                    " bytes of static shared memory per block, static arrays may have " +
-                    std::to_string(most) + "; more is to be had as dynamic shared memory\n" +
-                    readable_text(log)};
+  return failure({Status::constraints, "shared_bytes"},
+                 std::to_string(bytes) +
+                     " bytes of static shared memory per block, static arrays may have " +
+                     std::to_string(most) + "; more is to be had as dynamic shared memory\n" +
+                     readable_text(log));
 }
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
@@ -377,19 +373,19 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
                              ": libnvrtc-builtins of the same version is missing beside " +
                              nvrtc_.path.string() + ", or memory ran out\n" + readable_text(log));
     case NVRTC_ERROR_OUT_OF_MEMORY:
-      return compile_failure("out_of_memory",
-                             version() + " ran out of memory\n" + readable_text(log));
+      return failure({Status::compile, "out_of_memory"},
+                     version() + " ran out of memory\n" + readable_text(log));
     case NVRTC_ERROR_INVALID_OPTION:
       if (log.find("--gpu-architecture") != std::string::npos) {
         throw UnavailableError(version() + " cannot compile for " + request.architecture + ": " +
                                readable_text(log));
       }
-      return compile_failure("error", readable_text(log));
+      return failure({Status::compile, "error"}, readable_text(log));
     case NVRTC_ERROR_COMPILATION:
       return program_failure(log);
     default:
-      return compile_failure(
-          "error", version() + ": " + nvrtc_.error_string(code) + "\n" + readable_text(log));
+      return failure({Status::compile, "error"},
+                     version() + ": " + nvrtc_.error_string(code) + "\n" + readable_text(log));
   }
 
   CompiledKernel compiled;
@@ -400,7 +396,8 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
   if (as_ptx) {
     for (const std::string& expression : request.name_expressions) {
       const auto lowered = lowered_name(nvrtc_, program.get(), expression);
-      if (!lowered) return compile_failure("error", expression + " is not in the program");
+      if (!lowered)
+        return failure({Status::compile, "error"}, expression + " is not in the program");
       compiled.entries.push_back({.name_expression = expression,
                                   .lowered_name = *lowered,
                                   .resources = {},
@@ -408,7 +405,7 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
     }
     for (const std::string& symbol : request.symbol_expressions) {
       const auto lowered = lowered_name(nvrtc_, program.get(), address_of(symbol));
-      if (!lowered) return compile_failure("error", symbol + " is not in the program");
+      if (!lowered) return failure({Status::compile, "error"}, symbol + " is not in the program");
       compiled.symbols.push_back({symbol, *lowered});
     }
     return compiled;
@@ -419,8 +416,9 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
     const auto lowered = lowered_name(nvrtc_, program.get(), expression);
     const auto report = lowered ? reports.find(*lowered) : reports.end();
     if (report == reports.end()) {
-      return compile_failure("error", expression + " is no kernel (__global__ function) of " +
-                                          request.source.files.front().name + "\n" + compiled.log);
+      return failure({Status::compile, "error"},
+                     expression + " is no kernel (__global__ function) of " +
+                         request.source.files.front().name + "\n" + compiled.log);
     }
     Resources resources = report->second;
     resources.constant_bytes = facts.constant_bytes;
@@ -438,8 +436,9 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
   for (const std::string& symbol : request.symbol_expressions) {
     const auto lowered = lowered_name(nvrtc_, program.get(), address_of(symbol));
     if (!lowered) {
-      return compile_failure("error", symbol + " is no __constant__ variable of " +
-                                          request.source.files.front().name + "\n" + compiled.log);
+      return failure({Status::compile, "error"}, symbol + " is no __constant__ variable of " +
+                                                     request.source.files.front().name + "\n" +
+                                                     compiled.log);
     }
     compiled.symbols.push_back({symbol, *lowered});
   }

@@ -3,7 +3,7 @@
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/handles.h"
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 
 #include <cstdint>
 #include <map>

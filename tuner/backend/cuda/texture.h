@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tuner/backend/cuda/handles.h"
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 
 #include <cstdint>
 #include <utility>

@@ -3,6 +3,7 @@
 #include "tuner/backend/fake/fake_module.h"
 #include "tuner/backend/fake/script.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/reasons.h"
 
 namespace smemtune::fake {
 
@@ -26,9 +27,8 @@ Outcome<CompiledKernel> FakeCompiler::compile(const CompileRequest& request) {
     const Bindings bindings = bindings_of(script, name_expression, request.options);
     if (const auto fault = fault_at(script, "compile", bindings)) {
       if (*fault == "error") {
-        return Failure{.status = Status::compile,
-                       .reason = "error",
-                       .detail = "error: the script asks for one at " + name_expression};
+        return failure({Status::compile, "error"},
+                       "error: the script asks for one at " + name_expression);
       }
       commit(*fault, reply_descriptor_);
     }

@@ -6,6 +6,7 @@
 #include "tuner/core/h200.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/occupancy.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <array>
@@ -46,10 +47,9 @@ Outcome<std::int64_t> FakeLauncher::prepare(WorkloadId id, const Workload& workl
   std::int64_t bytes = 0;
   for (const Argument& argument : workload.arguments) bytes += argument.bytes();
   if (bytes > fake_device().memory_bytes) {
-    return Failure{.status = Status::runtime,
-                   .reason = "device_memory",
-                   .detail = std::to_string(bytes) + " bytes of buffers, the device has " +
-                             std::to_string(fake_device().memory_bytes)};
+    return failure({Status::runtime, "device_memory"},
+                   std::to_string(bytes) + " bytes of buffers, the device has " +
+                       std::to_string(fake_device().memory_bytes));
   }
   if (!workload.arguments.empty()) workloads_[id] = workload;
   return bytes;
@@ -61,9 +61,7 @@ Outcome<LoadedKernel> FakeLauncher::load(KernelHandle handle, const CompiledKern
   if (handle >= 0) loaded_.erase(handle);
   if (launches.empty()) return LoadedKernel{.handle = handle, .launches = {}};
   if (loaded_.size() >= kMaxLoaded) {
-    return Failure{.status = Status::runtime,
-                   .reason = "device_memory",
-                   .detail = "no room for another module"};
+    return failure({Status::runtime, "device_memory"}, "no room for another module");
   }
   const FakeModule module = from_image(compiled.image);
   Loaded kernel = {.name = launches.front().name_expression,
@@ -92,7 +90,7 @@ Outcome<LoadedKernel> FakeLauncher::load(KernelHandle handle, const CompiledKern
     loaded.launches.push_back({.resources = resources, .blocks_per_sm = reached.blocks_per_sm});
   }
   if (const auto fault = fault_at(kernel.script, "load", kernel.bindings)) {
-    if (auto failure = strike(*fault)) return *failure;
+    if (auto struck = strike(*fault)) return *struck;
   }
   loaded.handle = handle >= 0 ? handle : ++last_handle_;
   loaded_[loaded.handle] = std::move(kernel);
@@ -126,16 +124,14 @@ Bindings FakeLauncher::bindings_for(const Loaded& kernel, const Workload& worklo
 
 std::optional<Failure> FakeLauncher::strike(const std::string& fault) const {
   if (fault == "error") {
-    return Failure{.status = Status::runtime, .reason = "launch", .detail = "too many resources"};
+    return failure({Status::runtime, "launch"}, "too many resources");
   }
   if (fault == "device_memory") {
-    return Failure{.status = Status::runtime, .reason = fault, .detail = "out of memory"};
+    return failure({Status::runtime, "device_memory"}, "out of memory");
   }
   if (fault == "context_lost") {
-    return Failure{.status = Status::runtime,
-                   .reason = "illegal_address",
-                   .detail = "an illegal memory access was encountered",
-                   .context_lost = true};
+    return failure({Status::runtime, "illegal_address"}, "an illegal memory access was encountered",
+                   true);
   }
   commit(fault, reply_descriptor_);
   return std::nullopt;
@@ -150,7 +146,7 @@ Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& requ
   RunReport report;
   report.elapsed_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
   if (fault) {
-    if (auto failure = strike(*fault)) return *failure;
+    if (auto struck = strike(*fault)) return *struck;
     const bool is_mismatch = std::ranges::find(kMismatches, *fault) != kMismatches.end();
     // What is to become the reference is compared with nothing.
     if (is_mismatch && !(request.as_reference && *fault == "mismatch")) {
@@ -231,7 +227,7 @@ Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& r
   const auto fault = fault_at(kernel.script, "time", bindings);
   ++times_[kernel.name];
   if (fault) {
-    if (auto failure = strike(*fault)) return *failure;
+    if (auto struck = strike(*fault)) return *struck;
   }
   TimeReport report;
   if (request.with_transfers) {

@@ -1,12 +1,9 @@
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/hash.h"
-#include "tuner/core/tokens.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -41,29 +38,6 @@ struct CompiledArgument {
   std::vector<PlacedExpression> shape;
   std::optional<PlacedExpression> value;
 };
-
-bool is_name(std::string_view text) {
-  if (text.empty() || (text.front() >= '0' && text.front() <= '9')) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
-// `cuda::std::int32_t`
-bool is_qualified_name(std::string_view text) {
-  while (true) {
-    const std::size_t colons = text.find("::");
-    if (!is_name(text.substr(0, colons))) return false;
-    if (colons == std::string_view::npos) return true;
-    text.remove_prefix(colons + 2);
-  }
-}
-
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
-}
 
 struct IntegerRange {
   std::int64_t low;
@@ -105,12 +79,6 @@ double largest(ScalarType type) {
   }
 }
 
-std::string shortest(double number) {
-  std::array<char, 32> digits{};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc{} ? std::string(digits.data(), end) : std::to_string(number);
-}
-
 }  // namespace
 
 std::int64_t Argument::elements() const {
@@ -123,7 +91,7 @@ std::int64_t Argument::bytes() const {
   return raw_bytes > 0 ? raw_bytes : elements() * static_cast<std::int64_t>(size_of(type));
 }
 
-struct BoundKernel::Compiled {
+struct KernelBinding::Compiled {
   std::string file;
   const KernelTemplate* kernel = nullptr;
   Bindings problem;
@@ -366,7 +334,7 @@ struct BoundKernel::Compiled {
 };
 
 /// One configuration's values, for the expressions of a kernel.
-class BoundKernel::Evaluation {
+class KernelBinding::Evaluation {
  public:
   Evaluation(const Compiled& compiled, const Configuration& configuration)
       : compiled_(compiled), configuration_(configuration), slots_(compiled.slots(configuration)) {}
@@ -514,13 +482,13 @@ class BoundKernel::Evaluation {
   std::vector<std::int64_t> slots_;
 };
 
-BoundKernel::BoundKernel(const Space& space, const KernelTemplate& kernel, const Problem& problem,
-                         const Device& device)
+KernelBinding::KernelBinding(const Space& space, const KernelTemplate& kernel,
+                             const Problem& problem, const Device& device)
     : kernel_(&kernel),
       problem_(problem),
       compiled_(std::make_shared<Compiled>(space, kernel, problem, device)) {}
 
-const SearchSpace& BoundKernel::search_space() const {
+const SearchSpace& KernelBinding::search_space() const {
   if (search_space_) return *search_space_;
   try {
     search_space_ = std::make_shared<SearchSpace>(kernel_->parameters, compiled_->constraints);
@@ -530,7 +498,7 @@ const SearchSpace& BoundKernel::search_space() const {
   return *search_space_;
 }
 
-bool BoundKernel::satisfies_constraints(const Configuration& configuration) const {
+bool KernelBinding::satisfies_constraints(const Configuration& configuration) const {
   const Evaluation evaluation(*compiled_, configuration);
   try {
     return satisfies(compiled_->constraints, evaluation.slots());
@@ -539,7 +507,7 @@ bool BoundKernel::satisfies_constraints(const Configuration& configuration) cons
   }
 }
 
-std::optional<std::string> BoundKernel::violated_constraint(
+std::optional<std::string> KernelBinding::violated_constraint(
     const Configuration& configuration) const {
   if (satisfies_constraints(configuration)) return std::nullopt;
   const Evaluation evaluation(*compiled_, configuration);
@@ -554,7 +522,7 @@ std::optional<std::string> BoundKernel::violated_constraint(
   return std::nullopt;
 }
 
-KernelInstance BoundKernel::instantiate(const Configuration& configuration) const {
+KernelInstance KernelBinding::instantiate(const Configuration& configuration) const {
   const Evaluation evaluation(*compiled_, configuration);
   KernelInstance instance;
   instance.kernel = kernel_->name;
@@ -581,7 +549,7 @@ KernelInstance BoundKernel::instantiate(const Configuration& configuration) cons
   return instance;
 }
 
-std::map<std::string, double> BoundKernel::metrics(const Configuration& configuration) const {
+std::map<std::string, double> KernelBinding::metrics(const Configuration& configuration) const {
   const Evaluation evaluation(*compiled_, configuration);
   std::map<std::string, double> metrics;
   for (const auto& [name, expression] : compiled_->metrics) {
@@ -590,120 +558,13 @@ std::map<std::string, double> BoundKernel::metrics(const Configuration& configur
   return metrics;
 }
 
-std::optional<std::int64_t> BoundKernel::expected_time(const Configuration& configuration) const {
+std::optional<std::int64_t> KernelBinding::expected_time(const Configuration& configuration) const {
   if (!compiled_->expected_time) return std::nullopt;
   const Evaluation evaluation(*compiled_, configuration);
   const std::int64_t time = evaluation.value(*compiled_->expected_time);
   if (time > 0) return time;
   compiled_->fail(compiled_->expected_time->where,
                   "a time of " + std::to_string(time) + " for '" + key(configuration) + "'");
-}
-
-namespace {
-
-/// A text of labelled fields, each with its length, so that no two sets of fields give one text.
-class CanonicalText {
- public:
-  void add(std::string_view label, std::string_view value) {
-    text_ += label;
-    text_ += ' ' + std::to_string(value.size()) + ':';
-    text_ += value;
-    text_ += '\n';
-  }
-  void add(std::string_view label, std::int64_t value) { add(label, std::to_string(value)); }
-  void add(std::string_view label, const std::optional<double>& value) {
-    add(label, value ? shortest(*value) : "");
-  }
-  void add(std::string_view label, const std::optional<ExpressionText>& value) {
-    add(label, value ? value->text : "");
-  }
-  void add(std::string_view label, const std::vector<ExpressionText>& values) {
-    add(label, std::ssize(values));
-    for (const ExpressionText& value : values) add(label, value.text);
-  }
-  void add(std::string_view label, const std::vector<std::string>& values) {
-    add(label, std::ssize(values));
-    for (const std::string& value : values) add(label, value);
-  }
-  void add(std::string_view label, const KernelSource& source) {
-    add(label, std::ssize(source.files));
-    for (std::size_t i = 0; i < source.files.size(); ++i) {
-      // The template's own path says nothing of what it computes; an include's name is in a text.
-      add(label, i == 0 ? "" : source.files[i].name);
-      add(label, source.files[i].text);
-    }
-  }
-
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
-// What a kernel's expressions, sources and launches are, without values and constraints.
-void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelSource& source) {
-  text.add("source", source);
-  text.add("pass", static_cast<std::int64_t>(kernel.pass));
-  text.add("options", kernel.options);
-  text.add("architecture_specific", std::int64_t{kernel.architecture_specific});
-  std::vector<std::string> names;
-  for (const Parameter& parameter : kernel.parameters) names.push_back(parameter.name);
-  std::sort(names.begin(), names.end());
-  text.add("parameters", names);
-  text.add("launches", std::ssize(kernel.launches));
-  for (const LaunchTemplate& launch : kernel.launches) {
-    text.add("entry", launch.template_arguments.empty() ? launch.entry : launch.entry_name);
-    text.add("template_arguments", launch.template_arguments);
-    text.add("block", launch.block);
-    text.add("grid", launch.grid);
-    text.add("passed", launch.arguments);
-    text.add("static_shared_bytes", launch.static_shared_bytes);
-    text.add("dynamic_shared_bytes", launch.dynamic_shared_bytes);
-  }
-  text.add("arguments", std::ssize(kernel.arguments));
-  for (const ArgumentTemplate& argument : kernel.arguments) {
-    text.add("name", argument.name);
-    text.add("type", argument.type);
-    text.add("role", static_cast<std::int64_t>(argument.role));
-    text.add("shape", argument.shape);
-    text.add("init", static_cast<std::int64_t>(argument.init.kind));
-    text.add("init_a", std::optional(argument.init.a));
-    text.add("init_b", std::optional(argument.init.b));
-    text.add("init_file", argument.init.file.generic_string());
-    text.add("in_constant_memory", std::int64_t{argument.memory == MemorySpace::constant});
-    if (argument.memory == MemorySpace::texture) text.add("texture", std::int64_t{1});
-    text.add("symbol", argument.symbol);
-    text.add("value", argument.value);
-    text.add("number", argument.number);
-    if (argument.compares_sum) text.add("compares_sum", std::int64_t{1});
-    if (argument.raw_bytes > 0 && !argument.is_buffer()) text.add("raw_bytes", argument.raw_bytes);
-  }
-}
-
-}  // namespace
-
-std::string kernel_hash(const Space& space, const KernelTemplate& kernel,
-                        const KernelSource& source, const KernelSource& reference_source) {
-  CanonicalText text;
-  text.add("smemtune kernel", std::int64_t{1});  // Of this layout; a change makes old results new.
-  add_kernel(text, kernel, source);
-  text.add("absolute", kernel.tolerance.absolute);
-  text.add("relative", kernel.tolerance.relative);
-  if (kernel.tolerance.ulps) text.add("ulps", kernel.tolerance.ulps);
-  if (kernel.tolerance.derived) text.add("derived", kernel.tolerance.derived);
-  text.add("also", std::ssize(space.verify.also));
-  for (const Problem& problem : space.verify.also) text.add("problem", key(problem));
-  text.add("definitions", space.verify.definitions);
-  for (const auto& [output, file] : space.verify.expected) {
-    text.add("expected " + output, file.generic_string());
-  }
-  if (const KernelTemplate* reference = space.kernel(space.verify.reference)) {
-    text.add("reference", key(reference->default_configuration));
-    add_kernel(text, *reference, reference_source);
-  } else {
-    text.add("reference", reference_source);
-  }
-  return sha256(text.text());
 }
 
 }  // namespace smemtune

@@ -79,11 +79,11 @@ struct KernelInstance {
 /// Of an entry's template arguments a type name, `true`, `false` and a name that stands for a word
 /// print as the word; a name that only the source can know (`Plus`, `cute::half_t`) prints as it
 /// stands, unless it resembles a known name; all else is an integer expression.
-class BoundKernel {
+class KernelBinding {
  public:
   /// Compiles every expression. Throws InputError naming the file, the JSON pointer and the text.
-  BoundKernel(const Space& space, const KernelTemplate& kernel, const Problem& problem,
-              const Device& device);
+  KernelBinding(const Space& space, const KernelTemplate& kernel, const Problem& problem,
+                const Device& device);
 
   const KernelTemplate& kernel() const { return *kernel_; }
   const Problem& problem() const { return problem_; }
@@ -118,12 +118,5 @@ class BoundKernel {
   std::shared_ptr<const Compiled> compiled_;
   mutable std::shared_ptr<const SearchSpace> search_space_;
 };
-
-/// Identifies what a kernel computes and how it is launched and verified: its source with includes,
-/// entries, launch expressions, arguments, options, verification and the reference's source. Not
-/// the lists of values nor the constraints, so that widening a space keeps what was measured. 64
-/// hex digits.
-std::string kernel_hash(const Space& space, const KernelTemplate& kernel,
-                        const KernelSource& source, const KernelSource& reference_source);
 
 }  // namespace smemtune

@@ -1,4 +1,6 @@
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
+
+#include "tuner/core/stencil_space.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,76 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-std::vector<Value> integers(const std::vector<std::int64_t>& values) {
-  return {values.begin(), values.end()};
-}
-
-ExpressionText text(const std::string& expression, const std::string& where) {
-  return {.text = expression, .where = where};
-}
-
-ArgumentTemplate buffer(const std::string& name, Role role, const std::string& shape) {
-  ArgumentTemplate argument;
-  argument.name = name;
-  argument.type = "T";
-  argument.role = role;
-  argument.where = "/arguments/" + name;
-  argument.shape = {text(shape, argument.where + "/shape/0")};
-  return argument;
-}
-
-ArgumentTemplate scalar(const std::string& name, const std::string& type,
-                        const std::string& value) {
-  ArgumentTemplate argument;
-  argument.name = name;
-  argument.type = type;
-  argument.where = "/arguments/" + name;
-  argument.value = text(value, argument.where + "/value");
-  return argument;
-}
-
-// out[i] = sum of in[i .. i + 2 * RADIUS], with a halo in shared memory.
-KernelTemplate shared_kernel() {
-  KernelTemplate kernel;
-  kernel.name = "shared";
-  kernel.where = "/kernels/1";
-  kernel.source = "stencil1d/stencil1d_shared.cu";
-  kernel.parameters = {{"THREADS", integers({64, 128, 256, 512, 1024})},
-                       {"ITEMS", integers({1, 2, 4, 8})}};
-  kernel.default_configuration = {{"THREADS", std::int64_t{256}}, {"ITEMS", std::int64_t{1}}};
-  kernel.constraints = {text("THREADS * ITEMS >= RADIUS", "/kernels/1/constraints/0"),
-                        text("THREADS <= max_threads_per_block", "/kernels/1/constraints/1")};
-  LaunchTemplate launch;
-  launch.entry = "stencil1d_shared<T, RADIUS, THREADS, ITEMS * 1, true>";
-  launch.entry_name = "stencil1d_shared";
-  for (const char* argument : {"T", "RADIUS", "THREADS", "ITEMS * 1", " true "}) {
-    launch.template_arguments.push_back(text(argument, "/kernels/1/entry"));
-  }
-  launch.block = {text("THREADS", "/kernels/1/block/0")};
-  launch.grid = {text("ceil_div(N, THREADS * ITEMS)", "/kernels/1/grid/0"),
-                 text("2", "/kernels/1/grid/1")};
-  launch.static_shared_bytes =
-      text("(THREADS * ITEMS + 2 * RADIUS) * sizeof(T)", "/kernels/1/static_shared_bytes");
-  kernel.launches = {launch};
-  kernel.arguments = {buffer("in", Role::input, "N + 2 * RADIUS"), buffer("out", Role::output, "N"),
-                      scalar("n", "int", "N")};
-  kernel.metrics = {{"bytes", text("2 * N * sizeof(T)", "/metrics/bytes")},
-                    {"flops", text("2 * RADIUS * N", "/metrics/flops")}};
-  return kernel;
-}
-
-Space stencil(KernelTemplate kernel) {
-  Space space;
-  space.file = "configs/stencil1d.json";
-  space.name = "stencil1d";
-  space.problems = {{{"N", std::int64_t{1000}}, {"RADIUS", std::int64_t{3}}, {"T", "int"}},
-                    {{"N", std::int64_t{1000}}, {"RADIUS", std::int64_t{300}}, {"T", "double"}}};
-  space.kernels = {std::move(kernel)};
-  return space;
-}
-
-Space stencil() { return stencil(shared_kernel()); }
-
 Device small_device() {
   Device device;
   device.max_threads_per_block = 512;
@@ -97,8 +29,8 @@ Configuration configuration(std::int64_t threads, std::int64_t items) {
   return {{"THREADS", threads}, {"ITEMS", items}};
 }
 
-BoundKernel bind(const Space& space, std::size_t problem = 0) {
-  return BoundKernel(space, space.kernels.front(), space.problems[problem], small_device());
+KernelBinding bind(const Space& space, std::size_t problem = 0) {
+  return KernelBinding(space, space.kernels.front(), space.problems[problem], small_device());
 }
 
 // What instantiating the stencil says after `change`.
@@ -115,7 +47,7 @@ std::string message_of(const std::function<void(KernelTemplate&)>& change,
   }
 }
 
-TEST(BoundKernel, InstantiatesALaunch) {
+TEST(KernelBinding, InstantiatesALaunch) {
   const Space space = stencil();
   const KernelInstance instance = bind(space).instantiate(configuration(256, 4));
   EXPECT_EQ("shared", instance.kernel);
@@ -131,7 +63,7 @@ TEST(BoundKernel, InstantiatesALaunch) {
   EXPECT_THAT(launch.arguments, ElementsAre("in", "out", "n"));
 }
 
-TEST(BoundKernel, SizesArguments) {
+TEST(KernelBinding, SizesArguments) {
   const Space space = stencil();
   const KernelInstance instance = bind(space, 1).instantiate(configuration(256, 4));
   ASSERT_EQ(3u, instance.arguments.size());
@@ -146,19 +78,19 @@ TEST(BoundKernel, SizesArguments) {
   EXPECT_EQ(4, instance.arguments[2].bytes());
 }
 
-TEST(BoundKernel, SearchesWhatTheConstraintsOfProblemAndDeviceLeave) {
+TEST(KernelBinding, SearchesWhatTheConstraintsOfProblemAndDeviceLeave) {
   const Space space = stencil();
   EXPECT_EQ(16u, bind(space).search_space().size());  // Without the 1024 threads.
   // 64 x 1, 2, 4 and 128 x 1, 2 and 256 x 1 do not reach the radius of 300.
-  const BoundKernel wide = bind(space, 1);
+  const KernelBinding wide = bind(space, 1);
   EXPECT_EQ(10u, wide.search_space().size());
   EXPECT_EQ(&wide.search_space(), &wide.search_space());
   EXPECT_EQ("ITEMS=8,THREADS=64", key(wide.search_space().configuration(0)));
 }
 
-TEST(BoundKernel, ChecksConstraintsOffTheLists) {
+TEST(KernelBinding, ChecksConstraintsOffTheLists) {
   const Space space = stencil();
-  const BoundKernel kernel = bind(space, 1);
+  const KernelBinding kernel = bind(space, 1);
   EXPECT_TRUE(kernel.satisfies_constraints(configuration(100, 3)));
   EXPECT_FALSE(kernel.satisfies_constraints(configuration(100, 2)));
   EXPECT_EQ(std::nullopt, kernel.violated_constraint(configuration(100, 3)));
@@ -166,13 +98,13 @@ TEST(BoundKernel, ChecksConstraintsOffTheLists) {
   EXPECT_THROW(kernel.satisfies_constraints({{"THREADS", std::int64_t{1}}}), InputError);
 }
 
-TEST(BoundKernel, CalculatesMetrics) {
+TEST(KernelBinding, CalculatesMetrics) {
   const Space space = stencil();
   EXPECT_THAT(bind(space, 1).metrics(configuration(64, 8)),
               ElementsAre(Pair("bytes", 16000.0), Pair("flops", 600000.0)));
 }
 
-TEST(BoundKernel, TakesTypesFromParameters) {
+TEST(KernelBinding, TakesTypesFromParameters) {
   KernelTemplate kernel = shared_kernel();
   kernel.parameters.push_back({"ACC", {"float", "double"}});
   kernel.parameters.push_back({"LAYOUT", {"row", "col"}});
@@ -183,7 +115,7 @@ TEST(BoundKernel, TakesTypesFromParameters) {
     kernel.launches[0].template_arguments.push_back(text(argument, "/kernels/1/entry"));
   }
   const Space space = stencil(kernel);
-  const BoundKernel bound = bind(space);
+  const KernelBinding bound = bind(space);
   Configuration chosen = configuration(256, 4);
   chosen["ACC"] = "double";
   chosen["LAYOUT"] = "col";
@@ -200,7 +132,7 @@ TEST(BoundKernel, TakesTypesFromParameters) {
   EXPECT_EQ(16u * 3u, bound.search_space().size());
 }
 
-TEST(BoundKernel, PrintsAPlainEntryAsItStands) {
+TEST(KernelBinding, PrintsAPlainEntryAsItStands) {
   KernelTemplate kernel = shared_kernel();
   kernel.launches[0].entry = "stencil1d_plain";
   kernel.launches[0].entry_name = "stencil1d_plain";
@@ -210,7 +142,7 @@ TEST(BoundKernel, PrintsAPlainEntryAsItStands) {
   EXPECT_EQ("stencil1d_plain", instance.launches[0].name_expression);
 }
 
-TEST(BoundKernel, HandsParametersAndTheProblemOverAsMacros) {
+TEST(KernelBinding, HandsParametersAndTheProblemOverAsMacros) {
   KernelTemplate kernel = shared_kernel();
   kernel.pass = KernelTemplate::Pass::as_define;
   kernel.options = {"--use_fast_math"};
@@ -227,7 +159,7 @@ TEST(BoundKernel, HandsParametersAndTheProblemOverAsMacros) {
                           "-DTHREADS=256"));
 }
 
-TEST(BoundKernel, KeepsOnlyTheArgumentsThatAreUsed) {
+TEST(KernelBinding, KeepsOnlyTheArgumentsThatAreUsed) {
   KernelTemplate kernel = shared_kernel();
   ArgumentTemplate weights = buffer("weights", Role::input, "2 * RADIUS + 1");
   weights.memory = MemorySpace::constant;
@@ -256,7 +188,7 @@ TEST(BoundKernel, KeepsOnlyTheArgumentsThatAreUsed) {
   EXPECT_EQ("other", instance.arguments[3].name);
 }
 
-TEST(BoundKernel, ConvertsScalarsToTheirTypes) {
+TEST(KernelBinding, ConvertsScalarsToTheirTypes) {
   KernelTemplate kernel = shared_kernel();
   kernel.arguments.push_back(scalar("scale", "float", "RADIUS"));
   kernel.arguments.push_back(scalar("low", "signed char", "-128"));
@@ -278,7 +210,7 @@ TEST(BoundKernel, ConvertsScalarsToTheirTypes) {
   EXPECT_EQ(3, instance.arguments[7].integer);
 }
 
-TEST(BoundKernel, RefusesScalarsThatDoNotFit) {
+TEST(KernelBinding, RefusesScalarsThatDoNotFit) {
   const auto of_value = [](const std::string& type, const std::string& value) {
     return message_of([&](KernelTemplate& k) { k.arguments[2] = scalar("n", type, value); });
   };
@@ -303,7 +235,7 @@ TEST(BoundKernel, RefusesScalarsThatDoNotFit) {
   EXPECT_EQ("no error", of_number("double", 1e39));
 }
 
-TEST(BoundKernel, NamesThePlaceOfWhatDoesNotCompile) {
+TEST(KernelBinding, NamesThePlaceOfWhatDoesNotCompile) {
   EXPECT_EQ(
       "configs/stencil1d.json: /kernels/1/constraints/0: 'THREADS * ITEM >= RADIUS' column 11: "
       "unknown name 'ITEM'; did you mean 'ITEMS'?",
@@ -335,15 +267,16 @@ TEST(BoundKernel, NamesThePlaceOfWhatDoesNotCompile) {
               HasSubstr("a block or grid of 0 dimensions"));
 }
 
-TEST(BoundKernel, PassesTexturesOfOneTwoOrFourElements) {
+TEST(KernelBinding, PassesTexturesOfOneTwoOrFourElements) {
   KernelTemplate kernel = shared_kernel();
   kernel.arguments[0].memory = MemorySpace::texture;
   kernel.arguments[0].shape.push_back(text("RADIUS + 1", "/arguments/in/shape/1"));
   const auto instance = [&](std::int64_t radius) {
     const Space space = stencil(kernel);
-    return BoundKernel(space, space.kernels.front(),
-                       {{"N", std::int64_t{1000}}, {"RADIUS", radius}, {"T", std::string("float")}},
-                       small_device())
+    return KernelBinding(
+               space, space.kernels.front(),
+               {{"N", std::int64_t{1000}}, {"RADIUS", radius}, {"T", std::string("float")}},
+               small_device())
         .instantiate(configuration(256, 4));
   };
   for (const std::int64_t texel : {1, 2, 4}) {
@@ -363,7 +296,7 @@ TEST(BoundKernel, PassesTexturesOfOneTwoOrFourElements) {
   }
 }
 
-TEST(BoundKernel, RefusesNamesThatMeanTwoThings) {
+TEST(KernelBinding, RefusesNamesThatMeanTwoThings) {
   EXPECT_EQ(
       "configs/stencil1d.json: /kernels/1/parameters/N: the parameter 'N' is also a name of "
       "the problem",
@@ -383,7 +316,7 @@ TEST(BoundKernel, RefusesNamesThatMeanTwoThings) {
   EXPECT_THROW(bind(space), InputError);
 }
 
-TEST(BoundKernel, RefusesConfigurationsOfOtherParameters) {
+TEST(KernelBinding, RefusesConfigurationsOfOtherParameters) {
   const auto nothing = [](KernelTemplate&) {};
   EXPECT_THAT(message_of(nothing, {{"THREADS", std::int64_t{1}}}),
               HasSubstr("'THREADS=1' has no value for the parameter 'ITEMS'"));
@@ -396,7 +329,7 @@ TEST(BoundKernel, RefusesConfigurationsOfOtherParameters) {
   EXPECT_THAT(message_of(nothing, other), HasSubstr("'four' is no value of the parameter 'ITEMS'"));
 }
 
-TEST(BoundKernel, NamesThePlaceOfWhatHasNoValue) {
+TEST(KernelBinding, NamesThePlaceOfWhatHasNoValue) {
   EXPECT_EQ(
       "configs/stencil1d.json: /kernels/1/grid/0: 'N / (ITEMS - 4)' column 3: division by "
       "zero: 1000 / 0 (ITEMS=4,THREADS=256)",
@@ -412,11 +345,11 @@ TEST(BoundKernel, NamesThePlaceOfWhatHasNoValue) {
   EXPECT_EQ("no error", message_of([](KernelTemplate& k) { k.launches[0].grid[0].text = "0"; }));
 }
 
-TEST(BoundKernel, NamesTheConstraintsThatHaveNoValue) {
+TEST(KernelBinding, NamesTheConstraintsThatHaveNoValue) {
   KernelTemplate kernel = shared_kernel();
   kernel.constraints[0].text = "N / (ITEMS - 8) > 0";
   const Space space = stencil(kernel);
-  const BoundKernel bound = bind(space);
+  const KernelBinding bound = bind(space);
   for (const auto& act : std::vector<std::function<void()>>{
            [&] { bound.search_space(); },
            [&] { bound.satisfies_constraints(configuration(64, 8)); }}) {
@@ -428,110 +361,6 @@ TEST(BoundKernel, NamesTheConstraintsThatHaveNoValue) {
                                           "(ITEMS - 8) > 0' column 3: division by zero"));
     }
   }
-}
-
-class KernelHash : public ::testing::Test {
- protected:
-  KernelHash() : space_(stencil()) {
-    space_.verify.reference = "shared";
-    space_.verify.definitions = {text("out[i] = 0", "/verify/definition")};
-  }
-
-  std::string hash() const {
-    return kernel_hash(space_, space_.kernels.front(), source_, reference_);
-  }
-
-  KernelTemplate& kernel() { return space_.kernels.front(); }
-
-  Space space_;
-  KernelSource source_ = {.files = {{"a.cu", "#include \"b.cuh\"\nx"}, {"b.cuh", "y"}}};
-  KernelSource reference_ = {.files = {{"r.cu", "z"}}};
-};
-
-TEST_F(KernelHash, IsStableAndHas64Digits) {
-  EXPECT_EQ(64u, hash().size());
-  EXPECT_EQ(hash(), hash());
-}
-
-TEST_F(KernelHash, DoesNotDependOnValuesConstraintsNamesAndPlaces) {
-  const std::string before = hash();
-  kernel().parameters[0].values.push_back(std::int64_t{32});
-  kernel().constraints.pop_back();
-  kernel().metrics.clear();
-  kernel().description = "faster";
-  kernel().source = "moved.cu";
-  kernel().launches[0].block[0].where = "/elsewhere";
-  space_.file = "other.json";
-  space_.problems.pop_back();
-  source_.files[0].name = "moved.cu";
-  EXPECT_EQ(before, hash());
-}
-
-TEST_F(KernelHash, DependsOnAllThatIsComputedLaunchedAndVerified) {
-  std::vector<std::string> hashes = {hash()};
-  const auto changed = [&](const char* what) {
-    const std::string now = hash();
-    for (const std::string& other : hashes) EXPECT_NE(other, now) << what;
-    hashes.push_back(now);
-  };
-  source_.files[0].text += "y";
-  changed("source");
-  source_.files[1].text = "yy";
-  changed("include");
-  source_.files[1].name = "c.cuh";
-  changed("include's name");
-  reference_.files[0].text = "zz";
-  changed("reference");
-  kernel().launches[0].entry_name = "other";
-  changed("entry");
-  kernel().launches[0].template_arguments.pop_back();
-  changed("template arguments");
-  kernel().launches[0].block[0].text = "THREADS * 1";
-  changed("block");
-  kernel().launches[0].grid.pop_back();
-  changed("grid");
-  kernel().launches[0].static_shared_bytes.reset();
-  changed("static shared bytes");
-  kernel().launches[0].dynamic_shared_bytes = text("0", "");
-  changed("dynamic shared bytes");
-  kernel().launches[0].arguments = {"out", "in", "n"};
-  changed("passed arguments");
-  kernel().launches.push_back(kernel().launches[0]);
-  changed("launches");
-  kernel().arguments[0].init = {.kind = Init::Kind::uniform, .a = -1, .b = 1, .file = {}};
-  changed("init");
-  kernel().arguments[0].init.b = 2;
-  changed("init's bound");
-  kernel().arguments[0].type = "float";
-  changed("type");
-  kernel().arguments[0].role = Role::inout;
-  changed("role");
-  kernel().arguments[0].shape[0].text = "N";
-  changed("shape");
-  kernel().arguments[0].memory = MemorySpace::constant;
-  changed("constant memory");
-  kernel().arguments[0].memory = MemorySpace::texture;
-  changed("texture");
-  kernel().arguments[2].number = 1;
-  changed("number");
-  kernel().options.push_back("--use_fast_math");
-  changed("options");
-  kernel().architecture_specific = true;
-  changed("architecture");
-  kernel().pass = KernelTemplate::Pass::as_define;
-  changed("pass");
-  kernel().parameters.push_back({"UNROLL", integers({1})});
-  changed("parameters");
-  kernel().tolerance.relative = 1e-6;
-  changed("relative tolerance");
-  kernel().tolerance.absolute = 1e-6;
-  changed("absolute tolerance");
-  space_.verify.also.push_back(space_.problems[1]);
-  changed("further sizes");
-  space_.verify.definitions[0].text = "out[i] = 1";
-  changed("definition");
-  kernel().default_configuration["ITEMS"] = std::int64_t{2};
-  changed("the reference's default");
 }
 
 }  // namespace

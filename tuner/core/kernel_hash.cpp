@@ -1,0 +1,159 @@
+#include "tuner/core/kernel_hash.h"
+
+#include "tuner/core/hash.h"
+#include "tuner/core/text.h"
+
+#include <algorithm>
+
+namespace smemtune {
+namespace {
+
+/// A text of labelled fields, each with its length, so that no two sets of fields give one text.
+class CanonicalText {
+ public:
+  void add(std::string_view label, std::string_view value) {
+    text_ += label;
+    text_ += ' ' + std::to_string(value.size()) + ':';
+    text_ += value;
+    text_ += '\n';
+  }
+  void add(std::string_view label, std::int64_t value) { add(label, std::to_string(value)); }
+  void add(std::string_view label, const std::optional<double>& value) {
+    add(label, value ? shortest(*value) : "");
+  }
+  void add(std::string_view label, const std::optional<ExpressionText>& value) {
+    add(label, value ? value->text : "");
+  }
+  void add(std::string_view label, const std::vector<ExpressionText>& values) {
+    add(label, std::ssize(values));
+    for (const ExpressionText& value : values) add(label, value.text);
+  }
+  void add(std::string_view label, const std::vector<std::string>& values) {
+    add(label, std::ssize(values));
+    for (const std::string& value : values) add(label, value);
+  }
+  void add(std::string_view label, const KernelSource& source) {
+    add(label, std::ssize(source.files));
+    for (std::size_t i = 0; i < source.files.size(); ++i) {
+      // The template's own path says nothing of what it computes; an include's name is in a text.
+      add(label, i == 0 ? "" : source.files[i].name);
+      add(label, source.files[i].text);
+    }
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// The hash holds these words as the numbers by which they went when results were first stored.
+// Never change one; a new word takes the next.
+
+std::int64_t code(KernelTemplate::Pass pass) {
+  return pass == KernelTemplate::Pass::as_template ? 0 : 1;
+}
+
+std::int64_t code(Role role) {
+  switch (role) {
+    case Role::input:
+      return 0;
+    case Role::output:
+      return 1;
+    case Role::inout:
+      return 2;
+    case Role::scratch:
+      break;
+  }
+  return 3;
+}
+
+std::int64_t code(Init::Kind kind) {
+  switch (kind) {
+    case Init::Kind::none:
+      return 0;
+    case Init::Kind::uniform:
+      return 1;
+    case Init::Kind::normal:
+      return 2;
+    case Init::Kind::iota:
+      return 3;
+    case Init::Kind::zero:
+      return 4;
+    case Init::Kind::constant:
+      return 5;
+    case Init::Kind::permutation:
+      return 6;
+    case Init::Kind::file:
+      break;
+  }
+  return 7;
+}
+
+// What a kernel's expressions, sources and launches are, without values and constraints.
+void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelSource& source) {
+  text.add("source", source);
+  text.add("pass", code(kernel.pass));
+  text.add("options", kernel.options);
+  text.add("architecture_specific", std::int64_t{kernel.architecture_specific});
+  std::vector<std::string> names;
+  for (const Parameter& parameter : kernel.parameters) names.push_back(parameter.name);
+  std::sort(names.begin(), names.end());
+  text.add("parameters", names);
+  text.add("launches", std::ssize(kernel.launches));
+  for (const LaunchTemplate& launch : kernel.launches) {
+    text.add("entry", launch.template_arguments.empty() ? launch.entry : launch.entry_name);
+    text.add("template_arguments", launch.template_arguments);
+    text.add("block", launch.block);
+    text.add("grid", launch.grid);
+    text.add("passed", launch.arguments);
+    text.add("static_shared_bytes", launch.static_shared_bytes);
+    text.add("dynamic_shared_bytes", launch.dynamic_shared_bytes);
+  }
+  text.add("arguments", std::ssize(kernel.arguments));
+  for (const ArgumentTemplate& argument : kernel.arguments) {
+    text.add("name", argument.name);
+    text.add("type", argument.type);
+    text.add("role", code(argument.role));
+    text.add("shape", argument.shape);
+    text.add("init", code(argument.init.kind));
+    text.add("init_a", std::optional(argument.init.a));
+    text.add("init_b", std::optional(argument.init.b));
+    text.add("init_file", argument.init.file.sha256);
+    text.add("in_constant_memory", std::int64_t{argument.memory == MemorySpace::constant});
+    if (argument.memory == MemorySpace::texture) text.add("texture", std::int64_t{1});
+    text.add("symbol", argument.symbol);
+    text.add("value", argument.value);
+    text.add("number", argument.number);
+    if (argument.compares_sum) text.add("compares_sum", std::int64_t{1});
+    if (argument.raw_bytes > 0 && !argument.is_buffer()) text.add("raw_bytes", argument.raw_bytes);
+  }
+}
+
+}  // namespace
+
+std::string kernel_hash(const Space& space, const KernelTemplate& kernel,
+                        const KernelSource& source, const KernelSource& reference_source) {
+  CanonicalText text;
+  text.add("smemtune kernel", std::int64_t{1});  // Of this layout; a change makes old results new.
+  add_kernel(text, kernel, source);
+  text.add("absolute", kernel.tolerance.absolute);
+  text.add("relative", kernel.tolerance.relative);
+  if (kernel.tolerance.ulps) text.add("ulps", kernel.tolerance.ulps);
+  if (kernel.tolerance.derived) text.add("derived", kernel.tolerance.derived);
+  text.add("also", std::ssize(space.verify.also));
+  for (const Problem& problem : space.verify.also) text.add("problem", key(problem));
+  text.add("definitions", space.verify.definitions);
+  for (const auto& [output, file] : space.verify.expected) {
+    text.add("expected " + output, file.sha256);
+  }
+  if (const KernelTemplate* reference = space.kernel(space.verify.reference)) {
+    text.add("reference", key(reference->default_configuration));
+    add_kernel(text, *reference, reference_source);
+  } else {
+    text.add("reference", reference_source);
+  }
+  return sha256(text.text());
+}
+
+}  // namespace smemtune

@@ -1,0 +1,136 @@
+#pragma once
+
+#include "tuner/core/outcome.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace smemtune {
+
+/// A row of the table below.
+struct ReasonRow {
+  Status status = Status::runtime;
+  std::string_view word;
+  /// It says nothing lasting of the configuration, which is tried again: a crash, a lack of time or
+  /// memory.
+  bool is_transient = false;
+};
+
+/// Every reason that a failure can have. Stored with the results: a word is never renamed, and one
+/// that has been emitted stays.
+inline constexpr auto kReasons = std::to_array<ReasonRow>({
+    // Does not hold, or does not fit, before it is launched.
+    {Status::constraints, "constraint"},
+    {Status::constraints, "expression"},  // It has no value.
+    {Status::constraints, "requires"},
+    {Status::constraints, "threads"},
+    {Status::constraints, "block_dim"},
+    {Status::constraints, "grid_dim"},
+    {Status::constraints, "shared_bytes"},
+    {Status::constraints, "declared_shared_bytes"},
+    {Status::constraints, "constant_bytes"},
+    {Status::constraints, "registers"},
+    {Status::constraints, "launch_bounds"},
+    {Status::constraints, "occupancy"},
+    {Status::constraints, "spills"},
+    {Status::constraints, "serialized_wgmma"},
+    {Status::constraints, "cpu_unsupported"},
+    {Status::constraints, "double"},  // The reference cannot be instantiated in double precision.
+
+    {Status::compile, "error"},
+    {Status::compile, "crash", true},
+    {Status::compile, "compile_timeout", true},
+    {Status::compile, "out_of_memory", true},
+
+    // Refused by the device, or by what launches for it.
+    {Status::runtime, "arguments"},
+    {Status::runtime, "load"},
+    {Status::runtime, "launch"},
+    {Status::runtime, "launch_configuration"},
+    {Status::runtime, "launch_resources"},
+    {Status::runtime, "launch_refused"},
+    {Status::runtime, "shared_bytes"},
+    {Status::runtime, "texture_width"},
+    {Status::runtime, "threads"},
+    {Status::runtime, "grid"},
+    {Status::runtime, "device_memory", true},
+    // While it ran.
+    {Status::runtime, "array_bounds"},
+    {Status::runtime, "assert"},
+    {Status::runtime, "contained_fault"},
+    {Status::runtime, "crash", true},
+    {Status::runtime, "division_by_zero"},
+    {Status::runtime, "hardware_stack"},
+    {Status::runtime, "illegal_address"},
+    {Status::runtime, "illegal_instruction"},
+    {Status::runtime, "invalid_address_space"},
+    {Status::runtime, "invalid_pc"},
+    {Status::runtime, "launch_failure"},
+    {Status::runtime, "launch_timeout"},
+    {Status::runtime, "misaligned"},  // As the CPU device calls it.
+    {Status::runtime, "misaligned_address"},
+    {Status::runtime, "stack_overflow"},
+    {Status::runtime, "tensor_memory_leak"},
+    {Status::runtime, "texture_bounds"},
+    {Status::runtime, "texture_type"},
+    {Status::runtime, "trap"},
+    {Status::runtime, "lost", true},     // The device was.
+    {Status::runtime, "no_time", true},  // No sample was taken.
+    {Status::runtime, "quarantined"},    // It took the whole process down twice.
+
+    {Status::correctness, "definition"},
+    {Status::correctness, "double"},  // The reference in double precision, or what it gave.
+    {Status::correctness, "expected"},
+    {Status::correctness, "input_modified"},
+    {Status::correctness, "mismatch"},
+    {Status::correctness, "nan"},
+    {Status::correctness, "overrun"},
+    {Status::correctness, "unwritten"},
+    // Seen by the CPU device.
+    {Status::correctness, "race"},
+    {Status::correctness, "shared_overrun"},
+    {Status::correctness, "uninitialized_shared"},
+    {Status::correctness, "unreached_barrier"},
+    {Status::correctness, "warp_mask"},
+
+    {Status::timeout, "hang", true},
+});
+
+/// A reason of the table: any other does not compile.
+class Reason {
+ public:
+  consteval Reason(Status status, std::string_view word) : row_{status, word} {
+    const bool is_listed = std::ranges::any_of(
+        kReasons, [&](const ReasonRow& row) { return row.status == status && row.word == word; });
+    if (!is_listed) throw "not in the table of reasons";
+  }
+
+  constexpr Status status() const { return row_.status; }
+  std::string word() const { return std::string(row_.word); }
+
+ private:
+  ReasonRow row_;
+};
+
+inline Failure failure(const Reason& reason, std::string detail, bool context_lost = false) {
+  return {.status = reason.status(),
+          .reason = reason.word(),
+          .detail = std::move(detail),
+          .context_lost = context_lost};
+}
+
+/// Of a configuration that took the whole process down too often to be tried again.
+inline constexpr Reason kQuarantined(Status::runtime, "quarantined");
+
+/// Whether a failure that is stored with this word says nothing lasting of its configuration. Of a
+/// word that a newer version has stored it is taken to last.
+constexpr bool is_transient(Status status, std::string_view word) {
+  return std::ranges::any_of(kReasons, [&](const ReasonRow& row) {
+    return row.status == status && row.word == word && row.is_transient;
+  });
+}
+
+}  // namespace smemtune

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "tuner/core/result.h"
+#include "tuner/core/run.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace smemtune {
+
+/// What a result is about, on the device model of the run.
+struct ResultKey {
+  std::string kernel_hash;
+  std::string kernel;
+  Problem problem;
+  Configuration configuration;
+};
+
+inline ResultKey key_of(const std::string& kernel_hash, const Result& result) {
+  return {kernel_hash, result.kernel, result.problem, result.configuration};
+}
+
+/// Where results go as they come, and where a run looks for what is known already. One writer: the
+/// parent process.
+class ResultLog {
+ public:
+  virtual ~ResultLog() = default;
+
+  /// Writes down that this configuration is about to touch the device, before it does, so that one
+  /// that takes the machine down is known after the restart.
+  virtual void begin_attempt(const ResultKey& of) = 0;
+
+  /// Stores the result and closes its attempt, in one transaction: it survives kill -9 from here
+  /// on (from the end of together(), within it).
+  virtual void record(const std::string& kernel_hash, const Result& result) = 0;
+
+  /// How many attempts at this configuration earlier runs had open when they ended with their whole
+  /// process.
+  virtual int lost_attempts(const ResultKey& of) = 0;
+
+  /// Closes all attempts at this configuration, lost ones too: it did no harm, and has no new
+  /// result.
+  virtual void forgive_attempts(const ResultKey& of) = 0;
+
+  /// What `writes` begins and records is stored in one transaction: all of it, or nothing.
+  virtual void together(const std::function<void()>& writes) = 0;
+
+  /// What an earlier run on this device model found, unless its failure was transient (reasons.h)
+  /// and fewer than two attempts failed so. After two attempts that ended with the process it is a
+  /// failure with the reason kQuarantined, whatever was found before.
+  virtual std::optional<Result> find(const ResultKey& of) = 0;
+};
+
+}  // namespace smemtune
