@@ -50,16 +50,6 @@ int worker_count(std::uint64_t asked) {
   return static_cast<int>(asked == 0 ? cores : asked);
 }
 
-WorkerCommand cpu_workers(const DeviceChoice& choice) {
-  WorkerCommand command;
-  command.compile = worker_words("compile", kCpu);
-  command.devices = {worker_words("device", kCpu)};
-  command.devices.front().push_back(choice.limits_of);
-  command.devices.front().push_back(choice.shuffle_threads ? "shuffle" : "in-order");
-  command.compile_workers = worker_count(choice.compile_workers);
-  return command;
-}
-
 /// An even part of most of the memory: one compile that grows without end, as templates and
 /// unrolled loops can, ends by itself and not with the machine.
 std::uint64_t compile_address_space([[maybe_unused]] int workers) {
@@ -74,6 +64,17 @@ std::uint64_t compile_address_space([[maybe_unused]] int workers) {
   return std::min<std::uint64_t>(
       ours.rlim_cur, std::max(kLeast, memory / 4 * 3 / static_cast<std::uint64_t>(workers)));
 #endif
+}
+
+WorkerCommand cpu_workers(const DeviceChoice& choice) {
+  WorkerCommand command;
+  command.compile = worker_words("compile", kCpu);
+  command.devices = {worker_words("device", kCpu)};
+  command.devices.front().push_back(choice.limits_of);
+  command.devices.front().push_back(choice.shuffle_threads ? "shuffle" : "in-order");
+  command.compile_workers = worker_count(choice.compile_workers);
+  command.compile_address_space = compile_address_space(command.compile_workers);
+  return command;
 }
 
 WorkerCommand cuda_workers(const DeviceChoice& choice, std::span<const Device> devices) {

@@ -3,15 +3,17 @@
 #include "tuner/core/hash.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/wire.h"
+#include "tuner/engine/worker_process.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
+#include <fcntl.h>
 #include <map>
 #include <optional>
 #include <random>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -24,7 +26,7 @@ namespace fs = std::filesystem;
 
 // Part of every file's name: what lies in a cache of another layout is not read. Raise it when
 // CompiledKernel or CompileRequest change.
-constexpr std::string_view kLayout = "smemtune-module-2";
+constexpr std::string_view kLayout = "smemtune-module-3";
 
 std::string file_name(const Compiler& compiler, const CompileRequest& request) {
   const std::vector<std::uint8_t> asked = pack(request);
@@ -34,20 +36,48 @@ std::string file_name(const Compiler& compiler, const CompileRequest& request) {
   return sha256(text) + ".module";
 }
 
-std::optional<CompiledKernel> read(const fs::path& file) {
-  std::uint32_t checksum = 0;
-  std::error_code error;
-  const std::uintmax_t size = fs::is_regular_file(file, error) ? fs::file_size(file, error) : 0;
-  if (error || size < sizeof checksum) return std::nullopt;
-  std::vector<std::uint8_t> bytes(size);
-  std::ifstream stream(file, std::ios::binary);
-  // Unlike an iterator, this does not throw where the disk has an error.
-  if (!stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size))) {
+/// What a file begins with, so that a damaged one is none.
+std::string seal(std::span<const std::uint8_t> payload) {
+  return sha256({reinterpret_cast<const char*>(payload.data()), payload.size()});
+}
+constexpr std::size_t kSealBytes = 64;
+constexpr off_t kMaxFileBytes = off_t{1} << 30;
+
+/// Whether only this user can have written it: what it holds will be run.
+bool is_private(const struct stat& found) {
+  return found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool is_private_folder(const fs::path& folder) {
+  struct stat found = {};
+  return stat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && is_private(found);
+}
+
+std::optional<std::vector<std::uint8_t>> read_private(const fs::path& file) {
+  if (!is_private_folder(file.parent_path())) return std::nullopt;
+  const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat found = {};
+  if (!descriptor || fstat(descriptor.number(), &found) != 0 || !S_ISREG(found.st_mode) ||
+      !is_private(found) || found.st_size > kMaxFileBytes) {
     return std::nullopt;
   }
-  std::memcpy(&checksum, bytes.data(), sizeof checksum);
-  const std::span<const std::uint8_t> payload = std::span(bytes).subspan(sizeof checksum);
-  if (crc32(payload) != checksum) return std::nullopt;
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(found.st_size));
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::read(descriptor.number(), bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return std::nullopt;
+    done += static_cast<std::size_t>(count);
+  }
+  return bytes;
+}
+
+std::optional<CompiledKernel> read(const fs::path& file) {
+  const std::optional<std::vector<std::uint8_t>> bytes = read_private(file);
+  if (!bytes || bytes->size() < kSealBytes) return std::nullopt;
+  const std::span<const std::uint8_t> payload = std::span(*bytes).subspan(kSealBytes);
+  if (!std::ranges::equal(seal(payload), std::span(*bytes).first(kSealBytes))) {
+    return std::nullopt;
+  }
   try {
     return unpack<CompiledKernel>(payload);
   } catch (const WireError&) {
@@ -59,24 +89,33 @@ std::optional<CompiledKernel> read(const fs::path& file) {
 /// that fails.
 void write(const std::vector<fs::path>& files, const CompiledKernel& kernel) {
   const std::vector<std::uint8_t> payload = pack(kernel);
-  const std::uint32_t checksum = crc32(payload);
   const fs::path folder = files.front().parent_path();
   std::error_code error;
-  fs::create_directories(folder, error);
+  fs::create_directories(folder.parent_path(), error);
+  // Whatever the umask says; a folder that others may write to is not used.
+  if (mkdir(folder.c_str(), 0700) != 0 && !is_private_folder(folder)) return;
   // Process ids come again, and other machines or containers that share the folder have the same.
   const std::string writer =
       std::to_string(getpid()) + "." + std::to_string(std::random_device{}());
   const fs::path temporary = folder / ("writing." + writer);
-  {
-    std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-    stream.write(reinterpret_cast<const char*>(&checksum), sizeof checksum);
-    stream.write(reinterpret_cast<const char*>(payload.data()),
-                 static_cast<std::streamsize>(payload.size()));
-    stream.close();
-    if (!stream) {
-      fs::remove(temporary, error);
-      return;
+  const Descriptor created(
+      open(temporary.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0600));
+  if (!created) return;
+  const auto put = [&](const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const char*>(data);
+    while (size > 0) {
+      const ssize_t count = ::write(created.number(), bytes, size);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      bytes += count;
+      size -= static_cast<std::size_t>(count);
     }
+    return true;
+  };
+  const std::string sum = seal(payload);
+  if (!put(sum.data(), sum.size()) || !put(payload.data(), payload.size())) {
+    fs::remove(temporary, error);
+    return;
   }
   const fs::path link = folder / ("linking." + writer);
   for (const fs::path& file : files) {

@@ -14,8 +14,9 @@ namespace smemtune {
 /// Keeps what another compiler made in files named by what was asked: the sources with everything
 /// they include, name expressions, options and architecture, and the compiler with its own hash.
 /// A module that serves several requests is one file with several names.
-/// Several processes may share the folder. A file that is damaged is compiled again; an error of
-/// reading or writing costs the cache, never the result.
+/// Several processes of one user may share the folder. What a file holds will be run, so a folder
+/// or file that another user owns or may write to is not used. A file that is damaged or too large
+/// is compiled again; an error of reading or writing costs the cache, never the result.
 class CachedCompiler final : public Compiler {
  public:
   /// `max_bytes`: the oldest files go when the folder holds more.

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace smemtune {
@@ -112,6 +113,36 @@ TEST_F(CachedCompilerTest, CompilesADamagedFileAgainAndMendsIt) {
   calls_ = 0;
   compiler().compile(request("f<1>"));
   EXPECT_EQ(calls_, 1);
+}
+
+TEST_F(CachedCompilerTest, CompilesAgainWhatIsTooLargeToBeAModule) {
+  compiler().compile(request("f<1>"));
+  fs::resize_file(fs::directory_iterator(folder_)->path(), std::uintmax_t{200} << 30);  // Sparse.
+  compiler().compile(request("f<1>"));
+  EXPECT_EQ(calls_, 2);
+}
+
+TEST_F(CachedCompilerTest, MakesItsFolderForItsUserWhateverTheMaskSays) {
+  fs::remove(folder_);
+  const mode_t mask = umask(0);
+  compiler().compile(request("f<1>"));
+  umask(mask);
+  EXPECT_EQ(fs::status(folder_).permissions(), fs::perms::owner_all);
+  const fs::path file = fs::directory_iterator(folder_)->path();
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(CachedCompilerTest, DoesNotRunWhatOthersMayHaveWritten) {
+  compiler().compile(request("f<1>"));
+  const fs::path file = fs::directory_iterator(folder_)->path();
+  fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
+  compiler().compile(request("f<1>"));
+  EXPECT_EQ(calls_, 2);  // And writes it anew, for its user.
+  compiler().compile(request("f<1>"));
+  EXPECT_EQ(calls_, 2);
+  fs::permissions(folder_, fs::perms::group_write, fs::perm_options::add);
+  compiler().compile(request("f<1>"));
+  EXPECT_EQ(calls_, 3);
 }
 
 TEST_F(CachedCompilerTest, CompilesAgainWhatCannotBeRead) {

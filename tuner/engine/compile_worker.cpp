@@ -1,12 +1,13 @@
-#include "tuner/engine/compile_worker.h"
-
 #include "tuner/core/error.h"
+#include "tuner/core/machine_fault.h"
+#include "tuner/engine/compile_worker.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_channel.h"
 
 #include <new>
 #include <span>
+#include <system_error>
 
 namespace smemtune {
 
@@ -21,6 +22,8 @@ CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> req
   } catch (const std::bad_alloc&) {
     failed = failure({Status::compile, "out_of_memory"},
                      "the compiler needs more memory than its worker may have");
+  } catch (const std::system_error& error) {  // Of a file, a thread.
+    throw_system_error(error.what(), error.code().value());
   } catch (const std::exception& error) {
     failed = failure({Status::compile, "error"}, error.what());
   }

@@ -79,10 +79,13 @@ void DeviceSession::handle(const WorkerEvent& event) {
     return;
   }
   const bool lost = event.kind == WorkerEvent::Kind::device_lost;
-  if (lost && event.death.from_outside() && std::exchange(pending_->try_again, false)) {
-    note_("the device worker was killed by something else; trying again");
+  const bool is_machines_fault = lost && (event.death.from_outside() || event.death.shortage);
+  if (is_machines_fault && std::exchange(pending_->try_again, false)) {
+    note_(event.death.shortage ? event.death.message + "; trying again"
+                               : "the device worker was killed by something else; trying again");
     return;
   }
+  if (lost && event.death.shortage) throw UnavailableError(event.death.message);
   DeviceAnswer answer = {.elapsed_s = elapsed_s};
   if (lost) {
     answer.failure = failure_of(event.death, pending_->deadline_s);
@@ -111,7 +114,7 @@ void DeviceSession::unit_gone(const WorkerEvent& event) {
 void DeviceSession::prepared(const WorkerEvent& event) {
   if (event.kind == WorkerEvent::Kind::device_lost) {
     preparation_failed(failure_of(event.death, prepare_deadline_s_).detail,
-                       event.death.from_outside());
+                       event.death.from_outside() || event.death.shortage, event.death.shortage);
     return;
   }
   if (event.reply.type != MessageType::prepared) {
@@ -147,15 +150,16 @@ void DeviceSession::prepared(const WorkerEvent& event) {
   failed_preparations_ = 0;
 }
 
-void DeviceSession::preparation_failed(const std::string& what, bool from_outside) {
+void DeviceSession::preparation_failed(const std::string& what, bool from_outside, bool shortage) {
   ++failed_preparations_;
   const bool worked_before = reference_->worked;
   // Of several units one may be at fault: meanwhile another one shows whether it is the kernel.
-  const bool may_pass = worked_before || from_outside || pool_.units() > 1;
-  if (failed_preparations_ < kMaxFailedPreparations && may_pass) {
+  const bool is_transient = worked_before || from_outside || pool_.units() > 1;
+  if (failed_preparations_ < kMaxFailedPreparations && is_transient) {
     note_("the reference kernel did not run on the restarted device; trying again: " + what);
     return;
   }
+  if (shortage) throw UnavailableError(what);
   if (worked_before) {
     pool_.give_up_unit(unit_, "the device is unhealthy: " + reference_->name +
                                   ", which was right before, failed twice in a row: " + what);

@@ -99,7 +99,7 @@ class DeviceSession {
 
   void unit_gone(const WorkerEvent& event);
   void prepared(const WorkerEvent& event);
-  void preparation_failed(const std::string& what, bool from_outside);
+  void preparation_failed(const std::string& what, bool from_outside, bool shortage = false);
 
   WorkerPool& pool_;
   std::size_t unit_;

@@ -80,6 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"exit in compile", Status::compile, "crash"},
                     Fault{"killed in compile", Status::compile, "crash"},
                     Fault{"killed_once in compile", Status::correct, ""},
+                    Fault{"shortage_once in compile", Status::correct, ""},
                     Fault{"hang in compile", Status::compile, "compile_timeout"},
                     Fault{"memory in compile", Status::compile, "out_of_memory"},
                     Fault{"garbage in compile", Status::compile, "crash"},
@@ -115,6 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"torn in run", Status::runtime, "crash"},
                     Fault{"killed in run", Status::runtime, "crash"},
                     Fault{"killed_once in run", Status::correct, ""},
+                    Fault{"shortage_once in run", Status::correct, ""},
                     Fault{"hang in run", Status::timeout, "hang"},
                     Fault{"flood in run", Status::correct, ""}),
     fault_name);
@@ -129,6 +131,36 @@ INSTANTIATE_TEST_SUITE_P(WhileSampling, EachFault,
                                          Fault{"killed_once in time", Status::correct, ""},
                                          Fault{"hang in time", Status::timeout, "hang"}),
                          fault_name);
+
+class Shortages : public testing::TestWithParam<const char*> {};
+
+TEST_P(Shortages, EndTheRunAndNothingIsStoredOfThem) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  fake.add("tiled", std::string("fault shortage in ") + GetParam() + kWhenWouldBeBest);
+  FakeRun run(fake);
+  EXPECT_THROW(run.run(), UnavailableError);
+  EXPECT_EQ(run.log->last("tiled", kWouldBeBest), nullptr);
+}
+
+// Which said before that the reference does not compile.
+TEST_P(Shortages, OfTheReferenceAreNoFaultOfTheReference) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  fake.add("naive", std::string("fault shortage in ") + GetParam());
+  FakeRun run(fake);
+  try {
+    run.run();
+    FAIL();
+  } catch (const ReferenceError& error) {
+    FAIL() << error.what();
+  } catch (const UnavailableError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("Too many open files"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, Shortages, testing::Values("compile", "load", "run"),
+                         [](const auto& info) { return std::string(info.param); });
 
 // TIMES > 0: after the screen, so while racing.
 class EachFaultInTheRace : public testing::TestWithParam<Fault> {};

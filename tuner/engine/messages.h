@@ -50,7 +50,8 @@ struct DeviceHello {
 /// Why a worker cannot go on.
 struct Broken {
   std::string message;
-  bool input = false;  ///< What the user gave is wrong, not the machine.
+  bool input = false;     ///< What the user gave is wrong, not the machine.
+  bool shortage = false;  ///< The machine lacks something (machine_fault.h).
 
   bool operator==(const Broken&) const = default;
 };
@@ -248,7 +249,7 @@ void fields(auto& archive, Is<Part> auto& v) {
 void fields(auto& archive, Is<Job> auto& v) { archive(v.modules, v.parts); }
 void fields(auto& archive, Is<CompilerHello> auto& v) { archive(v.version, v.sha256); }
 void fields(auto& archive, Is<DeviceHello> auto& v) { archive(v.device); }
-void fields(auto& archive, Is<Broken> auto& v) { archive(v.message, v.input); }
+void fields(auto& archive, Is<Broken> auto& v) { archive(v.message, v.input, v.shortage); }
 void fields(auto& archive, Is<Phase> auto& v) { archive(v.name, v.number); }
 void fields(auto& archive, Is<CompileBatch> auto& v) { archive(v.requests); }
 void fields(auto& archive, Is<CompileReply> auto& v) { archive(v.modules, v.answers); }

@@ -1,6 +1,7 @@
 #include "tuner/engine/problem_state.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_hash.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "tuner/engine/worker_channel.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/machine_fault.h"
 #include "tuner/engine/messages.h"
 
 #include <array>
@@ -75,7 +76,8 @@ int worker_main(const char* name, int in, int out,
     } catch (const Error& error) {
       channel.send(MessageType::broken,
                    Broken{.message = error.what(),
-                          .input = dynamic_cast<const InputError*>(&error) != nullptr});
+                          .input = dynamic_cast<const InputError*>(&error) != nullptr,
+                          .shortage = dynamic_cast<const MachineError*>(&error) != nullptr});
       return kBroken;
     }
   } catch (const std::exception& error) {

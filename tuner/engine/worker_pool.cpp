@@ -19,6 +19,8 @@ constexpr double kEndPatience_s = 5;
 constexpr double kGoodbyePatience_s = 2;
 // Something else may kill a worker while it starts; more often than this in a row is no accident.
 constexpr int kMaxFailedStarts = 3;
+// What something else has killed, or the machine had no room for, is compiled so often.
+constexpr int kMaxAttempts = 2;
 
 std::chrono::steady_clock::duration seconds(double s) {
   // Beyond a day nobody waits, and a clock's ticks would overflow.
@@ -295,7 +297,9 @@ void WorkerPool::lose(Worker& worker, WorkerDeath::Cause cause, const std::strin
   if (worker.broken) {
     // A compiler that is broken is broken for every variant, and so is a worker that cannot start.
     if (worker.broken->input) throw InputError(worker.broken->message);
-    if (!worker.is_device || !worker.greeted) {
+    death.shortage = worker.broken->shortage;
+    const bool try_again = death.shortage && worker.greeted && worker.attempts < kMaxAttempts;
+    if (!worker.greeted || (!worker.is_device && !try_again)) {
       give_up(worker, worker.broken->message, events);
       return;
     }
@@ -320,7 +324,8 @@ void WorkerPool::lose(Worker& worker, WorkerDeath::Cause cause, const std::strin
 void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
                                std::vector<WorkerEvent>& events) {
   if (!worker.ticket) return;
-  const bool try_again = !worker.greeted || (death.from_outside() && worker.attempts < 2);
+  const bool try_again = !worker.greeted || ((death.from_outside() || death.shortage) &&
+                                             worker.attempts < kMaxAttempts);
   if (try_again) return;  // Sent when the next worker has greeted.
   const bool overdue = death.cause == WorkerDeath::Cause::deadline;
   const Failure lost =

@@ -62,8 +62,9 @@ struct WorkerDeath {
   int exit_status = 0;
   std::string phase;  ///< What it was doing, as it said last.
   int phase_number = 0;
-  std::string message;  ///< What it said itself, or what was wrong with what it sent.
-  std::string log;      ///< The end of what it printed.
+  bool shortage = false;  ///< It ended because the machine lacks something.
+  std::string message;    ///< What it said itself, or what was wrong with what it sent.
+  std::string log;        ///< The end of what it printed.
 
   /// Whether something else on the machine has killed it: the fault may not be the variant's.
   bool from_outside() const;

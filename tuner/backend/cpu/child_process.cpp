@@ -1,6 +1,6 @@
 #include "tuner/backend/cpu/child_process.h"
 
-#include "tuner/core/error.h"
+#include "tuner/core/machine_fault.h"
 
 #include <array>
 #include <cerrno>
@@ -21,10 +21,6 @@ namespace {
 
 constexpr std::size_t kMaxOutputBytes = 1 << 20;
 constexpr const char* kFolderPrefix = "smemtune-cpu-";
-
-[[noreturn]] void fail(const std::string& act) {
-  throw UnavailableError(act + ": " + std::strerror(errno));
-}
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -51,7 +47,7 @@ std::vector<std::string> environment(const std::filesystem::path& folder) {
 extern "C" void kill_own_group(int) { kill(0, SIGKILL); }
 
 int exit_status(int status) {
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
 }
 
 /// Runs in the forked child, where only async-signal-safe calls are allowed. A compiler driver
@@ -74,9 +70,9 @@ int exit_status(int status) {
     sigaction(SIGTERM, &action, nullptr);
     sigaction(SIGPIPE, &action, nullptr);
     if (chdir(folder) == 0) execvpe(command[0], command, variables);
-    _exit(127);
+    _exit(kNotFound);
   }
-  if (child < 0) _exit(126);
+  if (child < 0) _exit(kNoProcess);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -93,7 +89,7 @@ ChildResult run_child(const std::vector<std::string>& command,
   const std::vector<char*> variable_pointers = pointers(variables);
 
   std::array<int, 2> ends = {};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2");
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_system_error("pipe2", errno);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   const pid_t parent = getpid();
   const pid_t child = fork();
@@ -103,11 +99,12 @@ ChildResult run_child(const std::vector<std::string>& command,
     dup2(ends[1], 2);
     supervise(parent, folder.c_str(), argument_pointers.data(), variable_pointers.data());
   }
+  const int fork_error = errno;
   close(ends[1]);
   if (nothing >= 0) close(nothing);
   if (child < 0) {
     close(ends[0]);
-    fail("fork");
+    throw_system_error("fork", fork_error);
   }
 
   ChildResult result;
@@ -123,7 +120,7 @@ ChildResult run_child(const std::vector<std::string>& command,
   close(ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) fail("waitpid");
+    if (errno != EINTR) throw_system_error("waitpid", errno);
   }
   result.status = exit_status(status);
   return result;
@@ -137,7 +134,7 @@ TemporaryFolder::TemporaryFolder() {
                            error.message());
   }
   std::string name = root / (kFolderPrefix + std::to_string(getpid()) + "-XXXXXX");
-  if (mkdtemp(name.data()) == nullptr) fail("creating " + name);
+  if (mkdtemp(name.data()) == nullptr) throw_system_error("creating " + name, errno);
   path_ = name;
 }
 

@@ -6,8 +6,12 @@
 
 namespace smemtune::cpu {
 
+constexpr int kNoProcess = 126;  ///< It could not be started: the machine has no room for it.
+constexpr int kNotFound = 127;
+constexpr int kSignalled = 128;  ///< And the signal.
+
 struct ChildResult {
-  int status = 0;      ///< Exit status; 128 + N when signal N ended it; 127 when it was not found.
+  int status = 0;      ///< Exit status, or one of the above.
   std::string output;  ///< Standard output and error together; at most 1 MB.
 };
 

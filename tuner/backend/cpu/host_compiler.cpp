@@ -6,10 +6,12 @@
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/machine_fault.h"
 #include "tuner/core/reasons.h"
 #include "tuner/source/host_translation.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -35,12 +37,12 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   std::ofstream stream(path, std::ios::binary);
   stream << text;
   stream.close();
-  if (!stream) throw UnavailableError("cannot write " + path.string());
+  if (!stream) throw MachineError("cannot write " + path.string());
 }
 
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw UnavailableError("the host compiler did not write " + path.string());
+  if (!stream) throw_system_error("what the host compiler wrote, " + path.string(), errno);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
@@ -52,6 +54,13 @@ std::string printable(std::string_view log) {
     text += is_shown ? c : '?';
   }
   return text;
+}
+
+/// As g++ and clang++ say it where the limit of their address space is reached.
+bool runs_out_of_memory(std::string_view log) {
+  return log.find("out of memory") != std::string_view::npos ||
+         log.find("virtual memory exhausted") != std::string_view::npos ||
+         log.find("std::bad_alloc") != std::string_view::npos;
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -181,7 +190,9 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   for (const KernelSource::File& file : translation.source.files) {
     std::filesystem::path name = file.name;
     if (source_file.empty()) {
-      name = name.filename();
+      // A name that cannot be written between quotes is not seen by the compiler.
+      const bool is_plain = file.name.find_first_of("\"\\\n\r") == std::string::npos;
+      name = is_plain ? name.filename() : "kernel.cu";
       source_file = name.string();
     }
     const std::string inside = (sources / name).lexically_normal().string();
@@ -206,8 +217,14 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
     const ChildResult result = run_child(command, sources);
     log += printable(result.output);
     if (result.status == 0) return std::nullopt;
-    if (result.status == 126 || result.status == 127) {
-      throw UnavailableError("cannot run " + command_.front());
+    if (result.status == kNotFound) throw UnavailableError("cannot run " + command_.front());
+    if (runs_out_of_memory(log)) {
+      return failure({Status::compile, "out_of_memory"},
+                     "the compiler needs more memory than its worker may have\n" + log);
+    }
+    if (result.status == kNoProcess || result.status > kSignalled || tells_of_shortage(log)) {
+      throw MachineError(command_.front() + " ended with status " + std::to_string(result.status) +
+                         (log.empty() ? "" : ": " + log));
     }
     if (log.empty()) log = command_.front() + " ended with status " + std::to_string(result.status);
     return failure({Status::compile, "error"}, log);

@@ -1,6 +1,6 @@
 #include "tuner/backend/cpu/module.h"
 
-#include "tuner/core/error.h"
+#include "tuner/core/machine_fault.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
@@ -37,13 +37,14 @@ bool SharedLayout::reserve(abi::Slot& slot) {
 
 Outcome<std::shared_ptr<Module>> Module::load(std::span<const std::uint8_t> shared_object) {
   const int file = memfd_create("smemtune kernel", MFD_CLOEXEC);
-  if (file < 0) throw UnavailableError(std::string("memfd_create: ") + std::strerror(errno));
+  if (file < 0) throw_system_error("memfd_create", errno);
   for (std::size_t done = 0; done < shared_object.size();) {
     const ssize_t count = write(file, shared_object.data() + done, shared_object.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
+      const int error = errno;
       close(file);
-      throw UnavailableError(std::string("writing a kernel to memory: ") + std::strerror(errno));
+      throw_system_error("writing a kernel to memory", error);
     }
     done += static_cast<std::size_t>(count);
   }
@@ -51,9 +52,11 @@ Outcome<std::shared_ptr<Module>> Module::load(std::span<const std::uint8_t> shar
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* const error = dlerror();
+    const std::string text =
+        std::string("the dynamic linker says: ") + (error == nullptr ? "nothing" : error);
     close(file);
-    return failure({Status::compile, "error"}, std::string("the dynamic linker says: ") +
-                                                   (error == nullptr ? "nothing" : error));
+    if (tells_of_shortage(text)) throw MachineError(text);
+    return failure({Status::compile, "error"}, text);
   }
   return std::shared_ptr<Module>(new Module(file, handle));
 }

@@ -1,8 +1,9 @@
 #include "tuner/backend/fake/script.h"
 
-#include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/machine_fault.h"
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -184,6 +185,9 @@ void commit(const std::string& kind, int reply_descriptor) {
     while (!has_happened()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   if (kind == "broken") throw UnavailableError("the fake device fell off the bus");
+  if (kind == "shortage" || (kind == "shortage_once" && first_time())) {
+    throw_system_error("opening what is not there", EMFILE);
+  }
   if (kind == "memory") throw std::bad_alloc();
   if (kind == "garbage") {
     const std::string garbage(100, '?');
