@@ -1,5 +1,6 @@
 #include "tuner/backend/cpu/host_compiler.h"
 
+#include "tuner/backend/builtins.h"
 #include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/cpu/device_headers.h"
 #include "tuner/backend/cpu/object_file.h"
@@ -109,7 +110,7 @@ std::string main_file(const CompileRequest& request, const std::string& source_f
   text << "#include \"cuda_on_host.h\"\n";
   // Behind that header, whose own names are then no matter.
   for (const std::string& macro : macros(request.options)) text << macro << "\n";
-  text << "#include \"" << source_file << "\"\n";
+  text << builtins_for(request.source) << "#include \"" << source_file << "\"\n";
   for (std::size_t i = 0; i < request.name_expressions.size(); ++i) {
     text << "#line 1 \"entry " << i << "\"\n"
          << "SMEMTUNE_EXPORT void smemtune_entry_" << i << "(void** arguments) { ::smemtune::call(&"

@@ -2,7 +2,7 @@
 
 #include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/cpu/test_kernel.h"
-#include "tuner/core/error.h"
+#include "tuner/core/machine_fault.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -190,6 +190,67 @@ TEST(HostCompiler, ObeysMacrosOfTheOptions) {
   EXPECT_TRUE(compile(source, {"kernel"}, {}, {"-DTILE=3", "--maxrregcount=32"}));
   EXPECT_TRUE(compile(source, {"kernel"}, {}, {"-D", "TILE=3"}));
   EXPECT_TRUE(compile(source, {"kernel"}, {}, {"--define-macro=TILE=3"}));
+}
+
+TEST(HostCompiler, KnowsWhatNvccDeclaresUnasked) {
+  const std::string kernel = R"(
+#ifndef __CUDACC_RTC__
+#include "not_for_the_device.h"
+#endif
+constexpr float kLowest = -INFINITY;
+__global__ void kernel(float* x, const uint8_t* bytes, int64_t n, size_t m) {
+  static_assert(sizeof(int64_t) == 8 && sizeof(uint8_t) == 1, "");
+  if (bytes != NULL) x[0] = kLowest + float(M_PI) + NAN;
+}
+)";
+  for (const char* headers : {"", "#include <cuda.h>\n#include <math.h>\n",
+                              "#include <stdint.h>\n#include <assert.h>\n#include <cstdio>\n"}) {
+    const auto compiled = compile(headers + kernel, {"kernel"});
+    EXPECT_TRUE(compiled) << headers << compiled.failure().detail;
+  }
+}
+
+TEST(HostCompiler, CompilesSourcesWhoseNamesCannotBeQuoted) {
+  for (const char* name : {"a\"b.cu", "a\nb.cu", "a\\b.cu"}) {
+    const auto compiled = compile_files({{name, "__global__ void kernel(int*) {}"}}, "kernel");
+    EXPECT_TRUE(compiled) << compiled.failure().detail;
+  }
+}
+
+/// Compiles with a program that says `words` and ends so.
+Outcome<CompiledKernel> compile_with(const std::string& words, const std::string& end) {
+  const char* const value = std::getenv("CXX");
+  const std::string before = value == nullptr ? "" : value;
+  const TemporaryFolder folder;
+  const std::filesystem::path script = folder.path() / "compiler";
+  std::ofstream(script) << "#!/bin/sh\n[ \"$1\" = --version ] && echo g++ 1.2 && exit 0\n"
+                        << "echo \"" << words << "\" >&2\n"
+                        << end << "\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  setenv("CXX", script.c_str(), 1);
+  HostCompiler compiler;
+  unsetenv("CXX");
+  if (!before.empty()) setenv("CXX", before.c_str(), 1);
+  CompileRequest request;
+  request.source.files = {{"k.cu", "__global__ void kernel(int*) {}"}};
+  request.name_expressions = {"kernel"};
+  return compiler.compile(request);
+}
+
+TEST(HostCompiler, KnowsTheMachinesFaultsFromTheSources) {
+  EXPECT_THROW(compile_with("g++: fatal error: Killed signal terminated program cc1plus", "exit 1"),
+               MachineError);
+  EXPECT_THROW(compile_with("cc1plus: fatal error: k.cu: Too many open files", "exit 1"),
+               MachineError);
+  EXPECT_THROW(compile_with("error writing to x.s: No space left on device", "exit 1"),
+               MachineError);
+  EXPECT_THROW(compile_with("", "kill -9 $$"), MachineError);
+  const auto memory = compile_with("cc1plus: out of memory allocating 65536 bytes", "exit 1");
+  ASSERT_FALSE(memory);
+  EXPECT_EQ("out_of_memory", memory.failure().reason);
+  const auto wrong = compile_with("k.cu:1:1: error: expected ';'", "exit 1");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ("error", wrong.failure().reason);
 }
 
 TEST(HostCompiler, RefusesWhatTheDeviceDoesNotHave) {

@@ -1,5 +1,6 @@
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 
+#include "tuner/backend/builtins.h"
 #include "tuner/backend/cuda/cubin.h"
 #include "tuner/backend/cuda/ptxas_report.h"
 #include "tuner/backend/cuda/readable_text.h"
@@ -147,7 +148,11 @@ bool includes(const KernelSource& source, const StandardHeader& header) {
   });
 }
 
-Program make_program(const Nvrtc& nvrtc, const KernelSource& source) {
+constexpr const char* kBuiltinsName = "smemtune_builtins.h";
+
+/// `builtins`: what is to be read before the source; may be empty.
+Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
+                     const std::string& builtins = {}) {
   std::vector<const char*> headers;
   std::vector<const char*> names;
   for (const StandardHeader& header : kStandardHeaders) {
@@ -163,6 +168,10 @@ Program make_program(const Nvrtc& nvrtc, const KernelSource& source) {
   for (std::size_t i = 1; i < source.files.size(); ++i) {
     headers.push_back(source.files[i].text.c_str());
     names.push_back(source.files[i].name.c_str());
+  }
+  if (!builtins.empty()) {
+    headers.push_back(builtins.c_str());
+    names.push_back(kBuiltinsName);
   }
   nvrtcProgram program = nullptr;
   check(nvrtc,
@@ -347,7 +356,8 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
   require_architecture(request.architecture);
   const auto start = std::chrono::steady_clock::now();
 
-  const Program program = make_program(nvrtc_, request.source);
+  const std::string builtins = builtins_for(request.source);
+  const Program program = make_program(nvrtc_, request.source, builtins);
   for (const std::string& expression : request.name_expressions) {
     check(nvrtc_, nvrtc_.add_name_expression(program.get(), expression.c_str()),
           "nvrtcAddNameExpression");
@@ -357,6 +367,7 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
           "nvrtcAddNameExpression");
   }
   std::vector<std::string> options = own_options_;
+  if (!builtins.empty()) options.push_back("--pre-include=" + std::string(kBuiltinsName));
   options.push_back("-arch=" + request.architecture);
   if (std::ranges::none_of(request.options, is_standard_option)) options.emplace_back("-std=c++17");
   options.insert(options.end(), request.options.begin(), request.options.end());

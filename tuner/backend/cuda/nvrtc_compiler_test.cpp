@@ -62,6 +62,29 @@ class NvrtcCompilerTest : public testing::Test {
 std::unique_ptr<NvrtcCompiler> NvrtcCompilerTest::compiler_;
 std::string NvrtcCompilerTest::why_not_;
 
+// What nvcc declares unasked; as constants, and beside the toolkit's own headers.
+TEST_F(NvrtcCompilerTest, KnowsWhatNvccDeclaresUnasked) {
+  const std::string kernel = R"(
+constexpr float kLowest = -INFINITY;
+__global__ void k(float* x, const uint8_t* bytes, int64_t n, size_t m) {
+  static_assert(sizeof(int64_t) == 8 && sizeof(uint8_t) == 1, "");
+  if (bytes != NULL) x[0] = kLowest + float(M_PI) + NAN;
+}
+)";
+  for (const char* headers :
+       {"", "#include <math.h>\n#include <stdint.h>\n#include <assert.h>\n#include <cstdio>\n",
+        "#include <cuda/std/cstdint>\n#include <cuda_fp16.h>\n"}) {
+    const auto compiled = compile(headers + kernel, "k");
+    EXPECT_TRUE(compiled) << headers << compiled.failure().detail;
+  }
+}
+
+TEST_F(NvrtcCompilerTest, LeavesTypesToTheSourceThatDeclaresThem) {
+  const auto compiled =
+      compile("typedef unsigned long uint64_t;\n__global__ void k(uint64_t* x) { *x = 1; }", "k");
+  EXPECT_TRUE(compiled) << compiled.failure().detail;
+}
+
 constexpr const char* kReverse = R"(
 template <typename T, int N>
 __global__ void __launch_bounds__(N) reverse(T* p) {

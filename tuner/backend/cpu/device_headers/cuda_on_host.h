@@ -9,6 +9,7 @@
 #include "kernel_abi.h"
 
 #define __CUDACC__ 1
+#define __CUDACC_RTC__ 1
 #define SMEMTUNE_CPU 1
 
 #define __global__
