@@ -1,6 +1,7 @@
+#include "tuner/engine/compile_worker.h"
+
 #include "tuner/core/error.h"
 #include "tuner/core/machine_fault.h"
-#include "tuner/engine/compile_worker.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_channel.h"
