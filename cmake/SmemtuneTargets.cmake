@@ -32,6 +32,11 @@ endif()
 # Where the time of a run is spent. Everything else waits for files, compilers or people, and -O1 compiles
 # in two thirds of the time of -O2.
 set(SMEMTUNE_HOT core search backend cpu engine)
+if(SMEMTUNE_FUZZ)
+  target_compile_options(smemtune_options INTERFACE
+    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(smemtune_options INTERFACE -fsanitize=address,undefined)
+endif()
 
 # smemtune_library(name SOURCES file... [USES library...] [LINKS target...])
 #

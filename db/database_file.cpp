@@ -1,5 +1,8 @@
 #include "db/database_file.h"
 
+#include "db/journal.h"
+#include "db/schema_check.h"
+
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace smemtune::db {
 
@@ -20,14 +24,31 @@ namespace {
 /// second. Damage in them is found when it is met.
 constexpr std::int64_t kMaxCheckedBytes = 64 << 20;
 
+/// Journals of living writers that are met in a row before it is given up.
+constexpr int kMaxJournals = 100;
+
 constexpr const char* kAllowNetwork = "SMEMTUNE_ALLOW_NETWORK_FS";
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
   throw StoreError(file.string() + ": " + why);
 }
 
+[[noreturn]] void refuse_other(const std::filesystem::path& file, std::int64_t application) {
+  refuse(file, "a database of another program (application_id " + std::to_string(application) +
+                   ", smemtune's is " + std::to_string(kApplicationId) + ")");
+}
+
 std::filesystem::path folder_of(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
+/// Makes the names in it survive a loss of power, as the files themselves do. Some file systems
+/// cannot.
+void sync_folder(const std::filesystem::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
 }
 
 /// Like create_directories(), but for the owner only.
@@ -38,6 +59,7 @@ void create_folder(const std::filesystem::path& folder) {
     refuse(folder,
            std::string("the folder for the database cannot be made: ") + std::strerror(errno));
   }
+  sync_folder(folder_of(folder));
 }
 
 /// So that it is readable by its owner only from the start; SQLite gives its journal the same mode.
@@ -45,6 +67,7 @@ void create_file(const std::filesystem::path& file) {
   const int descriptor = open(file.c_str(), O_CREAT | O_EXCL | O_CLOEXEC | O_RDWR, 0600);
   if (descriptor >= 0) {
     close(descriptor);
+    sync_folder(folder_of(file));
   } else if (errno != EEXIST) {
     refuse(file, std::string("the database cannot be made: ") + std::strerror(errno));
   }
@@ -113,49 +136,98 @@ void set_journal_pragmas(const Connection& connection) {
   set_pragma(connection, "synchronous", "FULL", "2");
 }
 
-/// Opens for reading. A writer that was killed may have left a journal that must be rolled back
-/// first, which a read-only connection cannot do.
-Connection open_to_read(const std::filesystem::path& file, int busy_timeout_ms) {
-  try {
-    Connection connection(file, OpenMode::read_only, busy_timeout_ms);
-    connection.integer("SELECT count(*) FROM sqlite_schema");
-    return connection;
-  } catch (const SqliteError& error) {
-    if (error.code() != SQLITE_READONLY_ROLLBACK) throw;
+/// What can be said of the file before SQLite looks for a journal of it.
+void check_header(const Connection& connection) {
+  const std::vector<std::uint8_t> header = connection.read_file(0, 100);
+  if (header.size() < 100 || std::memcmp(header.data(), "SQLite format 3", 16) != 0) return;
+  std::uint32_t application = 0;
+  for (std::size_t i = 68; i < 72; ++i) application = application << 8 | header[i];
+  if (application != 0 && application != kApplicationId)
+    refuse_other(connection.file(), application);
+  if (header[18] > 1 || header[19] > 1) {
+    refuse(
+        connection.file(),
+        "a database with a write-ahead log, which smemtune never makes; if it is yours, `sqlite3 "
+        "FILE 'PRAGMA journal_mode = DELETE'` gives it the other journal");
   }
-  return {file, OpenMode::read_write, busy_timeout_ms};
 }
 
-/// Refuses what is not ours, not whole or newer. True when there is nothing in it yet.
-bool check_contents(const Connection& connection, std::int32_t newest) {
+/// Refuses what is not ours. True when there is nothing in it yet.
+bool check_identity(const Connection& connection, std::span<const Migration> migrations) {
   const std::filesystem::path& file = connection.file();
-  connection.execute("BEGIN");  // One snapshot: another process may be creating it.
   const std::int64_t objects = connection.integer("SELECT count(*) FROM sqlite_schema");
   const std::int64_t application = connection.integer("PRAGMA application_id");
   const std::int64_t version = connection.integer("PRAGMA user_version");
-  connection.execute("COMMIT");
-  if (objects == 0 && application == 0 && version == 0) return true;
-  if (application != kApplicationId) {
-    refuse(file, "a database of another program (application_id " + std::to_string(application) +
-                     ", smemtune's is " + std::to_string(kApplicationId) + ")");
-  }
-  if (version > newest) {
-    refuse(file, "written by a newer smemtune (version " + std::to_string(version) +
-                     ", this one reads up to " + std::to_string(newest) + "); update smemtune");
-  }
-  if (version < 1) refuse(file, "the database is damaged (it has no version)");
+  const bool empty = objects == 0 && application == 0 && version == 0;
+  if (!empty && application != kApplicationId) refuse_other(file, application);
+  if (!empty && version < 1) refuse(file, "the database is damaged (it has no version)");
+  if (!empty) check_schema(connection, migrations);
+  return empty;
+}
+
+/// Refuses what is not whole. REQUIRES: the tables are known: their constraints are looked at.
+void check_pages(const Connection& connection, std::span<const Migration> migrations) {
   const std::int64_t bytes =
       connection.integer("PRAGMA page_count") * connection.integer("PRAGMA page_size");
-  if (bytes <= kMaxCheckedBytes) {
-    std::string problem = connection.text("PRAGMA quick_check(1)");
+  if (bytes > kMaxCheckedBytes) return;
+  const bool newer = connection.integer("PRAGMA user_version") > migrations.back().version;
+  for (const std::string& table :
+       newer ? known_tables(migrations) : std::vector{std::string("1")}) {
+    std::string problem = connection.text(("PRAGMA quick_check(" + table + ")").c_str());
     std::replace(problem.begin(), problem.end(), '\n', ' ');
     if (problem != "ok") {
-      refuse(file, "the database is damaged (" + problem +
-                       "); restore a backup, or save what can be read with `sqlite3 FILE "
-                       ".recover`");
+      refuse(connection.file(),
+             "the database is damaged (" + problem +
+                 "); restore a backup, or save what can be read with `sqlite3 FILE .recover`");
     }
   }
-  return false;
+}
+
+/// Refuses what is not ours or not whole. True when there is nothing in it yet.
+bool check_contents(const Connection& connection, std::span<const Migration> migrations) {
+  connection.execute("BEGIN");  // One snapshot: another process may be creating it.
+  const bool empty = check_identity(connection, migrations);
+  if (!empty) check_pages(connection, migrations);
+  connection.execute("COMMIT");
+  return empty;
+}
+
+/// A database that was looked at, and opened for reading.
+struct Looked {
+  Connection connection;
+  bool empty = false;
+  std::int64_t version = 0;
+};
+
+/// Changes nothing: SQLite rolls nothing back on a connection that only reads. Where a writer that was
+/// killed has left a journal, a copy is read in which it is rolled back. nullopt: a writer was killed, or
+/// committed, in between.
+std::optional<Looked> try_to_look(const std::filesystem::path& file, int busy_timeout_ms,
+                                  std::span<const Migration> migrations) {
+  const auto look = [&](Connection connection) {
+    check_header(connection);
+    set_safety_pragmas(connection);
+    const bool empty = check_contents(connection, migrations);
+    const std::int64_t version = connection.integer("PRAGMA user_version");
+    return Looked{.connection = std::move(connection), .empty = empty, .version = version};
+  };
+  check_journal(file);
+  try {
+    return look(Connection(file, OpenMode::read_only, busy_timeout_ms));
+  } catch (const SqliteError& error) {
+    if (error.code() != SQLITE_READONLY_ROLLBACK) throw;
+  }
+  std::optional<Connection> copy =
+      rolled_back_copy(Connection(file, OpenMode::read_only, busy_timeout_ms));
+  return copy ? std::optional(look(std::move(*copy))) : std::nullopt;
+}
+
+Looked look(const std::filesystem::path& file, int busy_timeout_ms,
+            std::span<const Migration> migrations) {
+  for (int attempt = 0; attempt < kMaxJournals; ++attempt) {
+    if (auto looked = try_to_look(file, busy_timeout_ms, migrations)) return std::move(*looked);
+  }
+  refuse(file, "its journal changes all the time; try again when its writers have ended");
 }
 
 Connection migrated_copy(const Connection& connection, std::span<const Migration> migrations) {
@@ -167,34 +239,42 @@ Connection migrated_copy(const Connection& connection, std::span<const Migration
   return copy;
 }
 
+/// Ready to be written.
+Connection made(Connection connection, std::span<const Migration> migrations) {
+  if (connection.in_memory()) set_safety_pragmas(connection);
+  set_journal_pragmas(connection);
+  migrate(connection, migrations);
+  connection.require_version(migrations.back().version);
+  return connection;
+}
+
 }  // namespace
 
 Connection open_database(const std::filesystem::path& file, OpenMode mode, int busy_timeout_ms,
                          std::span<const Migration> migrations) {
-  const std::int32_t newest = migrations.back().version;
-  const bool in_memory = file == ":memory:";
-  if (!in_memory) check_place(file, mode);
+  const std::int64_t newest = migrations.back().version;
+  if (file == ":memory:") return made(Connection(file, OpenMode::read_write, 0), migrations);
 
-  if (mode == OpenMode::read_only && !in_memory) {
-    Connection connection = open_to_read(file, busy_timeout_ms);
-    set_safety_pragmas(connection);
-    set_pragma(connection, "query_only", "ON", "1");
-    const bool empty = check_contents(connection, newest);
-    if (empty) refuse(file, "the database is empty; tuning fills it");
-    if (connection.integer("PRAGMA user_version") < newest) {
-      return migrated_copy(connection, migrations);
-    }
-    return connection;
+  check_place(file, mode);
+  if (mode == OpenMode::read_write) create_file(file);
+  // Also where it is to be written, it is looked at first: opening it to write may roll it back.
+  Looked looked = look(file, busy_timeout_ms, migrations);
+  if (mode == OpenMode::read_only) {
+    if (looked.empty) refuse(file, "the database is empty; tuning fills it");
+    set_pragma(looked.connection, "query_only", "ON", "1");
+    return looked.version < newest ? migrated_copy(looked.connection, migrations)
+                                   : std::move(looked.connection);
   }
-
-  if (!in_memory) create_file(file);
+  if (looked.version > newest) {
+    refuse(file, "written by a newer smemtune (version " + std::to_string(looked.version) +
+                     ", this one writes up to " + std::to_string(newest) +
+                     "), so it can only be read; update smemtune, or use another database");
+  }
   Connection connection(file, OpenMode::read_write, busy_timeout_ms);
   set_safety_pragmas(connection);
-  check_contents(connection, newest);
+  check_contents(connection, migrations);
   if (!connection.can_write()) refuse(file, "the database cannot be written");
-  set_journal_pragmas(connection);
-  migrate(connection, migrations);
-  return connection;
+  return made(std::move(connection), migrations);
 }
 
 std::optional<std::string> network_file_system(std::int64_t type) {

@@ -12,14 +12,15 @@
 namespace smemtune::db {
 
 /// read_write creates the file (0600) and its folder (0700) where they do not exist, and migrates
-/// an older version. read_only never changes the database; it reads an older version through a
-/// migrated copy in memory.
+/// an older version. read_only changes nothing, neither the database nor what lies beside it: an
+/// older version is read through a migrated copy in memory, one that a killed writer left through a
+/// copy that is rolled back, of a newer one what is known here.
 using OpenMode = Connection::Mode;
 
 /// Opens a results database, or ":memory:". Throws StoreError saying what is wrong and what to do,
 /// and leaves the file as it is, for: no file (read only), a folder, a device, a place that cannot
-/// be written, a network file system, not a database, another program's, a newer version, a damaged
-/// one, one that is locked.
+/// be written, a network file system, not a database, another program's, a schema that smemtune
+/// never made, a foreign journal, a newer version (read_write), a damaged one, one that is locked.
 Connection open_database(const std::filesystem::path& file, OpenMode mode, int busy_timeout_ms,
                          std::span<const Migration> migrations);
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace smemtune::db {
 namespace {
@@ -44,16 +45,20 @@ void write(const fs::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }
 
+std::string message_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const StoreError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
 /// The one line that opening is refused with; the file is as it was.
 std::string refusal(const fs::path& file, OpenMode mode = OpenMode::read_write) {
   const bool regular = fs::is_regular_file(file);
   const std::string before = regular ? sha256(contents(file)) : "";
-  std::string message = "opened";
-  try {
-    open_current(file, mode);
-  } catch (const StoreError& error) {
-    message = error.what();
-  }
+  const std::string message = message_of([&] { open_current(file, mode); });
   EXPECT_THAT(message, AllOf(StartsWith(file.string() + ": "), Not(HasSubstr("\n"))));
   EXPECT_EQ(regular ? sha256(contents(file)) : "", before);
   return message;
@@ -143,18 +148,27 @@ TEST_F(DatabaseFile, IsRefusedWhenItIsNoDatabase) {
 TEST_F(DatabaseFile, IsRefusedWhenItIsAnotherPrograms) {
   const fs::path file = folder() / "other.sqlite";
   write(file, "");
-  Connection(file, OpenMode::read_write, 0)
-      .execute("PRAGMA journal_mode = WAL; CREATE TABLE t (i); PRAGMA user_version = 1");
+  Connection(file, OpenMode::read_write, 0).execute("CREATE TABLE t (i); PRAGMA user_version = 1");
   EXPECT_THAT(refusal(file), HasSubstr("another program (application_id 0"));
   Connection(file, OpenMode::read_write, 0).execute("PRAGMA application_id = 1234");
   EXPECT_THAT(refusal(file), HasSubstr("another program (application_id 1234"));
 }
 
-TEST_F(DatabaseFile, IsRefusedWhenItIsNewer) {
+TEST_F(DatabaseFile, IsRefusedWithAWriteAheadLog) {
   const fs::path file = folder() / "results.sqlite";
-  open_current(file).execute("PRAGMA user_version = 99");
-  EXPECT_THAT(refusal(file), HasSubstr("newer smemtune (version 99, this one reads up to 3)"));
-  EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("newer smemtune"));
+  open_current(file);
+  write(folder() / "results.sqlite-wal", "precious");
+  for (const OpenMode mode : {OpenMode::read_only, OpenMode::read_write}) {
+    EXPECT_THAT(message_of([&] { open_current(file, mode); }), HasSubstr("write-ahead log"));
+  }
+  EXPECT_EQ(contents(folder() / "results.sqlite-wal"), "precious");
+  fs::remove(folder() / "results.sqlite-wal");
+  Connection(file, OpenMode::read_write, 0).execute("PRAGMA journal_mode = WAL");
+  fs::remove(folder() / "results.sqlite-wal");
+  fs::remove(folder() / "results.sqlite-shm");
+  EXPECT_THAT(refusal(file), HasSubstr("write-ahead log"));
+  EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("write-ahead log"));
+  EXPECT_FALSE(fs::exists(folder() / "results.sqlite-shm"));
 }
 
 TEST_F(DatabaseFile, IsRefusedWhenItIsTruncated) {
@@ -221,26 +235,6 @@ TEST_F(DatabaseFile, IsRefusedWhereItCannotBeWritten) {
   fs::permissions(folder(), fs::perms(0755));
 }
 
-TEST_F(DatabaseFile, IsReadableAfterAWriterWasKilledInTheMiddleOfWriting) {
-  const fs::path file = folder() / "results.sqlite";
-  open_current(file).execute("INSERT INTO space (name) VALUES ('before')");
-  const int status = in_child([&] {
-    const Connection connection = open_current(file);
-    // Pages that do not fit the cache are written before the commit, after the journal.
-    connection.execute(
-        "PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE space SET name = 'during';"
-        "INSERT INTO space (name) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
-        "LIMIT 20000) SELECT 'space number ' || i FROM n");
-    raise(SIGKILL);
-  });
-  ASSERT_EQ(status, 128 + SIGKILL);
-  ASSERT_GT(fs::file_size(folder() / "results.sqlite-journal"), 0u);
-
-  const Connection reader = open_current(file, OpenMode::read_only);
-  EXPECT_EQ(reader.text("SELECT group_concat(name) FROM space"), "before");
-  EXPECT_THROW(reader.execute("DELETE FROM space"), SqliteError);
-}
-
 TEST_F(DatabaseFile, CanBeMadeByTwoProcessesAtOnce) {
   for (int round = 0; round < 5; ++round) {
     const fs::path file = folder() / ("results" + std::to_string(round) + ".sqlite");
@@ -294,10 +288,180 @@ TEST_F(DatabaseFile, OfAnOlderVersionIsReadWithoutChangingIt) {
   EXPECT_FALSE(fs::exists(folder() / "results.sqlite.v1.bak"));
 }
 
-TEST_F(DatabaseFile, IsNamedWhereItsTablesAreNotThoseOfItsVersion) {
+TEST_F(DatabaseFile, IsRefusedWhereItsTablesAreNotThoseOfItsVersion) {
+  const fs::path golden = folder() / "golden.sqlite";
+  const std::pair<const char*, const char*> changes[] = {
+      {"CREATE TABLE extra (i INTEGER)", "a table extra"},
+      {"CREATE TABLE extra (i INTEGER, j TEXT AS (printf('%.*c', i, 'x')))", "a table extra"},
+      {"CREATE VIEW extra AS SELECT 1", "a view extra"},
+      {"CREATE TRIGGER thief AFTER INSERT ON result BEGIN DELETE FROM result; END",
+       "a trigger thief"},
+      {"CREATE INDEX extra ON space (length(name))", "an index extra"},
+      {"DROP TABLE best", "table best is missing"},
+      {"DROP INDEX attempt_open", "index attempt_open is missing"},
+      {"ALTER TABLE space ADD COLUMN extra INTEGER", "table space has been changed"},
+      {"ALTER TABLE space ADD COLUMN extra TEXT AS (instr(printf('%.*c', 9, 'x'), 'y'))",
+       "table space has been changed"},
+      {"ALTER TABLE space RENAME COLUMN name TO label", "table space has been changed"},
+      {"ANALYZE", "a table sqlite_stat1"}};
+  for (std::int32_t version = 1; version <= migrations().back().version; ++version) {
+    const auto upto = migrations().first(static_cast<std::size_t>(version));
+    fs::remove(golden);
+    open_database(golden, OpenMode::read_write, 0, upto);
+    EXPECT_EQ(open_current(golden, OpenMode::read_only).integer("SELECT count(*) FROM space"), 0);
+    for (const auto& [change, what] : changes) {
+      const fs::path file = folder() / "results.sqlite";
+      fs::copy_file(golden, file, fs::copy_options::overwrite_existing);
+      Connection(file, OpenMode::read_write, 0).execute(change);
+      EXPECT_THAT(refusal(file), HasSubstr(what));
+      EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr(what));
+    }
+  }
+  // A version that it is not.
+  for (const char* version : {"PRAGMA user_version = 1", "PRAGMA user_version = 2"}) {
+    Connection(golden, OpenMode::read_write, 0).execute(version);
+    EXPECT_THAT(refusal(golden), HasSubstr("has been changed"));
+  }
+}
+
+TEST_F(DatabaseFile, OfANewerVersionIsReadWhereItOnlyAddsAndNeverWritten) {
   const fs::path file = folder() / "results.sqlite";
-  open_current(file).execute("PRAGMA user_version = 1");
-  EXPECT_THAT(refusal(file, OpenMode::read_only), StartsWith(file.string() + ": "));
+  open_current(file).execute(
+      "INSERT INTO space (name) VALUES ('gemm');"
+      "PRAGMA user_version = 4;"
+      "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;"
+      "CREATE INDEX result_by_moment ON result (at_unix, id) WHERE stage = 'final';"
+      "DROP INDEX attempt_open;"
+      "ALTER TABLE space ADD COLUMN color TEXT NOT NULL DEFAULT 'none';"
+      "ALTER TABLE space ADD COLUMN weight REAL;"
+      "ALTER TABLE result ADD COLUMN energy INTEGER DEFAULT -1");
+  EXPECT_THAT(refusal(file), AllOf(HasSubstr("newer smemtune (version 4, this one writes up to 3)"),
+                                   HasSubstr("can only be read")));
+  const Connection reader = open_current(file, OpenMode::read_only);
+  EXPECT_EQ(reader.text("SELECT name FROM space"), "gemm");
+  EXPECT_THROW(reader.execute("DELETE FROM space"), SqliteError);
+
+  const std::string before = contents(file);
+  for (const char* change :
+       {"ALTER TABLE space ADD COLUMN j TEXT AS (printf('%.*c', id, 'x'))",
+        "ALTER TABLE space ADD COLUMN j TEXT CHECK (instr(j, 'x'))",
+        "CREATE INDEX extra ON space (length(name))", "CREATE VIEW extra AS SELECT 1",
+        "CREATE TRIGGER thief AFTER INSERT ON result BEGIN DELETE FROM result; END",
+        "CREATE VIRTUAL TABLE extra USING fts5 (text)", "DROP TABLE best",
+        "ALTER TABLE space RENAME COLUMN name TO label"}) {
+    write(file, before);
+    Connection(file, OpenMode::read_write, 0).execute(change);
+    EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr("update smemtune to read it"))
+        << change;
+  }
+}
+
+TEST_F(DatabaseFile, IsNoLongerWrittenWhenANewerSmemtuneHasChangedIt) {
+  const fs::path file = folder() / "results.sqlite";
+  const Connection older = open_database(file, OpenMode::read_write, 0, kFirstVersion);
+  Transaction(older).commit();
+  open_database(file, OpenMode::read_write, 0, kTwoVersions);
+  EXPECT_THAT(message_of([&] { Transaction(older).commit(); }),
+              HasSubstr("a newer smemtune has changed the database"));
+  EXPECT_FALSE(older.in_transaction());
+}
+
+/// What a writer leaves that was killed in a transaction over several files, the list of which is
+/// `super`.
+std::string journal_naming(const fs::path& super, std::uint32_t pages) {
+  const auto big_endian = [](std::uint32_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
+    return bytes;
+  };
+  const std::string magic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+  std::string header = magic + big_endian(0) + big_endian(1) + big_endian(pages) + big_endian(512) +
+                       big_endian(4096);
+  header.resize(512);
+  std::uint32_t sum = 0;
+  for (const char c : super.string()) sum += static_cast<std::uint32_t>(c);
+  return header + big_endian((1 << 30) / 4096 + 1) + super.string() +
+         big_endian(static_cast<std::uint32_t>(super.string().size())) + big_endian(sum) + magic;
+}
+
+TEST_F(DatabaseFile, IsRefusedWithAJournalThatNamesAFileToDelete) {
+  const fs::path file = folder() / "results.sqlite";
+  const fs::path journal = folder() / "results.sqlite-journal";
+  const fs::path victim = folder() / "victim.txt";
+  open_current(file);
+  const auto pages = static_cast<std::uint32_t>(fs::file_size(file) / 4096);
+  write(victim, "precious");
+  write(journal, journal_naming(victim, pages));
+  for (const OpenMode mode : {OpenMode::read_only, OpenMode::read_write}) {
+    EXPECT_THAT(message_of([&] { open_current(file, mode); }), HasSubstr("names a further file"));
+    EXPECT_EQ(contents(victim), "precious");
+    EXPECT_EQ(contents(journal), journal_naming(victim, pages));
+  }
+  // By a link as well.
+  fs::create_symlink(file, folder() / "link.sqlite");
+  EXPECT_THAT(message_of([&] { open_current(folder() / "link.sqlite"); }),
+              HasSubstr("names a further file"));
+  // SQLite itself would have done it.
+  Connection(file, OpenMode::read_write, 0).integer("SELECT count(*) FROM space");
+  EXPECT_FALSE(fs::exists(victim));
+}
+
+TEST_F(DatabaseFile, IsRefusedWithWhatIsNoJournalInItsPlace) {
+  const fs::path file = folder() / "results.sqlite";
+  const fs::path journal = folder() / "results.sqlite-journal";
+  write(journal, "precious");
+  write(file, "");
+  EXPECT_THAT(message_of([&] { open_current(file); }), HasSubstr("no journal"));
+  EXPECT_THAT(message_of([&] { open_current(file, OpenMode::read_only); }),
+              HasSubstr("no journal"));
+  EXPECT_EQ(contents(journal), "precious");
+  fs::remove(journal);
+  fs::create_directory(journal);
+  EXPECT_THAT(message_of([&] { open_current(file); }), HasSubstr("not a regular file"));
+}
+
+/// Leaves a journal beside `file` that must be rolled back.
+void be_killed_while_writing(const fs::path& file) {
+  const int status = in_child([&] {
+    const Connection connection(file, OpenMode::read_write, 0);
+    // Pages that do not fit the cache are written before the commit, after the journal.
+    connection.execute(
+        "PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE space SET name = 'during';"
+        "INSERT INTO space (name) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+        "LIMIT 20000) SELECT 'space number ' || i FROM n");
+    raise(SIGKILL);
+  });
+  ASSERT_EQ(status, 128 + SIGKILL);
+  ASSERT_GT(fs::file_size(file.string() + "-journal"), 0u);
+}
+
+TEST_F(DatabaseFile, IsReadableAfterAWriterWasKilledInTheMiddleOfWriting) {
+  const fs::path file = folder() / "results.sqlite";
+  open_current(file).execute("INSERT INTO space (name) VALUES ('before')");
+  be_killed_while_writing(file);
+  const std::string before = contents(file);
+  const std::string journal = contents(folder() / "results.sqlite-journal");
+
+  const Connection reader = open_current(file, OpenMode::read_only);
+  EXPECT_EQ(reader.text("SELECT group_concat(name) FROM space"), "before");
+  EXPECT_THROW(reader.execute("DELETE FROM space"), SqliteError);
+  // Reading wrote nothing; writing rolls back.
+  EXPECT_EQ(contents(file), before);
+  EXPECT_EQ(contents(folder() / "results.sqlite-journal"), journal);
+  EXPECT_EQ(open_current(file).text("SELECT group_concat(name) FROM space"), "before");
+  EXPECT_LT(fs::file_size(file), before.size());
+}
+
+TEST_F(DatabaseFile, OfAnotherIsNeverRolledBack) {
+  const fs::path file = folder() / "results.sqlite";
+  const fs::path journal = folder() / "results.sqlite-journal";
+  open_current(file).execute("INSERT INTO space (name) VALUES ('before'); CREATE TABLE extra (i)");
+  be_killed_while_writing(file);
+  const std::string left = contents(journal);
+  for (const OpenMode mode : {OpenMode::read_only, OpenMode::read_write}) {
+    EXPECT_THAT(refusal(file, mode), HasSubstr("a table extra"));
+    EXPECT_EQ(contents(journal), left);
+  }
 }
 
 TEST_F(DatabaseFile, IsAsItWasWhenAMigrationFails) {
@@ -317,6 +481,18 @@ TEST_F(DatabaseFile, IsAsItWasWhenAMigrationFails) {
                                         "INSERT INTO child VALUES (5)"}};
   EXPECT_THROW(open_database(file, OpenMode::read_write, 0, dangling), StoreError);
   EXPECT_EQ(sha256(contents(file)), before);
+}
+
+/// Of what was released: a database of an old version is known by it.
+TEST(Migrations, NeverChange) {
+  const char* const digests[] = {
+      "5e1e2f644d182b616687d66cd0cb96543e33a3750fb4166b73a36a9017fd3a4a",
+      "a8d77e914a9e4b9f839c5df4ae55a8273a0eec837df61969ddeb2947e59f15f5",
+      "a74513753891292ac89b521cf8b1d442af01dd134e007f7772dd9086c4a62a91"};
+  ASSERT_EQ(std::size(digests), migrations().size());
+  for (std::size_t i = 0; i < migrations().size(); ++i) {
+    EXPECT_EQ(sha256(migrations()[i].sql), digests[i]);
+  }
 }
 
 TEST(Migrations, AreNumberedFromOneWithoutGaps) {

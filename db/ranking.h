@@ -9,20 +9,19 @@
 
 namespace smemtune::db {
 
-/// A timed result that may be the best of its kernel, or of its problem.
-struct Candidate {
+/// A stored time of a configuration that stands: nothing that was found of it since takes it back.
+struct Timed {
   std::int64_t result_id = 0;  ///< Grows with time.
   std::int64_t run_id = 0;
-  bool run_has_finals = false;  ///< Its run measured finals among the results that are compared.
-  bool chosen = false;          ///< By its run's finals, as the best.
+  std::int64_t configuration_id = 0;  ///< Of one kernel: a configuration is one of a kernel's.
   Stage stage = Stage::none;
+  bool chosen = false;  ///< By its run's finals, as the best.
   double median_ms = 0;
 };
 
-/// The index of the fastest; nullopt when there are none. Finals settle what is close: a quick
-/// screen does not count beside the finals of its own run, and one from before the newest finals
-/// (whose run chose among what was known) only when it is faster by more than 10 %. What finals
-/// chose stands for them all: a tie may be quicker by its median. Equal times: the older.
-std::optional<std::size_t> fastest(std::span<const Candidate> candidates);
+/// The index of the best by README.md's rule; nullopt when there are none. `newest` holds the
+/// newest time of each configuration that may be it, `finals` what configurations that stand were
+/// timed with in finals, those that may not be it too.
+std::optional<std::size_t> best_of(std::span<const Timed> newest, std::span<const Timed> finals);
 
 }  // namespace smemtune::db

@@ -43,10 +43,7 @@ const char* const kFilter = R"sql(
 
 // CROSS JOIN keeps the order of the tables: a best for each kernel, then its one result.
 std::string best_sql() {
-  return std::string("SELECT ") + kColumns + R"sql(,
-      EXISTS (SELECT 1 FROM result AS other
-              WHERE other.run_id = best.run_id AND other.problem_id = best.problem_id
-                AND other.stage = 'final' AND other.status = 'correct') AS run_has_finals
+  return std::string("SELECT ") + kColumns + R"sql(
     FROM best CROSS JOIN result ON result.id = best.result_id
     )sql" +
          kJoins + kFilter + R"sql(

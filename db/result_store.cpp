@@ -6,6 +6,7 @@
 #include "db/result_sql.h"
 #include "db/run_log.h"
 #include "db/sqlite.h"
+#include "db/standings.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -109,7 +110,8 @@ void bind_query(Statement& statement, const Connection& connection, const Query&
 struct KernelBest {
   std::int64_t model_id = 0;
   std::int64_t problem_id = 0;
-  Candidate candidate;
+  std::int64_t kernel_id = 0;
+  Timed timed;
   StoredResult stored;
 };
 
@@ -129,7 +131,7 @@ std::vector<KernelBest> keep(std::vector<KernelBest> rows,
 std::vector<KernelBest> one_version_each(std::vector<KernelBest> rows) {
   const auto better = [](const KernelBest& one, const KernelBest& other) {
     if (one.stored.stale != other.stored.stale) return !one.stored.stale;
-    return one.candidate.result_id > other.candidate.result_id;
+    return one.timed.result_id > other.timed.result_id;
   };
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::size_t> chosen;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -142,7 +144,8 @@ std::vector<KernelBest> one_version_each(std::vector<KernelBest> rows) {
 
 /// Of the kernels that solve a problem on a device the fastest; one that is stale only where all
 /// are.
-std::vector<KernelBest> one_kernel_each(std::vector<KernelBest> rows) {
+std::vector<KernelBest> one_kernel_each(const Connection& connection,
+                                        std::vector<KernelBest> rows) {
   using ModelAndProblem = std::pair<std::int64_t, std::int64_t>;
   std::map<ModelAndProblem, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -154,10 +157,16 @@ std::vector<KernelBest> one_kernel_each(std::vector<KernelBest> rows) {
     if (!std::all_of(members.begin(), members.end(), stale)) {
       members.erase(std::remove_if(members.begin(), members.end(), stale), members.end());
     }
-    std::vector<Candidate> candidates;
-    candidates.reserve(members.size());
-    for (const std::size_t i : members) candidates.push_back(rows[i].candidate);
-    if (const auto best = fastest(candidates)) chosen[group] = members[*best];
+    std::vector<Timed> newest;
+    std::vector<Timed> finals;
+    for (const std::size_t i : members) {
+      newest.push_back(rows[i].timed);
+      if (members.size() == 1) break;
+      const Standings its = read_standings(connection, group.first, rows[i].kernel_id, group.second,
+                                           /*finalists_only=*/true);
+      finals.insert(finals.end(), its.finals.begin(), its.finals.end());
+    }
+    if (const auto best = best_of(newest, finals)) chosen[group] = members[*best];
   }
   return keep(std::move(rows), chosen);
 }
@@ -172,6 +181,11 @@ ResultStore::ResultStore(const std::filesystem::path& file, Mode mode, int busy_
 ResultStore::~ResultStore() = default;
 ResultStore::ResultStore(ResultStore&&) noexcept = default;
 ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
+
+std::optional<std::int64_t> ResultStore::newer_version() const {
+  const std::int64_t version = connection_->integer("PRAGMA user_version");
+  return version > migrations().back().version ? std::optional(version) : std::nullopt;
+}
 
 std::unique_ptr<ResultLog> ResultStore::begin_run(const Run& run) {
   return std::make_unique<RunLog>(*connection_, run);
@@ -204,17 +218,18 @@ std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel)
     row.model_id = statement.integer("model_id");
     row.problem_id = statement.integer("problem_id");
     row.stored = read_stored(statement);
-    row.candidate = {.result_id = statement.integer("id"),
-                     .run_id = statement.integer("run_id"),
-                     .run_has_finals = statement.integer("run_has_finals") != 0,
-                     .chosen = row.stored.result.chosen,
-                     .stage = row.stored.result.stage,
-                     .median_ms = row.stored.result.measurement.median_ms};
+    row.kernel_id = statement.integer("kernel_id");
+    row.timed = {.result_id = statement.integer("id"),
+                 .run_id = statement.integer("run_id"),
+                 .configuration_id = statement.integer("configuration_id"),
+                 .stage = row.stored.result.stage,
+                 .chosen = row.stored.result.chosen,
+                 .median_ms = row.stored.result.measurement.median_ms};
     rows.push_back(std::move(row));
   }
 
   rows = one_version_each(std::move(rows));
-  if (!per_kernel) rows = one_kernel_each(std::move(rows));
+  if (!per_kernel) rows = one_kernel_each(*connection_, std::move(rows));
 
   std::vector<StoredResult> results;
   results.reserve(rows.size());

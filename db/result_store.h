@@ -81,6 +81,9 @@ class ResultStore {
   ResultStore(ResultStore&&) noexcept;
   ResultStore& operator=(ResultStore&&) noexcept;
 
+  /// The version of a database that a newer smemtune wrote: what this one knows of it is read.
+  std::optional<std::int64_t> newer_version() const;
+
   /// Stores the run and returns the log that its results go to. Throws InputError for a GPU without
   /// a UUID: it is not here, and what a dry run finds is not stored. REQUIRES: the store outlives
   /// the log.

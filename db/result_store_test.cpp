@@ -4,9 +4,11 @@
 #include "db/database_file.h"
 #include "db/device_model.h"
 #include "db/process_name.h"
+#include "db/plain_model.h"
 #include "db/ranking.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
+#include "db/standings.h"
 #include "db/test_folder.h"
 #include "tuner/core/h200.h"
 
@@ -85,6 +87,9 @@ Run run_on(const Device& device, const std::string& id, const std::string& space
 
 const Problem kProblem = {{"N", std::int64_t{4096}}, {"T", "float"}};
 const std::string kHash = "hash-1";
+
+/// Of runs at once, in the test of which result is the best.
+constexpr int kInterleavings = 2000;
 
 Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
 
@@ -490,59 +495,94 @@ TEST_F(ResultStoreBest, OfAllKernelsIsStaleOnlyWhereAllAre) {
   EXPECT_THAT(times(store.best({}, false)), ElementsAre(20));
 }
 
-TEST_F(ResultStoreBest, EqualsALookAtAllResultsWhateverTheOrder) {
-  // The table is kept up step by step; here it is held against the rule applied to everything.
+TEST_F(ResultStoreBest, IsWhatBothOfTwoRunsAtOnceChose) {
+  const auto one = store.begin_run(run_on(h200(), "run-1"));
+  const auto two = store.begin_run(run_on(h200(), "run-2"));
+  const auto choice = [](std::int64_t size, double ms) {
+    Result result = timed(tile(size), ms, Stage::final);
+    result.chosen = true;
+    return result;
+  };
+  one->record(kHash, choice(32, 16.54));
+  one->record(kHash, timed(tile(64), 17.21, Stage::final));
+  // The device is slower now: what lost to the winner before is not faster for that.
+  two->record(kHash, choice(32, 17.40));
+  two->record(kHash, timed(tile(16), 17.90, Stage::final));
+  EXPECT_EQ(best_ms(), 17.40);
+
+  // Of another kernel as well.
+  one->record("naive-hash", of_kernel("naive", timed(tile(8), 17.30, Stage::final)));
+  EXPECT_THAT(times(store.best({}, true)), ElementsAre(17.30, 17.40));
+  EXPECT_EQ(best_ms(), 17.40);
+}
+
+TEST_F(ResultStoreBest, IsNotLostByAFailureThatMayPass) {
+  const auto log = store.begin_run(run_on(h200(), "run-1"));
+  log->record(kHash, timed(tile(16), 1));
+  log->record(kHash, timed(tile(32), 2));
+  for (int i = 0; i < 3; ++i) {
+    log->record(kHash, failed(tile(16), Status::timeout, "hang"));
+    log->record(kHash, failed(tile(16), Status::runtime, "crash"));
+  }
+  EXPECT_EQ(best_ms(), 1);
+  const auto another = store.begin_run(run_on(h200(), "run-2"));
+  another->record(kHash, timed(tile(64), 3, Stage::final));  // Everything is looked at again.
+  EXPECT_EQ(best_ms(), 1);
+  log->record(kHash, failed(tile(16), Status::correctness, "mismatch"));
+  log->record(kHash, failed(tile(16), Status::runtime, "crash"));
+  EXPECT_EQ(best_ms(), 2);
+}
+
+TEST_F(ResultStoreBest, IsWhatTheRuleSaysWhateverTheOrderOfRuns) {
+  // Of two to four runs at once, in any order; the table is kept up step by step.
   std::mt19937_64 random(7);
-  for (int trial = 0; trial < 30; ++trial) {
-    ResultStore fresh(":memory:");
-    std::map<std::int64_t, Candidate> newest;  // By configuration; failed ones are not in it.
-    std::map<std::int64_t, int> run_of;
-    std::set<int> runs_with_finals;
-    std::int64_t number = 0;
-    for (int run = 0; run < 3; ++run) {
-      const auto log = fresh.begin_run(run_on(h200(), "run-" + std::to_string(run)));
-      for (int i = 0; i < 12; ++i) {
-        const auto size = static_cast<std::int64_t>(random() % 6);
-        const auto kind = random() % 6;
-        ++number;
-        if (kind == 0) {
-          log->record(kHash, failed(tile(size), Status::correctness, "mismatch"));
-          newest.erase(size);
-          continue;
-        }
-        const Stage stage = kind == 1 ? Stage::final : Stage::screen;
-        const double ms = 1 + static_cast<double>(random() % 40) / 100;
-        Result result = timed(tile(size), ms, stage);
-        result.chosen = stage == Stage::final && random() % 3 == 0;
-        log->record(kHash, result);
-        newest[size] = {.result_id = number,
-                        .run_id = run,
-                        .chosen = result.chosen,
-                        .stage = stage,
-                        .median_ms = ms};
-        run_of[size] = run;
-        if (stage == Stage::final) runs_with_finals.insert(run);
+  const auto below = [&](std::uint64_t end) { return random() % end; };
+  std::optional<ResultStore> fresh;
+  for (int trial = 0; trial < kInterleavings; ++trial) {
+    if (trial % 50 == 0) fresh.emplace(":memory:");
+    const std::string space = "space-" + std::to_string(trial);
+    PlainModel model;
+    std::vector<std::unique_ptr<ResultLog>> logs;
+    const int runs = 2 + static_cast<int>(below(3));
+    for (int run = 0; run < runs; ++run) {
+      logs.push_back(fresh->begin_run(run_on(h200(), space + "-" + std::to_string(run), space)));
+    }
+    const int results = 3 + static_cast<int>(below(9));
+    for (int i = 0; i < results; ++i) {
+      const auto run = static_cast<std::size_t>(below(static_cast<std::uint64_t>(runs)));
+      const auto size = static_cast<std::int64_t>(below(4));
+      const std::uint64_t kind = below(10);
+      Result result = timed(tile(size), 1 + static_cast<double>(below(30)) / 100,
+                            kind < 5 ? Stage::final : Stage::screen);
+      result.chosen = kind < 2;
+      if (kind == 8) result = failed(tile(size), Status::correctness, "mismatch");
+      if (kind == 9) result = failed(tile(size), Status::runtime, "crash");
+      if (below(3) == 0) result.kernel = "naive";
+      model.record(static_cast<int>(run), result);
+      logs[run]->record(result.kernel + "-hash", result);
+    }
+    const auto expect_equal = [&](const std::vector<StoredResult>& best,
+                                  const std::optional<double>& expected, const char* what) {
+      ASSERT_EQ(best.size(), expected ? 1u : 0u) << what << " of trial " << trial;
+      if (expected) {
+        ASSERT_EQ(best[0].result.measurement.median_ms, *expected) << what << " of trial " << trial;
       }
+    };
+    for (const char* kernel : {"tiled", "naive"}) {
+      expect_equal(fresh->best({.space = space, .kernel = kernel}, true), model.best_ms(kernel),
+                   kernel);
     }
-    std::vector<Candidate> candidates;
-    for (auto& [size, candidate] : newest) {
-      candidate.run_has_finals = runs_with_finals.count(run_of[size]) > 0;
-      candidates.push_back(candidate);
-    }
-    const auto expected = fastest(candidates);
-    const auto best = fresh.best({}, true);
-    ASSERT_EQ(best.empty(), !expected.has_value());
-    if (expected) {
-      ASSERT_NEAR(best[0].result.measurement.median_ms, candidates[*expected].median_ms, 1e-12);
-    }
+    expect_equal(fresh->best({.space = space}, false), model.best_ms_of_all(), "all kernels");
+    if (HasFatalFailure()) return;
   }
 }
 
-TEST(Ranking, FallsBackToScreensWhenAllFinalsFailedSince) {
-  const Candidate screen = {
-      .result_id = 1, .run_has_finals = true, .stage = Stage::screen, .median_ms = 2};
-  EXPECT_EQ(fastest(std::vector{screen}), 0u);
-  EXPECT_EQ(fastest({}), std::nullopt);
+TEST(Ranking, OfScreensOnlyIsTheFastest) {
+  const Timed screens[] = {
+      {.result_id = 1, .run_id = 1, .configuration_id = 1, .stage = Stage::screen, .median_ms = 2},
+      {.result_id = 2, .run_id = 1, .configuration_id = 2, .stage = Stage::screen, .median_ms = 1}};
+  EXPECT_EQ(best_of(screens, {}), 1u);
+  EXPECT_EQ(best_of({}, {}), std::nullopt);
 }
 
 TEST(DeviceModel, IsEqualForBoardsOfOneKindOnly) {
@@ -1099,13 +1139,42 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
 TEST_F(ResultStoreOnDisk, ChoosesABestFromTheIndexAlone) {
   ResultStore store(file());
   const Connection connection(file(), OpenMode::read_only, 0);
-  Statement plan(connection, R"sql(EXPLAIN QUERY PLAN
-    SELECT configuration_id, id, status, stage, median_ms, run_id FROM result
-    WHERE model_id = 1 AND kernel_id = 1 AND problem_id = 1
-    ORDER BY configuration_id, id)sql");
+  Statement plan(connection, "EXPLAIN QUERY PLAN " + standings_sql(/*finalists_only=*/false));
   ASSERT_TRUE(plan.step());
   EXPECT_THAT(plan.text("detail"), HasSubstr("COVERING INDEX result_by_configuration"));
   EXPECT_FALSE(plan.step());  // Nothing is sorted.
+}
+
+TEST_F(ResultStoreOnDisk, SaysThatItsFileWasCutOffOrReplacedMeanwhile) {
+  const auto message_after = [&](const std::function<void()>& harm) -> std::string {
+    std::filesystem::remove(file());
+    ResultStore store(file());
+    const auto log = store.begin_run(run_on(h200(), "run-1"));
+    for (int i = 0; i < 10; ++i) log->record(kHash, timed(tile(i), 1 + i));
+    harm();
+    try {
+      log->find(kHash, "tiled", kProblem, tile(3));
+      log->record(kHash, timed(tile(3), 9));
+      store.end_run("run-1", "complete");
+    } catch (const StoreError& error) {
+      return error.what();
+    }
+    return "nothing was said";
+  };
+  const auto cut = [&](double part) {
+    const auto size = static_cast<double>(std::filesystem::file_size(file()));
+    std::filesystem::resize_file(file(), static_cast<std::uintmax_t>(size * part));
+  };
+  for (const double part : {0.0, 0.1, 0.5, 0.9}) {
+    EXPECT_THAT(message_after([&] { cut(part); }), HasSubstr("damaged")) << part;
+  }
+  EXPECT_THAT(message_after([&] { std::filesystem::remove(file()); }),
+              HasSubstr("moved or replaced"));
+  EXPECT_THAT(message_after([&] {
+                std::filesystem::rename(file(), file().string() + ".old");
+                ResultStore(file()).begin_run(run_on(h200(), "another"));
+              }),
+              HasSubstr("moved or replaced"));
 }
 
 TEST_F(ResultStoreOnDisk, MovesWithItsLogsAlive) {

@@ -6,6 +6,7 @@
 #include "db/ranking.h"
 #include "db/result_sql.h"
 #include "tuner/core/reasons.h"
+#include "db/standings.h"
 
 #include <algorithm>
 #include <chrono>
@@ -418,7 +419,7 @@ void RunLog::close_attempts(const Subject& subject, const char* outcome, bool lo
 }
 
 void RunLog::update_best(const Subject& subject, const Result& result, std::int64_t result_id) {
-  if (result.status == Status::correct && !result.timed()) return;
+  if (result.status == Status::correct ? !result.timed() : may_pass(result)) return;
   Statement select(connection_, R"sql(
     SELECT configuration_id, median_ms FROM best
     WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql");
@@ -430,15 +431,13 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
   const double best_ms = any ? select.real("median_ms") : 0;
   select.reset();
 
-  // What finals chose stood for all of them; without it they count by themselves.
-  const bool may_change_all = its_own || was_chosen(subject);
-  if (!result.timed() && !may_change_all) return;
-  if (may_change_all || result.stage == Stage::final) {
+  // What was in finals counts for others too: it beat them, or would have but for its failure.
+  if (its_own || result.stage == Stage::final || was_in_finals(subject)) {
     choose_best(subject);
     return;
   }
   // The common case, a screen, needs no look at the other results.
-  if (any && best_ms <= result.measurement.median_ms) return;
+  if (!result.timed() || (any && best_ms <= result.measurement.median_ms)) return;
   Statement finals(connection_, R"sql(
     SELECT 1 FROM result WHERE run_id = :run AND problem_id = :problem AND kernel_id = :kernel
       AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
@@ -453,10 +452,10 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
   }
 }
 
-bool RunLog::was_chosen(const Subject& subject) {
+bool RunLog::was_in_finals(const Subject& subject) {
   Statement select(connection_, R"sql(
     SELECT 1 FROM result WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
-      AND configuration_id = :configuration AND chosen LIMIT 1)sql");
+      AND configuration_id = :configuration AND stage = 'final' LIMIT 1)sql");
   select.bind(":model", model_id_)
       .bind(":kernel", subject.kernel_id)
       .bind(":problem", subject.problem_id)
@@ -465,49 +464,10 @@ bool RunLog::was_chosen(const Subject& subject) {
 }
 
 void RunLog::choose_best(const Subject& subject) {
-  // Each configuration stands for what its newest result says. The index result_by_configuration
-  // holds all that is read here.
-  Statement select(connection_, R"sql(
-    SELECT configuration_id, id, status, stage, median_ms, run_id, chosen FROM result
-    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
-      AND NOT (status = 'correct' AND stage = 'none')
-    ORDER BY configuration_id, id)sql");
-  select.bind(":model", model_id_)
-      .bind(":kernel", subject.kernel_id)
-      .bind(":problem", subject.problem_id);
-  struct Row {
-    std::int64_t configuration_id = 0;
-    bool correct = false;
-    Candidate candidate;
-  };
-  std::vector<Row> newest;
-  std::set<std::int64_t> runs_with_finals;
-  while (select.step()) {
-    Row row;
-    row.configuration_id = select.integer("configuration_id");
-    row.correct = select.text("status") == "correct";
-    row.candidate.result_id = select.integer("id");
-    row.candidate.run_id = select.integer("run_id");
-    row.candidate.chosen = select.integer("chosen") != 0;
-    row.candidate.stage = parse_stage(select.text("stage"));
-    row.candidate.median_ms = select.real("median_ms");
-    if (row.correct && row.candidate.stage == Stage::final) {
-      runs_with_finals.insert(row.candidate.run_id);
-    }
-    if (newest.empty() || newest.back().configuration_id != row.configuration_id) {
-      newest.push_back(row);
-    } else {
-      newest.back() = row;
-    }
-  }
-  std::vector<Candidate> candidates;
-  for (Row& row : newest) {
-    if (!row.correct) continue;
-    row.candidate.run_has_finals = runs_with_finals.contains(row.candidate.run_id);
-    candidates.push_back(row.candidate);
-  }
-  if (const auto best = fastest(candidates)) {
-    set_best(subject, candidates[*best].result_id);
+  const Standings standings = read_standings(connection_, model_id_, subject.kernel_id,
+                                             subject.problem_id, /*finalists_only=*/false);
+  if (const auto best = best_of(standings.newest, standings.finals)) {
+    set_best(subject, standings.newest[*best].result_id);
   } else {
     Statement(connection_, R"sql(
       DELETE FROM best

@@ -45,8 +45,7 @@ class RunLog final : public ResultLog {
   /// This run's; with `lost_too` those of all runs.
   void close_attempts(const Subject& subject, const char* outcome, bool lost_too);
   void update_best(const Subject& subject, const Result& result, std::int64_t result_id);
-  /// Whether some finals chose it.
-  bool was_chosen(const Subject& subject);
+  bool was_in_finals(const Subject& subject);
   void choose_best(const Subject& subject);
   void set_best(const Subject& subject, std::int64_t result_id);
   /// Notes that this version of the kernel is what the device was given last.

@@ -2,17 +2,31 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <sys/stat.h>
 #include <utility>
 
 namespace smemtune::db {
 
 namespace {
 
-/// No value that smemtune stores comes near; a hostile file's may not exhaust the memory.
-constexpr int kMaxValueBytes = 64 << 20;
-constexpr int kMaxSqlBytes = 1 << 20;
+/// What smemtune stores and asks comes near none of these; a hostile file may not exhaust the
+/// memory.
+constexpr std::pair<int, int> kLimits[] = {
+    {SQLITE_LIMIT_LENGTH, 8 << 20},      {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+    {SQLITE_LIMIT_COLUMN, 256},          {SQLITE_LIMIT_EXPR_DEPTH, 100},
+    {SQLITE_LIMIT_COMPOUND_SELECT, 8},   {SQLITE_LIMIT_FUNCTION_ARG, 16},
+    {SQLITE_LIMIT_ATTACHED, 0},          {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
+    {SQLITE_LIMIT_VARIABLE_NUMBER, 256}, {SQLITE_LIMIT_TRIGGER_DEPTH, 1}};
+
+/// Instructions of SQLite's virtual machine that one statement may take. A stored result has some
+/// hundred bytes and takes some hundred instructions to be joined with what it refers to and
+/// sorted.
+constexpr std::int64_t kStepsOfAnyStatement = 100'000'000;
+constexpr std::int64_t kStepsPerByte = 50;
+constexpr int kStepsBetweenLooks = 1'000'000;
 
 std::string in_seconds(int ms) {
   const std::string tenths = std::to_string((ms + 50) / 100);
@@ -33,13 +47,27 @@ std::string explain(int code, const std::string& message, int busy_timeout_ms) {
       return "not a database";
     case SQLITE_FULL:
       return "no space left for the database; nothing of the last result was stored";
+    case SQLITE_INTERRUPT:
+      return "the database is damaged (reading it does not end); restore a backup, or save what "
+             "can "
+             "be read with `sqlite3 FILE .recover`";
     case SQLITE_READONLY:
+      if (code == SQLITE_READONLY_ROLLBACK) {
+        return "another process was killed while it wrote; the same command again reads what was "
+               "there before";
+      }
+      if (code == SQLITE_READONLY_DBMOVED) {
+        return "the database was moved or replaced while it was in use; nothing of the last result "
+               "was stored";
+      }
       return "the database cannot be written (" + message + ")";
     case SQLITE_CANTOPEN:
       return "the database cannot be opened (" + message + ")";
     case SQLITE_IOERR:
       return "reading or writing the database failed (" + message + ")";
     default:
+      // What is asked for is always the same: the tables were there when it was opened.
+      if (message.starts_with("no such ")) return "the database is damaged (" + message + ")";
       return "the database: " + message;
   }
 }
@@ -56,10 +84,12 @@ void configure(sqlite3* handle, int option, int wanted, const char* name, const 
 }  // namespace
 
 Connection::Connection(const std::filesystem::path& file, Mode mode, int busy_timeout_ms)
-    : file_(file), busy_timeout_ms_(busy_timeout_ms) {
+    : work_(std::make_unique<Work>(Work{.file = file})), busy_timeout_ms_(busy_timeout_ms) {
   sqlite3* opened = nullptr;
   const int flags = mode == Mode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-  const int code = sqlite3_open_v2(file.c_str(), &opened, flags, nullptr);
+  // An absolute path is never one of SQLite's URIs, which a relative `file:x` would be.
+  const std::filesystem::path path = file == ":memory:" ? file : std::filesystem::absolute(file);
+  const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
   handle_.reset(opened);  // There is one to close even after most errors.
   check(code);
   check(sqlite3_extended_result_codes(opened, 1));
@@ -73,8 +103,19 @@ Connection::Connection(const std::filesystem::path& file, Mode mode, int busy_ti
   configure(opened, SQLITE_DBCONFIG_DQS_DDL, 0, "DQS_DDL", *this);
   // Somebody else's write-ahead log must not be folded into their file because we looked at it.
   configure(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, "NO_CKPT_ON_CLOSE", *this);
-  sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
-  sqlite3_limit(opened, SQLITE_LIMIT_SQL_LENGTH, kMaxSqlBytes);
+  for (const auto& [limit, value] : kLimits) sqlite3_limit(opened, limit, value);
+  sqlite3_progress_handler(opened, kStepsBetweenLooks, count_work, work_.get());
+}
+
+int Connection::count_work(void* work) noexcept {
+  auto* const its = static_cast<Work*>(work);
+  its->steps += kStepsBetweenLooks;
+  if (its->steps <= kStepsOfAnyStatement) return 0;
+  // What is allocated, so that a file of holes asks for no more than it holds.
+  struct stat found {};
+  const std::int64_t bytes =
+      stat(its->file.c_str(), &found) == 0 ? std::int64_t{found.st_blocks} * 512 : 0;
+  return its->steps - kStepsOfAnyStatement > kStepsPerByte * bytes ? 1 : 0;
 }
 
 void Connection::Closer::operator()(sqlite3* handle) const noexcept {
@@ -84,18 +125,19 @@ void Connection::Closer::operator()(sqlite3* handle) const noexcept {
 }
 
 void Connection::execute(const char* sql) const {
+  work_->steps = 0;
   check(sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr));
 }
 
 std::int64_t Connection::integer(const char* sql) const {
   Statement statement(*this, sql);
-  if (!statement.step()) throw StoreError(file_.string() + ": no answer to " + sql);
+  if (!statement.step()) throw StoreError(file().string() + ": no answer to " + sql);
   return sqlite3_column_int64(statement.statement_.get(), 0);
 }
 
 std::string Connection::text(const char* sql) const {
   Statement statement(*this, sql);
-  if (!statement.step()) throw StoreError(file_.string() + ": no answer to " + sql);
+  if (!statement.step()) throw StoreError(file().string() + ": no answer to " + sql);
   const unsigned char* text = sqlite3_column_text(statement.statement_.get(), 0);
   return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text));
 }
@@ -103,6 +145,19 @@ std::string Connection::text(const char* sql) const {
 bool Connection::in_memory() const {
   const char* name = sqlite3_db_filename(handle_.get(), "main");
   return name == nullptr || *name == '\0';
+}
+
+std::vector<std::uint8_t> Connection::read_file(std::int64_t offset, int size) const {
+  sqlite3_file* opened = nullptr;
+  check(sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &opened));
+  sqlite3_int64 total = 0;
+  check(opened->pMethods->xFileSize(opened, &total));
+  std::vector<std::uint8_t> bytes(
+      static_cast<std::size_t>(std::clamp<std::int64_t>(total - offset, 0, size)));
+  if (!bytes.empty()) {
+    check(opened->pMethods->xRead(opened, bytes.data(), static_cast<int>(bytes.size()), offset));
+  }
+  return bytes;
 }
 
 bool Connection::can_write() const { return sqlite3_db_readonly(handle_.get(), "main") == 0; }
@@ -125,7 +180,7 @@ void Connection::check(int code) const {
   // sqlite3_errmsg() knows more, but only of the connection's last call.
   const bool last = handle_ && (sqlite3_errcode(handle_.get()) & 0xff) == (code & 0xff);
   const std::string message = last ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
-  throw SqliteError(code, file_.string() + ": " + explain(code, message, busy_timeout_ms_));
+  throw SqliteError(code, file().string() + ": " + explain(code, message, busy_timeout_ms_));
 }
 
 Statement::Statement(const Connection& connection, std::string_view sql)
@@ -177,6 +232,7 @@ Statement& Statement::bind_null(const char* name) {
 }
 
 bool Statement::step() {
+  if (sqlite3_stmt_busy(statement_.get()) == 0) connection_->work_->steps = 0;
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   // Reset first: a failed statement that is not reset keeps its locks.
@@ -255,7 +311,24 @@ int Statement::column(std::string_view name) const {
 
 void Statement::check_bound(int code) const { connection_->check(code); }
 
-Transaction::Transaction(const Connection& connection) : connection_(connection) {
+Transaction::Transaction(const Connection& connection) : Transaction(connection, Begun()) {
+  const auto& required = connection_.required_version();
+  if (!required) return;
+  const std::int64_t version = connection_.integer("PRAGMA user_version");
+  if (version < *required) {
+    throw StoreError(
+        connection_.file().string() +
+        ": the database was emptied or replaced while it was in use; nothing of the last "
+        "result was stored");
+  }
+  if (version > *required) {
+    throw StoreError(connection_.file().string() +
+                     ": a newer smemtune has changed the database meanwhile; what was stored until "
+                     "then is kept");
+  }
+}
+
+Transaction::Transaction(const Connection& connection, Begun) : connection_(connection) {
   connection_.execute("BEGIN IMMEDIATE");
 }
 

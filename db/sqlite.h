@@ -84,7 +84,8 @@ class Statement {
 };
 
 /// An open database file, or ":memory:". Nothing in the file is run: triggers, views, extensions
-/// and double-quoted strings are off.
+/// and double-quoted strings are off. A statement that does more than a database of its size can
+/// ask for (pages that refer to each other without end) is ended.
 class Connection {
  public:
   enum class Mode { read_write, read_only };
@@ -92,11 +93,20 @@ class Connection {
   /// The file must exist. Throws SqliteError.
   Connection(const std::filesystem::path& file, Mode mode, int busy_timeout_ms);
 
-  const std::filesystem::path& file() const { return file_; }
+  const std::filesystem::path& file() const { return work_->file; }
 
   /// Errors speak of `file` from now on: of the one that this is a copy of.
-  void speak_of(const std::filesystem::path& file) { file_ = file; }
+  void speak_of(const std::filesystem::path& file) { work_->file = file; }
   bool in_memory() const;
+
+  /// Up to `size` bytes of the file from `offset` on, whatever SQLite knows of it; no lock is taken
+  /// and none is lost, as it would be by a file descriptor of one's own. Fewer at the file's end.
+  std::vector<std::uint8_t> read_file(std::int64_t offset, int size) const;
+
+  /// From now on a Transaction fails where PRAGMA user_version is no longer `version`: another
+  /// program has changed what the tables are.
+  void require_version(std::int64_t version) { version_ = version; }
+  const std::optional<std::int64_t>& required_version() const { return version_; }
 
   /// One or several statements without bindings.
   void execute(const char* sql) const;
@@ -119,14 +129,22 @@ class Connection {
   struct Closer {
     void operator()(sqlite3* handle) const noexcept;
   };
+  /// How much one statement may do: SQLite calls back into it, so that it stays where it is.
+  struct Work {
+    std::filesystem::path file;
+    std::int64_t steps = 0;
+  };
+  static int count_work(void* work) noexcept;
 
-  std::filesystem::path file_;
+  std::unique_ptr<Work> work_;
   int busy_timeout_ms_;
+  std::optional<std::int64_t> version_;
   std::unique_ptr<sqlite3, Closer> handle_;
 };
 
 /// BEGIN IMMEDIATE: takes the write lock at once, so that two writers wait for each other instead
-/// of failing half-way. Rolled back unless committed.
+/// of failing half-way. Rolled back unless committed. Throws StoreError where the connection
+/// requires a version that the database no longer has.
 class Transaction {
  public:
   explicit Transaction(const Connection& connection);
@@ -139,6 +157,9 @@ class Transaction {
   void commit();
 
  private:
+  struct Begun {};
+  Transaction(const Connection& connection, Begun);  ///< So that the other's throwing rolls back.
+
   const Connection& connection_;
   bool open_ = true;
 };

@@ -110,6 +110,22 @@ TEST(Connection, LoadsNoExtensions) {
   }
 }
 
+TEST(Connection, EndsAQuestionThatHasNoEnd) {
+  try {
+    in_memory().integer(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n");
+    FAIL();
+  } catch (const SqliteError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("reading it does not end"));
+  }
+}
+
+TEST(Connection, KeepsNoValueOfMoreThan8MB) {
+  const Connection connection = in_memory();
+  EXPECT_EQ(connection.integer("SELECT length(zeroblob(1000000))"), 1000000);
+  EXPECT_THROW(connection.integer("SELECT length(zeroblob(10000000))"), SqliteError);
+}
+
 TEST(Connection, NamesTheFileThatCannotBeOpened) {
   try {
     Connection("no/such/file.sqlite", Connection::Mode::read_write, 0);

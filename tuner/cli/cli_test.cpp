@@ -1,6 +1,9 @@
 // The command line as its users see it: the built executable is run, and its exit status, stdout
 // and stderr are looked at. Tuning runs on the CPU device, which every machine has.
 
+#include "db/result_store.h"
+#include "db/sqlite.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -286,6 +289,23 @@ TEST_F(CommandLine, InitWritesOverNothingUnlessItIsTold) {
   EXPECT_EQ(run({"init", (folder_ / "empty.cu").string()}).status, 2);
   EXPECT_EQ(run({"init", (folder_ / "none.cu").string()}).status, 2);
   EXPECT_EQ(run({"init"}).status, 2);
+}
+
+TEST_F(CommandLine, ReadsWhatItKnowsOfANewerDatabaseAndDoesNotWriteIt) {
+  namespace db = smemtune::db;
+  db::ResultStore{database()};
+  const Ended known = run({"list"});
+  db::Connection(database(), db::Connection::Mode::read_write, 0)
+      .execute("PRAGMA user_version = 99; ALTER TABLE run ADD COLUMN note TEXT");
+  const Ended listed = run({"list"});
+  EXPECT_EQ(listed.status, known.status);
+  EXPECT_EQ(listed.out, known.out);
+  EXPECT_THAT(listed.err, HasSubstr("written by a newer smemtune (version 99)"));
+  const std::string before = read(database());
+  const Ended tuned = run({"--space", space(kTwice), "--device", "cpu"});
+  EXPECT_EQ(tuned.status, 4) << tuned.err;
+  EXPECT_THAT(tuned.err, HasSubstr("can only be read; update smemtune"));
+  EXPECT_EQ(read(database()), before);
 }
 
 TEST_F(CommandLine, RefusesADatabaseThatIsNoneAndLeavesItAlone) {

@@ -38,7 +38,15 @@ void add_query(CLI::App& app, ResultsOptions& options) {
 }
 
 db::ResultStore open(const ResultsOptions& options) {
-  return db::ResultStore(options.database, db::ResultStore::Mode::read_only);
+  db::ResultStore store(options.database, db::ResultStore::Mode::read_only);
+  if (const auto version = store.newer_version()) {
+    std::fprintf(
+        stderr,
+        "%s: written by a newer smemtune (version %lld); only what this one knows of it is "
+        "read\n",
+        options.database.c_str(), static_cast<long long>(*version));
+  }
+  return store;
 }
 
 std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,

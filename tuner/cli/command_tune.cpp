@@ -363,6 +363,8 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
     if (stop) break;
   }
   if (!options.export_file.empty()) export_best(options, loaded.space, chosen.devices);
+  // Whoever cut it off or replaced it meanwhile: opening looks at the whole of it.
+  db::ResultStore(options.database, db::ResultStore::Mode::read_only);
   if (!options.quiet && !options.json) {
     write_error("results are in " + options.database.string() + "\n");
   }

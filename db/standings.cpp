@@ -1,0 +1,96 @@
+#include "db/standings.h"
+
+#include "db/run_log.h"
+
+#include <optional>
+#include <string>
+
+namespace smemtune::db {
+
+namespace {
+
+struct Row {
+  bool correct = false;
+  Timed timed;
+};
+
+Row read_row(const Statement& row) {
+  return {.correct = row.text("status") == "correct",
+          .timed = {.result_id = row.integer("id"),
+                    .run_id = row.integer("run_id"),
+                    .configuration_id = row.integer("configuration_id"),
+                    .stage = parse_stage(row.text("stage")),
+                    .chosen = row.integer("chosen") != 0,
+                    .median_ms = row.real("median_ms")}};
+}
+
+/// Adds what the results of one configuration, in their order, come to.
+class Reader {
+ public:
+  explicit Reader(const Connection& connection)
+      : failure_(connection, "SELECT status, reason FROM result WHERE id = :id") {}
+
+  void add(const std::vector<Row>& results, Standings& standings) {
+    std::size_t counted = results.size();
+    while (counted > 0 && !results[counted - 1].correct) {
+      --counted;
+      // A failure's reason lies outside of the index; it is read where there is more before it.
+      const bool lasts = counted == 0 || !passes(results[counted].timed.result_id);
+      if (lasts) return;
+    }
+    if (counted == 0) return;
+    standings.newest.push_back(results[counted - 1].timed);
+    for (const Row& row : results) {
+      if (row.correct && row.timed.stage == Stage::final) standings.finals.push_back(row.timed);
+    }
+  }
+
+ private:
+  bool passes(std::int64_t result_id) {
+    failure_.bind(":id", result_id).step();
+    Result failure;
+    failure.status = parse_status(failure_.text("status"));
+    failure.reason = failure_.text("reason");
+    failure_.reset();
+    return may_pass(failure);
+  }
+
+  Statement failure_;
+};
+
+}  // namespace
+
+std::string standings_sql(bool finalists_only) {
+  return std::string(R"sql(
+    SELECT configuration_id, id, status, stage, median_ms, run_id, chosen FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+      AND NOT (status = 'correct' AND stage = 'none'))sql") +
+         (finalists_only ? R"sql(
+      AND configuration_id IN
+          (SELECT configuration_id FROM result
+           WHERE kernel_id = :kernel AND problem_id = :problem
+             AND run_id IN (SELECT id FROM run) AND stage = 'final' AND status = 'correct'))sql"
+                         : "") +
+         " ORDER BY configuration_id, id";
+}
+
+Standings read_standings(const Connection& connection, std::int64_t model_id,
+                         std::int64_t kernel_id, std::int64_t problem_id, bool finalists_only) {
+  Statement select(connection, standings_sql(finalists_only));
+  select.bind(":model", model_id).bind(":kernel", kernel_id).bind(":problem", problem_id);
+  Reader reader(connection);
+  Standings standings;
+  std::vector<Row> results;
+  while (select.step()) {
+    const Row row = read_row(select);
+    if (!results.empty() && results.back().timed.configuration_id != row.timed.configuration_id) {
+      reader.add(results, standings);
+      results.clear();
+    }
+    results.push_back(row);
+  }
+  reader.add(results, standings);
+  return standings;
+}
+
+}  // namespace smemtune::db
