@@ -29,7 +29,11 @@ const std::vector<std::pair<std::string, std::string>>& known_functions() {
 void HostTerms::add_argument(std::size_t number, const std::string& name) {
   for (std::size_t frame = 0; frame < terms_.size(); ++frame) {
     const std::string text = passed(number, frame);
-    if (!text.empty() && !number_of(text)) terms_[frame].emplace_back(text, name);
+    if (text.empty() || number_of(text)) continue;
+    terms_[frame].emplace_back(text, name);
+    const auto made_of = site_.frames[frame].variables.find(text);
+    if (made_of == site_.frames[frame].variables.end() || number_of(made_of->second)) continue;
+    if (cpp_tokens(made_of->second).size() > 1) terms_[frame].emplace_back(made_of->second, name);
   }
 }
 
@@ -45,12 +49,13 @@ std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
   if (number >= site_.arguments.size()) return "";
   std::string text = site_.arguments[number];
   for (std::size_t i = 1; i <= frame && i < site_.frames.size(); ++i) {
+    const std::map<std::string, std::string>& variables = site_.frames[i - 1].variables;
+    if (const auto own = variables.find(text); own != variables.end()) text = own->second;
     const std::map<std::string, std::string>& parameters = site_.frames[i].parameters;
-    std::vector<std::pair<std::string, std::string>> terms;
+    Terms terms;
     for (const std::string_view word : identifiers(text)) {
       const auto parameter = parameters.find(std::string(word));
-      const bool is_own = site_.frames[i - 1].variables.contains(std::string(word));
-      if (parameter == parameters.end() || is_own) return "";
+      if (parameter == parameters.end() || variables.contains(std::string(word))) return "";
       terms.emplace_back(word, parameter->second);
     }
     text = substituted(text, terms);

@@ -209,6 +209,7 @@ class Drafter {
   /// The host's texts, with the extents of `block` for what the host calls the block.
   HostTerms terms(const Json& block) const {
     HostTerms terms = names_.terms_of(*site_);
+    for (const auto& [variable, parameter] : tried_) terms.add(variable, parameter);
     for (std::size_t i = 0; i < block.size(); ++i) {
       std::string extent = text_of(block[i]);
       if (block[i].is_string() && !is_identifier(extent)) extent = "(" + extent + ")";
@@ -275,9 +276,7 @@ class Drafter {
 
   std::optional<Json> extent_of_host(std::size_t i) {
     const std::string& text = site_->block[i];
-    const HostTerms host = names_.terms_of(*site_);
-    const std::vector<std::int64_t> choices = host.choices(variable_of_block(i));
-    if (!choices.empty() && kernel_.uses_block_size) return Json(add_choices(i, choices));
+    add_choices(text);
     const std::optional<std::string> ours = in_our_names(text, Json::array());
     if (!ours) return std::nullopt;
     const auto number = number_of(*ours);
@@ -311,7 +310,8 @@ class Drafter {
   bool grid_follows(std::size_t i, std::int64_t number) const {
     if (i >= site_->grid.size()) return false;
     std::string text = site_->grid[i];
-    const std::map<std::string, std::string>& variables = site_->frames.front().variables;
+    std::map<std::string, std::string> variables = site_->frames.front().variables;
+    for (const std::string& extent : site_->block) variables.erase(extent);
     constexpr int kMaxDepth = 4;
     for (int depth = 0; depth < kMaxDepth; ++depth) {
       const bool names_block = mentions(text, variable_of_block(i)) ||
@@ -335,23 +335,44 @@ class Drafter {
         kernel_.block_dimensions == 1 && (site_ == nullptr || site_->block.size() < 2);
     const bool is_square =
         site_ != nullptr && site_->block.size() > 1 && site_->block[0] == site_->block[1];
-    const std::string base = is_single || is_square ? "THREADS" : "THREADS_" + upper(axis(i));
+    const std::string name = add_parameter_of_block(
+        is_single || is_square ? "THREADS" : "THREADS_" + upper(axis(i)), values, value);
+    own_extents_[name] = value;
+    return name;
+  }
+
+  std::string add_parameter_of_block(const std::string& base, const Json& values,
+                                     std::int64_t value) {
     std::string name = base;
     for (int n = 2; names_.is_taken(name) || parameters_.contains(name); ++n) {
       name = base + "_" + std::to_string(n);
     }
     parameters_[name] = values;
     default_[name] = value;
-    own_extents_[name] = value;
     return name;
   }
 
-  /// The host tries these one after the other.
-  std::string add_choices(std::size_t i, const std::vector<std::int64_t>& values) {
+  /// A parameter for each variable in a text for which the host tries several values.
+  void add_choices(const std::string& text, int depth = 0) {
+    constexpr int kMaxDepth = 4;
     constexpr std::int64_t kUsual = 256;
-    const bool has_usual = std::ranges::find(values, kUsual) != values.end();
-    notes_.push_back("Threads as the host tries them.");
-    return add_extent(i, Json(values), has_usual ? kUsual : values.front());
+    const HostTerms host = names_.terms_of(*site_);
+    for (const std::string_view word : identifiers(text)) {
+      const std::string name(word);
+      if (std::ranges::find(tried_, name, &std::pair<std::string, std::string>::first) !=
+          tried_.end())
+        continue;
+      const std::vector<std::int64_t> values = host.choices(name);
+      const auto made_of = host.variables(0).find(name);
+      if (!values.empty()) {
+        const bool has_usual = std::ranges::find(values, kUsual) != values.end();
+        tried_.emplace_back(name, add_parameter_of_block("THREADS", Json(values),
+                                                         has_usual ? kUsual : values.front()));
+        notes_.push_back(name + " as the host tries it.");
+      } else if (made_of != host.variables(0).end() && depth < kMaxDepth) {
+        add_choices(made_of->second, depth + 1);
+      }
+    }
   }
 
   Json block_of_bounds() const {
@@ -595,7 +616,9 @@ class Drafter {
   Json parameters_ = Json::object();
   Json default_ = Json::object();
   std::vector<std::string> notes_;
-  std::vector<std::string> guessed_;                 ///< Parameters whose default is a guess.
+  std::vector<std::string> guessed_;  ///< Parameters whose default is a guess.
+  /// Variables of the host that are parameters here.
+  std::vector<std::pair<std::string, std::string>> tried_;
   std::map<std::string, std::int64_t> own_extents_;  ///< Parameters for the block by itself.
 };
 

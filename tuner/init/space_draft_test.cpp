@@ -198,7 +198,7 @@ TEST(DraftSpace, MakesAParameterOfABlockThatTheKernelReads) {
       "__global__ void add(const float4* a, int* indices, unsigned char* b, float3 by, int n) {\n"
       "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
       "  if (i < n) b[i] += a[indices[i]].x + by.x;\n}\n"
-      "int main() { const int threads = 192; add<<<n, threads>>>(a, b, n); }\n");
+      "int main() { const int threads = 192; add<<<n / threads, threads>>>(a, b, n); }\n");
   const Json json = draft.json();
   const Json& kernel = json["kernels"][0];
   EXPECT_EQ(kernel["block"].dump(), R"(["THREADS"])");
@@ -349,9 +349,18 @@ void launch3(float* out, float* inp, int N, int C, int block_size) {
   int grid_size = N;
   softmax3<<<grid_size, block_size>>>(out, inp, N, C);
 }
+__global__ void softmax6(float* out, const float* inp, int N, int C) {
+  out[blockIdx.x * blockDim.y + threadIdx.y] = inp[threadIdx.x];
+}
+void launch6(float* out, float* inp, int B, int T, int C, int block_size) {
+  const int N = B * T;
+  int block_y = block_size / 32;
+  softmax6<<<ceil_div(N, block_y), dim3(32, block_y)>>>(out, inp, N, C);
+}
 void pick(int n, float* out, float* inp, int N, int C, int block_size) {
   if (n == 1) launch(out, inp, N, C, block_size);
-  else launch3(out, inp, N, C, block_size);
+  else if (n == 3) launch3(out, inp, N, C, block_size);
+  else launch6(out, inp, 1, N, C, block_size);
 }
 int main() {
   int B = 8, T = 1024, V = 50257;
@@ -368,18 +377,21 @@ int main() {
 TEST(DraftSpace, ReadsTheHostUpToMain) {
   Drafted draft(kSoftmax);
   const Json json = draft.json();
-  EXPECT_EQ(json["problems"][0].dump(), R"({"N":8192,"C":50257})");
-  EXPECT_EQ(json["arguments"][0]["shape"].dump(), R"(["N * C"])");
-  EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"(["N * C"])");
+  EXPECT_EQ(json["problems"][0].dump(), R"({"PROBLEM_N":8192,"PROBLEM_C":50257})");
+  EXPECT_EQ(json["arguments"][0]["shape"].dump(), R"(["PROBLEM_N * PROBLEM_C"])");
+  EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"(["PROBLEM_N * PROBLEM_C"])");
   const Json& first = json["kernels"][0];
   EXPECT_EQ(first["parameters"]["THREADS"].dump(), "[32,64,128,256,512]");
   EXPECT_EQ(first["default"]["THREADS"], 256);
   EXPECT_FALSE(first.contains("default_is_a_guess"));
-  EXPECT_EQ(first["grid"].dump(), R"(["ceil_div(N, THREADS)"])");
+  EXPECT_EQ(first["grid"].dump(), R"json(["ceil_div(PROBLEM_N, THREADS)"])json");
   const Json& third = json["kernels"][1];
   EXPECT_EQ(third["block"].dump(), "[32]");
-  EXPECT_EQ(third["grid"].dump(), R"(["N"])");
+  EXPECT_EQ(third["grid"].dump(), R"(["PROBLEM_N"])");
   EXPECT_FALSE(third.contains("parameters"));
+  const Json& sixth = json["kernels"][2];
+  EXPECT_EQ(sixth["block"].dump(), R"([32,"THREADS / 32"])");
+  EXPECT_EQ(sixth["grid"].dump(), R"json(["ceil_div(PROBLEM_N, (THREADS / 32))"])json");
   EXPECT_THAT(draft.faults(), IsEmpty());
 }
 

@@ -106,34 +106,15 @@ HostTerms SpaceNames::terms_of(const LaunchSite& site) const {
 
 Scope SpaceNames::scope(const Json& parameters) const {
   Scope scope;
-  for (const auto& [name, value] : parameters.items()) {
-    scope.add_constant(name, Value(std::int64_t{1}));
-  }
-  for (const auto& [name, value] : problem_.items()) {
-    if (scope.contains(name)) continue;
-    scope.add_constant(
-        name, value.is_string() ? Value(value.get<std::string>()) : Value(std::int64_t{1}));
-  }
-  return scope;
-}
-
-/// Template arguments that are types, or that change what is computed.
-void SpaceNames::add_type_problems() {
-  for (const std::string& name : request_.kernels) {
-    const KernelFunction& kernel = kernel_named(file_, name);
-    for (std::size_t i = 0; i < kernel.template_parameters.size(); ++i) {
-      const TemplateParameter& parameter = kernel.template_parameters[i];
-      if (parameter.is_type()) {
-        const std::string text = template_value(kernel, i);
-        const std::string type = elements_of(text).count == 1 ? elements_of(text).type : "";
-        const std::string shown = type.empty() ? "float" : type;
-        add_problem(parameter.name, shown, shown);
-      } else if (meaning_of(parameter.name) == Meaning::problem) {
-        const std::int64_t value = number_of(template_value(kernel, i)).value_or(3);
-        add_problem(parameter.name, value, value);
-      }
+  std::size_t slots = 0;
+  for (const Json* const names : {&parameters, &problem_}) {
+    for (const auto& [name, value] : names->items()) {
+      const Json& one = value.is_array() ? value.front() : value;
+      const auto kind = one.is_string() ? Scope::Kind::word : Scope::Kind::integer;
+      if (!scope.contains(name)) scope.add_variable(name, slots++, kind);
     }
   }
+  return scope;
 }
 
 std::string SpaceNames::template_value(const KernelFunction& kernel, std::size_t i) const {

@@ -47,6 +47,23 @@ bool is_unary(const CppTokens& tokens, std::size_t i, std::size_t first) {
          !before.is(")") && !before.is("]");
 }
 
+/// The name that `T* name = pointer + i;` gives to the pointer at token i, or kNoToken.
+std::size_t alias_of(const CppTokens& tokens, std::size_t i, std::size_t first) {
+  constexpr std::size_t kMost = 30;
+  for (std::size_t at = i; at > first + 3 && i - at < kMost; --at) {
+    const CppToken& before = tokens[at - 1];
+    if (before.is(";") || before.is("{") || before.is("}") || before.is("[") || before.is("?"))
+      break;
+    if (!before.is("=")) continue;
+    const CppToken& star = tokens[at - 3];
+    const bool declares =
+        tokens[at - 2].is_word() && (star.is("*") || star.is("auto") || star.is("__restrict__") ||
+                                     (star.is("const") && tokens[at - 4].is("*")));
+    return declares ? at - 2 : kNoToken;
+  }
+  return kNoToken;
+}
+
 }  // namespace
 
 AccessReader::AccessReader(const CppTokens& tokens, const std::vector<SourceItem>& items)
@@ -76,7 +93,16 @@ Access AccessReader::of(const CppTokens& tokens, TokenRange range, const std::st
     if (!is_element && !is_dereferenced) {
       // Advancing the pointer itself touches nothing.
       const bool advances = after == "+=" || after == "-=" || after == "++" || after == "--";
-      if (!advances) add(passed(tokens, i, range));
+      if (advances) continue;
+      const std::size_t alias = alias_of(tokens, i, first);
+      if (alias != kNoToken && depth_ < kMaxDepth) {
+        const std::string alias_name(tokens[alias].text);
+        ++depth_;
+        add(alias_name == name ? Access::unknown : of(tokens, {behind, end}, alias_name));
+        --depth_;
+      } else {
+        add(passed(tokens, i, range));
+      }
       continue;
     }
     if (before == "&" && is_unary(tokens, i - 1, first)) {

@@ -159,11 +159,53 @@ class FileReader {
   }
 
   void read_meanings() {
+    std::set<std::string> defined;
     for (const SourceItem& item : items_) {
-      add_meaning(tokens_, item, file_.meanings);
+      if (item.what.starts_with("#define"))
+        defined.insert(item.declares.begin(), item.declares.end());
+      if (is_compiled(item, defined)) add_meaning(tokens_, item, file_.meanings);
       known_.insert(item.declares.begin(), item.declares.end());
     }
     known_.insert(reach_.name_spaces().begin(), reach_.name_spaces().end());
+  }
+
+  /// False in a branch whose condition asks whether a macro is defined that is not, or that follows
+  /// one whose is. `defined`: before the item.
+  bool is_compiled(const SourceItem& item, const std::set<std::string>& defined) const {
+    for (std::size_t group = item.condition_group; group != kNoToken;) {
+      const std::vector<std::size_t>& marks = read_.conditions[group].marks;
+      for (const std::size_t mark : marks) {
+        const bool is_own = mark == marks[branch_of(item, marks)];
+        const std::optional<bool> holds = condition(items_[mark], defined);
+        if (!holds) break;
+        if (*holds != is_own) return false;
+        if (is_own) break;
+      }
+      group = items_[marks.front()].condition_group;
+    }
+    return true;
+  }
+
+  /// The last mark before the item.
+  std::size_t branch_of(const SourceItem& item, const std::vector<std::size_t>& marks) const {
+    std::size_t branch = 0;
+    while (branch + 1 < marks.size() && items_[marks[branch + 1]].first < item.first) ++branch;
+    return branch;
+  }
+
+  /// Nullopt: it asks for something else than whether one macro is defined.
+  static std::optional<bool> condition(const SourceItem& mark,
+                                       const std::set<std::string>& defined) {
+    const bool asks = mark.uses.size() == 2 && mark.uses.front() == "defined";
+    const bool is_plain = mark.what.find_first_of("&|=<>") == std::string::npos;
+    const bool is_negated = mark.what.find('!') != std::string::npos;
+    if (mark.what.starts_with("#ifdef") && !mark.uses.empty()) {
+      return defined.contains(mark.uses.front());
+    }
+    if (mark.what.starts_with("#ifndef")) return std::nullopt;  // Mostly its own guard.
+    if (mark.what.starts_with("#else")) return true;
+    if (!asks || !is_plain) return std::nullopt;
+    return defined.contains(mark.uses.back()) != is_negated;
   }
 
   void read_missing() {
@@ -191,9 +233,10 @@ class FileReader {
       if (!kept_[i] || item.declares.size() != 1) continue;
       const std::string& name = item.declares.front();
       const std::optional<std::int64_t> value = number(item);
-      if (!value || numbers_among(name) > 1) continue;
       const bool guarded = is_guarded(item);
-      if (!guarded && guard_.contains(name)) guarded_.insert(&item);
+      const bool defines = value || item.what.starts_with("#define");
+      if (!guarded && defines && guard_.contains(name)) guarded_.insert(&item);
+      if (!value || numbers_among(name) > 1) continue;
       if (!known.insert(name).second) continue;
       file_.numbers.push_back(
           {.name = name, .value = *value, .line = tokens_[item.first].line, .is_guarded = guarded});

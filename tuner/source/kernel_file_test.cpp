@@ -291,6 +291,7 @@ TEST(KernelFile, TakesOfWhatIsIncludedWhatTheKernelsNeed) {
             "\n#define SIDE 4\n// Left out: line 5, #include \"none.h\"\n"
             "__global__ void k(vec<number>* p) { p[SIDE].x = 1; }\n");
   EXPECT_EQ(source.place(file.kernels.front().line), "line 6");
+  EXPECT_THAT(file.meanings.at("number"), ElementsAre("__nv_bfloat16"));
 }
 
 TEST(KernelFile, FollowsALaunchThroughItsCallers) {
@@ -406,7 +407,9 @@ TEST(KernelFile, TellsReadingFromWriting) {
   EXPECT_EQ(access("++p[0];"), Access::both);
   EXPECT_EQ(access("atomicAdd(&p[0], 1);"), Access::both);
   EXPECT_EQ(access("p += 4; p[0] = 1;"), Access::written);
-  EXPECT_EQ(access("float* r = p + 1; *r = 1;"), Access::unknown);
+  EXPECT_EQ(access("float* r = p + 1; *r = 1;"), Access::written);
+  EXPECT_EQ(access("const float* r = p + 1; q[0] = r[2] + p[0];"), Access::read);
+  EXPECT_EQ(access("float* p = p;"), Access::unknown);
   EXPECT_EQ(access("q[0] = a.p;"), Access::unknown);
   EXPECT_EQ(access(""), Access::unknown);
 }
@@ -485,7 +488,7 @@ TEST(KernelFile, FollowsPointersIntoCastsFunctionsAndMacros) {
   EXPECT_EQ(access("reinterpret_cast<float4*>(p)[1] = q[1];"), Access::written);
   EXPECT_EQ(access("*reinterpret_cast<float4*>(&p[4]) = v;"), Access::written);
   EXPECT_EQ(access("v = ((const float4*)p)[1];"), Access::read);
-  EXPECT_EQ(access("float4* r = (float4*)p; r[0] = v;"), Access::unknown);
+  EXPECT_EQ(access("float4* r = (float4*)p; r[0] = v;"), Access::written);
   EXPECT_EQ(access("int n = x & p[0];"), Access::read);
 }
 
