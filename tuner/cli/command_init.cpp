@@ -1,13 +1,13 @@
 #include "tuner/cli/command_init.h"
 
 #include "db/export_json.h"
+#include "reports/table.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/space_file.h"
 #include "tuner/config/space_words.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 #include "tuner/core/printable.h"
-#include "tuner/core/text_file.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/source/kernel_file.h"
 
@@ -22,24 +22,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxSourceBytes = 4u << 20;
-
-/// The files that the source includes by #include "..." and that lie beside it.
-std::map<std::string, std::string> headers_beside(const fs::path& source, const std::string& text) {
-  std::map<std::string, std::string> headers;
-  for (const std::string& name : quoted_includes(text)) {
-    const fs::path header = source.parent_path() / name;
-    std::error_code error;
-    if (fs::is_regular_file(header, error)) headers[name] = read_text(header, kMaxSourceBytes);
-  }
-  return headers;
-}
-
-std::vector<std::string> chosen_kernels(const KernelFile& file, const InitOptions& options) {
+std::vector<std::string> chosen_kernels(const FlatSource& source, const KernelFile& file,
+                                        const InitOptions& options) {
   if (file.kernels.empty()) {
     throw InputError(options.source.string() + ": has no __global__ function with a body");
   }
-  if (options.kernels.empty()) return kernels_like(file, file.kernels.front().name);
+  if (options.kernels.empty()) {
+    const auto own = std::ranges::find_if(file.kernels, [&](const KernelFunction& kernel) {
+      return source.is_of_source(kernel.line);
+    });
+    return kernels_like(file, (own == file.kernels.end() ? file.kernels.begin() : own)->name);
+  }
   std::vector<std::string> names;
   for (const KernelFunction& kernel : file.kernels) names.push_back(kernel.name);
   for (const std::string& wanted : options.kernels) {
@@ -74,10 +67,11 @@ void refuse_to_overwrite(const fs::path& file, bool force) {
   throw InputError(file.string() + ": is there already (--force writes over it)");
 }
 
-std::string kernels_text(const KernelFile& file, const InitOptions& options,
-                         const std::set<std::string>& guard) {
+std::string kernels_text(const KernelFile& file, const FlatSource& source,
+                         const InitOptions& options, const std::set<std::string>& guard) {
   std::string text = "// The kernels of " + options.source.filename().string() +
                      ", written by smemtune init. This file is what is tuned: keep both in step.\n";
+  if (!source.files.empty()) text += "// Holds what they need of " + listed(source.files) + ".\n";
   if (!guard.empty()) {
     text += "// #ifndef around " + listed(std::vector<std::string>(guard.begin(), guard.end())) +
             " lets values be handed over.\n";
@@ -85,19 +79,110 @@ std::string kernels_text(const KernelFile& file, const InitOptions& options,
   return text + "\n" + file.device_text;
 }
 
-std::string signature_text(const KernelFunction& kernel) {
+std::string signature_text(const FlatSource& source, const KernelFunction& kernel) {
   std::vector<std::string> templates;
   for (const TemplateParameter& parameter : kernel.template_parameters) {
     templates.push_back(parameter.name);
   }
   std::string text = kernel.name;
   if (!templates.empty()) text += "<" + listed(templates) + ">";
-  text += ", line " + std::to_string(kernel.line);
+  text += ", " + source.place(kernel.line);
   for (const std::size_t line : kernel.other_lines) text += " or " + std::to_string(line);
   return text + ", " + std::to_string(kernel.parameters.size()) + " arguments";
 }
 
 void say(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+/// What is written, and where.
+struct Files {
+  std::filesystem::path space;
+  std::filesystem::path kernels;  ///< Beside it; empty: the source itself is what is tuned.
+  std::string source;             ///< As the space names it.
+};
+
+Files files_of(const InitOptions& options, bool needs_copy) {
+  Files files = {.space = options.output, .kernels = {}, .source = {}};
+  if (files.space.empty()) files.space = fs::path(options.source).replace_extension(".json");
+  const fs::path parent = files.space.has_parent_path() ? files.space.parent_path() : ".";
+  std::error_code error;
+  const fs::path folder = fs::canonical(parent, error);
+  if (error) throw InputError(files.space.string() + ": there is no such folder");
+  if (needs_copy) {
+    files.kernels =
+        fs::path(files.space).replace_filename(files.space.stem().string() + "_kernel.cu");
+    files.source = files.kernels.filename().string();
+    if (fs::equivalent(files.kernels, options.source, error)) {
+      throw InputError("--output: " + files.kernels.string() + " is the source itself");
+    }
+    refuse_to_overwrite(files.kernels, options.force);
+  } else {
+    const fs::path source_folder = fs::canonical(options.source).parent_path();
+    const fs::path beneath = source_folder.lexically_relative(folder);
+    if (beneath.empty() || *beneath.begin() == "..") {
+      throw InputError(
+          "--output: sources are looked for in the space file's folder and beneath it, "
+          "so it must lie in " +
+          source_folder.string() + " or above");
+    }
+    files.source = (beneath / options.source.filename()).lexically_normal().generic_string();
+  }
+  refuse_to_overwrite(files.space, options.force);
+  return files;
+}
+
+void say_kernels(const FlatSource& source, const KernelFile& file, const InitOptions& options,
+                 const std::vector<std::string>& taken) {
+  constexpr std::size_t kMost = 50;
+  const std::string shown = options.source.string() + ": ";
+  for (std::size_t i = 0; i < std::min(kMost, file.kernels.size()); ++i) {
+    const KernelFunction& kernel = file.kernels[i];
+    const bool is_taken = std::ranges::find(taken, kernel.name) != taken.end();
+    say(shown + signature_text(source, kernel) +
+        (is_taken                  ? "\n"
+         : options.kernels.empty() ? ": not taken (--kernel)\n"
+                                   : ": not taken\n"));
+  }
+  if (file.kernels.size() > kMost) {
+    say(shown + std::to_string(file.kernels.size() - kMost) + " more kernels: not shown\n");
+  }
+  if (taken.size() > 1 && options.kernels.empty()) {
+    say("all are compared with " + taken.front() +
+        ": remove from the space those that compute something else, or name those to take "
+        "(--kernel)\n");
+  }
+  for (const std::string& header : source.missing) {
+    say(shown + "#include " + header + " is not found, so what it declares is not known\n");
+  }
+  for (const MissingName& missing : file.missing) {
+    if (!missing.is_type) continue;
+    say(shown + source.place(missing.line) + " uses the type " + quote(missing.name) +
+        ", which nothing here declares\n");
+  }
+  for (const std::string& texture : file.texture_references) {
+    say(shown + "texture reference " + quote(texture) +
+        ": CUDA 12 removed these; pass a cudaTextureObject_t\n");
+  }
+}
+
+void say_left_out(const FlatSource& source, const KernelFile& file, const InitOptions& options) {
+  constexpr std::size_t kMost = 50;
+  for (std::size_t i = 0; i < std::min(kMost, file.left_out.size()); ++i) {
+    const LeftOut& left = file.left_out[i];
+    if (!source.is_of_source(left.first_line)) continue;
+    say(options.source.string() + ", " + source.places(left.first_line, left.last_line) +
+        ": left out: " + left.what + "\n");
+  }
+}
+
+void say_draft(const SpaceDraft& draft) {
+  Table table({{"argument"}, {"role"}, {"shape or value"}, {"from"}, {""}});
+  for (const DraftedArgument& row : draft.arguments) {
+    table.add_row({row.name, row.role, row.shape, row.said_by.empty() ? "the kernel" : row.said_by,
+                   row.is_guess ? "a guess" : ""});
+  }
+  say(table.text("  "));
+  for (const std::string& launch : draft.launches) say("  " + launch + "\n");
+}
 
 }  // namespace
 
@@ -116,76 +201,40 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 }
 
 int run_init(const InitOptions& options) {
-  const std::string text = read_text(options.source, kMaxSourceBytes);
-  const std::map<std::string, std::string> headers = headers_beside(options.source, text);
-  const KernelFile all = read_kernel_file(text, headers);
-  const std::vector<std::string> kernels = chosen_kernels(all, options);
+  const FlatSource source = read_flat_source(options.source);
+  const KernelFile all = read_kernel_file(source);
+  const std::vector<std::string> kernels = chosen_kernels(source, all, options);
   const std::set<std::string> only(kernels.begin(), kernels.end());
-  const KernelFile file = read_kernel_file(text, headers, {}, only);
+  const KernelFile file = read_kernel_file(source, {}, only);
 
-  fs::path output = options.output;
-  if (output.empty()) output = fs::path(options.source).replace_extension(".json");
-  std::error_code error;
-  const fs::path folder =
-      fs::canonical(output.has_parent_path() ? output.parent_path() : ".", error);
-  if (error) throw InputError(output.string() + ": there is no such folder");
-  const fs::path source_folder = fs::canonical(options.source).parent_path();
-  const fs::path beneath = source_folder.lexically_relative(folder);
-  if (beneath.empty() || *beneath.begin() == "..") {
-    throw InputError(
-        "--output: sources are looked for in the space file's folder and beneath it, "
-        "so it must lie in " +
-        source_folder.string() + " or above");
-  }
-
-  DraftRequest request = {.name = space_name(output),
-                          .written_from = options.source.filename().string(),
-                          .source = {},
-                          .kernels = kernels};
   std::set<std::string> guard;
   for (const auto& numbers : {tunable_numbers(file), problem_numbers(file)}) {
     for (const NamedNumber& number : numbers) {
       if (!number.is_guarded) guard.insert(number.name);
     }
   }
-  const bool needs_copy = !file.left_out.empty() || !guard.empty();
-  fs::path source = options.source;
+  const bool needs_copy = !guard.empty() || std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
+  const Files files = files_of(options, needs_copy);
+  const DraftRequest request = {.name = space_name(files.space),
+                                .written_from = options.source.filename().string(),
+                                .source = files.source,
+                                .kernels = kernels};
+  const SpaceDraft draft = draft_space(source, file, request);
   if (needs_copy) {
-    source.replace_filename(options.source.stem().string() + "_kernel.cu");
-    refuse_to_overwrite(source, options.force);
+    const KernelFile guarded = read_kernel_file(source, guard, only);
+    db::write_whole_file(files.kernels, kernels_text(guarded, source, options, guard));
   }
-  refuse_to_overwrite(output, options.force);
-  request.source = (beneath / source.filename()).lexically_normal().generic_string();
+  db::write_whole_file(files.space, draft.text);
 
-  if (needs_copy) {
-    db::write_whole_file(
-        source, kernels_text(read_kernel_file(text, headers, guard, only), options, guard));
-  }
-  db::write_whole_file(output, draft_space(file, request));
-
-  for (const KernelFunction& kernel : file.kernels) {
-    const bool is_taken = std::ranges::find(request.kernels, kernel.name) != request.kernels.end();
-    say(options.source.string() + ": " + signature_text(kernel) +
-        (is_taken                  ? "\n"
-         : options.kernels.empty() ? ": not taken, for it has other arguments (--kernel)\n"
-                                   : ": not taken\n"));
-  }
-  if (request.kernels.size() > 1 && options.kernels.empty()) {
-    say("all are compared with " + request.kernels.front() +
-        ": remove from the space those that compute something else, or name those to take "
-        "(--kernel)\n");
-  }
-  for (const LeftOut& left : file.left_out) {
-    const bool one = left.first_line == left.last_line;
-    say(options.source.string() + ":" + std::to_string(left.first_line) +
-        (one ? "" : "-" + std::to_string(left.last_line)) + ": left out: " + left.what + "\n");
-  }
-  if (needs_copy) say("wrote " + source.string() + ", the kernels by themselves\n");
-  const std::vector<std::string> faults = check_space(output, share_folder());
-  say("wrote " + output.string() + ", to be completed:\n");
+  say_kernels(source, file, options, kernels);
+  if (needs_copy) say_left_out(source, file, options);
+  if (needs_copy) say("wrote " + files.kernels.string() + ", the kernels by themselves\n");
+  const std::vector<std::string> faults = check_space(files.space, share_folder());
+  say("wrote " + files.space.string() + ", to be completed:\n");
+  say_draft(draft);
   for (const std::string& fault : faults) say("  " + fault + "\n");
-  say((faults.empty() ? "next: smemtune --space " : "then: smemtune --check ") + output.string() +
-      "\n");
+  say((faults.empty() ? "next: smemtune --space " : "then: smemtune --check ") +
+      files.space.string() + "\n");
   return 0;
 }
 

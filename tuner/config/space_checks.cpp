@@ -6,6 +6,7 @@
 #include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/printable.h"
+#include "tuner/source/cpp_tokens.h"
 #include "tuner/source/in_double.h"
 
 #include <algorithm>
@@ -180,6 +181,15 @@ void SpaceReader::check_buffers_agree() {
                                 first.where + " it is " + difference);
     }
   }
+}
+
+void SpaceReader::check_guess(const KernelTemplate& kernel, LoadedSpace& loaded) const {
+  if (!kernel.default_is_a_guess) return;
+  const bool is_reference = kernel.name == space_.verify.reference;
+  loaded.notes.push_back(kernel.where + ": the default " +
+                         quote(key(kernel.default_configuration)) + " is a guess of smemtune init" +
+                         (is_reference ? ", and what every configuration is compared with" : "") +
+                         "; remove \"default_is_a_guess\" when you have seen that it is right");
 }
 
 void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {

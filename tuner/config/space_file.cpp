@@ -65,6 +65,7 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
         "requires",
         "parameters",
         "default",
+        "default_is_a_guess",
         "constraints",
         "entry",
         "block",

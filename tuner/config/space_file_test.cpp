@@ -629,6 +629,8 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"FourDimensions", "\"block\": [\"THREADS\"]", "\"block\": [1, 2, 3, 4]",
               ": /kernels/0/block: [1, 2, 3, 4] is not a list of one to three expressions (x, y, "
               "z)"},
+        Fault{"NoGuess", "\"pass\": \"define\"", "\"default_is_a_guess\": 1",
+              ": /kernels/2/default_is_a_guess: 1 is neither true nor false"},
         Fault{"NoBoolean", "\"pass\": \"define\"", "\"architecture_specific\": 1",
               ": /kernels/2/architecture_specific: 1 is neither true nor false"},
         Fault{"UnknownFeature", "\"pass\": \"define\"",

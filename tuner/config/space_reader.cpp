@@ -65,7 +65,10 @@ LoadedSpace SpaceReader::read() {
   if (!faults_.empty()) return loaded;
   check_buffers_agree();
   for (const KernelTemplate& kernel : space_.kernels) check_arguments(kernel);
-  for (KernelTemplate& kernel : space_.kernels) check_source(kernel, loaded);
+  for (KernelTemplate& kernel : space_.kernels) {
+    check_source(kernel, loaded);
+    check_guess(kernel, loaded);
+  }
   if (!faults_.empty()) return loaded;
   for (const KernelTemplate& kernel : space_.kernels) check_values(kernel);
   check_definitions();
@@ -143,6 +146,15 @@ std::optional<std::string> SpaceReader::text(const Json& value, const std::strin
   }
   fault(pointer, summary(value) + " is not " + expected);
   return std::nullopt;
+}
+
+/// A member that is false where it is left out.
+bool SpaceReader::flag(const Json& object, const std::string& name, const std::string& pointer) {
+  if (!object.contains(name)) return false;
+  const Json& value = object[name];
+  if (!value.is_boolean())
+    fault(child(pointer, name), summary(value) + " is neither true nor false");
+  return value.is_boolean() && value.get<bool>();
 }
 
 std::optional<std::string> SpaceReader::identifier(const Json& value, const std::string& pointer) {
@@ -625,14 +637,8 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
       fault(child(pointer, "pass"), quote(*pass) + " is neither \"template\" nor \"define\"");
     }
   }
-  if (value.contains("architecture_specific")) {
-    if (value["architecture_specific"].is_boolean()) {
-      kernel.architecture_specific = value["architecture_specific"].get<bool>();
-    } else {
-      fault(child(pointer, "architecture_specific"),
-            summary(value["architecture_specific"]) + " is neither true nor false");
-    }
-  }
+  kernel.architecture_specific = flag(value, "architecture_specific", pointer);
+  kernel.default_is_a_guess = flag(value, "default_is_a_guess", pointer);
   if (value.contains("requires")) {
     read_features(value["requires"], child(pointer, "requires"), kernel);
   }

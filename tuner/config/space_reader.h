@@ -42,6 +42,7 @@ class SpaceReader {
   std::optional<std::string> text(const Json& value, const std::string& pointer,
                                   const std::string& expected);
   std::optional<std::string> identifier(const Json& value, const std::string& pointer);
+  bool flag(const Json& object, const std::string& name, const std::string& pointer);
   std::optional<Value> scalar(const Json& value, const std::string& pointer);
   std::optional<double> tolerance(const Json& value, const std::string& pointer);
   std::optional<ExpressionText> expression(const Json& value, const std::string& pointer);
@@ -80,6 +81,7 @@ class SpaceReader {
   void check_buffers_agree();
   void check_effects(KernelTemplate& kernel, std::span<const SourceFile> files);
   void check_source(KernelTemplate& kernel, LoadedSpace& loaded);
+  void check_guess(const KernelTemplate& kernel, LoadedSpace& loaded) const;
   void check_values(const KernelTemplate& kernel);
   void check_definitions();
   void check_expected();

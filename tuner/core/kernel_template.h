@@ -133,6 +133,7 @@ struct KernelTemplate {
   std::vector<std::string> required_features;  ///< `"requires"`: words of core/limits.h.
   std::vector<Parameter> parameters;
   Configuration default_configuration;  ///< Every parameter; the first values where not given.
+  bool default_is_a_guess = false;      ///< By `smemtune init`; nobody has confirmed it.
   std::vector<ExpressionText> constraints;
   std::vector<LaunchTemplate> launches;           ///< In order, timed together. Never empty.
   std::vector<ArgumentTemplate> arguments;        ///< The space's, or the kernel's own.

@@ -2,7 +2,6 @@
 
 #include "tuner/source/kernel_file.h"
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,21 @@ struct DraftRequest {
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
 };
 
+/// What a draft makes of an argument, for people.
+struct DraftedArgument {
+  std::string name;
+  std::string role = {};     ///< `input`, ..., `size`, `value`.
+  std::string shape = {};    ///< Of a buffer; a scalar's value.
+  std::string said_by = {};  ///< The line of the host that says so; empty: the kernel alone.
+  bool is_guess = false;
+};
+
+struct SpaceDraft {
+  std::string text;  ///< Of the space file.
+  std::vector<DraftedArgument> arguments;
+  std::vector<std::string> launches;  ///< `k: block THREADS, grid ...; line 12`, one a kernel.
+};
+
 /// The numbers (macros, constants) of a file that its kernels could be tuned by, as their names and
 /// values tell.
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file);
@@ -23,12 +37,14 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file);
 /// Those that change what is computed: sizes, radii.
 std::vector<NamedNumber> problem_numbers(const KernelFile& file);
 
-/// Kernels that take the same arguments as `kernel`, itself included, in the file's order.
+/// Kernels that take the same arguments as `kernel`, itself included, in the file's order; at most
+/// 16.
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel);
 
 /// A space file for a source, ready to be edited: what the source shows is filled in and described,
-/// what it cannot show (shapes, the grid) is a text that begins with TODO. REQUIRES: the kernels
-/// are the file's.
-std::string draft_space(const KernelFile& file, const DraftRequest& request);
+/// what it cannot show is a text that begins with TODO, and a default that is a guess is said to be
+/// one. REQUIRES: the kernels are the file's.
+SpaceDraft draft_space(const FlatSource& source, const KernelFile& file,
+                       const DraftRequest& request);
 
 }  // namespace smemtune

@@ -27,12 +27,13 @@ class Drafted {
   explicit Drafted(const std::string& source) {
     folder_.write("mine.cu", source);
     folder_.write("share/kernel_templates/none", "");
-    const KernelFile file = read_kernel_file(source);
+    const FlatSource flat(source);
+    const KernelFile file = read_kernel_file(flat);
     request_ = {.name = "mine",
                 .written_from = "mine.cu",
                 .source = "mine.cu",
                 .kernels = kernels_like(file, file.kernels.front().name)};
-    text_ = draft_space(file, request_);
+    text_ = draft_space(flat, file, request_).text;
     folder_.write("mine.json", text_);
   }
 
@@ -197,7 +198,7 @@ TEST(DraftSpace, MakesAParameterOfABlockThatTheKernelReads) {
       "__global__ void add(const float4* a, int* indices, unsigned char* b, float3 by, int n) {\n"
       "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
       "  if (i < n) b[i] += a[indices[i]].x + by.x;\n}\n"
-      "int main() { const int threads = 192; add<<<n, threads>>>(a, b, n); }\n");
+      "int main() { const int threads = 192; add<<<n / threads, threads>>>(a, b, n); }\n");
   const Json json = draft.json();
   const Json& kernel = json["kernels"][0];
   EXPECT_EQ(kernel["block"].dump(), R"(["THREADS"])");
@@ -329,6 +330,113 @@ TEST(DraftSpace, OfAStructAsksForItsSize) {
                 {"/kernels/0/block/0", 1},
                 {"/kernels/0/grid/0", "N"}});
   EXPECT_THAT(draft.faults(), IsEmpty());
+}
+
+// In the manner of llm.c: the launcher overrides what it is passed, and main tries several.
+constexpr const char* kSoftmax = R"cu(
+__global__ void softmax(float* out, const float* inp, int N, int C) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < N) out[i] = inp[i] / C;
+}
+__global__ void softmax3(float* out, const float* inp, int N, int C) {
+  out[blockIdx.x * C + threadIdx.x] = inp[blockDim.x];
+}
+void launch(float* out, float* inp, int N, int C, int block_size) {
+  softmax<<<ceil_div(N, block_size), block_size>>>(out, inp, N, C);
+}
+void launch3(float* out, float* inp, int N, int C, int block_size) {
+  block_size = 32;  // It only works with this one.
+  int grid_size = N;
+  softmax3<<<grid_size, block_size>>>(out, inp, N, C);
+}
+__global__ void softmax6(float* out, const float* inp, int N, int C) {
+  out[blockIdx.x * blockDim.y + threadIdx.y] = inp[threadIdx.x];
+}
+void launch6(float* out, float* inp, int B, int T, int C, int block_size) {
+  const int N = B * T;
+  int block_y = block_size / 32;
+  softmax6<<<ceil_div(N, block_y), dim3(32, block_y)>>>(out, inp, N, C);
+}
+void pick(int n, float* out, float* inp, int N, int C, int block_size) {
+  if (n == 1) launch(out, inp, N, C, block_size);
+  else if (n == 3) launch3(out, inp, N, C, block_size);
+  else launch6(out, inp, 1, N, C, block_size);
+}
+int main() {
+  int B = 8, T = 1024, V = 50257;
+  cudaMalloc(&d_out, B * T * V * sizeof(float));
+  cudaMalloc(&d_inp, B * T * V * sizeof(float));
+  int block_sizes[] = {32, 64, 128, 256, 512};
+  for (int j = 0; j < 5; ++j) {
+    int block_size = block_sizes[j];
+    pick(1, d_out, d_inp, B * T, V, block_size);
+  }
+}
+)cu";
+
+TEST(DraftSpace, ReadsTheHostUpToMain) {
+  Drafted draft(kSoftmax);
+  const Json json = draft.json();
+  EXPECT_EQ(json["problems"][0].dump(), R"({"PROBLEM_N":8192,"PROBLEM_C":50257})");
+  EXPECT_EQ(json["arguments"][0]["shape"].dump(), R"(["PROBLEM_N * PROBLEM_C"])");
+  EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"(["PROBLEM_N * PROBLEM_C"])");
+  const Json& first = json["kernels"][0];
+  EXPECT_EQ(first["parameters"]["THREADS"].dump(), "[32,64,128,256,512]");
+  EXPECT_EQ(first["default"]["THREADS"], 256);
+  EXPECT_FALSE(first.contains("default_is_a_guess"));
+  EXPECT_EQ(first["grid"].dump(), R"json(["ceil_div(PROBLEM_N, THREADS)"])json");
+  const Json& third = json["kernels"][1];
+  EXPECT_EQ(third["block"].dump(), "[32]");
+  EXPECT_EQ(third["grid"].dump(), R"(["PROBLEM_N"])");
+  EXPECT_FALSE(third.contains("parameters"));
+  const Json& sixth = json["kernels"][2];
+  EXPECT_EQ(sixth["block"].dump(), R"([32,"THREADS / 32"])");
+  EXPECT_EQ(sixth["grid"].dump(), R"json(["ceil_div(PROBLEM_N, (THREADS / 32))"])json");
+  EXPECT_THAT(draft.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, SaysThatABlockIsAGuessWhereNothingLaunchesTheKernel) {
+  Drafted draft(
+      "__global__ void k(float* p, int n) { p[blockIdx.x * blockDim.x + threadIdx.x] = n; }");
+  const Json kernel = draft.json()["kernels"][0];
+  EXPECT_EQ(kernel["default"]["THREADS"], 256);
+  EXPECT_EQ(kernel["default_is_a_guess"], true);
+}
+
+TEST(DraftSpace, TiesTheGridToTheBlocksNumbers) {
+  const auto kernel_of = [](const std::string& launch) {
+    return Drafted(
+               "__global__ void k(float* p, int nx, int ny) {\n"
+               "  p[blockIdx.y * blockDim.y + threadIdx.y] = blockIdx.x * blockDim.x + "
+               "threadIdx.x;\n}\n"
+               "void run(float* d, int w, int h) {\n" +
+               launch + "(d, w, h);\n}\n")
+        .json()["kernels"][0];
+  };
+  const Json tied = kernel_of("  dim3 b(64, 4, 1); dim3 g(w / 64, h / 4, 1); k<<<g, b>>>");
+  EXPECT_EQ(tied["block"].dump(), R"(["THREADS_X","THREADS_Y",1])");
+  EXPECT_EQ(tied["grid"].dump(), R"(["NX / THREADS_X","NY / THREADS_Y",1])");
+  const Json square =
+      kernel_of("  int s = 16; dim3 b(s, s), g((w + s - 1) / s, (h + s - 1) / s); k<<<g, b>>>");
+  EXPECT_EQ(square["block"].dump(), R"(["THREADS","THREADS"])");
+  EXPECT_EQ(square["grid"].dump(),
+            R"json(["(NX + THREADS - 1) / THREADS","(NY + THREADS - 1) / THREADS"])json");
+  const Json fixed = kernel_of("  dim3 b(32, 8), g(w, h / 8); k<<<g, b>>>");
+  EXPECT_EQ(fixed["block"].dump(), R"([32,"THREADS_Y"])");
+  const Json untied = kernel_of("  dim3 b(128, 2), g(100, h); k<<<g, b>>>");
+  EXPECT_EQ(untied["block"].dump(), "[128,2]");
+}
+
+TEST(DraftSpace, TakesEnumeratorsForWhatTheyAreAndNoTypesForNumbers) {
+  Drafted draft(
+      "enum class Mode { plain, fast };\n"
+      "template <Mode MODE> __global__ void k(MISSING_VECTOR* p, float* q, int n) {\n"
+      "  namespace cg = cooperative_groups;\n"
+      "  q[threadIdx.x] = MODE == Mode::plain ? 1 : n;\n}\n"
+      "void run() { k<Mode::fast><<<1, 64>>>(p, q, n); }\n");
+  const Json kernel = draft.json()["kernels"][0];
+  EXPECT_EQ(kernel["parameters"].dump(), R"({"MODE":["Mode::plain","Mode::fast"]})");
+  EXPECT_EQ(kernel["default"]["MODE"], "Mode::fast");
 }
 
 }  // namespace

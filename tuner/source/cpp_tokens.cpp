@@ -17,12 +17,85 @@ bool is_word_character(char c) {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
+/// Characters of a backslash that joins two lines at the beginning of `rest`, or 0.
+std::size_t splice(std::string_view rest) {
+  return rest.starts_with("\\\n") ? 2 : rest.starts_with("\\\r\n") ? 3 : 0;
+}
+
+/// Behind the next `mark` from `from` on, or the text's end.
+std::size_t behind(std::string_view text, std::string_view mark, std::size_t from) {
+  const std::size_t found = from > text.size() ? std::string_view::npos : text.find(mark, from);
+  return found == std::string_view::npos ? text.size() : found + mark.size();
+}
+
+/// Of the line that holds `at` and those that are joined to it; the line feed itself is not in.
+std::size_t end_of_line(std::string_view text, std::size_t at) {
+  while (at < text.size() && text[at] != '\n') {
+    at += std::max<std::size_t>(1, splice(text.substr(at)));
+  }
+  return std::min(at, text.size());
+}
+
+/// A string ends with its line where nothing closes it.
+std::size_t behind_quote(std::string_view text, std::size_t at) {
+  const char quote = text[at++];
+  while (at < text.size() && text[at] != quote) {
+    if (text[at] == '\n') return at;
+    const std::size_t spliced = splice(text.substr(at));
+    at += spliced > 0 ? spliced : text[at] == '\\' ? 2 : 1;
+  }
+  return std::min(at + 1, text.size());
+}
+
+/// Whether what follows `line` on a preprocessor line is the name of a header, in which // and /*
+/// begin no comment.
+bool names_header_next(std::string_view line) {
+  static constexpr std::array<std::string_view, 7> kBefore = {
+      "include",        "include_next",        "import",      "embed",
+      "__has_include(", "__has_include_next(", "__has_embed("};
+  std::string letters;
+  for (const char c : line.substr(line.size() - std::min<std::size_t>(line.size(), 40))) {
+    if (!is_blank(c)) letters += c;
+  }
+  return std::ranges::any_of(kBefore,
+                             [&](std::string_view before) { return letters.ends_with(before); });
+}
+
+/// Goes over a preprocessor line from `at` on and adds what the preprocessor sees of it to `line`.
+/// A comment of several lines belongs to it. Returns where it ends, before the line feed.
+std::size_t scan_directive(std::string_view text, std::size_t at, std::string& line) {
+  while (at < text.size() && text[at] != '\n') {
+    const std::string_view rest = text.substr(at);
+    std::size_t length = 1;
+    if (rest.starts_with("//")) return end_of_line(text, at);
+    if (rest.starts_with("/*")) {
+      at = behind(text, "*/", at + 2);
+      line += ' ';
+      continue;
+    }
+    if (const std::size_t spliced = splice(rest)) {
+      at += spliced;
+      continue;
+    }
+    const bool separates = rest[0] == '\'' && !line.empty() && is_word_character(line.back());
+    if (rest[0] == '"' || (rest[0] == '\'' && !separates)) {
+      length = behind_quote(text, at) - at;
+    } else if (rest[0] == '<' && names_header_next(line)) {
+      const std::size_t end = rest.find_first_of(">\n");
+      if (end != std::string_view::npos && rest[end] == '>') length = end + 1;
+    }
+    line += rest.substr(0, length);
+    at += length;
+  }
+  return std::min(at, text.size());
+}
+
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  explicit Scanner(std::string_view text) : text_(text), at_(text.starts_with(kMark) ? 3 : 0) {}
 
-  std::vector<CppToken> tokens() {
-    std::vector<CppToken> tokens;
+  CppTokens tokens() {
+    CppTokens tokens;
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '\n') {
@@ -30,12 +103,12 @@ class Scanner {
         begins_line_ = true;
       } else if (is_blank(c)) {
         ++at_;
-      } else if (const std::size_t spliced = splice(at_)) {
+      } else if (const std::size_t spliced = splice(text_.substr(at_))) {
         advance_to(at_ + spliced);
       } else if (starts_with("//")) {
-        advance_to(end_of_line(at_));
+        advance_to(end_of_line(text_, at_));
       } else if (starts_with("/*")) {
-        advance_to(behind("*/", at_ + 2));
+        advance_to(behind(text_, "*/", at_ + 2));
       } else {
         const std::size_t begin = at_;
         const std::size_t line = line_;
@@ -51,37 +124,21 @@ class Scanner {
  private:
   bool starts_with(std::string_view prefix) const { return text_.substr(at_).starts_with(prefix); }
 
-  /// Characters of a backslash that joins two lines, or 0.
-  std::size_t splice(std::size_t at) const {
-    const std::string_view rest = text_.substr(at);
-    return rest.starts_with("\\\n") ? 2 : rest.starts_with("\\\r\n") ? 3 : 0;
-  }
-
   void advance_to(std::size_t end) {
     end = std::min(end, text_.size());
     line_ += static_cast<std::size_t>(std::ranges::count(text_.substr(at_, end - at_), '\n'));
     at_ = end;
   }
 
-  std::size_t behind(std::string_view mark, std::size_t from) const {
-    const std::size_t found = from > text_.size() ? std::string_view::npos : text_.find(mark, from);
-    return found == std::string_view::npos ? text_.size() : found + mark.size();
-  }
-
-  /// Of the line that holds `at` and those that are joined to it; the line feed itself is not in.
-  std::size_t end_of_line(std::size_t at) const {
-    while (at < text_.size() && text_[at] != '\n') at += std::max<std::size_t>(1, splice(at));
-    return std::min(at, text_.size());
-  }
-
   CppToken::Kind take() {
     const char c = text_[at_];
-    if (c == '#' && begins_line_) {
-      advance_to(end_of_directive());
+    if (begins_line_ && (c == '#' || starts_with("%:"))) {
+      std::string line;
+      advance_to(scan_directive(text_, at_, line));
       return CppToken::Kind::directive;
     }
     if (c == '"' || c == '\'') {
-      advance_to(behind_quote(at_));
+      advance_to(behind_quote(text_, at_));
       return CppToken::Kind::literal;
     }
     if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
@@ -91,32 +148,6 @@ class Scanner {
     if (is_word_character(c)) return take_word();
     at_ += symbol_length();
     return CppToken::Kind::symbol;
-  }
-
-  /// A comment of several lines belongs to the directive.
-  std::size_t end_of_directive() const {
-    std::size_t at = at_;
-    while (at < text_.size() && text_[at] != '\n') {
-      if (text_.substr(at).starts_with("//")) return end_of_line(at);
-      if (text_.substr(at).starts_with("/*")) {
-        at = behind("*/", at + 2);
-      } else if (text_[at] == '"') {
-        at = behind_quote(at);
-      } else {
-        at += std::max<std::size_t>(1, splice(at));
-      }
-    }
-    return std::min(at, text_.size());
-  }
-
-  std::size_t behind_quote(std::size_t at) const {
-    const char quote = text_[at++];
-    while (at < text_.size() && text_[at] != quote) {
-      if (text_[at] == '\n') return at;
-      const std::size_t spliced = splice(at);
-      at += spliced > 0 ? spliced : text_[at] == '\\' ? 2 : 1;
-    }
-    return std::min(at + 1, text_.size());
   }
 
   /// 1'000'000, 0x1.8p-3, 1.5e-3f.
@@ -144,16 +175,16 @@ class Scanner {
     static constexpr std::array<std::string_view, 5> kRaw = {"R", "u8R", "uR", "UR", "LR"};
     static constexpr std::array<std::string_view, 4> kEncoding = {"u8", "u", "U", "L"};
     if (next == '"' && std::ranges::find(kRaw, word) != kRaw.end()) {
-      const std::size_t open = text_.find('(', end);
       constexpr std::size_t kMaxDelimiter = 16;
-      if (open != std::string_view::npos && open - end - 1 <= kMaxDelimiter) {
+      const std::size_t found = text_.substr(end, kMaxDelimiter + 2).find('(');
+      if (const std::size_t open = end + found; found != std::string_view::npos) {
         const std::string mark = ")" + std::string(text_.substr(end + 1, open - end - 1)) + "\"";
-        advance_to(behind(mark, open));
+        advance_to(behind(text_, mark, open));
         return CppToken::Kind::literal;
       }
     }
     if ((next == '"' || next == '\'') && std::ranges::find(kEncoding, word) != kEncoding.end()) {
-      advance_to(behind_quote(end));
+      advance_to(behind_quote(text_, end));
       return CppToken::Kind::literal;
     }
     at_ = end;
@@ -167,17 +198,25 @@ class Scanner {
     return std::ranges::find(kDouble, text_.substr(at_, 2)) != kDouble.end() ? 2 : 1;
   }
 
+  static constexpr std::string_view kMark = "\xEF\xBB\xBF";  ///< A byte order mark in UTF-8.
+
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t at_;
   std::size_t line_ = 1;
   bool begins_line_ = true;
 };
 
 }  // namespace
 
-std::vector<CppToken> cpp_tokens(std::string_view text) { return Scanner(text).tokens(); }
+CppTokens cpp_tokens(std::string_view text) { return Scanner(text).tokens(); }
 
-std::size_t closing(const std::vector<CppToken>& tokens, std::size_t open) {
+std::string directive_line(std::string_view text) {
+  std::string line;
+  scan_directive(text, 0, line);
+  return line;
+}
+
+std::size_t closing(const CppTokens& tokens, std::size_t open) {
   if (open >= tokens.size()) return tokens.size();
   const bool is_angle = tokens[open].is("<");
   int depth = 0;
@@ -196,6 +235,75 @@ std::size_t closing(const std::vector<CppToken>& tokens, std::size_t open) {
     if ((token.is(")") || token.is("]") || token.is("}")) && --depth == 0) return i;
   }
   return tokens.size();
+}
+
+std::size_t opening(const CppTokens& tokens, std::size_t close) {
+  int depth = 0;
+  for (std::size_t i = close + 1; i-- > 0;) {
+    const CppToken& token = tokens[i];
+    if (token.is(")") || token.is("]") || token.is("}")) ++depth;
+    if (token.is("(") || token.is("[") || token.is("{")) --depth;
+    if (depth == 0) return i;
+  }
+  return kNoToken;
+}
+
+std::size_t opening_angle(const CppTokens& tokens, std::size_t close, std::size_t first) {
+  constexpr std::size_t kMost = 1000;
+  int depth = 0;
+  for (std::size_t i = close + 1; i-- > first && close - i < kMost;) {
+    if (tokens[i].is(">")) ++depth;
+    if (tokens[i].is("<") && --depth == 0) return i;
+    if (tokens[i].is(";") || tokens[i].is("{")) break;
+  }
+  return kNoToken;
+}
+
+std::vector<TokenRange> split(const CppTokens& tokens, TokenRange range) {
+  std::vector<TokenRange> parts;
+  std::size_t begin = range.first;
+  for (std::size_t i = range.first; i < range.end; ++i) {
+    const CppToken& token = tokens[i];
+    if (token.is("(") || token.is("[") || token.is("{"))
+      i = std::min(closing(tokens, i), range.end);
+    if (token.is("<")) {
+      const std::size_t close = closing(tokens, i);
+      if (close < range.end) i = close;
+    }
+    if (i < range.end && tokens[i].is(",")) {
+      parts.push_back({begin, i});
+      begin = i + 1;
+    }
+  }
+  if (begin < range.end) parts.push_back({begin, range.end});
+  return parts;
+}
+
+std::string joined(const CppTokens& tokens, TokenRange range) {
+  std::string text;
+  for (std::size_t i = range.first; i < range.end && i < tokens.size(); ++i) {
+    if (i > range.first && tokens[i].begin > tokens[i - 1].end()) text += ' ';
+    text += tokens[i].text;
+  }
+  return text;
+}
+
+std::vector<std::string> texts(const CppTokens& tokens, const std::vector<TokenRange>& ranges) {
+  std::vector<std::string> result;
+  for (const TokenRange& range : ranges) result.push_back(joined(tokens, range));
+  return result;
+}
+
+std::vector<std::string_view> identifiers(std::string_view text) {
+  std::vector<std::string_view> result;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && is_word_character(text[end])) ++end;
+    // A number's suffix, as in 1ull, is no name.
+    if (end > i && !is_digit(text[i])) result.push_back(text.substr(i, end - i));
+    i = end > i ? end : i + 1;
+  }
+  return result;
 }
 
 }  // namespace smemtune

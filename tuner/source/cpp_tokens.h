@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,17 +17,52 @@ struct CppToken {
   std::size_t line = 1;   ///< From 1; of its first character.
 
   std::size_t end() const { return begin + text.size(); }
+  bool is_word() const { return kind == Kind::word; }
   bool is(std::string_view other) const { return text == other; }
   bool operator==(const CppToken&) const = default;
 };
 
-/// The tokens of any text whatever, without comments. `<` and `>` are always single, so that
-/// templates can be told by counting them; what does not end (a comment, a string) ends with the
-/// text, a string with its line.
-std::vector<CppToken> cpp_tokens(std::string_view text);
+using CppTokens = std::vector<CppToken>;
+
+/// Tokens `first` to `end` - 1.
+struct TokenRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+
+  bool empty() const { return first >= end; }
+};
+
+/// No place in a list of tokens.
+inline constexpr std::size_t kNoToken = static_cast<std::size_t>(-1);
+
+/// The tokens of any text whatever, without comments and byte order mark. `<` and `>` are always
+/// single, so that templates can be told by counting them; what does not end (a comment, a string)
+/// ends with the text, a string with its line.
+CppTokens cpp_tokens(std::string_view text);
+
+/// A preprocessor line, which may be several lines of text, as the preprocessor sees it: joined,
+/// and with a blank for each comment.
+std::string directive_line(std::string_view text);
 
 /// Index of the token that closes the bracket at `open`, one of ( [ { <, or tokens.size() when none
 /// does. Angle brackets count only outside the others, and end at a ; or {.
-std::size_t closing(const std::vector<CppToken>& tokens, std::size_t open);
+std::size_t closing(const CppTokens& tokens, std::size_t open);
+
+/// Index of the token that opens what the one of ) ] } at `close` closes, or kNoToken.
+std::size_t opening(const CppTokens& tokens, std::size_t close);
+
+/// Index of the < that belongs to the > at `close`, not before `first`, or kNoToken.
+std::size_t opening_angle(const CppTokens& tokens, std::size_t close, std::size_t first);
+
+/// The parts of a range that commas outside brackets separate.
+std::vector<TokenRange> split(const CppTokens& tokens, TokenRange range);
+
+/// The text of a range, with single blanks where the source has any.
+std::string joined(const CppTokens& tokens, TokenRange range);
+
+std::vector<std::string> texts(const CppTokens& tokens, const std::vector<TokenRange>& ranges);
+
+/// The identifiers of a text, in order.
+std::vector<std::string_view> identifiers(std::string_view text);
 
 }  // namespace smemtune

@@ -68,5 +68,19 @@ TEST(Closing, FindsTheOtherBracket) {
   EXPECT_EQ(close("", 0), 0u);
 }
 
+TEST(CppTokens, BeginBehindAByteOrderMark) {
+  EXPECT_THAT(words("\xEF\xBB\xBF__global__ void"), ElementsAre("__global__", "void"));
+}
+
+TEST(CppTokens, TakeAHeadersNameForNoComment) {
+  EXPECT_THAT(words("#include <a/*b.h>\nc\n*/"), ElementsAre("#include <a/*b.h>", "c", "*", "/"));
+  EXPECT_THAT(words("%: include <a//b.h> // x\nc"), ElementsAre("%: include <a//b.h> // x", "c"));
+  EXPECT_EQ("#define A 1 \"//\" ", directive_line("#def\\\nine A 1 \"//\" // x"));
+}
+
+TEST(Identifiers, AreNoNumbersSuffixes) {
+  EXPECT_THAT(identifiers("a1 + 2ull * _b(c)"), ElementsAre("a1", "_b", "c"));
+}
+
 }  // namespace
 }  // namespace smemtune

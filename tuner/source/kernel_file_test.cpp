@@ -1,5 +1,7 @@
 #include "tuner/source/kernel_file.h"
 
+#include "tuner/core/temporary_folder.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +28,7 @@ constexpr const char* kProgram = R"cu(// A licence.
 #include <cstdio>
 #include <vector>
 #include <cuda_fp16.h>
-#include "tile.h"
+#define FACTOR 2
 #include "timer.h"
 
 #define BLOCK 16
@@ -76,11 +78,14 @@ int main() {
 }
 )cu";
 
-const std::map<std::string, std::string> kHeaders = {{"tile.h", "#pragma once\n#define FACTOR 2\n"},
-                                                     {"timer.h", "struct Timer { int main; };"}};
+/// Of one text, without files that it includes.
+KernelFile read_text_of(const std::string& text, const std::set<std::string>& guard = {},
+                        const std::set<std::string>& only = {}) {
+  return read_kernel_file(FlatSource(text), guard, only);
+}
 
 TEST(KernelFile, KnowsAKernelsSignature) {
-  const KernelFile file = read_kernel_file(kProgram, kHeaders);
+  const KernelFile file = read_text_of(kProgram);
   ASSERT_THAT(file.kernels, SizeIs(1));
   const KernelFunction& sum = file.kernels.front();
   EXPECT_EQ(sum.name, "sum");
@@ -112,7 +117,7 @@ TEST(KernelFile, KnowsAKernelsSignature) {
 }
 
 TEST(KernelFile, KnowsSharedArrays) {
-  const KernelFile file = read_kernel_file(kProgram, kHeaders);
+  const KernelFile file = read_text_of(kProgram);
   const std::vector<SharedArray>& shared = file.kernels.front().shared;
   ASSERT_THAT(shared, SizeIs(3));
   EXPECT_EQ(shared[0].type, "T");
@@ -125,19 +130,20 @@ TEST(KernelFile, KnowsSharedArrays) {
 }
 
 TEST(KernelFile, KnowsTheNumbersThatTheKernelsReach) {
-  const KernelFile file = read_kernel_file(kProgram, kHeaders);
+  const KernelFile file = read_text_of(kProgram);
   std::map<std::string, std::pair<std::int64_t, bool>> numbers;
   for (const NamedNumber& number : file.numbers) {
     numbers[number.name] = {number.value, number.is_guarded};
   }
   EXPECT_THAT(numbers, ElementsAre(std::pair(std::string("BLOCK"), std::pair(16, false)),
+                                   std::pair(std::string("FACTOR"), std::pair(2, false)),
                                    std::pair(std::string("PADDING"), std::pair(1, false)),
                                    std::pair(std::string("STEPS"), std::pair(4, true))));
 }
 
 TEST(KernelFile, KnowsWhatNothingDefines) {
-  const KernelFile file = read_kernel_file(
-      "#include \"tile.h\"\n"
+  const KernelFile file = read_text_of(
+      "#define FACTOR 2\n"
       "#define CACHE read_only\n"
       "#if CACHE == 1\n#define LOAD(p, i) __ldg(p + i)\n#else\n#define LOAD(p, i) p[i]\n#endif\n"
       "#define WIDTH (TILE * FACTOR)\n"
@@ -154,8 +160,7 @@ TEST(KernelFile, KnowsWhatNothingDefines) {
       "  for (int i = 0, j = STEPS; i < n * blocks; ++i) { x += LOAD(in, i).a * j; }\n"
       "#if VECTOR == 2 || 4 == VECTOR || !FAST\n  x *= (float)DEPTH;\n#endif\n"
       "  out[threadIdx.x] = p[SIDE] + s[x][y] + tile.size() + FLT_MAX;\n}\n"
-      "void host() { k<float, HOSTS><<<1, GRID>>>(a, b, 3); }\n",
-      kHeaders);
+      "void host() { k<float, HOSTS><<<1, GRID>>>(a, b, 3); }\n");
   std::map<std::string, bool> missing;
   for (const MissingName& name : file.missing) missing[name.name] = name.is_constant;
   EXPECT_THAT(missing, ElementsAre(Pair("DEPTH", false), Pair("FAST", true), Pair("ROWS", true),
@@ -167,20 +172,18 @@ TEST(KernelFile, KnowsWhatNothingDefines) {
 }
 
 TEST(KernelFile, KnowsWhatMacrosAndOtherNamesOfTypesStandFor) {
-  const KernelFile file = read_kernel_file(
+  const KernelFile file = read_text_of(
       "#if V == 1\ntypedef float vec;\n#define STOP 0\n#else\ntypedef float2 vec;\n"
       "#define STOP 16\n#endif\nusing real = float;\n#define SIDE(x) x\n"
-      "__global__ void k(vec* p) { real x = SIDE(STOP); p[0] = x; }\n",
-      kHeaders);
-  EXPECT_THAT(
-      file.meanings,
-      ElementsAre(Pair("FACTOR", ElementsAre("2")), Pair("STOP", ElementsAre("0", "16")),
-                  Pair("real", ElementsAre("float")), Pair("vec", ElementsAre("float", "float2"))));
+      "__global__ void k(vec* p) { real x = SIDE(STOP); p[0] = x; }\n");
+  EXPECT_THAT(file.meanings,
+              ElementsAre(Pair("STOP", ElementsAre("0", "16")), Pair("real", ElementsAre("float")),
+                          Pair("vec", ElementsAre("float", "float2"))));
   EXPECT_THAT(file.numbers, IsEmpty());  // STOP follows V.
 }
 
 TEST(KernelFile, KnowsHowTheHostLaunches) {
-  const KernelFile file = read_kernel_file(kProgram, kHeaders);
+  const KernelFile file = read_text_of(kProgram);
   ASSERT_THAT(file.launches, SizeIs(1));
   const LaunchSite& site = file.launches.front();
   EXPECT_EQ(site.kernel, "sum");
@@ -193,24 +196,24 @@ TEST(KernelFile, KnowsHowTheHostLaunches) {
 
 TEST(KernelFile, FindsTheVariablesOfALaunch) {
   const auto site = [](const std::string& host) {
-    return read_kernel_file("void f() { " + host + " k<<<grid, threads>>>(a); }").launches.front();
+    return read_text_of("void f() { " + host + " k<<<grid, threads>>>(a); }").launches.front();
   };
   const LaunchSite both = site("dim3 grid(w / X, h), threads(X, Y);");
   EXPECT_THAT(both.grid, ElementsAre("w / X", "h"));
   EXPECT_THAT(both.block, ElementsAre("X", "Y"));
   EXPECT_THAT(site("const dim3 threads{8, 4};").block, ElementsAre("8", "4"));
   EXPECT_THAT(site("dim3 threads = dim3(8, 4);").block, ElementsAre("8", "4"));
-  EXPECT_THAT(site("int grid = (n + 1) / 2, threads = 64;").block, ElementsAre("threads"));
+  EXPECT_THAT(site("int grid = (n + 1) / 2, threads = 64;").block, ElementsAre("64"));
   EXPECT_THAT(site("int threads = 64; int grid = min(n, 2);").grid, ElementsAre("min(n, 2)"));
   EXPECT_THAT(site("call(a, threads(1));").block, ElementsAre("threads"));
   EXPECT_THAT(site("auto x = threads; auto threads = x;").block, ElementsAre("threads"));
 }
 
 TEST(KernelFile, KeepsTheDevicesPartAndNamesTheRest) {
-  const KernelFile file = read_kernel_file(kProgram, kHeaders, {"BLOCK", "PADDING"});
+  const KernelFile file = read_text_of(kProgram, {"BLOCK", "PADDING"});
   const std::string& text = file.device_text;
   for (const char* const kept :
-       {"// A licence.", "#include <cstdio>", "#include <cuda_fp16.h>", "#include \"tile.h\"",
+       {"// A licence.", "#include <cstdio>", "#include <cuda_fp16.h>", "#define FACTOR 2",
         "#ifndef BLOCK\n#define BLOCK 16\n#endif", "#ifndef STEPS\n#define STEPS (4)\n#endif",
         "#ifndef PADDING\nconst int PADDING = 1;\n#endif", "/// Twice.", "namespace helpers {",
         "struct Pair", "/* Adds up.\n\n   With an empty line. */\ntemplate",
@@ -237,7 +240,7 @@ TEST(KernelFile, LeavesNothingOutOfAFileOfKernels) {
       "#include <stdint.h>\nnamespace a {\n#if X > 2\n__device__ int f() { return Y; }\n#else\n"
       "__device__ int f() { return 1; }\n#endif\n#define Y 3\n}\nusing namespace a;\n"
       "extern \"C\" {\n__global__ void k(int* p) { *p = f(); }\n}\n";
-  const KernelFile file = read_kernel_file(kText);
+  const KernelFile file = read_text_of(kText);
   EXPECT_THAT(file.left_out, IsEmpty()) << file.left_out.front().what;
   ASSERT_THAT(file.kernels, SizeIs(1));
   EXPECT_EQ(file.kernels.front().name, "k");
@@ -245,7 +248,7 @@ TEST(KernelFile, LeavesNothingOutOfAFileOfKernels) {
 }
 
 TEST(KernelFile, KeepsSpecializationsOfWhatKernelsReach) {
-  const KernelFile file = read_kernel_file(
+  const KernelFile file = read_text_of(
       "template <class T> struct Shared { T* get(); };\n"
       "template <> struct Shared<double> { double* get(); };\n"
       "template <class T> __device__ T add(T a) { return a; }\n"
@@ -261,24 +264,101 @@ TEST(KernelFile, KeepsSpecializationsOfWhatKernelsReach) {
   EXPECT_EQ(file.left_out.front().first_line, 7u);
 }
 
-TEST(KernelFile, TakesOfAHeaderWithHostCodeWhatTheKernelsNeed) {
-  const std::map<std::string, std::string> headers = {
-      {"system.h",
-       "#ifndef SYSTEM_H\n#define SYSTEM_H\n#include <algorithm>\n"
-       "template <class T> struct vec { T x; };\n"
-       "void fill(float* p) { p[0] = rand(); }\nclass System { virtual void run() = 0; };\n"
-       "#endif\n"},
-      {"plain.h", "#define SIDE 4\n"}};
-  const KernelFile file = read_kernel_file(
-      "#include \"system.h\"\n#include \"plain.h\"\n"
-      "__global__ void k(vec<float>* p) { p[SIDE].x = 1; }\n",
-      headers);
+TEST(KernelFile, TakesOfWhatIsIncludedWhatTheKernelsNeed) {
+  const TemporaryFolder folder;
+  folder.write("code/k.cu",
+               "#define ENABLE_BF16\n#define OTHER\n"
+               "#include \"../common/system.h\"\n#include \"plain.h\"\n#include \"none.h\"\n"
+               "__global__ void k(vec<number>* p) { p[SIDE].x = 1; }\n");
+  folder.write("common/system.h",
+               "#pragma once\n#include <algorithm>\n#include \"types.h\"\n"
+               "template <class T> struct vec { T x; };\n"
+               "void fill(float* p) { p[0] = rand(); }");
+  folder.write("common/types.h",
+               "#if defined(ENABLE_BF16)\ntypedef __nv_bfloat16 number;\n"
+               "#else\ntypedef float number;\n#endif\n#include \"system.h\"\n");
+  folder.write("code/plain.h", "#define SIDE 4\n");
+  const FlatSource source = read_flat_source(folder.path() / "code" / "k.cu");
+  EXPECT_THAT(source.missing, ElementsAre("\"none.h\""));
+  const KernelFile file = read_kernel_file(source);
   EXPECT_EQ(file.device_text,
-            "// #include \"system.h\", without what is the host's:\n"
-            "#ifndef SYSTEM_H\n#define SYSTEM_H\n// Left out: line 3, #include <algorithm>\n"
-            "template <class T> struct vec { T x; };\n// Left out: lines 5-6, fill, System\n"
-            "#endif\n#include \"plain.h\"\n"
-            "__global__ void k(vec<float>* p) { p[SIDE].x = 1; }\n");
+            "#define ENABLE_BF16\n// Left out: line 2, #define OTHER\n"
+            "// Left out: ../common/system.h:2, #include <algorithm>\n"
+            "#if defined(ENABLE_BF16)\ntypedef __nv_bfloat16 number;\n"
+            "#else\ntypedef float number;\n#endif\n"
+            "\ntemplate <class T> struct vec { T x; };\n"
+            "// Left out: ../common/system.h:5, fill\n"
+            "\n#define SIDE 4\n// Left out: line 5, #include \"none.h\"\n"
+            "__global__ void k(vec<number>* p) { p[SIDE].x = 1; }\n");
+  EXPECT_EQ(source.place(file.kernels.front().line), "line 6");
+  EXPECT_THAT(file.meanings.at("number"), ElementsAre("__nv_bfloat16"));
+}
+
+TEST(KernelFile, FollowsALaunchThroughItsCallers) {
+  const KernelFile file = read_text_of(
+      "__global__ void k(float* out, int n) {}\n__global__ void l(float* out) {}\n"
+      "void run(float* out, int n, int threads) {\n"
+      "  threads = 32;\n  k<<<n, threads>>>(out, n);\n  l<<<n, 64>>>(out);\n}\n"
+      "void pick(int which, float* out, int n, int threads) {\n"
+      "  assert(n > 0);\n  l<<<(n + threads - 1) / threads, threads>>>(out);\n}\n"
+      "int main() {\n  int sizes[] = {32, 64, 256};\n  float* d;\n"
+      "  cudaMalloc((void**)&d, B * T * sizeof(float));\n"
+      "  for (int i = 0; i < 3; ++i) { int threads = sizes[i]; pick(1, d, B * T, threads); }\n"
+      "  run(d, B * T, 128);\n}\n");
+  ASSERT_THAT(file.launches, SizeIs(3));
+  const LaunchSite& first = file.launches[0];
+  EXPECT_THAT(first.block, ElementsAre("32"));
+  EXPECT_EQ(first.block_name, "threads");
+  ASSERT_THAT(first.frames, SizeIs(2));
+  EXPECT_THAT(first.frames[1].parameters, Contains(Pair("n", "B * T")));
+  EXPECT_THAT(first.frames[1].allocated, ElementsAre(Pair("d", "B * T * sizeof(float)")));
+  EXPECT_TRUE(file.launches[1].follows);
+  const LaunchSite& last = file.launches[2];
+  EXPECT_FALSE(last.follows);
+  EXPECT_THAT(last.asserted, ElementsAre("n > 0"));
+  EXPECT_THAT(last.frames[1].choices, ElementsAre(Pair("threads", ElementsAre("32", "64", "256"))));
+}
+
+TEST(KernelFile, SaysWhichTypesAreMissingAndWhichWordsAnEnumHas) {
+  const KernelFile file = read_text_of(
+      "enum class Mode { plain, fast = 4 };\nenum { kTwo = 2 };\n"
+      "texture<float, 1> field;\n"
+      "template <Mode M> __global__ void k(vec3* in, int n) {\n"
+      "  namespace cg = cooperative_groups;\n  other_type t;\n"
+      "  in[n] = tex1Dfetch(field, TILE + kTwo);\n}\n");
+  std::map<std::string, bool> missing;
+  for (const MissingName& name : file.missing) missing[name.name] = name.is_type;
+  EXPECT_THAT(missing,
+              ElementsAre(Pair("TILE", false), Pair("other_type", true), Pair("vec3", true)));
+  ASSERT_THAT(file.enumerations, SizeIs(1));
+  EXPECT_EQ(file.enumerations[0].name, "Mode");
+  EXPECT_THAT(file.enumerations[0].words, ElementsAre("Mode::plain", "Mode::fast"));
+  EXPECT_THAT(file.texture_references, ElementsAre("field"));
+}
+
+TEST(KernelFile, SeesAKernelBehindAByteOrderMark) {
+  const KernelFile file = read_text_of("\xEF\xBB\xBF__global__ void k(int* p) { *p = 1; }\n");
+  ASSERT_THAT(file.kernels, SizeIs(1));
+  EXPECT_EQ(file.device_text, "__global__ void k(int* p) { *p = 1; }\n");
+}
+
+// Each of these would take minutes where anything grows with the square of them.
+TEST(KernelFile, TakesManyOfAnything) {
+  std::string kernels;
+  std::string launches = "__global__ void k(int n) {}\nvoid f(int n) {\n";
+  std::string numbers;
+  std::string unclosed = "void f() { ";
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string number = std::to_string(i);
+    kernels += "__global__ void k" + number + "(float* p) { p[0] = N; }\n";
+    launches += "  n = n + 1; assert(n > 2); k<<<n, 32>>>(n);\n";
+    numbers += "#define A" + number + " " + number + "\n#define B " + number + "\n";
+    unclosed += "k<<<a, b ";
+  }
+  EXPECT_THAT(read_text_of(kernels).kernels, SizeIs(20'000));
+  EXPECT_THAT(read_text_of(launches).launches, SizeIs(20'000));
+  EXPECT_THAT(read_text_of(numbers).names, SizeIs(20'001));
+  EXPECT_THAT(read_text_of(unclosed).launches, IsEmpty());
 }
 
 TEST(KernelFile, KeepsOnlyTheKernelsThatAreWanted) {
@@ -286,7 +366,7 @@ TEST(KernelFile, KeepsOnlyTheKernelsThatAreWanted) {
       "#define A 1\n#define B missing\n"
       "namespace n { __global__ void f(int* p) { *p = A; } }\n"
       "__global__ void g(int* p) { *p = s[B]; }\n";
-  const KernelFile file = read_kernel_file(kText, {}, {}, {"n::f"});
+  const KernelFile file = read_text_of(kText, {}, {"n::f"});
   EXPECT_THAT(file.kernels, SizeIs(2));
   EXPECT_THAT(file.missing, IsEmpty());
   EXPECT_THAT(file.device_text, AllOf(HasSubstr("*p = A"), Not(HasSubstr("*p = s"))));
@@ -298,14 +378,14 @@ TEST(KernelFile, KeepsAConditionThatEndsWithinTheKernelsHead) {
   constexpr const char* kText =
       "#if VECTOR > 1\n__global__ __attribute__((hint(x)))\n#endif\n"
       "__global__ void k(int* p) { *p = 1; }\n";
-  const KernelFile file = read_kernel_file(kText);
+  const KernelFile file = read_text_of(kText);
   EXPECT_EQ(file.device_text, kText);
   ASSERT_THAT(file.kernels, SizeIs(1));
   EXPECT_EQ(file.kernels.front().line, 4u);
 }
 
 TEST(KernelFile, NamesAKernelWithItsNamespaces) {
-  const KernelFile file = read_kernel_file(
+  const KernelFile file = read_text_of(
       "namespace a::b { namespace { namespace c { template <class T> __global__ void k(T) {} } } "
       "}");
   ASSERT_THAT(file.kernels, SizeIs(1));
@@ -315,8 +395,7 @@ TEST(KernelFile, NamesAKernelWithItsNamespaces) {
 
 TEST(KernelFile, TellsReadingFromWriting) {
   const auto access = [](const std::string& body) {
-    const KernelFile file =
-        read_kernel_file("__global__ void k(float* p, float* q) { " + body + " }");
+    const KernelFile file = read_text_of("__global__ void k(float* p, float* q) { " + body + " }");
     return file.kernels.front().parameters.front().access;
   };
   EXPECT_EQ(access("p[0] = 1;"), Access::written);
@@ -328,13 +407,15 @@ TEST(KernelFile, TellsReadingFromWriting) {
   EXPECT_EQ(access("++p[0];"), Access::both);
   EXPECT_EQ(access("atomicAdd(&p[0], 1);"), Access::both);
   EXPECT_EQ(access("p += 4; p[0] = 1;"), Access::written);
-  EXPECT_EQ(access("float* r = p + 1; *r = 1;"), Access::unknown);
+  EXPECT_EQ(access("float* r = p + 1; *r = 1;"), Access::written);
+  EXPECT_EQ(access("const float* r = p + 1; q[0] = r[2] + p[0];"), Access::read);
+  EXPECT_EQ(access("float* p = p;"), Access::unknown);
   EXPECT_EQ(access("q[0] = a.p;"), Access::unknown);
   EXPECT_EQ(access(""), Access::unknown);
 }
 
 TEST(KernelFile, LooksForDimensionsInWhatTheKernelCalls) {
-  const KernelFile file = read_kernel_file(
+  const KernelFile file = read_text_of(
       "__device__ void work(float* a) { a[threadIdx.y * gridDim.y + blockDim.z] = 1; }\n"
       "__device__ void other(float* a) { a[threadIdx.z] = 1; }\n"
       "__global__ void k(float* a) { work(a); }\n"
@@ -348,7 +429,7 @@ TEST(KernelFile, LooksForDimensionsInWhatTheKernelCalls) {
 }
 
 TEST(KernelFile, KnowsWhatIndicesAreComparedWith) {
-  const KernelFile file = read_kernel_file(
+  const KernelFile file = read_text_of(
       "__global__ void k(int h, int w, float* a) {\n"
       "  int i = threadIdx.y + blockIdx.y * 8, both = blockIdx.x + blockIdx.y;\n"
       "  int j = threadIdx.x + blockIdx.x * 8;\n"
@@ -358,7 +439,7 @@ TEST(KernelFile, KnowsWhatIndicesAreComparedWith) {
 }
 
 TEST(KernelFile, TakesKernelsInBranchesForVersionsOfOne) {
-  const KernelFile file = read_kernel_file(
+  const KernelFile file = read_text_of(
       "#if VECTOR == 2\ntypedef float2 vector;\n#else\ntypedef float vector;\n#endif\n"
       "#if LOCAL == 1\n"
       "__global__ void k(float* out, int n) { out[n] = 1; }\n"
@@ -374,7 +455,7 @@ TEST(KernelFile, TakesKernelsInBranchesForVersionsOfOne) {
   EXPECT_TRUE(file.kernels[0].reached.contains("CR"));
   EXPECT_EQ(file.kernels[0].block_dimensions, 2);
   // Overloads, and the arguments of the first branch.
-  const KernelFile overloads = read_kernel_file(
+  const KernelFile overloads = read_text_of(
       "#if A\n#else\n#endif\n__global__ void k(int* a) {}\n__global__ void k(\n#if CR == 1\n"
       "vector* a\n#else\nfloat* a\n#endif\n) {}\n");
   ASSERT_THAT(overloads.kernels, SizeIs(2));
@@ -384,7 +465,7 @@ TEST(KernelFile, TakesKernelsInBranchesForVersionsOfOne) {
 
 TEST(KernelFile, FollowsPointersIntoCastsFunctionsAndMacros) {
   const auto access = [](const std::string& body) {
-    const KernelFile file = read_kernel_file(
+    const KernelFile file = read_text_of(
         "#define LDG(a, x) __ldg(x)\n#define AT(x) *(x)\n#define PUT(x, v) x[0] = v\n"
         "__device__ void fill(float* a, int n) { a[n] = 1; }\n"
         "template <int N> __device__ float sum(const float* a) { return a[N]; }\n"
@@ -407,28 +488,23 @@ TEST(KernelFile, FollowsPointersIntoCastsFunctionsAndMacros) {
   EXPECT_EQ(access("reinterpret_cast<float4*>(p)[1] = q[1];"), Access::written);
   EXPECT_EQ(access("*reinterpret_cast<float4*>(&p[4]) = v;"), Access::written);
   EXPECT_EQ(access("v = ((const float4*)p)[1];"), Access::read);
-  EXPECT_EQ(access("float4* r = (float4*)p; r[0] = v;"), Access::unknown);
+  EXPECT_EQ(access("float4* r = (float4*)p; r[0] = v;"), Access::written);
   EXPECT_EQ(access("int n = x & p[0];"), Access::read);
-}
-
-TEST(QuotedIncludes, AreNamed) {
-  EXPECT_THAT(quoted_includes("#include \"a.h\" // x\n# include <b.h>\n//#include \"c.h\"\n"),
-              ElementsAre("a.h"));
 }
 
 // A scanner that sees only text must take any text.
 TEST(KernelFile, TakesAnyTextWhatever) {
   const std::string program = kProgram;
   for (std::size_t length = 0; length <= program.size(); length += 3) {
-    read_kernel_file(program.substr(0, length), kHeaders, {"BLOCK"});
-    read_kernel_file(program.substr(length), kHeaders, {"BLOCK"});
+    read_text_of(program.substr(0, length), {"BLOCK"});
+    read_text_of(program.substr(length), {"BLOCK"});
   }
   std::string calls = "__global__ void k(float* p) { f0(p); }";
   for (int i = 0; i < 3000; ++i) {
     const std::string next = "f" + std::to_string(i + 1) + "(p)";
     calls += "__device__ void f" + std::to_string(i) + "(float* p) { " + next + "; " + next + "; }";
   }
-  EXPECT_EQ(read_kernel_file(calls).kernels.front().parameters.front().access, Access::unknown);
+  EXPECT_EQ(read_text_of(calls).kernels.front().parameters.front().access, Access::unknown);
   std::mt19937 random(1);
   const std::string letters = "(){}[]<>;,=*#\"'/\\\n .:&x0R";
   for (int round = 0; round < 3000; ++round) {
@@ -447,14 +523,14 @@ TEST(KernelFile, TakesAnyTextWhatever) {
       }
       if (text.empty()) text = "x";
     }
-    const KernelFile file = read_kernel_file(text, kHeaders, {"BLOCK", "STEPS"});
+    const KernelFile file = read_text_of(text, {"BLOCK", "STEPS"});
     EXPECT_LE(file.kernels.size(), 50u);
   }
   for (int round = 0; round < 3000; ++round) {
     std::string text = "__global__ void k(";
     for (std::size_t i = random() % 60; i > 0; --i) text += letters[random() % letters.size()];
-    read_kernel_file(text + ") { __shared__ ", {}, {});
-    read_kernel_file(text, {}, {});
+    read_text_of(text + ") { __shared__ ");
+    read_text_of(text);
   }
 }
 

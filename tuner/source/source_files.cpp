@@ -3,6 +3,8 @@
 #include "tuner/core/error.h"
 #include "tuner/core/printable.h"
 #include "tuner/core/text_file.h"
+#include "tuner/source/directive.h"
+#include "tuner/source/source_items.h"
 
 #include <algorithm>
 #include <array>
@@ -15,38 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxSourceBytes = 4u << 20;
 constexpr std::size_t kMaxFiles = 256;
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
 /// Whether `path` is `folder` or lies beneath it. Both are canonical.
 bool lies_beneath(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
          folder.end();
-}
-
-/// A preprocessor directive: `name` and what follows it.
-struct Directive {
-  std::string_view name;
-  std::string_view rest;
-};
-
-std::string_view without_blanks(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::optional<Directive> directive(const SourceLine& line) {
-  std::string_view text = without_blanks(line.text);
-  if (text.empty() || text.front() != '#') return std::nullopt;
-  text = without_blanks(text.substr(1));
-  std::size_t length = 0;
-  while (length < text.size() && is_letter(text[length])) ++length;
-  return Directive{text.substr(0, length), without_blanks(text.substr(length))};
 }
 
 std::string_view first_identifier(std::string_view text) {
@@ -56,46 +32,116 @@ std::string_view first_identifier(std::string_view text) {
 
 /// A conditional that asks for nothing but whether one macro is defined.
 struct Guard {
-  std::string_view undefined;  ///< The macro that is not defined in this branch, or empty...
-  std::string_view defined;    ///< ... and the one that is.
+  std::string undefined;  ///< The macro that is not defined in this branch, or empty...
+  std::string defined;    ///< ... and the one that is.
 };
 
 Guard guard(const Directive& found) {
-  if (found.name == "ifndef") return {.undefined = first_identifier(found.rest), .defined = {}};
-  if (found.name == "ifdef") return {.undefined = {}, .defined = first_identifier(found.rest)};
+  if (found.name == "ifndef") return {std::string(first_identifier(found.rest)), ""};
+  if (found.name == "ifdef") return {"", std::string(first_identifier(found.rest))};
   const std::vector<std::string_view> names = identifiers(found.rest);
   if (found.name != "if" || names.size() != 2 || names[0] != "defined") return {};
   std::string letters;
-  for (const char c : found.rest) {
-    if (!is_blank(c) && c != '(' && c != ')') letters += c;
+  for (const CppToken& token : cpp_tokens(found.rest)) {
+    if (!token.is("(") && !token.is(")")) letters += token.text;
   }
   const std::string defined = "defined" + std::string(names[1]);
-  if (letters == "!" + defined) return {.undefined = names[1], .defined = {}};
-  if (letters == defined) return {.undefined = {}, .defined = names[1]};
+  if (letters == "!" + defined) return {std::string(names[1]), ""};
+  if (letters == defined) return {"", std::string(names[1])};
   return {};
 }
 
-/// The text between the quotation marks of an #include "...", else nullopt.
-std::optional<std::string> quoted_include(const SourceLine& line) {
-  const std::optional<Directive> found = directive(line);
-  if (!found || found->name != "include" || !found->rest.starts_with('"')) return std::nullopt;
-  const std::size_t end = found->rest.find('"', 1);
-  if (end == std::string_view::npos) return std::nullopt;  // The compiler says what is wrong.
-  return std::string(found->rest.substr(1, end - 1));
+std::string place_of(const SourceFile& file, std::size_t line) {
+  return printable(file.name, 300) + ":" + std::to_string(line);
 }
 
-std::string place_of(const SourceFile& file, const SourceLine& line) {
-  return printable(file.name, 300) + ":" + std::to_string(line.number);
+/// Line ends as every compiler sees them: joined also where blanks follow the backslash, and none
+/// but line feeds.
+std::string with_plain_line_ends(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n')) {
+      result += '\n';
+      continue;
+    }
+    result += text[i];
+    if (text[i] != '\\') continue;
+    const std::size_t end = text.find_first_not_of(" \t\v\f", i + 1);
+    const bool joins = end != std::string::npos && (text[end] == '\n' || text[end] == '\r');
+    if (joins) i = end - 1;
+  }
+  return result;
 }
 
 SourceFile read_source(std::string name, fs::path place) {
-  std::string text = read_text(place, kMaxSourceBytes);
-  std::vector<SourceLine> lines = source_lines(text);
-  return {.name = std::move(name),
-          .place = std::move(place),
-          .text = std::move(text),
-          .lines = std::move(lines)};
+  std::string text = with_plain_line_ends(read_text(place, kMaxSourceBytes));
+  return {.name = std::move(name), .place = std::move(place), .text = std::move(text)};
 }
+
+/// Collects a kernel's files.
+class SourceReader {
+ public:
+  SourceReader(const KernelTemplate& kernel, const SourceRoots& roots)
+      : roots_(roots), kernel_(kernel) {
+    for (const fs::path& folder : kernel.include) {
+      include_folders_.push_back(roots.space / folder);
+      include_folders_.push_back(roots.templates / folder);
+    }
+  }
+
+  std::vector<SourceFile> read(const fs::path& place) {
+    files_ = {read_source(kernel_.source.generic_string(), place)};
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      const std::string text = files_[i].text;
+      for (const Include& include : includes_of(text)) {
+        const std::string where = place_of(files_[i], include.line) + ": ";
+        try {
+          add(include, files_[i].place.parent_path());
+        } catch (const InputError& error) {
+          throw InputError(where + error.what());
+        }
+      }
+    }
+    return std::move(files_);
+  }
+
+ private:
+  void add(const Include& include, const fs::path& beside) {
+    const std::string& name = include.name;
+    if (!include.refusal.empty()) throw InputError(quote(name, 300) + ": " + include.refusal);
+    const bool is_known_header = is_toolkit_header(name) || is_c_header(name);
+    if (!include.is_quoted && is_known_header) return;
+    std::vector<fs::path> folders = include_folders_;
+    if (include.is_quoted) {
+      folders.insert(folders.begin(), beside);
+      folders.push_back(roots_.templates);
+    }
+    const std::optional<fs::path> found = find_source(name, folders, roots_);
+    if (!found && (!include.is_quoted || include.only_asked || is_known_header)) return;
+    if (!found) {
+      throw InputError(quote(name, 300) +
+                       " is found neither beside this file nor in the kernel's include folders "
+                       "nor in " +
+                       roots_.templates.string());
+    }
+    const auto [entry, is_new] = known_.emplace(name, *found);
+    if (entry->second != *found) {
+      throw InputError(quote(name, 300) + " means " + found->string() + " here but " +
+                       entry->second.string() + " in another file");
+    }
+    if (!is_new) return;
+    if (files_.size() >= kMaxFiles) {
+      throw InputError("more than " + std::to_string(kMaxFiles) + " files are included");
+    }
+    files_.push_back(read_source(name, *found));
+  }
+
+  const SourceRoots& roots_;
+  const KernelTemplate& kernel_;
+  std::vector<fs::path> include_folders_;
+  std::vector<SourceFile> files_;
+  std::map<std::string, fs::path> known_;  ///< What an include's text stands for.
+};
 
 }  // namespace
 
@@ -137,47 +183,7 @@ std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceR
     throw InputError(quote(kernel.source.string(), 300) + " is neither in " + roots.space.string() +
                      " nor in " + roots.templates.string());
   }
-  std::vector<SourceFile> files = {read_source(kernel.source.generic_string(), *place)};
-  std::map<std::string, fs::path> known;  // What an include's text stands for.
-
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::vector<SourceLine> lines = files[i].lines;
-    for (const SourceLine& line : lines) {
-      const std::optional<std::string> name = quoted_include(line);
-      if (!name) continue;
-      const std::string where = place_of(files[i], line) + ": ";
-      std::vector<fs::path> folders = {files[i].place.parent_path()};
-      for (const fs::path& folder : kernel.include) {
-        folders.push_back(roots.space / folder);
-        folders.push_back(roots.templates / folder);
-      }
-      folders.push_back(roots.templates);
-      std::optional<fs::path> found;
-      try {
-        found = find_source(*name, folders, roots);
-      } catch (const InputError& error) {
-        throw InputError(where + error.what());
-      }
-      if (!found && is_toolkit_header(*name)) continue;
-      if (!found) {
-        throw InputError(where + quote(*name, 300) +
-                         " is found neither beside this file nor in the kernel's include folders "
-                         "nor in " +
-                         roots.templates.string());
-      }
-      const auto [entry, is_new] = known.emplace(*name, *found);
-      if (entry->second != *found) {
-        throw InputError(where + quote(*name, 300) + " means " + found->string() + " here but " +
-                         entry->second.string() + " in another file");
-      }
-      if (!is_new) continue;
-      if (files.size() >= kMaxFiles) {
-        throw InputError(where + "more than " + std::to_string(kMaxFiles) + " files are included");
-      }
-      files.push_back(read_source(*name, *found));
-    }
-  }
-  return files;
+  return SourceReader(kernel, roots).read(*place);
 }
 
 bool is_toolkit_header(std::string_view name) {
@@ -238,144 +244,56 @@ std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
       "cooperative_groups", "cub/", "cuda/", "curand_kernel.h", "cute/", "thrust/"};
   std::vector<std::string> found;
   for (const SourceFile& file : files) {
-    for (const SourceLine& line : file.lines) {
-      const std::optional<Directive> include = directive(line);
-      if (!include || include->name != "include" || include->rest.size() < 2) continue;
-      const std::size_t end = include->rest.find_first_of(">\"", 1);
-      const std::string_view name =
-          include->rest.substr(1, end == std::string_view::npos ? 0 : end - 1);
-      if (std::any_of(kCostly.begin(), kCostly.end(),
-                      [&](std::string_view prefix) { return name.starts_with(prefix); })) {
-        found.push_back(place_of(file, line) + ": " + printable(include->rest));
-      }
+    for (const Include& include : includes_of(file.text)) {
+      const bool is_costly = std::ranges::any_of(
+          kCostly, [&](std::string_view prefix) { return include.name.starts_with(prefix); });
+      if (!is_costly || include.only_asked) continue;
+      const std::string marked =
+          include.is_quoted ? '"' + include.name + '"' : "<" + include.name + ">";
+      found.push_back(place_of(file, include.line) + ": " + printable(marked));
     }
   }
   return found;
 }
 
-std::vector<SourceLine> source_lines(std::string_view text) {
-  std::vector<SourceLine> lines = {{.number = 1, .text = {}}};
-  enum class State { code, line_comment, block_comment, string, character };
-  State state = State::code;
-  std::size_t number = 1;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const std::string_view rest = text.substr(i);
-    if (rest.starts_with("\\\n") || rest.starts_with("\\\r\n")) {
-      i += rest[1] == '\n' ? 1 : 2;
-      ++number;
-      continue;
-    }
-    if (c == '\n') {
-      ++number;
-      if (state == State::block_comment) {
-        lines.back().text += ' ';  // A directive goes on behind a comment of several lines.
-        continue;
-      }
-      state = State::code;  // Neither a line comment nor a string goes on.
-      lines.push_back({.number = number, .text = {}});
-      continue;
-    }
-    std::string& line = lines.back().text;
-    switch (state) {
-      case State::code:
-        if (rest.starts_with("//")) {
-          state = State::line_comment;
-        } else if (rest.starts_with("/*")) {
-          state = State::block_comment;
-          line += ' ';
-          ++i;
-        } else {
-          if (c == '"') state = State::string;
-          // 1'000 has a digit separator; 'a' is a character.
-          const bool separates = !line.empty() && (is_digit(line.back()) || is_letter(line.back()));
-          if (c == '\'' && !separates) state = State::character;
-          line += c;
-        }
-        break;
-      case State::line_comment:
-        break;
-      case State::block_comment:
-        if (rest.starts_with("*/")) {
-          state = State::code;
-          ++i;
-        }
-        break;
-      case State::string:
-      case State::character:
-        line += c;
-        if (c == '\\' && i + 1 < text.size() && text[i + 1] != '\n') {
-          line += text[++i];
-        } else if (c == (state == State::string ? '"' : '\'')) {
-          state = State::code;
-        }
-        break;
-    }
-  }
-  return lines;
-}
-
 std::vector<std::string> kernel_names(std::span<const SourceFile> files) {
   std::vector<std::string> names;
   for (const SourceFile& file : files) {
-    std::string text;
-    for (const SourceLine& line : file.lines) {
-      if (!directive(line)) text += line.text + "\n";
-    }
-    static constexpr std::string_view kGlobal = "__global__";
-    for (std::size_t at = text.find(kGlobal); at != std::string::npos;
-         at = text.find(kGlobal, at + 1)) {
-      // Up to the body, every word before an opening parenthesis at the outermost level is either
-      // the function's name or an attribute such as __launch_bounds__.
-      int depth = 0;
-      std::size_t word = std::string::npos;  // Where the last word at the outermost level begins.
-      for (std::size_t i = at + kGlobal.size(); i < text.size(); ++i) {
-        const char c = text[i];
-        if (c == '{' || c == ';') break;
-        if (c == '(') {
-          if (depth == 0 && word != std::string::npos) {
-            names.emplace_back(first_identifier(std::string_view(text).substr(word, i - word)));
-          }
-          ++depth;
-        } else if (c == ')') {
-          --depth;
-        } else if (depth == 0 && is_letter(c) &&
-                   !(is_letter(text[i - 1]) || is_digit(text[i - 1]))) {
-          word = i;
-        }
+    const CppTokens tokens = cpp_tokens(file.text);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (!tokens[i].is("__global__")) continue;
+      // Up to the body, every word before an opening parenthesis is either the function's name or
+      // an attribute such as __launch_bounds__.
+      for (; i + 1 < tokens.size() && !tokens[i].is("{") && !tokens[i].is(";"); ++i) {
+        if (!tokens[i + 1].is("(")) continue;
+        if (tokens[i].is_word() && !is_attribute(tokens[i].text))
+          names.emplace_back(tokens[i].text);
+        i = closing(tokens, i + 1);
       }
     }
   }
-  static constexpr std::array<std::string_view, 6> kAttributes = {
-      "__launch_bounds__", "__cluster_dims__", "__block_size__",
-      "__maxnreg__",       "__attribute__",    "alignas"};
-  std::erase_if(names, [](const std::string& name) {
-    return std::find(kAttributes.begin(), kAttributes.end(), name) != kAttributes.end();
-  });
   return names;
 }
 
 std::optional<std::string> redefinition(std::span<const SourceFile> files, std::string_view name) {
   for (const SourceFile& file : files) {
     std::vector<Guard> guards;  // Of the open conditionals, outermost first.
-    for (const SourceLine& line : file.lines) {
-      const std::optional<Directive> found = directive(line);
-      if (!found) continue;
-      if (found->name.starts_with("if")) {
-        guards.push_back(guard(*found));
-      } else if (found->name.starts_with("el")) {
+    for (const CppToken& token : cpp_tokens(file.text)) {
+      if (token.kind != CppToken::Kind::directive) continue;
+      const Directive found = directive_of(token);
+      const bool is_about = first_identifier(found.rest) == name;
+      if (found.name.starts_with("if")) {
+        guards.push_back(guard(found));
+      } else if (found.name.starts_with("el")) {
         if (guards.empty()) continue;
-        const bool is_else = found->name == "else";
-        guards.back() = {.undefined = is_else ? guards.back().defined : std::string_view(),
-                         .defined = {}};
-      } else if (found->name == "endif") {
+        guards.back() = {found.name == "else" ? guards.back().defined : "", ""};
+      } else if (found.name == "endif") {
         if (!guards.empty()) guards.pop_back();
-      } else if (found->name == "undef" && first_identifier(found->rest) == name) {
-        return place_of(file, line) + ": #undef " + std::string(name);
-      } else if (found->name == "define" && first_identifier(found->rest) == name &&
-                 std::none_of(guards.begin(), guards.end(),
-                              [&](const Guard& open) { return open.undefined == name; })) {
-        return place_of(file, line) + ": " + printable("#define " + std::string(found->rest));
+      } else if (found.name == "undef" && is_about) {
+        return place_of(file, token.line) + ": #undef " + std::string(name);
+      } else if (found.name == "define" && is_about &&
+                 std::ranges::find(guards, name, &Guard::undefined) == guards.end()) {
+        return place_of(file, token.line) + ": " + printable("#define " + found.rest);
       }
     }
   }
@@ -384,34 +302,20 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
 
 bool uses_macro(std::span<const SourceFile> files, std::string_view name) {
   for (const SourceFile& file : files) {
-    for (const SourceLine& line : file.lines) {
-      std::string_view text = line.text;
-      if (const std::optional<Directive> found = directive(line)) {
-        const Guard asked = guard(*found);
-        if (!asked.undefined.empty() || !asked.defined.empty() || found->name == "undef") continue;
-        text = found->rest;
-        if (found->name == "define") {
-          const std::string_view defined = first_identifier(text);
-          if (!defined.empty()) text.remove_prefix(defined.size());
-        }
+    for (const CppToken& token : cpp_tokens(file.text)) {
+      if (token.kind == CppToken::Kind::word && token.is(name)) return true;
+      if (token.kind != CppToken::Kind::directive) continue;
+      const Directive found = directive_of(token);
+      const Guard asked = guard(found);
+      if (!asked.undefined.empty() || !asked.defined.empty() || found.name == "undef") continue;
+      const std::vector<std::string_view> names = identifiers(found.rest);
+      const std::size_t first = found.name == "define" && !names.empty() ? 1 : 0;
+      if (std::find(names.begin() + static_cast<long>(first), names.end(), name) != names.end()) {
+        return true;
       }
-      const std::vector<std::string_view> names = identifiers(text);
-      if (std::find(names.begin(), names.end(), name) != names.end()) return true;
     }
   }
   return false;
-}
-
-std::vector<std::string_view> identifiers(std::string_view text) {
-  std::vector<std::string_view> result;
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = i;
-    while (end < text.size() && (is_letter(text[end]) || is_digit(text[end]))) ++end;
-    // A number's suffix, as in 1ull, is no name.
-    if (end > i && is_letter(text[i])) result.push_back(text.substr(i, end - i));
-    i = end > i ? end : i + 1;
-  }
-  return result;
 }
 
 }  // namespace smemtune

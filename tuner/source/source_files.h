@@ -12,21 +12,13 @@
 
 namespace smemtune {
 
-/// A line of a source as the preprocessor sees it: comments are blanks, and lines that end in a
-/// backslash are joined to the next.
-struct SourceLine {
-  std::size_t number = 0;  ///< From 1; of the first, where several are joined.
-  std::string text;
-
-  bool operator==(const SourceLine&) const = default;
-};
+inline constexpr std::size_t kMaxSourceBytes = 4u << 20;
 
 /// A kernel's source file, found.
 struct SourceFile {
   std::string name;             ///< As KernelSource has it.
   std::filesystem::path place;  ///< Canonical.
   std::string text;
-  std::vector<SourceLine> lines;
 };
 
 /// The folders that sources may lie in: that of the space file, and the installed templates.
@@ -44,15 +36,15 @@ std::optional<std::filesystem::path> find_source(const std::filesystem::path& re
 
 /// Reads a kernel's source and every file that it includes by #include "...": looked for beside the
 /// including file, then in the kernel's include folders, then in the installed templates. A name
-/// that is not found there but is one of the CUDA toolkit's or C's headers is left to the compiler.
-/// Throws InputError naming the file and the line of the #include.
+/// that is not found there but is one of the CUDA toolkit's or C's headers is left to the compiler,
+/// as is <...> where the kernel's include folders have no such file: the compiler's own. So the
+/// files that come back are all that a compiler reads of the user's. Throws InputError naming the
+/// file and the line of what cannot be followed (includes_of()) or is not found.
 std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceRoots& roots);
 
 /// `FILE:LINE: <cub/block/block_reduce.cuh>` for each include of a header that takes far longer to
 /// read than most kernels to compile.
 std::vector<std::string> costly_includes(std::span<const SourceFile> files);
-
-std::vector<SourceLine> source_lines(std::string_view text);
 
 /// Names of the __global__ functions.
 std::vector<std::string> kernel_names(std::span<const SourceFile> files);
@@ -69,8 +61,5 @@ bool is_toolkit_header(std::string_view name);
 
 /// Whether it is one of C's headers (`stdint.h`, `cmath`), of which kernels may be given a part.
 bool is_c_header(std::string_view name);
-
-/// The identifiers of a text, in order.
-std::vector<std::string_view> identifiers(std::string_view text);
 
 }  // namespace smemtune

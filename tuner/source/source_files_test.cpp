@@ -1,36 +1,25 @@
 #include "tuner/source/source_files.h"
 
+#include "tuner/core/error.h"
+#include "tuner/core/temporary_folder.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace smemtune {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::MatchesRegex;
 
 std::vector<SourceFile> file(const std::string& text) {
-  return {{.name = "k.cu", .place = {}, .text = text, .lines = source_lines(text)}};
-}
-
-TEST(SourceLines, AreWithoutComments) {
-  using Line = SourceLine;
-  EXPECT_THAT(source_lines("a // b\nc /* d\ne */ f\n"),
-              ElementsAre(Line{1, "a "}, Line{2, "c    f"}, Line{4, ""}));
-  EXPECT_THAT(source_lines("\"//\" // x"), ElementsAre(Line{1, "\"//\" "}));
-  EXPECT_THAT(source_lines("'\"' // x"), ElementsAre(Line{1, "'\"' "}));
-  EXPECT_THAT(source_lines("\"a\\\"//\" // x"), ElementsAre(Line{1, "\"a\\\"//\" "}));
-  EXPECT_THAT(source_lines("1'000 // x"), ElementsAre(Line{1, "1'000 "}));
-  EXPECT_THAT(source_lines("/*/ a */ b"), ElementsAre(Line{1, "  b"}));
-}
-
-TEST(SourceLines, AreJoinedByABackslash) {
-  using Line = SourceLine;
-  EXPECT_THAT(source_lines("#define A \\\n  1\nb"),
-              ElementsAre(Line{1, "#define A   1"}, Line{3, "b"}));
-  EXPECT_THAT(source_lines("// a \\\n b\nc"), ElementsAre(Line{1, ""}, Line{3, "c"}));
+  return {{.name = "k.cu", .place = {}, .text = text}};
 }
 
 TEST(KernelNames, AreThoseOfGlobalFunctions) {
@@ -72,8 +61,79 @@ TEST(UsesMacro, WhereItsValueMayMatter) {
   EXPECT_FALSE(uses_macro(file("int NN; // N"), "N"));
 }
 
-TEST(Identifiers, AreNoNumbersSuffixes) {
-  EXPECT_THAT(identifiers("a1 + 2ull * _b(c)"), ElementsAre("a1", "_b", "c"));
+/// What comes of a space's folder with these files, of which k.cu is the kernel's; or the error.
+std::string read_of(const std::map<std::string, std::string>& texts,
+                    const std::vector<std::filesystem::path>& include = {}) {
+  const TemporaryFolder folder;
+  for (const auto& [name, text] : texts) folder.write("space/" + name, text);
+  folder.write("secret.h", "secret");
+  std::filesystem::create_directories(folder.path() / "share");
+  KernelTemplate kernel;
+  kernel.source = "k.cu";
+  kernel.include = include;
+  std::string names;
+  try {
+    const SourceRoots roots = {.space = folder.path() / "space",
+                               .templates = folder.path() / "share"};
+    for (const SourceFile& file : read_sources(kernel, roots)) names += file.name + " ";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return names;
+}
+
+TEST(ReadSources, FollowsWhatIsIncludedWhereverItLies) {
+  EXPECT_EQ("k.cu a.h b.h ", read_of({{"k.cu", "#include \"a.h\"\n"},
+                                      {"a.h", "#if 0\n # /* x */ include\\\n \"b.h\"\n#endif"},
+                                      {"b.h", "#include <stdint.h>\n#include <type_traits>"}}));
+  EXPECT_EQ("k.cu a.h ", read_of({{"k.cu", "%:include \"a.h\"\n"}, {"a.h", ""}}));
+  EXPECT_EQ("k.cu a.h ", read_of({{"k.cu", "#inc\\\nlude \"a.h\"\n"}, {"a.h", ""}}));
+  EXPECT_EQ("k.cu a.h ", read_of({{"k.cu", "// \\ \n\n#include \"a.h\"\n"}, {"a.h", ""}}));
+  EXPECT_EQ("k.cu a.h ", read_of({{"k.cu", "x\r#include \"a.h\"\r"}, {"a.h", ""}}));
+  EXPECT_EQ("k.cu mine.h ",
+            read_of({{"k.cu", "#include <mine.h>\n"}, {"sub/mine.h", ""}}, {"sub"}));
+  EXPECT_EQ("k.cu a.h ", read_of({{"k.cu",
+                                   "#if defined(__has_include) && __has_include(\"a.h\")\n#endif\n"
+                                   "#ifdef __has_include\n#if __has_include(\"none.h\") || "
+                                   "__has_include(<cuda_fp16.h>)\n#endif\n#endif"},
+                                  {"a.h", ""}}));
+}
+
+TEST(ReadSources, RefusesWhatCannotBeFollowed) {
+  const auto refusal = [](const std::string& line) { return read_of({{"k.cu", "\n" + line}}); };
+  for (const char* const line : {"#define H \"k.cu\"\n#include H",
+                                 "#include </etc/passwd>",
+                                 "#include <../k.cu>",
+                                 "#include <a b.h>",
+                                 "#include <x/*y.h>\n*/",
+                                 "#include_next <stdint.h>",
+                                 "#import \"k.cu\"",
+                                 "#embed \"k.cu\"",
+                                 "?"
+                                 "?=include \"k.cu\"",
+                                 "// ?"
+                                 "?/\n",
+                                 "#include \"/etc/passwd\"",
+                                 "#include \"../secret.h\"",
+                                 "#if __has_include(\"../secret.h\")\n#endif",
+                                 "#if __has_include(</etc/passwd>)\n#endif",
+                                 "#if __has_include(H)\n#endif",
+                                 "#define ASK __has_include(\"k.cu\")",
+                                 "#if __has_embed(\"k.cu\")\n#endif",
+                                 "auto x = R\"(\n#include </etc/passwd>\n)\";",
+                                 "#if 0\nR\"(\n#endif\n#include </etc/passwd>\n//)\"",
+                                 "#inc\\\nlude </etc/passwd>",
+                                 "#include\\ \n </etc/passwd>",
+                                 "%: /* */ include </etc/passwd>"}) {
+    EXPECT_THAT(refusal(line), MatchesRegex("k.cu:[2-5]: .*")) << line;
+  }
+}
+
+TEST(ReadSources, LeavesToTheCompilerWhatOnlyLooksLikeAnInclude) {
+  EXPECT_EQ("k.cu ",
+            read_of({{"k.cu",
+                      "// #include H\n/*\n#include H\n*/\nconst char* s = \"#include H\";\n"
+                      "#pragma unroll\n#define include_this 1\nint import, embed;\n"}}));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "tuner/core/printable.h"
 #include "tuner/source/cpp_tokens.h"
 #include "tuner/source/in_double.h"
-#include "tuner/source/source_files.h"
 
 #include <algorithm>
 #include <array>
@@ -219,9 +218,7 @@ class DefinitionReader {
     return i < tokens_.size() && tokens_[i].is(text);
   }
 
-  bool is_word(std::size_t i) const {
-    return i < tokens_.size() && tokens_[i].kind == CppToken::Kind::word;
-  }
+  bool is_word(std::size_t i) const { return i < tokens_.size() && tokens_[i].is_word(); }
 
   /// Reads what begins at token i; returns where the next begins.
   std::size_t read(std::size_t i) {
@@ -328,12 +325,8 @@ class DefinitionReader {
     if (name > head && is(name - 1, "operator")) {
       --name;
     } else if (is(name, ">")) {
-      int depth = 0;
-      for (; name > head; --name) {
-        if (is(name, ">")) ++depth;
-        if (is(name, "<") && --depth == 0) break;
-      }
-      if (name > head) --name;
+      const std::size_t open = opening_angle(tokens_, name, head);
+      name = open == kNoToken || open == head ? head : open - 1;
       definition.is_specialization = is_template;
     }
     if (!is_word(name)) return;
@@ -370,7 +363,7 @@ class DefinitionReader {
   }
 
   std::string file_;
-  std::vector<CppToken> tokens_;
+  CppTokens tokens_;
   const Promoted& promoted_;
   std::vector<std::string> conditions_;
   std::vector<Definition> found_;
@@ -391,7 +384,7 @@ class Promoter {
   std::string promoted(std::string_view text, std::size_t first_line) {
     std::string result;
     std::size_t kept = 0;
-    const std::vector<CppToken> tokens = cpp_tokens(text);
+    const CppTokens tokens = cpp_tokens(text);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const CppToken& token = tokens[i];
       const bool is_member = i > 0 && (tokens[i - 1].is(".") || tokens[i - 1].is("->"));
@@ -457,7 +450,7 @@ bool is_half_a_type(const KernelSource& source) {
   bool has_header = false;
   for (const KernelSource::File& file : source.files) {
     has_header = has_header || file.text.find("cuda_fp16.h") != std::string::npos;
-    const std::vector<CppToken> tokens = cpp_tokens(file.text);
+    const CppTokens tokens = cpp_tokens(file.text);
     for (std::size_t i = 1; i < tokens.size(); ++i) {
       if (tokens[i].is("half") && types.contains(tokens[i - 1].text)) return false;
     }

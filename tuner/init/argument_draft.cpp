@@ -1,0 +1,381 @@
+#include "tuner/init/argument_draft.h"
+
+#include "tuner/config/space_words.h"
+#include "tuner/init/elements.h"
+#include "tuner/init/names.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+class Drafter {
+ public:
+  Drafter(const FlatSource& source, const KernelFile& file, const SpaceNames& names)
+      : source_(source), file_(file), names_(names), first_(names.first()) {}
+
+  ArgumentDraft draft() const {
+    ArgumentDraft draft;
+    for (const KernelParameter& parameter : first_.parameters) {
+      DraftedArgument row = {.name = parameter.name};
+      const LaunchSite* const site = names_.launch_of(first_.name);
+      const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
+      if (site != nullptr && number < site->arguments.size()) {
+        row.said_by = source_.place(site->line) + ", " + site->arguments[number];
+      }
+      draft.arguments.push_back(argument(parameter, row));
+      add_row(draft, std::move(row));
+    }
+    add_constants(draft.arguments);
+    for (std::size_t i = draft.rows.size(); i < draft.arguments.size(); ++i) {
+      add_row(draft, {.name = draft.arguments[i]["name"]});
+    }
+    return draft;
+  }
+
+ private:
+  static void add_row(ArgumentDraft& draft, DraftedArgument row) {
+    const Json& json = draft.arguments[draft.rows.size()];
+    const auto text = [](const Json& value) {
+      const std::string whole = value.is_string() ? value.get<std::string>() : value.dump();
+      return is_todo(whole) ? "TODO" : whole;
+    };
+    if (row.role.empty()) row.role = json.contains("role") ? text(json["role"]) : "value";
+    if (json.contains("shape")) {
+      for (const Json& extent : json["shape"]) {
+        row.shape += (row.shape.empty() ? "" : " x ") + text(extent);
+      }
+    } else if (json.contains("value")) {
+      row.shape = text(json["value"]);
+    }
+    draft.rows.push_back(std::move(row));
+  }
+
+  /// Of `filter`: `filter_height * filter_width`, where the source has macros of these names.
+  std::optional<std::string> sizes_named_after(const std::string& parameter) const {
+    static constexpr std::array<std::array<std::string_view, 2>, 4> kPairs = {
+        {{"_height", "_width"}, {"_rows", "_cols"}, {"_h", "_w"}, {"_size_y", "_size_x"}}};
+    for (const auto& [rows, columns] : kPairs) {
+      const std::string high = extent_called(lower(parameter) + std::string(rows));
+      const std::string wide = extent_called(lower(parameter) + std::string(columns));
+      if (!high.empty() && !wide.empty()) return high + " * " + wide;
+    }
+    return std::nullopt;
+  }
+
+  /// What a macro of this name, in any case, stands for in names of the problem; may be empty.
+  std::string extent_called(const std::string& name) const {
+    for (const std::string& size : names_.macro_sizes()) {
+      if (lower(size) == name) return size;
+    }
+    for (const auto& [macro, texts] : file_.meanings) {
+      if (lower(macro) != name) continue;
+      const std::string ours = names_.expanded(macro, Json::object());
+      if (names_.is_of_problem(ours)) return ours;
+    }
+    return "";
+  }
+
+  Json argument(const KernelParameter& parameter, DraftedArgument& row) const {
+    Json json = {{"name", parameter.name}};
+    if (parameter.is_texture()) {
+      add_texture(json, parameter);
+      return json;
+    }
+    const bool is_template = std::ranges::any_of(
+        first_.template_parameters,
+        [&](const TemplateParameter& t) { return t.is_type() && t.name == parameter.type; });
+    Elements elements = resolved_elements(parameter.type);
+    if (is_template) elements.type = parameter.type;
+    const std::string type =
+        !elements.type.empty() && parameter.pointers <= 1
+            ? elements.type
+            : "TODO: bytes(SIZE), SIZE being sizeof(" + parameter.type +
+                  std::string(static_cast<std::size_t>(std::max(0, parameter.pointers - 1)), '*') +
+                  ") on the GPU, or the type of its elements";
+    if (parameter.pointers > 0) {
+      add_buffer(json, parameter, elements, type, row);
+    } else {
+      add_scalar(json, parameter, elements, type, is_template, row);
+    }
+    return json;
+  }
+
+  /// Of a type that the source gives a name. Where it depends on a macro how many elements it has,
+  /// it is one of them.
+  Elements resolved_elements(const std::string& type, int depth = 0) const {
+    constexpr int kMaxDepth = 4;
+    const Elements known = elements_of(type);
+    const auto found = file_.meanings.find(type);
+    if (!known.type.empty() || found == file_.meanings.end() || depth == kMaxDepth) return known;
+    Elements all;
+    for (const std::string& text : found->second) {
+      const Elements one = resolved_elements(text, depth + 1);
+      if (one.type.empty() || (!all.type.empty() && all.type != one.type)) return {};
+      all = {one.type, all.type.empty() || all.count == one.count ? one.count : 1};
+    }
+    return all;
+  }
+
+  void add_buffer(Json& json, const KernelParameter& parameter, const Elements& elements,
+                  const std::string& type, DraftedArgument& row) const {
+    json["type"] = type;
+    if (const auto allocated = allocated_elements(parameter, elements)) {
+      json["shape"] = Json::array({as_value(allocated->text)});
+      row.said_by = allocated->place;
+    } else {
+      json["shape"] =
+          Json::array({"TODO: elements of " + parameter.name + ", such as " +
+                       sizes_named_after(parameter.name).value_or(names_.sizes_text())});
+    }
+    if (elements.count > 1) json["shape"].push_back(elements.count);
+    const auto [role, why] = role_of(parameter);
+    json["role"] = role;
+    row.is_guess = parameter.access == Access::unknown && !parameter.is_const;
+    if (role != "output") json["init"] = beginning_of(parameter, elements);
+    json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
+  }
+
+  /// And why.
+  static std::pair<std::string, std::string> role_of(const KernelParameter& parameter) {
+    if (parameter.is_const) return {"input", "it is const"};
+    switch (parameter.access) {
+      case Access::read:
+        return {"input", "it is only read"};
+      case Access::written:
+        return {"output", "it is only written"};
+      case Access::both:
+        return {"inout", "it is read and written"};
+      case Access::unknown:
+        break;
+    }
+    return {"inout", "the source does not show how it is used; output where it is only written"};
+  }
+
+  static std::string beginning_of(const KernelParameter& parameter, const Elements& elements) {
+    static constexpr std::array<std::string_view, 8> kIndex = {"idx",    "index", "indic", "ptr",
+                                                               "offset", "row",   "col",   "map"};
+    const bool is_integer = scalar_bytes_of(elements.type) > 0 && !is_floating_name(elements.type);
+    if (is_integer && holds_any(parameter.name, kIndex)) {
+      return "TODO: if these are indices, what keeps them in range: permutation, iota, "
+             "uniform(0, 99), file(\"NAME.npy\")";
+    }
+    if (elements.type.empty()) return "zero";
+    if (is_integer)
+      return scalar_bytes_of(elements.type) == 1 ? "uniform(0, 127)" : "uniform(0, 100)";
+    return "uniform(-1, 1)";
+  }
+
+  /// How many elements the host allocates for a pointer, and where it says so.
+  struct Allocated {
+    std::string text;
+    std::string place;
+  };
+
+  std::optional<Allocated> allocated_elements(const KernelParameter& parameter,
+                                              const Elements& elements) const {
+    const LaunchSite* const site = names_.launch_of(first_.name);
+    if (site == nullptr || elements.type.empty()) return std::nullopt;
+    const HostTerms terms = names_.terms_of(*site);
+    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
+    for (std::size_t frame = 0; frame < site->frames.size(); ++frame) {
+      const std::string pointer = last_word(terms.passed(number, frame));
+      const auto bytes = site->frames[frame].allocated.find(pointer);
+      if (pointer.empty() || bytes == site->frames[frame].allocated.end()) continue;
+      const auto text = elements_in(bytes->second, elements, terms, frame);
+      if (!text) return std::nullopt;
+      return Allocated{*text,
+                       source_.place(site->frames[frame].line) + ", " + bytes->second + " bytes"};
+    }
+    return std::nullopt;
+  }
+
+  /// `B * T * sizeof(float)` bytes are `B * T` elements.
+  std::optional<std::string> elements_in(const std::string& bytes, const Elements& elements,
+                                         const HostTerms& terms, std::size_t frame) const {
+    constexpr int kMaxDepth = 4;
+    const Scope scope = names_.scope(Json::object());
+    std::string text = bytes;
+    for (int depth = 0; depth < kMaxDepth; ++depth) {
+      const CppTokens tokens = cpp_tokens(text);
+      for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+        if (!tokens[i].is("sizeof") || !tokens[i + 1].is("(")) continue;
+        const std::size_t close = closing(tokens, i + 1);
+        if (close >= tokens.size()) return std::nullopt;
+        std::string rest;  // Without `* sizeof(T)` or `sizeof(T) *`.
+        if (i > 0 && tokens[i - 1].is("*")) {
+          rest = joined(tokens, {0, i - 1}) + joined(tokens, {close + 1, tokens.size()});
+        } else if (close + 1 < tokens.size() && tokens[close + 1].is("*")) {
+          rest = joined(tokens, {0, i}) + joined(tokens, {close + 2, tokens.size()});
+        } else {
+          return std::nullopt;
+        }
+        return terms.in_our_names(names_.expanded(rest, Json::object()), scope, frame);
+      }
+      const auto& variables = terms.variables(frame);
+      const auto value = variables.find(without_parentheses(text));
+      if (value == variables.end()) break;
+      text = value->second;
+    }
+    const auto ours = terms.in_our_names(names_.expanded(text, Json::object()), scope, frame);
+    if (!ours) return std::nullopt;
+    const std::size_t size =
+        scalar_bytes_of(elements.type) * static_cast<std::size_t>(elements.count);
+    return "(" + *ours + ") / " + std::to_string(size);
+  }
+
+  static std::string last_word(const std::string& text) {
+    const CppTokens tokens = cpp_tokens(text);
+    return !tokens.empty() && tokens.back().is_word() ? std::string(tokens.back().text) : "";
+  }
+
+  static Json as_value(const std::string& text) {
+    const auto number = number_of(text);
+    return number ? Json(*number) : Json(text);
+  }
+
+  /// Over linear memory: what other functions than tex1Dfetch read from is not made here.
+  void add_texture(Json& json, const KernelParameter& parameter) const {
+    const Elements elements = elements_of(parameter.texel);
+    const bool is_known = !elements.type.empty() && is_texel_type(*scalar_type(elements.type));
+    json["type"] = is_known ? elements.type
+                            : "TODO: type of the texels that tex1Dfetch reads, such as float; "
+                              "there are no textures for tex2D and others";
+    json["shape"] =
+        Json::array({"TODO: texels of " + parameter.name + ", such as " + names_.sizes_text()});
+    if (elements.count > 1) json["shape"].push_back(elements.count);
+    json["role"] = "input";
+    json["init"] =
+        is_known && !is_floating_name(elements.type) ? "uniform(0, 100)" : "uniform(-1, 1)";
+    json["memory"] = "texture";
+    json["description"] = "A texture object over linear memory is passed.";
+  }
+
+  /// Constant memory is an argument that is not passed.
+  void add_constants(Json& arguments) const {
+    for (const SharedArray& constant : file_.constants) {
+      const std::string name = last_name(constant.name);
+      if (!first_.reached.contains(name)) continue;
+      const Elements elements = elements_of(constant.type);
+      Json json = {{"name", name}};
+      json["type"] = elements.type.empty()
+                         ? "TODO: type of the elements, in the source " + constant.type
+                         : elements.type;
+      json["shape"] = Json::array();
+      for (const std::string& extent : constant.extents) {
+        const std::string ours = names_.expanded(extent, Json::object());
+        if (const auto value = constant_value(ours)) {
+          json["shape"].push_back(*value);
+        } else if (names_.is_of_problem(ours)) {
+          json["shape"].push_back(ours);
+        } else {
+          json["shape"].push_back("TODO: elements of " + name + ", in the source " + extent);
+        }
+      }
+      if (constant.extents.empty()) json["shape"].push_back(1);
+      if (elements.count > 1) json["shape"].push_back(elements.count);
+      json["role"] = "input";
+      json["init"] = "uniform(-1, 1)";
+      json["memory"] = "constant";
+      if (constant.name != name) json["symbol"] = constant.name;
+      json["description"] = "A __constant__ variable; not passed.";
+      arguments.push_back(std::move(json));
+    }
+  }
+
+  void add_scalar(Json& json, const KernelParameter& parameter, const Elements& elements,
+                  const std::string& type, bool is_template, DraftedArgument& row) const {
+    const auto size = std::ranges::find(names_.sizes(), parameter.name,
+                                        &std::pair<std::string, std::string>::first);
+    if (elements.type.empty() || elements.count > 1) {
+      json["type"] = elements.type.empty()
+                         ? type
+                         : "bytes(" +
+                               std::to_string(scalar_bytes_of(elements.type) *
+                                              static_cast<std::size_t>(elements.count)) +
+                               ")";
+      json["value"] = "TODO: zero, or file(\"NAME.npy\") with its bytes";
+      return;
+    }
+    json["type"] = type;
+    if (size != names_.sizes().end()) {
+      json["value"] = size->second;
+      row.role = "size";
+    } else if (is_template || is_floating_name(elements.type)) {
+      const std::optional<double> passed = passed_number(parameter);
+      json["value"] = passed.value_or(0.5);
+      row.is_guess = !passed;
+      if (!passed) json["description"] = "A guess.";
+    } else {
+      json["value"] = passed_value(parameter);
+    }
+  }
+
+  /// A literal that the host passes, itself or by a variable.
+  std::optional<double> passed_number(const KernelParameter& parameter) const {
+    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
+    const LaunchSite* const site = names_.launch_of(first_.name);
+    if (site == nullptr) return std::nullopt;
+    const HostTerms terms(*site);
+    for (std::size_t frame = 0; frame < site->frames.size(); ++frame) {
+      std::string text = terms.passed(number, frame);
+      const auto variable = terms.variables(frame).find(text);
+      if (variable != terms.variables(frame).end()) text = variable->second;
+      const CppTokens tokens = cpp_tokens(text);
+      const bool is_negative = tokens.size() == 2 && tokens[0].is("-");
+      if (tokens.empty() || tokens.size() > (is_negative ? 2u : 1u)) continue;
+      if (tokens.back().kind != CppToken::Kind::number) continue;
+      char* end = nullptr;
+      const std::string digits(tokens.back().text);
+      const double value = std::strtod(digits.c_str(), &end);
+      const std::string_view rest = end;
+      if (rest.empty() || rest == "f" || rest == "F") return is_negative ? -value : value;
+    }
+    return std::nullopt;
+  }
+
+  /// What the host passes for a scalar.
+  Json passed_value(const KernelParameter& parameter) const {
+    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
+    const LaunchSite* const site = names_.launch_of(first_.name);
+    const bool said = site != nullptr && number < site->arguments.size();
+    if (said) {
+      const std::string text = names_.expanded(site->arguments[number], Json::object());
+      const auto ours = names_.terms_of(*site).in_our_names(text, names_.scope(Json::object()));
+      if (ours) return as_value(*ours);
+    }
+    static constexpr std::array<std::string_view, 4> kFromZero = {"offset", "begin", "start",
+                                                                  "first"};
+    if (!said && holds_any(parameter.name, kFromZero)) return 0;
+    return "TODO: value of " + parameter.name +
+           (names_.sizes().empty() ? ""
+                                   : ", a number or such as " + names_.sizes().front().second) +
+           (said ? "; " + source_.place(site->line) + " passes " +
+                       in_full(*site, site->arguments[number])
+                 : "");
+  }
+
+  const FlatSource& source_;
+  const KernelFile& file_;
+  const SpaceNames& names_;
+  const KernelFunction& first_;
+};
+
+}  // namespace
+
+ArgumentDraft draft_arguments(const FlatSource& source, const KernelFile& file,
+                              const SpaceNames& names) {
+  return Drafter(source, file, names).draft();
+}
+
+std::string in_full(const LaunchSite& site, const std::string& text) {
+  const auto variable = site.frames.front().variables.find(text);
+  return variable == site.frames.front().variables.end() ? text : text + " = " + variable->second;
+}
+
+}  // namespace smemtune

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "tuner/config/json_reader.h"
+#include "tuner/init/space_draft.h"
+#include "tuner/init/space_names.h"
+
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// The arguments of a space's kernels, and a row of the table for each.
+struct ArgumentDraft {
+  Json arguments = Json::array();
+  std::vector<DraftedArgument> rows;
+};
+
+ArgumentDraft draft_arguments(const FlatSource& source, const KernelFile& file,
+                              const SpaceNames& names);
+
+/// A text of the host; of a variable also what it was made of.
+std::string in_full(const LaunchSite& site, const std::string& text);
+
+}  // namespace smemtune

@@ -1,0 +1,171 @@
+#include "tuner/init/host_terms.h"
+
+#include "tuner/source/cpp_tokens.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+namespace smemtune {
+namespace {
+
+std::string enclosed(const std::string& text) {
+  return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
+}
+
+/// Names that people give to what is a function here.
+const std::vector<std::pair<std::string, std::string>>& known_functions() {
+  static const std::vector<std::pair<std::string, std::string>> names = {
+      {"CEIL_DIV", "ceil_div"}, {"cdiv", "ceil_div"},   {"DIVUP", "ceil_div"},
+      {"divUp", "ceil_div"},    {"div_up", "ceil_div"}, {"iDivUp", "ceil_div"},
+      {"DIV_UP", "ceil_div"},   {"divup", "ceil_div"},  {"std::min", "min"},
+      {"std::max", "max"},      {"MIN", "min"},         {"MAX", "max"}};
+  return names;
+}
+
+}  // namespace
+
+void HostTerms::add_argument(std::size_t number, const std::string& name) {
+  for (std::size_t frame = 0; frame < terms_.size(); ++frame) {
+    const std::string text = passed(number, frame);
+    if (text.empty() || number_of(text)) continue;
+    terms_[frame].emplace_back(text, name);
+    const auto made_of = site_.frames[frame].variables.find(text);
+    if (made_of == site_.frames[frame].variables.end() || number_of(made_of->second)) continue;
+    if (cpp_tokens(made_of->second).size() > 1) terms_[frame].emplace_back(made_of->second, name);
+  }
+}
+
+void HostTerms::add(const std::string& text, const std::string& ours) {
+  if (!terms_.empty()) terms_.front().emplace_back(text, ours);
+}
+
+void HostTerms::add_everywhere(const std::string& text, const std::string& ours) {
+  for (Terms& terms : terms_) terms.emplace_back(text, ours);
+}
+
+std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
+  if (number >= site_.arguments.size()) return "";
+  std::string text = site_.arguments[number];
+  for (std::size_t i = 1; i <= frame && i < site_.frames.size(); ++i) {
+    const std::map<std::string, std::string>& variables = site_.frames[i - 1].variables;
+    if (const auto own = variables.find(text); own != variables.end()) text = own->second;
+    const std::map<std::string, std::string>& parameters = site_.frames[i].parameters;
+    Terms terms;
+    for (const std::string_view word : identifiers(text)) {
+      const auto parameter = parameters.find(std::string(word));
+      if (parameter == parameters.end() || variables.contains(std::string(word))) return "";
+      terms.emplace_back(word, parameter->second);
+    }
+    text = substituted(text, terms);
+  }
+  return text;
+}
+
+std::vector<std::int64_t> HostTerms::choices(const std::string& name) const {
+  std::string here = name;
+  for (std::size_t i = 0; i < site_.frames.size(); ++i) {
+    const HostFrame& frame = site_.frames[i];
+    if (i > 0) {
+      const auto parameter = frame.parameters.find(here);
+      if (parameter == frame.parameters.end()) return {};
+      here = parameter->second;
+    }
+    if (const auto found = frame.choices.find(here); found != frame.choices.end()) {
+      std::vector<std::int64_t> values;
+      for (const std::string& text : found->second) {
+        if (const auto value = number_of(text)) values.push_back(*value);
+      }
+      return values.size() == found->second.size() ? values : std::vector<std::int64_t>();
+    }
+    if (frame.variables.contains(here)) return {};
+  }
+  return {};
+}
+
+bool HostTerms::overrides(const std::string& name) const {
+  return site_.frames.size() > 1 && site_.frames[1].parameters.contains(name) &&
+         site_.frames[0].variables.contains(name);
+}
+
+std::optional<std::string> HostTerms::in_our_names(const std::string& text, const Scope& scope,
+                                                   std::size_t frame) const {
+  constexpr int kMost = 10;
+  if (frame >= terms_.size()) return std::nullopt;
+  std::string ours = substituted(text, terms_[frame]);
+  for (int step = 0; step < kMost; ++step) {
+    try {
+      Expression::compile(ours, scope);
+      return without_parentheses(ours);
+    } catch (const ExpressionError&) {
+    }
+    std::string deeper = substituted(in_variables(ours, frame, scope), terms_[frame]);
+    if (deeper == ours) deeper = substituted(ours, known_functions());
+    if (deeper == ours && frame + 1 < site_.frames.size()) {
+      ++frame;
+      std::vector<std::pair<std::string, std::string>> passed_here;
+      for (const auto& [name, value] : site_.frames[frame].parameters) {
+        if (!scope.contains(name)) passed_here.emplace_back(name, enclosed(value));
+      }
+      deeper = substituted(substituted(ours, passed_here), terms_[frame]);
+    } else if (deeper == ours) {
+      return std::nullopt;
+    }
+    ours = std::move(deeper);
+  }
+  return std::nullopt;
+}
+
+/// With the host's variables replaced by what they were made of.
+std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
+                                    const Scope& scope) const {
+  Terms terms;
+  const std::map<std::string, std::string>& variables = site_.frames[frame].variables;
+  for (const std::string_view name : identifiers(text)) {
+    const auto variable = variables.find(std::string(name));
+    if (scope.contains(name) || variable == variables.end()) continue;
+    terms.emplace_back(name, enclosed(variable->second));
+  }
+  return substituted(text, terms);
+}
+
+std::string substituted(const std::string& text,
+                        const std::vector<std::pair<std::string, std::string>>& terms) {
+  const std::vector<CppToken> tokens = cpp_tokens(text);
+  std::string result;
+  for (std::size_t i = 0; i < tokens.size();) {
+    const std::string* by = nullptr;
+    std::size_t most = 0;
+    for (const auto& [term, ours] : terms) {
+      const std::vector<CppToken> wanted = cpp_tokens(term);
+      const bool fits =
+          !wanted.empty() && i + wanted.size() <= tokens.size() &&
+          std::equal(wanted.begin(), wanted.end(), tokens.begin() + static_cast<long>(i),
+                     [](const CppToken& a, const CppToken& b) { return a.text == b.text; });
+      if (!fits || wanted.size() <= most) continue;
+      most = wanted.size();
+      by = &ours;
+    }
+    if (i > 0 && tokens[i].begin > tokens[i - 1].end()) result += ' ';
+    result += by != nullptr ? *by : std::string(tokens[i].text);
+    i += std::max<std::size_t>(most, 1);
+  }
+  return result;
+}
+
+std::string without_parentheses(const std::string& text) {
+  const CppTokens tokens = cpp_tokens(text);
+  const bool is_enclosed =
+      tokens.size() > 2 && tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size();
+  return is_enclosed ? without_parentheses(joined(tokens, {1, tokens.size() - 1})) : text;
+}
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace smemtune

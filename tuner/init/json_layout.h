@@ -1,0 +1,14 @@
+#pragma once
+
+#include "tuner/config/json_reader.h"
+
+#include <cstddef>
+#include <string>
+
+namespace smemtune {
+
+/// JSON in lines of at most 100 characters where that can be. `indent`: of the lines that follow;
+/// `column`: where the first begins.
+std::string laid_out(const Json& value, std::size_t indent, std::size_t column);
+
+}  // namespace smemtune

@@ -1,0 +1,108 @@
+#include "tuner/init/names.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace smemtune {
+namespace {
+
+std::string in_case(std::string_view text, int (*convert)(int)) {
+  std::string result;
+  for (const char c : text) {
+    result += static_cast<char>(convert(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
+
+bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
+
+}  // namespace
+
+std::string lower(std::string_view text) { return in_case(text, std::tolower); }
+std::string upper(std::string_view text) { return in_case(text, std::toupper); }
+
+Meaning meaning_of(const std::string& name) {
+  static constexpr std::array<std::string_view, 18> kProblem = {
+      "radius", "kernel_l", "kernel_s", "kernel_w", "kernel_h", "filter",
+      "length", "width",    "height",   "iter",     "size",     "eps",
+      "pi",     "alphabet", "seed",     "count",    "samples",  "num_"};
+  static constexpr std::array<std::string_view, 6> kWholeProblem = {"n",  "m",  "k",
+                                                                    "nx", "ny", "nz"};
+  static constexpr std::array<std::string_view, 23> kTunable = {
+      "block", "tile",  "thread", "unroll", "item",  "per_",  "vec",   "step",
+      "chunk", "warps", "wpt",    "stage",  "pad",   "bdim",  "coars", "work",
+      "rows",  "cols",  "bsize",  "group",  "split", "depth", "factor"};
+  static constexpr std::array<std::string_view, 12> kWhole = {
+      "bm", "bn", "bk", "tm", "tn", "tk", "ts", "wm", "wn", "mwg", "nwg", "kwg"};
+  const std::string small = lower(name);
+  if (small.starts_with("max_") || std::ranges::find(kWholeProblem, small) != kWholeProblem.end()) {
+    return Meaning::problem;
+  }
+  if (std::ranges::find(kWhole, small) != kWhole.end() || holds_any(name, kTunable)) {
+    return Meaning::tunable;
+  }
+  return holds_any(name, kProblem) ? Meaning::problem : Meaning::unknown;
+}
+
+bool is_limit(const std::string& name) {
+  return name.ends_with("_MAX") || name.ends_with("_MIN") || name.ends_with("_EPSILON") ||
+         name.starts_with("HUGE_VAL") || name == "MAXFLOAT";
+}
+
+bool is_macro_name(const std::string& name) { return name.size() > 2 && name == upper(name); }
+
+Json values_around(const std::string& name, std::int64_t value, bool may_vary) {
+  constexpr std::int64_t kMost = 1024;
+  Json values = Json::array();
+  if (!may_vary) {
+    values.push_back(value);
+  } else if (value == 0 || (value == 1 && lower(name).find("pad") != std::string::npos)) {
+    values = {0, 1};
+  } else if (is_power_of_two(value)) {
+    for (std::int64_t v = std::max<std::int64_t>(1, value / 4); v <= std::max(value, kMost);
+         v *= 2) {
+      if (v <= 4 * value) values.push_back(v);
+    }
+  } else {
+    values.push_back(value);
+  }
+  return values;
+}
+
+std::optional<std::size_t> axis_of(const std::string& name) {
+  const std::string small = lower(name);
+  const std::size_t size = small.size();
+  if (size < 2 || small.back() < 'x' || small.back() > 'z') return std::nullopt;
+  const bool is_apart = small[size - 2] == '_' || small.ends_with("dimx") ||
+                        small.ends_with("dimy") || small.ends_with("dimz");
+  if (!is_apart) return std::nullopt;
+  return static_cast<std::size_t>(small.back() - 'x');
+}
+
+bool counts_threads(const std::string& name) {
+  static constexpr std::array<std::string_view, 5> kThreads = {"block", "thread", "group", "bdim",
+                                                               "wg_"};
+  static constexpr std::array<std::string_view, 7> kOther = {"num_", "blocks_", "per_", "rows",
+                                                             "cols", "item",    "steps"};
+  return holds_any(name, kThreads) && !holds_any(name, kOther) &&
+         !lower(name).ends_with("blocks") && !lower(name).ends_with("_num");
+}
+
+Guess guess(const std::string& name, bool is_extent, int block_dimensions) {
+  static constexpr std::array<std::string_view, 4> kFlags = {"pad", "use_", "is_", "with_"};
+  if (holds_any(name, kFlags)) return {{0, 1}, 0};
+  const std::optional<std::size_t> axis = axis_of(name);
+  if (counts_threads(name) && block_dimensions == 1 && axis.value_or(0) == 0) {
+    return {{32, 64, 128, 256, 512, 1024}, 256};
+  }
+  if (counts_threads(name) && axis == 0u) return {{16, 32, 64, 128, 256}, 32};
+  if (counts_threads(name) && axis == 1u) return {{1, 2, 4, 8, 16}, 8};
+  const bool unrolls = holds_any(name, std::array<std::string_view, 1>{"unroll"});
+  if ((is_extent && !unrolls) || (counts_threads(name) && !axis)) return {{8, 16, 32, 64}, 16};
+  if (lower(name).find("num_") != std::string::npos || lower(name).ends_with("_num")) {
+    return {{64, 128, 256, 512, 1024}, 256};
+  }
+  return {{1, 2, 4, 8}, 1};
+}
+
+}  // namespace smemtune

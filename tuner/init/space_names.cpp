@@ -1,0 +1,241 @@
+#include "tuner/init/space_names.h"
+
+#include "tuner/config/space_words.h"
+#include "tuner/init/elements.h"
+#include "tuner/init/names.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace smemtune {
+namespace {
+
+std::int64_t guessed_size(const MissingName& missing) {
+  static constexpr std::array<std::string_view, 4> kFew = {"radius", "filter", "kernel", "iter"};
+  return holds_any(missing.name, kFew) ? 3 : 4096;
+}
+
+bool is_size(const KernelParameter& parameter) {
+  static constexpr std::array<std::string_view, 23> kOther = {
+      "radius", "iter",  "step", "offset", "shift", "seed", "flag",  "mode",
+      "start",  "begin", "end",  "index",  "idx",   "pow",  "value", "pitch",
+      "stride", "power", "gpu",  "border", "halo",  "pad",  "tile"};
+  if (parameter.pointers > 0) return false;
+  const Elements elements = elements_of(parameter.type);
+  return !elements.type.empty() && elements.count == 1 && !is_floating_name(elements.type) &&
+         parameter.type != "bool" && scalar_bytes_of(elements.type) >= 4 &&
+         !holds_any(parameter.name, kOther) && !lower(parameter.name).starts_with("ld");
+}
+
+}  // namespace
+
+SpaceNames::SpaceNames(const FlatSource& source, const KernelFile& file,
+                       const DraftRequest& request)
+    : source_(source),
+      file_(file),
+      request_(request),
+      first_(kernel_named(file, request.kernels.front())) {
+  for (const LaunchSite& site : file.launches) launches_.emplace(site.kernel, &site);
+  numbers_ = tunable_numbers(file);
+  for (const NamedNumber& number : problem_numbers(file)) add_number(number.name, number.value);
+  for (const MissingName& missing : file.missing) {
+    if (meaning_of(missing.name) != Meaning::problem || missing.name.size() < 2) continue;
+    if (is_limit(missing.name)) continue;
+    if (reserved_meaning(missing.name).empty()) add_number(missing.name, guessed_size(missing));
+  }
+  for (const KernelParameter& parameter : first_.parameters) taken_.insert(parameter.name);
+  for (const std::string& name : request_.kernels) {
+    for (const auto& parameter : kernel_named(file_, name).template_parameters) {
+      taken_.insert(parameter.name);
+    }
+  }
+  // As macros, names of the problem must not be words of the source.
+  if (!numbers_.empty() || !problem_.empty() || !file_.missing.empty())
+    taken_.insert(file_.names.begin(), file_.names.end());
+  add_type_problems();
+  choose_sizes();
+}
+
+std::string SpaceNames::free_name(const std::string& wanted) {
+  std::string name = wanted;
+  for (int i = 0; taken_.contains(name) || !reserved_meaning(name).empty(); ++i) {
+    name = i == 0 ? "PROBLEM_" + wanted : "PROBLEM_" + wanted + "_" + std::to_string(i);
+  }
+  taken_.insert(name);
+  return name;
+}
+
+/// A number that the kernels have as a macro, and that is the problem's.
+void SpaceNames::add_number(const std::string& name, std::int64_t value) {
+  constexpr std::int64_t kLarge = 1024;
+  constexpr std::int64_t kSmaller = 16;
+  const bool is_reached = std::ranges::any_of(request_.kernels, [&](const std::string& kernel) {
+    return kernel_named(file_, kernel).reached.contains(name);
+  });
+  if (!is_reached) return;
+  macro_sizes_.push_back(name);
+  add_problem(name, value, value >= kLarge ? value / kSmaller : value);
+}
+
+void SpaceNames::add_problem(const std::string& name, const Json& value, const Json& cpu_value) {
+  problem_[name] = value;
+  cpu_problem_[name] = cpu_value;
+}
+
+const LaunchSite* SpaceNames::launch_of(const std::string& kernel) const {
+  const auto site = launches_.find(last_name(kernel));
+  if (site != launches_.end()) return site->second;
+  // Through a pointer to the function, which may be any of them.
+  if (launches_.size() != 1) return nullptr;
+  const std::string& name = launches_.begin()->first;
+  const bool is_indirect = std::ranges::none_of(
+      file_.kernels, [&](const KernelFunction& other) { return last_name(other.name) == name; });
+  return is_indirect ? launches_.begin()->second : nullptr;
+}
+
+HostTerms SpaceNames::terms_of(const LaunchSite& site) const {
+  HostTerms terms(site);
+  for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
+    for (const auto& [argument, size] : sizes_) {
+      if (argument == first_.parameters[i].name) terms.add_argument(i, size);
+    }
+  }
+  return terms;
+}
+
+Scope SpaceNames::scope(const Json& parameters) const {
+  Scope scope;
+  std::size_t slots = 0;
+  for (const Json* const names : {&parameters, &problem_}) {
+    for (const auto& [name, value] : names->items()) {
+      const Json& one = value.is_array() ? value.front() : value;
+      const auto kind = one.is_string() ? Scope::Kind::word : Scope::Kind::integer;
+      if (!scope.contains(name)) scope.add_variable(name, slots++, kind);
+    }
+  }
+  return scope;
+}
+
+std::string SpaceNames::template_value(const KernelFunction& kernel, std::size_t i) const {
+  const LaunchSite* const site = launch_of(kernel.name);
+  if (site != nullptr && i < site->template_arguments.size()) {
+    const std::string& text = site->template_arguments[i];
+    const auto number = std::ranges::find(file_.numbers, text, &NamedNumber::name);
+    return number == file_.numbers.end() ? text : std::to_string(number->value);
+  }
+  return kernel.template_parameters[i].default_text;
+}
+
+/// Every integer that looks like a size becomes a name of the problem.
+void SpaceNames::choose_sizes() {
+  std::vector<std::string> names;
+  for (const KernelParameter& parameter : first_.parameters) {
+    if (is_size(parameter)) names.push_back(parameter.name);
+  }
+  const bool is_line = names.size() == 1 && first_.grid_dimensions == 1;
+  const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : 1024;
+  const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;
+  for (const std::string& name : names) {
+    const std::string chosen = free_name(upper(name));
+    sizes_.emplace_back(name, chosen);
+    const auto parameter = std::ranges::find(first_.parameters, name, &KernelParameter::name);
+    const std::int64_t passed = passed_size(*parameter).value_or(size);
+    add_problem(chosen, passed, std::min(passed, cpu_size));
+  }
+}
+
+/// What the host passes, where that is a number.
+std::optional<std::int64_t> SpaceNames::passed_size(const KernelParameter& parameter) const {
+  const LaunchSite* const site = launch_of(first_.name);
+  const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
+  if (site == nullptr || number >= site->arguments.size()) return std::nullopt;
+  const HostTerms terms(*site);
+  const std::string text = expanded(site->arguments[number], Json::object());
+  const auto ours = terms.in_our_names(text, Scope());
+  const std::optional<std::int64_t> value = ours ? constant_value(*ours) : std::nullopt;
+  return value && *value > 0 ? value : std::nullopt;
+}
+
+std::string SpaceNames::sizes_text() const {
+  if (sizes_.empty()) return sizes_of_macros();
+  std::string text;
+  for (const auto& [name, chosen] : sizes_) text += (text.empty() ? "" : " * ") + chosen;
+  const bool is_square = sizes_.size() == 1 && first_.grid_dimensions > 1;
+  return is_square ? text + " * " + text : text;
+}
+
+std::string SpaceNames::sizes_of_macros() const {
+  static constexpr std::array<std::string_view, 7> kParts = {"filter", "kernel", "radius", "iter",
+                                                             "max_",   "border", "halo"};
+  std::string text;
+  std::size_t sizes = 0;
+  for (const std::string& name : macro_sizes_) {
+    if (holds_any(name, kParts)) continue;
+    text += (text.empty() ? "" : " * ") + name;
+    ++sizes;
+  }
+  const bool is_square = sizes == 1 && first_.grid_dimensions > 1;
+  return text.empty() ? "a number" : is_square ? text + " * " + text : text;
+}
+
+std::string SpaceNames::expanded(const std::string& text, const Json& parameters, int depth) const {
+  constexpr int kMaxDepth = 8;
+  std::string result;
+  std::size_t end = 0;
+  for (const CppToken& token : cpp_tokens(text)) {
+    if (token.begin > end) result += ' ';
+    end = token.end();
+    const std::string name(token.text);
+    const auto found = file_.meanings.find(name);
+    const bool stands = found != file_.meanings.end() && found->second.size() == 1 &&
+                        !problem_.contains(name) && !parameters.contains(name);
+    if (!stands || depth == kMaxDepth) {
+      result += name;
+      continue;
+    }
+    const std::string inner = expanded(found->second.front(), parameters, depth + 1);
+    const bool is_whole = cpp_tokens(inner).size() == 1 || inner.starts_with('(');
+    result += is_whole ? inner : "(" + inner + ")";
+  }
+  return result;
+}
+
+bool SpaceNames::is_of_problem(const std::string& text) const {
+  Scope scope;
+  for (const auto& [name, value] : problem_.items()) {
+    scope.add_constant(name, value.is_string() ? Value(value.get<std::string>())
+                                               : Value(value.get<std::int64_t>()));
+  }
+  try {
+    Expression::compile(text, scope);
+    return true;
+  } catch (const ExpressionError&) {
+    return false;
+  }
+}
+
+void SpaceNames::need_a_size() {
+  if (!problem_.empty()) return;
+  problem_[free_name("N")] = 1 << 20;
+  cpu_problem_ = problem_;
+}
+
+std::optional<std::int64_t> constant_value(const std::string& text) {
+  try {
+    return Expression::compile(text, Scope()).evaluate();
+  } catch (const ExpressionError&) {
+    return std::nullopt;
+  }
+}
+
+const KernelFunction& kernel_named(const KernelFile& file, const std::string& name) {
+  return *std::ranges::find(file.kernels, name, &KernelFunction::name);
+}
+
+std::string last_name(const std::string& name) {
+  const std::size_t colons = name.rfind("::");
+  return colons == std::string::npos ? name : name.substr(colons + 2);
+}
+
+}  // namespace smemtune

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "tuner/config/json_reader.h"
+#include "tuner/init/host_terms.h"
+#include "tuner/init/space_draft.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smemtune {
+
+/// What a space that is drafted has names for: the problem's sizes and types. Refers to what it is
+/// made of.
+class SpaceNames {
+ public:
+  SpaceNames(const FlatSource& source, const KernelFile& file, const DraftRequest& request);
+
+  const KernelFunction& first() const { return first_; }  ///< Whose arguments they are.
+  const std::vector<NamedNumber>& numbers() const { return numbers_; }  ///< The tunable ones.
+  const Json& problem() const { return problem_; }
+  const Json& cpu_problem() const { return cpu_problem_; }
+  bool is_taken(const std::string& name) const { return taken_.contains(name); }
+
+  /// Argument, name of the problem.
+  const std::vector<std::pair<std::string, std::string>>& sizes() const { return sizes_; }
+  /// Names of the problem that the kernels have as macros.
+  const std::vector<std::string>& macro_sizes() const { return macro_sizes_; }
+
+  /// Where the host launches a kernel; nullptr: not in this source.
+  const LaunchSite* launch_of(const std::string& kernel) const;
+
+  /// The host's texts at a launch, with the arguments' names.
+  HostTerms terms_of(const LaunchSite& site) const;
+
+  /// The problem's names, and those of `parameters`.
+  Scope scope(const Json& parameters) const;
+
+  /// What the host or the default says of a template parameter; may be empty.
+  std::string template_value(const KernelFunction& kernel, std::size_t i) const;
+
+  /// `N * C`: all sizes, as a proposal for a shape.
+  std::string sizes_text() const;
+
+  /// A text of the source with what its macros stand for, but for names of the space.
+  std::string expanded(const std::string& text, const Json& parameters, int depth = 0) const;
+
+  /// Whether it can be evaluated with the problem's names alone.
+  bool is_of_problem(const std::string& text) const;
+
+  /// Makes a size of the problem where there is none.
+  void need_a_size();
+
+ private:
+  std::string free_name(const std::string& wanted);
+  void add_number(const std::string& name, std::int64_t value);
+  void add_problem(const std::string& name, const Json& value, const Json& cpu_value);
+  void add_type_problems();
+  void choose_sizes();
+  std::optional<std::int64_t> passed_size(const KernelParameter& parameter) const;
+  std::string sizes_of_macros() const;
+
+  const FlatSource& source_;
+  const KernelFile& file_;
+  const DraftRequest& request_;
+  const KernelFunction& first_;
+  std::map<std::string, const LaunchSite*> launches_;  ///< By kernel; the first of each.
+  std::vector<NamedNumber> numbers_;
+  std::set<std::string> taken_;
+  std::vector<std::pair<std::string, std::string>> sizes_;
+  std::vector<std::string> macro_sizes_;
+  Json problem_ = Json::object();
+  Json cpu_problem_ = Json::object();
+};
+
+/// The value of an expression without names; nullopt: it is none.
+std::optional<std::int64_t> constant_value(const std::string& text);
+
+const KernelFunction& kernel_named(const KernelFile& file, const std::string& name);
+
+std::string last_name(const std::string& name);
+
+}  // namespace smemtune

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "tuner/source/source_items.h"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace smemtune {
+
+/// How a kernel's body uses what a pointer leads to.
+enum class Access { unknown, read, written, both };
+
+/// How functions and macros use what their arguments lead to, as far as their text shows. Refers to
+/// what it was made of.
+class AccessReader {
+ public:
+  AccessReader(const CppTokens& tokens, const std::vector<SourceItem>& items);
+
+  /// Of a pointer called `name`, in a range of the tokens.
+  Access of(TokenRange range, const std::string& name);
+
+ private:
+  Access of(const CppTokens& tokens, TokenRange range, const std::string& name);
+  Access passed(const CppTokens& tokens, std::size_t i, TokenRange range);
+  Access of_argument(std::string_view function, std::size_t number);
+  Access of_function(const SourceItem& item, std::size_t number);
+  Access of_macro(const SourceItem& item, std::size_t number);
+
+  const CppTokens& tokens_;
+  std::multimap<std::string_view, const SourceItem*> functions_;       ///< And macros, by name.
+  std::map<std::pair<const SourceItem*, std::size_t>, Access> known_;  ///< Of arguments.
+  int depth_ = 0;
+};
+
+}  // namespace smemtune

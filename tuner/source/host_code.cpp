@@ -1,0 +1,232 @@
+#include "tuner/source/host_code.h"
+
+#include "tuner/source/kernel_function.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+constexpr std::size_t kMostVariables = 100;
+constexpr std::size_t kMostTokens = 1000;  // Of a statement.
+
+bool changes(const CppToken& token) {
+  static constexpr std::array<std::string_view, 10> kChanges = {
+      "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"};
+  return std::ranges::find(kChanges, token.text) != kChanges.end();
+}
+
+}  // namespace
+
+HostCode::HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items)
+    : tokens_(tokens) {
+  for (const SourceItem& item : items) {
+    if (item.body != kNoToken) functions_.push_back(&item);
+  }
+  for (std::size_t i = 1; i + 1 < tokens_.size(); ++i) {
+    if (!tokens_[i].is_word() || tokens_[i - 1].is(".") || tokens_[i - 1].is("->")) continue;
+    read_assignment(i);
+    if (!tokens_[i + 1].is("(") && !tokens_[i + 1].is("{")) continue;
+    const std::size_t close = closing(tokens_, i + 1);
+    if (close >= tokens_.size()) continue;
+    if ((tokens_[i - 1].is("dim3") || tokens_[i - 1].is(",")) && declares_dim3(i)) {
+      dim3s_[tokens_[i].text].push_back(i);
+    }
+    if (!tokens_[i + 1].is("(")) continue;
+    if (tokens_[i].is("assert")) asserted_.push_back({i + 2, close});
+    calls_[tokens_[i].text].push_back(i);
+    if (!tokens_[i].text.starts_with("cudaMalloc")) continue;
+    const std::vector<TokenRange> parts = split(tokens_, {i + 2, close});
+    if (parts.size() < 2 || !tokens_[parts[0].end - 1].is_word()) continue;
+    allocated_.emplace(tokens_[parts[0].end - 1].text, joined(tokens_, parts[1]));
+  }
+}
+
+/// Of the name at token i.
+void HostCode::read_assignment(std::size_t i) {
+  const CppToken& next = tokens_[i + 1];
+  if (next.is("=")) {
+    assignments_[tokens_[i].text].push_back({.name = i, .value = value_behind(i + 1)});
+  } else if (changes(next) || changes(tokens_[i - 1])) {
+    assignments_[tokens_[i].text].push_back({.name = i, .value = {}});
+  } else if (next.is("[")) {
+    const std::size_t close = closing(tokens_, i + 1);
+    if (close + 2 >= tokens_.size() || !tokens_[close + 1].is("=") || !tokens_[close + 2].is("{")) {
+      return;
+    }
+    const std::size_t end = closing(tokens_, close + 2);
+    assignments_[tokens_[i].text].push_back(
+        {.name = i, .value = {close + 3, std::min(end, tokens_.size())}, .is_array = true});
+  }
+}
+
+/// Up to the comma or semicolon that ends it; empty where it is longer than any.
+TokenRange HostCode::value_behind(std::size_t equals) const {
+  for (std::size_t i = equals + 1; i < std::min(tokens_.size(), equals + kMostTokens); ++i) {
+    if (tokens_[i].is(";") || tokens_[i].is(",") || tokens_[i].is(")")) return {equals + 1, i};
+    if (tokens_[i].is("(") || tokens_[i].is("{") || tokens_[i].is("[")) i = closing(tokens_, i);
+  }
+  return {};
+}
+
+const SourceItem* HostCode::function_at(std::size_t i) const {
+  const auto next = std::ranges::upper_bound(functions_, i, {}, &SourceItem::first);
+  if (next == functions_.begin() || i >= (*std::prev(next))->end) return nullptr;
+  return *std::prev(next);
+}
+
+/// In the same function, else outside of all.
+const HostCode::Assignment* HostCode::last_assignment(std::string_view name,
+                                                      std::size_t before) const {
+  const auto found = assignments_.find(name);
+  if (found == assignments_.end()) return nullptr;
+  const std::vector<Assignment>& all = found->second;
+  const SourceItem* const function = function_at(before);
+  const auto next = std::ranges::lower_bound(all, before, {}, &Assignment::name);
+  const auto belongs = [&](const Assignment& one) { return function_at(one.name) == function; };
+  if (next != all.begin() && belongs(*std::prev(next))) return &*std::prev(next);
+  constexpr std::size_t kMost = 100;
+  for (std::size_t i = 0; i < std::min(kMost, all.size()); ++i) {
+    if (function_at(all[i].name) == nullptr) return &all[i];
+  }
+  return nullptr;
+}
+
+std::vector<std::string> HostCode::listed_in(std::string_view array, std::size_t before) const {
+  const Assignment* const list = last_assignment(array, before);
+  if (list == nullptr || !list->is_array) return {};
+  return texts(tokens_, split(tokens_, list->value));
+}
+
+void HostCode::add_variables(const std::string& text, std::size_t before, HostFrame& frame) const {
+  for (const std::string_view word : identifiers(text)) {
+    if (frame.variables.size() >= kMostVariables) return;
+    if (frame.variables.contains(std::string(word))) continue;
+    if (const auto bytes = allocated_.find(std::string(word)); bytes != allocated_.end()) {
+      const bool is_new = frame.allocated.emplace(*bytes).second;
+      if (is_new) add_variables(bytes->second, before, frame);
+    }
+    const Assignment* const last = last_assignment(word, before);
+    if (last == nullptr || last->value.empty() || last->is_array) continue;
+    const std::string value = joined(tokens_, last->value);
+    frame.variables.emplace(word, value);
+    const bool is_element = last->value.end > last->value.first + 2 &&
+                            tokens_[last->value.first].is_word() &&
+                            tokens_[last->value.first + 1].is("[");
+    if (is_element) {
+      const auto list = listed_in(tokens_[last->value.first].text, last->name);
+      if (!list.empty()) frame.choices.emplace(word, list);
+    }
+    add_variables(value, last->name, frame);
+  }
+}
+
+std::vector<std::string> HostCode::parameters_of(const SourceItem& function) const {
+  const std::size_t close = std::min(closing(tokens_, function.list), function.end);
+  std::vector<std::string> names;
+  for (const TokenRange& part : split(tokens_, {function.list + 1, close})) {
+    const auto parameter = kernel_parameter(tokens_, part);
+    names.push_back(parameter ? parameter->name : "");
+  }
+  return names;
+}
+
+/// Where a function is called first, from another one.
+std::optional<std::size_t> HostCode::call_of(const SourceItem& function) const {
+  if (function.declares.empty()) return std::nullopt;
+  const auto found = calls_.find(function.declares.front());
+  if (found == calls_.end()) return std::nullopt;
+  for (const std::size_t call : found->second) {
+    const SourceItem* const caller = function_at(call);
+    if (caller != nullptr && caller != &function && call > caller->body) return call;
+  }
+  return std::nullopt;
+}
+
+std::vector<HostFrame> HostCode::frames(std::size_t at,
+                                        const std::vector<std::string>& used) const {
+  constexpr std::size_t kMost = 4;
+  std::vector<HostFrame> frames;
+  std::vector<std::string> texts_here = used;
+  std::map<std::string, std::string> passed;
+  for (std::size_t place = at; frames.size() < kMost;) {
+    HostFrame frame = {.line = tokens_[place].line, .function = {}};
+    frame.parameters = std::move(passed);
+    for (const std::string& text : texts_here) add_variables(text, place, frame);
+    const SourceItem* const function = function_at(place);
+    if (function != nullptr && !function->declares.empty()) {
+      frame.function = function->declares.front();
+    }
+    frames.push_back(std::move(frame));
+    const std::optional<std::size_t> call = function == nullptr ? std::nullopt : call_of(*function);
+    if (!call) break;
+    const std::size_t close = closing(tokens_, *call + 1);
+    texts_here = texts(tokens_, split(tokens_, {*call + 2, close}));
+    passed.clear();
+    const std::vector<std::string> names = parameters_of(*function);
+    for (std::size_t i = 0; i < std::min(names.size(), texts_here.size()); ++i) {
+      passed.emplace(names[i], texts_here[i]);
+    }
+    place = *call;
+  }
+  return frames;
+}
+
+std::vector<std::string> HostCode::asserted(std::size_t end) const {
+  constexpr std::ptrdiff_t kMost = 20;
+  const SourceItem* const function = function_at(end);
+  if (function == nullptr) return {};
+  const auto next = std::ranges::lower_bound(asserted_, end, {}, &TokenRange::first);
+  auto first = std::ranges::lower_bound(asserted_, function->body, {}, &TokenRange::first);
+  if (next - first > kMost) first = next - kMost;
+  return first < next ? texts(tokens_, {first, next}) : std::vector<std::string>();
+}
+
+/// Whether the statement that holds token i declares variables of type dim3.
+bool HostCode::declares_dim3(std::size_t i) const {
+  for (std::size_t steps = 0; i > 0 && steps < kMostTokens; --i, ++steps) {
+    const CppToken& before = tokens_[i - 1];
+    if (before.is(";") || before.is("{") || before.is("}")) break;
+    if (before.is(")")) {
+      const std::size_t open = opening(tokens_, i - 1);
+      if (open == kNoToken || open == 0) return false;
+      i = open + 1;
+    }
+  }
+  if (tokens_[i].is("const") && i + 1 < tokens_.size()) ++i;
+  return tokens_[i].is("dim3");
+}
+
+std::vector<std::string> HostCode::dimensions(TokenRange range, std::size_t before,
+                                              int depth) const {
+  constexpr int kMaxDepth = 4;
+  if (range.empty()) return {};
+  const CppToken& first = tokens_[range.first];
+  const auto in_brackets = [&](std::size_t open) {
+    return texts(tokens_, split(tokens_, {open + 1, closing(tokens_, open)}));
+  };
+  if (first.is("dim3") && range.first + 1 < range.end &&
+      (tokens_[range.first + 1].is("(") || tokens_[range.first + 1].is("{"))) {
+    return in_brackets(range.first + 1);
+  }
+  const bool is_name = range.end == range.first + 1 && first.is_word();
+  if (!is_name || depth >= kMaxDepth) return {joined(tokens_, range)};
+  const auto declared = dim3s_.find(first.text);
+  std::size_t last = 0;  // The last `dim3 NAME(` before, in the same function.
+  if (declared != dim3s_.end()) {
+    const auto next = std::ranges::lower_bound(declared->second, before);
+    if (next != declared->second.begin()) last = *std::prev(next);
+    if (last != 0 && function_at(last) != function_at(before)) last = 0;
+  }
+  const Assignment* const assigned = last_assignment(first.text, before);
+  if (assigned != nullptr && assigned->name > last && !assigned->value.empty() &&
+      function_at(assigned->name) == function_at(before)) {
+    return dimensions(assigned->value, assigned->name, depth + 1);
+  }
+  if (last != 0) return in_brackets(last + 1);
+  return {std::string(first.text)};
+}
+
+}  // namespace smemtune

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "tuner/source/launch_sites.h"
+#include "tuner/source/source_items.h"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smemtune {
+
+/// Assignments, calls and allocations of a source's functions, found by name. Refers to what it was
+/// made of.
+class HostCode {
+ public:
+  HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items);
+
+  /// The item of the function that holds token i; nullptr: none does.
+  const SourceItem* function_at(std::size_t i) const;
+
+  /// `dim3(a, b)`, or what the variable of that name was made of before token `before`.
+  std::vector<std::string> dimensions(TokenRange range, std::size_t before, int depth = 0) const;
+
+  /// The function that holds token `at` and those that call it, with what they have of the names in
+  /// `used`, which the first uses.
+  std::vector<HostFrame> frames(std::size_t at, const std::vector<std::string>& used) const;
+
+  /// What assert() says before token `end` in the function that holds it.
+  std::vector<std::string> asserted(std::size_t end) const;
+
+ private:
+  struct Assignment {
+    std::size_t name = 0;   ///< Token.
+    TokenRange value;       ///< Empty: it is changed by something else than a plain =.
+    bool is_array = false;  ///< The value is what an array begins with.
+  };
+
+  void read_assignment(std::size_t i);
+  TokenRange value_behind(std::size_t equals) const;
+  const Assignment* last_assignment(std::string_view name, std::size_t before) const;
+  std::vector<std::string> listed_in(std::string_view array, std::size_t before) const;
+  void add_variables(const std::string& text, std::size_t before, HostFrame& frame) const;
+  std::vector<std::string> parameters_of(const SourceItem& function) const;
+  std::optional<std::size_t> call_of(const SourceItem& function) const;
+  bool declares_dim3(std::size_t i) const;
+
+  const CppTokens& tokens_;
+  std::vector<const SourceItem*> functions_;  ///< With a body, in the source's order.
+  std::map<std::string_view, std::vector<Assignment>> assignments_;
+  std::map<std::string_view, std::vector<std::size_t>> dim3s_;  ///< `dim3 NAME(`: its tokens.
+  std::map<std::string_view, std::vector<std::size_t>> calls_;  ///< `NAME(`.
+  std::map<std::string, std::string> allocated_;                ///< By cudaMalloc.
+  std::vector<TokenRange> asserted_;
+};
+
+}  // namespace smemtune

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "tuner/source/source_items.h"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// A function of the host on the way to a launch: the one that launches, the one that calls it, ...
+struct HostFrame {
+  std::size_t line = 0;                          ///< Of the launch or the call in it.
+  std::string function;                          ///< Empty: outside of functions.
+  std::map<std::string, std::string> variables;  ///< What they were made of last before that line.
+  /// What an array lists from which a variable is taken, `int sizes[] = {32, 64}; n = sizes[i]`.
+  std::map<std::string, std::vector<std::string>> choices;
+  std::map<std::string, std::string> parameters;  ///< Of the frame before, as passed by this one.
+  std::map<std::string, std::string> allocated;   ///< Bytes by the name of a device pointer.
+};
+
+/// `name<A, B><<<grid, block, shared>>>(arguments)`, as written.
+struct LaunchSite {
+  std::string kernel;
+  std::size_t line = 0;
+  std::vector<std::string> template_arguments;
+  /// Blocks and threads by dimension, where the expression itself or the dim3 of that name says
+  /// them; one text otherwise.
+  std::vector<std::string> grid;
+  std::vector<std::string> block;
+  std::string block_name;  ///< The variable that holds the block, if it is one.
+  std::string shared_bytes;
+  std::vector<std::string> arguments;
+  std::vector<HostFrame> frames;      ///< The launch's own first; never empty.
+  std::vector<std::string> asserted;  ///< By assert() before it, in the function that launches.
+  bool follows = false;  ///< Upon the launch before it, with nothing else done for it between.
+};
+
+/// Every launch of a source, in its order.
+std::vector<LaunchSite> launch_sites(const CppTokens& tokens, const std::vector<SourceItem>& items);
+
+}  // namespace smemtune

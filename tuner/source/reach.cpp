@@ -1,0 +1,81 @@
+#include "tuner/source/reach.h"
+
+#include "tuner/source/source_files.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+/// `using namespace` of what device code has.
+bool is_device_namespace(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "nvcuda", "cooperative_groups", "cg", "cuda", "cub", "cute"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+}  // namespace
+
+Reach::Reach(const SourceItems& source) : source_(source) {
+  constexpr std::string_view kSpace = "namespace ";
+  constexpr std::string_view kUsing = "using namespace ";
+  for (const SourceItem& item : source.items) {
+    const bool names_space = item.kind == SourceItem::Kind::open && item.what.starts_with(kSpace);
+    if (names_space) name_spaces_.insert(item.what.substr(kSpace.size()));
+  }
+  for (std::size_t i = 0; i < source.items.size(); ++i) {
+    const SourceItem& item = source.items[i];
+    if (!item.is_code() || item.is_host || item.is_kernel) continue;
+    if (item.what.starts_with(kUsing)) {
+      const std::vector<std::string_view> words = identifiers(item.what.substr(kUsing.size()));
+      const bool has = !words.empty() && (is_device_namespace(words.front()) ||
+                                          name_spaces_.contains(std::string(words.front())));
+      if (has) always_.push_back(i);
+    }
+    for (const std::string& name : item.declares) declared_.emplace(name, i);
+  }
+}
+
+Reach::Reached Reach::from(const std::vector<std::size_t>& roots) const {
+  Reached reached;
+  std::vector<bool> known(source_.items.size());
+  std::vector<std::size_t>& items = reached.items;
+  const auto add = [&](std::size_t i) {
+    if (i >= known.size() || known[i]) return;
+    known[i] = true;
+    items.push_back(i);
+  };
+  const auto add_group = [&](const std::vector<SourceGroup>& groups, std::size_t group) {
+    if (group == kNoToken) return;
+    for (const std::size_t mark : groups[group].marks) add(mark);
+  };
+  for (const std::size_t root : roots) add(root);
+  for (const std::size_t item : always_) add(item);
+  for (std::size_t next = 0; next < items.size(); ++next) {
+    const SourceItem& item = source_.items[items[next]];
+    add_group(source_.spaces, item.name_space_group);
+    add_group(source_.conditions, item.condition_group);
+    for (const std::string& name : item.uses) {
+      if (!reached.names.insert(name).second) continue;
+      const auto [first, end] = declared_.equal_range(name);
+      for (auto entry = first; entry != end; ++entry) add(entry->second);
+    }
+  }
+  return reached;
+}
+
+bool is_device_include(const std::string& name) {
+  static constexpr std::array<std::string_view, 10> kHost = {
+      "<cuda.h>",  "<cuda_runtime_api.h>", "<cuda_profiler_api.h>",
+      "<nvrtc.h>", "<cublas_v2.h>",        "<curand.h>",
+      "<cufft.h>", "<cusparse.h>",         "<cudaTypedefs.h>",
+      "<nvml.h>"};
+  const bool is_hosts = std::ranges::find(kHost, name) != kHost.end();
+  if (name.size() < 3 || is_hosts || name.starts_with("<thrust/")) return false;
+  const std::string_view bare = std::string_view(name).substr(1, name.size() - 2);
+  return is_toolkit_header(bare) || is_c_header(bare);
+}
+
+}  // namespace smemtune

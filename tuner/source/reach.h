@@ -1,0 +1,42 @@
+#pragma once
+
+#include "tuner/source/source_items.h"
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smemtune {
+
+/// What kernels reach of a source. Refers to the items.
+class Reach {
+ public:
+  explicit Reach(const SourceItems& source);
+
+  struct Reached {
+    std::vector<std::size_t> items;  ///< In no order; `roots` among them.
+    std::set<std::string> names;     ///< Every name that is used.
+  };
+
+  /// What the items `roots` need: declarations, macros, and the namespaces and conditionals that
+  /// they lie in; never a function of the host's or another kernel.
+  Reached from(const std::vector<std::size_t>& roots) const;
+
+  /// Names of the source's namespaces.
+  const std::set<std::string>& name_spaces() const { return name_spaces_; }
+
+ private:
+  const SourceItems& source_;
+  std::multimap<std::string_view, std::size_t> declared_;  ///< Items, by what they declare.
+  std::vector<std::size_t> always_;                        ///< `using namespace` of the device's.
+  std::set<std::string> name_spaces_;
+};
+
+/// Headers that NVRTC has, or gets from smemtune; what is not among them is the host's. `name` with
+/// its marks: `<cuda_fp16.h>`.
+bool is_device_include(const std::string& name);
+
+}  // namespace smemtune
