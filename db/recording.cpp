@@ -4,13 +4,12 @@
 #include "db/result_store.h"
 #include "tuner/core/error.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
+#include <zlib.h>
 
 namespace smemtune::db {
 

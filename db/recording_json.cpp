@@ -146,7 +146,8 @@ void read_cache(const Json& root, Recording& recording) {
     recording.parameters.push_back(std::move(parameter));
   }
   for (const auto& [name, entry] : root["cache"].items()) {
-    if (!entry.is_object()) fail(recording, "\"cache\" holds what is no result at \"" + name + "\"");
+    if (!entry.is_object())
+      fail(recording, "\"cache\" holds what is no result at \"" + name + "\"");
     recording.evaluations.push_back(cached(recording, entry));
     note_values(recording.evaluations.back().result.configuration, recording.parameters);
   }
@@ -154,14 +155,16 @@ void read_cache(const Json& root, Recording& recording) {
 
 /// Milliseconds in T4's unit of time, which Kernel Tuner misspells.
 double unit_ms(const Recording& recording, const Json& root) {
-  const std::string unit =
-      root.contains("metadata") ? root["metadata"].value("timeunit", "milliseconds") : "milliseconds";
+  const std::string unit = root.contains("metadata")
+                               ? root["metadata"].value("timeunit", "milliseconds")
+                               : "milliseconds";
   if (unit.starts_with("mil")) return 1;
   if (unit == "microseconds") return 1e-3;
   if (unit == "nanoseconds") return 1e-6;
   if (unit == "seconds") return 1e3;
-  fail(recording, "\"timeunit\" is \"" + unit + "\"; milliseconds are known, and so are seconds, "
-                  "microseconds and nanoseconds");
+  fail(recording, "\"timeunit\" is \"" + unit +
+                      "\"; milliseconds are known, and so are seconds, "
+                      "microseconds and nanoseconds");
 }
 
 std::optional<double> measured_time(const Json& result) {
@@ -185,8 +188,8 @@ Evaluation t4_evaluation(const Recording& recording, const Json& json, double sc
       scale * (number_of(times, "compilation") + number_of(times, "compilation_time"));
   evaluation.result.verify_ms = scale * number_of(times, "validation");
   const double samples_sum_ms = std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0);
-  evaluation.device_ms = evaluation.result.verify_ms +
-                         std::max(scale * number_of(times, "benchmark"), samples_sum_ms);
+  evaluation.device_ms =
+      evaluation.result.verify_ms + std::max(scale * number_of(times, "benchmark"), samples_sum_ms);
   std::optional<double> time = measured_time(json);
   if (time) *time *= scale;
   if (!time && !samples_ms.empty()) time = samples_sum_ms / static_cast<double>(samples_ms.size());

@@ -4,8 +4,6 @@
 #include "db/test_folder.h"
 #include "tuner/core/error.h"
 
-#include <zlib.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <zlib.h>
 
 namespace smemtune::db {
 namespace {
@@ -55,16 +54,16 @@ false
 }
 })";
 
-class RecordingTest : public testing::Test {
+class RecordingTest : public TestFolder {
  protected:
   std::filesystem::path write(const std::string& name, const std::string& text) {
-    const std::filesystem::path file = folder_.path() / name;
+    const std::filesystem::path file = folder() / name;
     std::ofstream(file, std::ios::binary) << text;
     return file;
   }
 
   std::filesystem::path write_compressed(const std::string& name, const std::string& text) {
-    const std::filesystem::path file = folder_.path() / name;
+    const std::filesystem::path file = folder() / name;
     gzFile stream = gzopen(file.c_str(), "wb");
     EXPECT_EQ(static_cast<int>(text.size()),
               gzwrite(stream, text.data(), static_cast<unsigned>(text.size())));
@@ -80,8 +79,6 @@ class RecordingTest : public testing::Test {
     }
     return "none";
   }
-
-  TestFolder folder_;
 };
 
 TEST_F(RecordingTest, ReadsAKernelTunerCache) {
@@ -91,8 +88,9 @@ TEST_F(RecordingTest, ReadsAKernelTunerCache) {
   EXPECT_EQ("4096x512", recording.problem);
   EXPECT_FALSE(recording.cut_off);
   ASSERT_EQ(3u, recording.parameters.size());
-  EXPECT_THAT(recording.parameters[0].values,
-              ElementsAre(Value{std::int64_t{64}}, Value{std::int64_t{32}}, Value{std::int64_t{96}}));
+  EXPECT_THAT(
+      recording.parameters[0].values,
+      ElementsAre(Value{std::int64_t{64}}, Value{std::int64_t{32}}, Value{std::int64_t{96}}));
   EXPECT_THAT(recording.parameters[1].values,
               ElementsAre(Value{std::int64_t{1}}, Value{std::int64_t{0}}));
   ASSERT_EQ(4u, recording.evaluations.size());
@@ -128,7 +126,8 @@ TEST_F(RecordingTest, ReadsWhatACrashLeftOfACache) {
     EXPECT_EQ(2u, recording.evaluations.size()) << end;
   }
   const std::size_t first = kCache.find("\"64,True,float\"");
-  EXPECT_TRUE(read_recordings(write("none.json", kCache.substr(0, first))).at(0).evaluations.empty());
+  EXPECT_TRUE(
+      read_recordings(write("none.json", kCache.substr(0, first))).at(0).evaluations.empty());
 }
 
 TEST_F(RecordingTest, ReadsWhatIsCompressedAlsoWhereItIsCutOff) {
@@ -159,7 +158,8 @@ TEST_F(RecordingTest, ReadsT4InItsUnitOfTime) {
       {"configuration": {"block": 32}, "invalidity": "correct", "correctness": 1,
        "times": {"compilation": 5000, "runtimes": [3000, 5000]}},
       {"configuration": {"block": 16}, "invalidity": "compile", "correctness": 0, "times": {},
-       "measurements": [{"name": "time", "value": "CompilationFailedConfig", "unit": ""}]}]})")).at(0);
+       "measurements": [{"name": "time", "value": "CompilationFailedConfig", "unit": ""}]}]})"))
+                                  .at(0);
   ASSERT_EQ(3u, recording.evaluations.size());
   EXPECT_DOUBLE_EQ(4.5, recording.evaluations[0].time_ms);
   EXPECT_DOUBLE_EQ(5, recording.evaluations[0].result.compile_ms);
@@ -169,20 +169,22 @@ TEST_F(RecordingTest, ReadsT4InItsUnitOfTime) {
 }
 
 TEST_F(RecordingTest, RefusesWhatIsNoneNamingTheFile) {
-  EXPECT_THAT(error(folder_.path() / "missing.json"), HasSubstr("missing.json: no such file"));
+  EXPECT_THAT(error(folder() / "missing.json"), HasSubstr("missing.json: no such file"));
   EXPECT_THAT(error(write("text", "block,time\n64,1\n")), HasSubstr("text: "));
   EXPECT_THAT(error(write("empty", "")), HasSubstr("empty: "));
   EXPECT_THAT(error(write("other.json", "{\"a\": 1}")), HasSubstr("neither a Kernel Tuner cache"));
   EXPECT_THAT(error(write("short.json", R"({"tune_params_keys": ["a"], "tune_params": {"a": [1]},
-    "cache": {"1": {"time": 1}}})")), HasSubstr("short.json: a result has no \"a\""));
+    "cache": {"1": {"time": 1}}})")),
+              HasSubstr("short.json: a result has no \"a\""));
   EXPECT_THAT(error(write("unit.json", R"({"metadata": {"timeunit": "days"}, "results": []})")),
               HasSubstr("\"days\""));
   EXPECT_THAT(error(write("word.json", R"({"results": [{"configuration": {"a": 1},
-    "invalidity": "tired", "times": {}}]})")), HasSubstr("word.json: \"invalidity\""));
+    "invalidity": "tired", "times": {}}]})")),
+              HasSubstr("word.json: \"invalidity\""));
 }
 
 TEST_F(RecordingTest, ReadsADatabaseByKernelDeviceAndProblem) {
-  const std::filesystem::path file = folder_.path() / "results.sqlite";
+  const std::filesystem::path file = folder() / "results.sqlite";
   ResultStore{file};
   EXPECT_TRUE(read_recordings(file).empty());
 }

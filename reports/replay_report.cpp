@@ -119,7 +119,8 @@ constexpr double kLeft = 45;
 constexpr double kTop = 30;
 constexpr double kPlotWidth = kWidth - kLeft - 15;
 constexpr double kPlotHeight = kHeight - kTop - 35;
-constexpr const char* kColors[] = {"#1b6ca8", "#d1495b", "#2e933c", "#8e5aa8", "#c98a12", "#555555"};
+constexpr const char* kColors[] = {"#1b6ca8", "#d1495b", "#2e933c",
+                                   "#8e5aa8", "#c98a12", "#555555"};
 
 std::string escaped(const std::string& text) {
   std::string safe;
@@ -160,7 +161,8 @@ std::string panel(const ReplayedRecording& recording) {
     svg += "<polyline fill=\"none\" stroke-width=\"1.5\" stroke=\"" + color + "\" points=\"";
     const std::size_t step = 1 + curve.size() / 500;
     for (std::size_t at = 0; at < curve.size(); at += step) {
-      const double x = kLeft + kPlotWidth * static_cast<double>(at + 1) / static_cast<double>(curve.size());
+      const double x =
+          kLeft + kPlotWidth * static_cast<double>(at + 1) / static_cast<double>(curve.size());
       svg += fixed(x, 1) + "," + fixed(y_of(curve[at]), 1) + " ";
     }
     svg += "\"/>\n";
@@ -168,8 +170,9 @@ std::string panel(const ReplayedRecording& recording) {
                    recording.strategies[i].name, color);
   }
   const std::size_t evaluations = recording.strategies.front().statistics.curve.size();
-  svg += text_at(kLeft, kHeight - 12, "share of the optimum over 1 to " +
-                 std::to_string(evaluations) + " evaluations", "#555");
+  svg += text_at(kLeft, kHeight - 12,
+                 "share of the optimum over 1 to " + std::to_string(evaluations) + " evaluations",
+                 "#555");
   return svg;
 }
 
@@ -189,12 +192,9 @@ std::string replay_text(std::span<const ReplayedRecording> recordings,
 
 std::string replay_json(std::span<const ReplayedRecording> recordings,
                         const ReplaySettings& settings) {
-  Json json = {{"format", "smemtune-replay"},
-               {"version", 1},
-               {"seeds", settings.seeds},
-               {"evaluations", settings.evaluations},
-               {"in_flight", settings.in_flight},
-               {"compilers", settings.compilers},
+  Json json = {{"format", "smemtune-replay"},     {"version", 1},
+               {"seeds", settings.seeds},         {"evaluations", settings.evaluations},
+               {"in_flight", settings.in_flight}, {"compilers", settings.compilers},
                {"recordings", Json::array()}};
   for (const ReplayedRecording& recording : recordings) {
     Json strategies = Json::array();

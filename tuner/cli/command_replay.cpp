@@ -8,6 +8,7 @@
 #include "tuner/search/replay.h"
 #include "tuner/search/strategy.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -28,7 +29,22 @@ RecordedKernel recorded_kernel(const db::Recording& recording) {
   return kernel;
 }
 
+/// What of the space was timed there, the fastest first.
+Ranking ranking(const db::Recording& recording, const SearchSpace& space) {
+  std::vector<std::pair<double, ConfigurationIndex>> timed;
+  for (const db::Recording::Evaluation& evaluation : recording.evaluations) {
+    if (!evaluation.result.timed()) continue;
+    const auto index = space.index_of(evaluation.result.configuration);
+    if (index) timed.emplace_back(evaluation.time_ms, *index);
+  }
+  std::ranges::sort(timed);
+  Ranking ranking = {.place = recording.device, .fastest_first = {}};
+  for (const auto& [time_ms, index] : timed) ranking.fastest_first.push_back(index);
+  return ranking;
+}
+
 ReplayedRecording::Strategy replayed(const RecordedKernel& kernel, const std::string& strategy,
+                                     const std::vector<Ranking>& rankings,
                                      const ReplayCommandOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::vector<Replayed>> runs;
@@ -38,7 +54,8 @@ ReplayedRecording::Strategy replayed(const RecordedKernel& kernel, const std::st
                                    .seed = options.first_seed + i,
                                    .evaluations = options.evaluations,
                                    .in_flight = options.in_flight,
-                                   .compilers = options.compilers}));
+                                   .compilers = options.compilers,
+                                   .rankings = rankings}));
     evaluations += runs.back().size();
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -47,10 +64,12 @@ ReplayedRecording::Strategy replayed(const RecordedKernel& kernel, const std::st
           .evaluations_per_s = static_cast<double>(evaluations) / elapsed.count()};
 }
 
-ReplayedRecording replayed(const db::Recording& recording,
+ReplayedRecording replayed(const db::Recording& recording, const std::vector<db::Recording>& from,
                            const std::vector<std::string>& strategies,
                            const ReplayCommandOptions& options) {
   const RecordedKernel kernel = recorded_kernel(recording);
+  std::vector<Ranking> rankings;
+  for (const db::Recording& other : from) rankings.push_back(ranking(other, kernel.space));
   const std::optional<double> best_ms = kernel.best_ms();
   if (!best_ms) {
     throw InputError(recording.file.string() + ": no configuration of " + recording.kernel +
@@ -72,7 +91,7 @@ ReplayedRecording replayed(const db::Recording& recording,
     replayed_recording.name += (replayed_recording.name.empty() ? "" : ", ") + part;
   }
   for (const std::string& strategy : strategies) {
-    replayed_recording.strategies.push_back(replayed(kernel, strategy, options));
+    replayed_recording.strategies.push_back(replayed(kernel, strategy, rankings, options));
   }
   return replayed_recording;
 }
@@ -95,6 +114,11 @@ void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
                  "What was measured: Kernel Tuner cache files, T4, databases of smemtune; .gz too")
       ->type_name("FILE...")
       ->required();
+  app.add_option(
+         "--from", options.from,
+         "Recordings of the kernel elsewhere, which the search knows before; the most alike "
+         "first")
+      ->type_name("FILE...");
   app.add_option("--strategy", options.strategies, "Strategies, by commas [all but exhaustive]")
       ->type_name("NAME,...")
       ->delimiter(',');
@@ -112,6 +136,10 @@ void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
 
 int run_replay(const ReplayCommandOptions& options) {
   const std::vector<std::string> strategies = strategies_to_replay(options);
+  std::vector<db::Recording> from;
+  for (const std::filesystem::path& file : options.from) {
+    for (db::Recording& recording : db::read_recordings(file)) from.push_back(std::move(recording));
+  }
   std::vector<ReplayedRecording> recordings;
   for (const std::filesystem::path& file : options.data) {
     for (const db::Recording& recording : db::read_recordings(file)) {
@@ -119,7 +147,7 @@ int run_replay(const ReplayCommandOptions& options) {
         std::fprintf(stderr, "smemtune: %s ends too early; %zu results were read\n", file.c_str(),
                      recording.evaluations.size());
       }
-      recordings.push_back(replayed(recording, strategies, options));
+      recordings.push_back(replayed(recording, from, strategies, options));
     }
   }
   if (recordings.empty()) throw InputError("--data: nothing is recorded there");

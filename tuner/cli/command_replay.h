@@ -11,7 +11,8 @@ namespace smemtune::cli {
 
 struct ReplayCommandOptions {
   std::vector<std::filesystem::path> data;
-  std::vector<std::string> strategies;  ///< Empty: all but `exhaustive`.
+  std::vector<std::filesystem::path> from;  ///< Known before: recordings of the same kernel.
+  std::vector<std::string> strategies;      ///< Empty: all but `exhaustive`.
   std::uint64_t seeds = 20;
   std::uint64_t first_seed = 1;
   std::uint64_t evaluations = 500;

@@ -60,12 +60,13 @@ ConfigurationFeatures::ConfigurationFeatures(const SearchSpace& space) {
     }
     if (factors.size() < kMostFactors) factors.push_back(columns_.size());
     columns_.push_back({.parameter = p, .by_value = by_value(values, [](std::int64_t value) {
-                          return std::log2(static_cast<double>(value));
-                        })});
+                                          return std::log2(static_cast<double>(value));
+                                        })});
     if (largest(values) < kLeastWithAlignment) continue;
     columns_.push_back({.parameter = p, .by_value = by_value(values, [](std::int64_t value) {
-                          return std::countr_zero(static_cast<std::uint64_t>(value));
-                        })});
+                                          return std::countr_zero(
+                                              static_cast<std::uint64_t>(value));
+                                        })});
   }
   for (std::size_t i = 0; i < factors.size(); ++i) {
     for (std::size_t j = i + 1; j < factors.size(); ++j) {

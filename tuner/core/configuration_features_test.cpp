@@ -25,8 +25,8 @@ TEST(ConfigurationFeatures, AreSizesTheirAlignmentAndTheirProducts) {
   const auto index = space.index_of({{"X", number(64)}, {"Y", number(4)}, {"ONE", number(7)}});
   EXPECT_THAT(features_of(space, *index), ElementsAre(6, 6, 2, 8));
   const auto other = space.index_of({{"X", number(48)}, {"Y", number(1)}, {"ONE", number(7)}});
-  EXPECT_THAT(features_of(space, *other), ElementsAre(testing::FloatEq(5.5849625F), 4, 0,
-                                                      testing::FloatEq(5.5849625F)));
+  EXPECT_THAT(features_of(space, *other),
+              ElementsAre(testing::FloatEq(5.5849625F), 4, 0, testing::FloatEq(5.5849625F)));
 }
 
 TEST(ConfigurationFeatures, AreFiniteForSwitchesWordsAndAnyInteger) {

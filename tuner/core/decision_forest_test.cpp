@@ -20,8 +20,8 @@ struct Corner {
     RandomEngine random(seed);
     for (int x = 0; x < 10; ++x) {
       for (int y = 0; y < 10; ++y) {
-        rows.push_back({static_cast<float>(x), static_cast<float>(uniform(random)),
-                        static_cast<float>(y)});
+        rows.push_back(
+            {static_cast<float>(x), static_cast<float>(uniform(random)), static_cast<float>(y)});
       }
     }
     for (const Row& row : rows) {

@@ -41,9 +41,9 @@ class SearchSpace {
   SearchSpace(std::vector<Parameter> parameters, const std::vector<Expression>& constraints,
               std::uint64_t max_steps = 2'000'000'000);
 
-  /// The space of the given points: value indices by parameter, in any order; equal ones count once.
-  /// REQUIRES: every point has an index for each parameter. Throws InputError for more than 65536
-  /// values of a parameter.
+  /// The space of the given points: value indices by parameter, in any order; equal ones count
+  /// once. REQUIRES: every point has an index for each parameter. Throws InputError for more than
+  /// 65536 values of a parameter.
   static SearchSpace of_points(std::vector<Parameter> parameters,
                                std::vector<std::vector<std::uint16_t>> points);
 
@@ -65,7 +65,8 @@ class SearchSpace {
   std::optional<ConfigurationIndex> index_of(const Configuration& configuration) const;
 
   /// The same by the values' numbers. REQUIRES: one for each parameter.
-  std::optional<ConfigurationIndex> index_of_values(std::span<const std::size_t> value_indices) const;
+  std::optional<ConfigurationIndex> index_of_values(
+      std::span<const std::size_t> value_indices) const;
 
   /// Valid configurations that differ in exactly one parameter, ascending.
   std::vector<ConfigurationIndex> neighbors(ConfigurationIndex index) const;

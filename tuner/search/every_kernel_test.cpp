@@ -59,9 +59,9 @@ class EveryKernelTest : public testing::Test {
  protected:
   EveryKernel of_three(std::uint64_t seed) const {
     return EveryKernel({{.space = &space_, .default_configuration = 7},
-                   {.space = &space_, .default_configuration = std::nullopt},
-                   {.space = &space_, .default_configuration = 999}},
-                  seed, make_random);
+                        {.space = &space_, .default_configuration = std::nullopt},
+                        {.space = &space_, .default_configuration = 999}},
+                       seed, make_random);
   }
 
   SearchSpace space_ = space_of(1'000);
@@ -84,8 +84,8 @@ TEST_F(EveryKernelTest, GivesEveryKernelItsMinimumEvenWhenItFails) {
 TEST_F(EveryKernelTest, TakesAllOfASmallKernelForItsMinimum) {
   const SearchSpace tiny = space_of(3);
   EveryKernel strategy({{.space = &space_, .default_configuration = std::nullopt},
-                   {.space = &tiny, .default_configuration = 0}},
-                  1, make_random);
+                        {.space = &tiny, .default_configuration = 0}},
+                       1, make_random);
   const auto asked = search(strategy, 11, [](const Candidate&) { return timed(1); });
   EXPECT_EQ((std::array<std::size_t, 3>{8, 3, 0}), count_by_kernel(asked));
 }

@@ -2,24 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 namespace smemtune {
 
 namespace {
 
 // Set by replaying measured spaces (bench/RESULTS.md); none of them depends on it much.
-constexpr std::size_t kFirst = 20;         // Questions that lie far from each other.
+constexpr std::size_t kFirst = 20;  // Questions that lie far from each other.
 constexpr std::size_t kDistantPool = 1000;
-constexpr double kRandomShare = 0.1;       // Of the questions after these.
+constexpr double kRandomShare = 0.1;  // Of the questions after these.
 constexpr std::size_t kTrees = 10;
-constexpr double kPositiveShare = 0.15;    // Of what was told, and at least so many:
+constexpr double kPositiveShare = 0.15;  // Of what was told, and at least so many:
 constexpr std::size_t kLeastPositives = 3;
-constexpr double kLeastWeight = 0.3;       // Of a positive; the rest follows its lead.
+constexpr double kLeastWeight = 0.3;  // Of a positive; the rest follows its lead.
 
 // Of a space with more, a pool stands for it.
 constexpr std::uint64_t kMostListed = 8192;
 constexpr std::size_t kPool = 2000;
-constexpr std::size_t kFresh = 50;   // Of the pool, replaced before every question.
+constexpr std::size_t kFresh = 50;    // Of the pool, replaced before every question.
 constexpr std::size_t kExpanded = 5;  // The best whose neighbors are in the pool.
 
 // Of what is not among the fastest, so many teach the trees.
@@ -27,8 +29,17 @@ constexpr std::size_t kMostNegatives = 500;
 
 }  // namespace
 
-Forest::Forest(Untried& untried, std::uint64_t seed)
-    : untried_(untried), random_(seed), features_of_(untried.space()) {}
+Forest::Forest(Untried& untried, std::uint64_t seed, const std::vector<Ranking>& rankings)
+    : untried_(untried), random_(seed), features_of_(untried.space()) {
+  for (const Ranking& ranking : rankings) {
+    std::unordered_map<ConfigurationIndex, float> ranks;
+    const auto size = static_cast<float>(ranking.fastest_first.size());
+    for (const ConfigurationIndex configuration : ranking.fastest_first) {
+      ranks.emplace(configuration, 1 - static_cast<float>(ranks.size()) / size);
+    }
+    ranks_.push_back(std::move(ranks));
+  }
+}
 
 std::optional<ConfigurationIndex> Forest::ask() {
   // Where hardly anything works, what works is looked for far from what failed.
@@ -46,9 +57,9 @@ void Forest::tell(ConfigurationIndex configuration, std::optional<double> time_m
     return;
   }
   const auto timed_end = told_.begin() + static_cast<std::ptrdiff_t>(timed_);
-  const auto at = std::upper_bound(
-      told_.begin(), timed_end, *time_ms,
-      [](double one_ms, const Told& other) { return one_ms < *other.time_ms; });
+  const auto at =
+      std::upper_bound(told_.begin(), timed_end, *time_ms,
+                       [](double one_ms, const Told& other) { return one_ms < *other.time_ms; });
   told_.insert(at, std::move(told));
   ++timed_;
 }
@@ -56,7 +67,8 @@ void Forest::tell(ConfigurationIndex configuration, std::optional<double> time_m
 /// The one that is farthest from all that were asked for or told.
 std::optional<ConfigurationIndex> Forest::take_distant() {
   ++distant_asked_;
-  std::erase_if(distant_, [&](const Distant& one) { return !untried_.contains(one.configuration); });
+  std::erase_if(distant_,
+                [&](const Distant& one) { return !untried_.contains(one.configuration); });
   if (distant_.empty()) {
     for (std::size_t i = 0; i < kDistantPool; ++i) {
       const std::optional<ConfigurationIndex> drawn = untried_.draw(random_);
@@ -91,8 +103,9 @@ std::optional<ConfigurationIndex> Forest::take_likely() {
   fill_pool();
   if (pool_.configurations.empty()) return untried_.take_next();
   const DecisionForest forest = grown();
-  std::size_t best = 0;
+  std::optional<std::size_t> best;
   double best_score = -1;
+  std::vector<std::size_t> gone;  // Asked for at random, or by another.
   // From a random place on, as many score the same.
   const std::size_t count = pool_.configurations.size();
   const auto first = static_cast<std::size_t>(below(random_, count));
@@ -100,12 +113,19 @@ std::optional<ConfigurationIndex> Forest::take_likely() {
     const std::size_t at = i + first < count ? i + first : i + first - count;
     const double score = forest.score(pool_.row(at));
     if (!(score > best_score)) continue;
+    if (!untried_.contains(pool_.configurations[at])) {
+      gone.push_back(at);
+      continue;
+    }
     best = at;
     best_score = score;
   }
-  const ConfigurationIndex configuration = pool_.configurations[best];
-  pool_.remove(best);
+  if (!best) return untried_.take_next();
+  const ConfigurationIndex configuration = pool_.configurations[*best];
   untried_.take(configuration);
+  gone.push_back(*best);
+  std::ranges::sort(gone, std::greater<>());
+  for (const std::size_t at : gone) pool_.remove(at);
   return configuration;
 }
 
@@ -117,7 +137,7 @@ DecisionForest Forest::grown() {
   double sum = 0;
   for (std::size_t i = 0; i < fast; ++i) {
     const double lead = std::log(slow_ms / *told_[i].time_ms);
-    leads.push_back(lead * lead);
+    leads.push_back(lead * lead * lead);
     sum += leads.back();
   }
   std::vector<DecisionForest::Sample> samples;
@@ -136,8 +156,8 @@ DecisionForest Forest::grown() {
 }
 
 std::size_t Forest::positives() const {
-  const auto share = static_cast<std::size_t>(
-      std::ceil(kPositiveShare * static_cast<double>(told_.size())));
+  const auto share =
+      static_cast<std::size_t>(std::ceil(kPositiveShare * static_cast<double>(told_.size())));
   return std::min(timed_, std::max(kLeastPositives, share));
 }
 
@@ -160,10 +180,6 @@ void Forest::fill_pool() {
       add_to_pool(*drawn);
     }
     add_neighbors_of_best();
-  }
-  // What was asked for at random or by another is no longer there to ask for.
-  for (std::size_t i = pool_.configurations.size(); i-- > 0;) {
-    if (!untried_.contains(pool_.configurations[i])) pool_.remove(i);
   }
 }
 
@@ -196,7 +212,12 @@ void Forest::Pool::remove(std::size_t i) {
 }
 
 std::vector<float> Forest::features(ConfigurationIndex configuration) const {
-  return features_of_(untried_.space().value_indices(configuration));
+  std::vector<float> features = features_of_(untried_.space().value_indices(configuration));
+  for (const auto& ranks : ranks_) {
+    const auto rank = ranks.find(configuration);
+    features.push_back(rank == ranks.end() ? 0 : rank->second);
+  }
+  return features;
 }
 
 /// The value of each parameter, its first 0 and its last 1.

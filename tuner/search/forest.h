@@ -4,12 +4,14 @@
 #include "tuner/core/decision_forest.h"
 #include "tuner/core/random.h"
 #include "tuner/search/kernel_search.h"
+#include "tuner/search/strategy.h"
 #include "tuner/search/untried.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace smemtune {
@@ -19,7 +21,8 @@ namespace smemtune {
 /// others are answered differ. The first questions lie far from each other; some are random.
 class Forest final : public KernelSearch {
  public:
-  Forest(Untried& untried, std::uint64_t seed);
+  /// `rankings`: see SearchedKernel. They are features as the parameters are.
+  Forest(Untried& untried, std::uint64_t seed, const std::vector<Ranking>& rankings = {});
 
   std::optional<ConfigurationIndex> ask() override;
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
@@ -67,6 +70,8 @@ class Forest final : public KernelSearch {
   Untried& untried_;
   RandomEngine random_;
   ConfigurationFeatures features_of_;
+  /// By ranking: how near to its top a configuration is, 1 at the top.
+  std::vector<std::unordered_map<ConfigurationIndex, float>> ranks_;
   std::size_t distant_asked_ = 0;
   std::vector<Distant> distant_;
   std::vector<Told> told_;  ///< The fastest first, failures last.

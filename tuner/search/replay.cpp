@@ -84,7 +84,8 @@ ReplayStatistics::Effort effort(std::span<const std::vector<Replayed>> runs, dou
   std::vector<double> evaluations;
   std::vector<double> seconds;
   for (const std::vector<Replayed>& run : runs) {
-    const auto first = std::ranges::find_if(run, [&](const Replayed& one) { return one.share >= share; });
+    const auto first =
+        std::ranges::find_if(run, [&](const Replayed& one) { return one.share >= share; });
     if (first == run.end()) continue;
     evaluations.push_back(static_cast<double>(first - run.begin() + 1));
     seconds.push_back(first->done_s);
@@ -110,9 +111,11 @@ std::optional<double> RecordedKernel::best_ms() const {
 }
 
 std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& options) {
-  const std::unique_ptr<Strategy> strategy = make_strategy(
-      options.strategy, {{.space = &kernel.space, .default_configuration = std::nullopt}},
-      options.seed);
+  const std::unique_ptr<Strategy> strategy = make_strategy(options.strategy,
+                                                           {{.space = &kernel.space,
+                                                             .default_configuration = std::nullopt,
+                                                             .rankings = options.rankings}},
+                                                           options.seed);
   const double optimum_ms = kernel.best_ms().value_or(0);
   Workers workers(options.compilers);
   std::deque<Candidate> asked;

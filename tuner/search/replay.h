@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/search_space.h"
+#include "tuner/search/strategy.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,7 @@ struct ReplayOptions {
   std::uint64_t evaluations = 500;
   std::size_t in_flight = 1;  ///< Questions that are asked before the first is answered.
   std::size_t compilers = 1;
+  std::vector<Ranking> rankings = {};  ///< What is known from elsewhere: see SearchedKernel.
 };
 
 /// An evaluation of a replay.

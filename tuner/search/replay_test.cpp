@@ -13,9 +13,8 @@ namespace {
 
 /// Tiles of which 64 x 8 is the best by far; blocks of more than 1024 threads fail.
 RecordedKernel tiles() {
-  std::vector<Parameter> parameters = {{.name = "X", .values = {}},
-                                       {.name = "Y", .values = {}},
-                                       {.name = "UNROLL", .values = {}}};
+  std::vector<Parameter> parameters = {
+      {.name = "X", .values = {}}, {.name = "Y", .values = {}}, {.name = "UNROLL", .values = {}}};
   for (std::int64_t x = 16; x <= 256; x += 16) parameters[0].values.emplace_back(x);
   for (std::int64_t y = 1; y <= 16; ++y) parameters[1].values.emplace_back(y);
   for (std::int64_t unroll = 1; unroll <= 8; ++unroll) parameters[2].values.emplace_back(unroll);
@@ -27,8 +26,8 @@ RecordedKernel tiles() {
     };
     RecordedKernel::Answer answer = {.compile_ms = 1000, .device_ms = 10};
     if (value("X") * value("Y") <= 1024) {
-      answer.time_ms = 1 + std::abs(std::log2(value("X") / 64)) + std::abs(std::log2(value("Y") / 8)) +
-                       0.1 * std::abs(value("UNROLL") - 4);
+      answer.time_ms = 1 + std::abs(std::log2(value("X") / 64)) +
+                       std::abs(std::log2(value("Y") / 8)) + 0.1 * std::abs(value("UNROLL") - 4);
     }
     kernel.answers.push_back(answer);
   }
@@ -38,8 +37,8 @@ RecordedKernel tiles() {
 RecordedKernel where_all_fails(std::int64_t size) {
   Parameter parameter = {.name = "A", .values = {}};
   for (std::int64_t i = 0; i < size; ++i) parameter.values.emplace_back(i + 1);
-  RecordedKernel kernel = {.space = SearchSpace({parameter, {.name = "B", .values = {Value{"x"}}}}, {}),
-                           .answers = {}};
+  RecordedKernel kernel = {
+      .space = SearchSpace({parameter, {.name = "B", .values = {Value{"x"}}}}, {}), .answers = {}};
   kernel.answers.resize(kernel.space.size());
   return kernel;
 }
@@ -82,8 +81,8 @@ TEST_P(EachStrategy, EndsWhereEverythingFailsAndOnTheSmallestSpaces) {
   for (const std::int64_t size : {1, 2, 3, 300}) {
     const RecordedKernel kernel = where_all_fails(size);
     for (const std::size_t in_flight : {1u, 64u}) {
-      const auto run = replay(
-          kernel, {.strategy = GetParam(), .evaluations = 1000, .in_flight = in_flight});
+      const auto run =
+          replay(kernel, {.strategy = GetParam(), .evaluations = 1000, .in_flight = in_flight});
       EXPECT_EQ(kernel.space.size(), run.size());
       check(run, GetParam());
       EXPECT_EQ(0, run.back().share);
@@ -92,10 +91,9 @@ TEST_P(EachStrategy, EndsWhereEverythingFailsAndOnTheSmallestSpaces) {
 }
 
 TEST_P(EachStrategy, DoesNotLoopOnAnEmptySpace) {
-  const RecordedKernel kernel = {
-      .space = SearchSpace({{.name = "A", .values = {Value{"x"}}}},
-                           {Expression::compile("1 > 2", Scope())}),
-      .answers = {}};
+  const RecordedKernel kernel = {.space = SearchSpace({{.name = "A", .values = {Value{"x"}}}},
+                                                      {Expression::compile("1 > 2", Scope())}),
+                                 .answers = {}};
   EXPECT_TRUE(replay(kernel, {.strategy = GetParam()}).empty());
 }
 
@@ -140,9 +138,9 @@ TEST(Replay, TakesAsLongAsWasRecorded) {
         .done_s;
   };
   EXPECT_DOUBLE_EQ(8 * 2.5, last_s(1, 1));
-  EXPECT_DOUBLE_EQ(8 * 2.5, last_s(1, 4));       // Nothing is asked ahead.
-  EXPECT_DOUBLE_EQ(8 * 2 + .5, last_s(8, 1));    // The compiler is the bottleneck.
-  EXPECT_DOUBLE_EQ(2 + 8 * .5, last_s(8, 8));    // The device is.
+  EXPECT_DOUBLE_EQ(8 * 2.5, last_s(1, 4));     // Nothing is asked ahead.
+  EXPECT_DOUBLE_EQ(8 * 2 + .5, last_s(8, 1));  // The compiler is the bottleneck.
+  EXPECT_DOUBLE_EQ(2 + 8 * .5, last_s(8, 8));  // The device is.
 }
 
 TEST(Replay, SaysWhatManyRunsCameTo) {
@@ -153,8 +151,8 @@ TEST(Replay, SaysWhatManyRunsCameTo) {
     }
     return steps;
   };
-  const std::vector<std::vector<Replayed>> runs = {
-      run({.5, .96, .96}), run({.5, .5, .5}), run({.8, .9, 1})};
+  const std::vector<std::vector<Replayed>> runs = {run({.5, .96, .96}), run({.5, .5, .5}),
+                                                   run({.8, .9, 1})};
   const ReplayStatistics statistics = summarize_replays(runs, 3);
   EXPECT_EQ(3u, statistics.seeds);
   ASSERT_EQ(1u, statistics.qualities.size());

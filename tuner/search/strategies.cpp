@@ -1,4 +1,5 @@
 #include "tuner/core/error.h"
+#include "tuner/search/auto.h"
 #include "tuner/search/every_kernel.h"
 #include "tuner/search/exhaustive.h"
 #include "tuner/search/forest.h"
@@ -20,7 +21,11 @@ struct Entry {
 
 const std::vector<Entry>& table() {
   static const std::vector<Entry> kTable = {
-      {{"exhaustive", "every configuration, kernel by kernel, in the space's order"}, {}},
+      {{"auto", "what resembles the fastest so far, and what was fast elsewhere (the default)"},
+       [](const SearchedKernel& kernel, Untried& untried, std::uint64_t seed) {
+         return std::make_unique<Auto>(kernel, untried, seed);
+       }},
+      {{"exhaustive", "every configuration, kernel by kernel, in the space's order", false}, {}},
       {{"forest", "what resembles the fastest so far, as decision trees tell"},
        [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
          return std::make_unique<Forest>(untried, seed);
@@ -33,12 +38,21 @@ const std::vector<Entry>& table() {
        [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
          return std::make_unique<Local>(untried, seed);
        }},
-      {{"random", "every configuration in random order, more of the faster kernels first"},
+      {{"random", "every configuration in random order, more of the faster kernels first", false},
        [](const SearchedKernel&, Untried& untried, std::uint64_t) {
          return std::make_unique<Random>(untried);
        }},
   };
   return kTable;
+}
+
+const Entry& entry(std::string_view name) {
+  std::string known;
+  for (const Entry& one : table()) {
+    if (one.info.name == name) return one;
+    known += (known.empty() ? "" : ", ") + one.info.name;
+  }
+  throw InputError("no strategy is called \"" + std::string(name) + "\"; there are " + known);
 }
 
 }  // namespace
@@ -52,17 +66,13 @@ const std::vector<StrategyInfo>& strategies() {
   return kStrategies;
 }
 
+const StrategyInfo& strategy_info(std::string_view name) { return entry(name).info; }
+
 std::unique_ptr<Strategy> make_strategy(std::string_view name, std::vector<SearchedKernel> kernels,
                                         std::uint64_t seed) {
-  std::string known;
-  for (const Entry& entry : table()) {
-    if (entry.info.name == name) {
-      if (!entry.make) return std::make_unique<Exhaustive>(std::move(kernels));
-      return std::make_unique<EveryKernel>(std::move(kernels), seed, entry.make);
-    }
-    known += (known.empty() ? "" : ", ") + entry.info.name;
-  }
-  throw InputError("no strategy is called \"" + std::string(name) + "\"; there are " + known);
+  const Entry& chosen = entry(name);
+  if (!chosen.make) return std::make_unique<Exhaustive>(std::move(kernels));
+  return std::make_unique<EveryKernel>(std::move(kernels), seed, chosen.make);
 }
 
 }  // namespace smemtune
