@@ -81,7 +81,8 @@ enable_component() {  # enable_component non-free | multiverse
   done
 }
 
-packages=(build-essential cmake ninja-build nlohmann-json3-dev libcli11-dev libsqlite3-dev libboost-context-dev)
+packages=(build-essential cmake ninja-build nlohmann-json3-dev libcli11-dev libsqlite3-dev \
+  zlib1g-dev libboost-context-dev)
 if [ "$action" = test ]; then
   packages+=(libgtest-dev libgmock-dev)
   options=(-DSMEMTUNE_TESTS=ON)

@@ -3,6 +3,7 @@
 #include "tuner/cli/command_devices.h"
 #include "tuner/cli/command_init.h"
 #include "tuner/cli/command_occupancy.h"
+#include "tuner/cli/command_replay.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/command_run.h"
 #include "tuner/cli/command_tune.h"
@@ -136,6 +137,11 @@ int run_command_line(int argc, char** argv) {
       app.add_subcommand("occupancy", "How full a multiprocessor gets, and what would fill it");
   add_occupancy_options(*occupancy_command, occupancy);
   occupancy_command->callback([&] { command = [&] { return run_occupancy(occupancy); }; });
+  ReplayCommandOptions replay;
+  CLI::App* replay_command =
+      app.add_subcommand("replay", "Search what was measured again: how good is a strategy?");
+  add_replay_options(*replay_command, replay);
+  replay_command->callback([&] { command = [&] { return run_replay(replay); }; });
   app.require_subcommand(0, 1);
   refuse_empty_values(app);
   for (CLI::App* subcommand : app.get_subcommands({})) refuse_empty_values(*subcommand);

@@ -25,6 +25,15 @@ std::vector<std::int64_t> slots_of(const Parameter& parameter) {
   return slots;
 }
 
+void check_values(const std::vector<Parameter>& parameters) {
+  for (const Parameter& parameter : parameters) {
+    if (parameter.values.size() <= kMaxValues) continue;
+    throw InputError("parameter " + parameter.name + " has " +
+                     std::to_string(parameter.values.size()) + " values, at most " +
+                     std::to_string(kMaxValues) + " are allowed");
+  }
+}
+
 // Groups of parameters that share constraints, each ascending, in the order of their first.
 std::vector<std::vector<std::size_t>> connected(std::size_t parameter_count,
                                                 const std::vector<Expression>& constraints) {
@@ -206,16 +215,28 @@ bool satisfies(std::span<const Expression> constraints, std::span<const std::int
   return true;
 }
 
+SearchSpace SearchSpace::of_points(std::vector<Parameter> parameters,
+                                   std::vector<std::vector<std::uint16_t>> points) {
+  check_values(parameters);
+  std::sort(points.begin(), points.end());
+  points.erase(std::unique(points.begin(), points.end()), points.end());
+  Group group;
+  group.parameters.resize(parameters.size());
+  std::iota(group.parameters.begin(), group.parameters.end(), std::size_t{0});
+  for (const std::vector<std::uint16_t>& point : points) {
+    group.rows.insert(group.rows.end(), point.begin(), point.end());
+  }
+  SearchSpace space;
+  space.parameters_ = std::move(parameters);
+  space.size_ = group.size = points.size();
+  space.groups_.push_back(std::move(group));
+  return space;
+}
+
 SearchSpace::SearchSpace(std::vector<Parameter> parameters,
                          const std::vector<Expression>& constraints, std::uint64_t max_steps)
     : parameters_(std::move(parameters)) {
-  for (const Parameter& parameter : parameters_) {
-    if (parameter.values.size() > kMaxValues) {
-      throw InputError("parameter " + parameter.name + " has " +
-                       std::to_string(parameter.values.size()) + " values, at most " +
-                       std::to_string(kMaxValues) + " are allowed");
-    }
-  }
+  check_values(parameters_);
   size_ = 1;
   for (const Expression& constraint : constraints) {
     if (constraint.variables().empty() && constraint.evaluate() == 0) size_ = 0;
@@ -274,17 +295,27 @@ Configuration SearchSpace::configuration(ConfigurationIndex index) const {
 }
 
 std::optional<ConfigurationIndex> SearchSpace::index_of(const Configuration& configuration) const {
-  if (size_ == 0 || configuration.size() != parameters_.size()) return std::nullopt;
+  if (configuration.size() != parameters_.size()) return std::nullopt;
+  std::vector<std::size_t> indices;
+  for (const Parameter& parameter : parameters_) {
+    const auto given = configuration.find(parameter.name);
+    if (given == configuration.end()) return std::nullopt;
+    const auto value = std::ranges::find(parameter.values, given->second);
+    if (value == parameter.values.end()) return std::nullopt;
+    indices.push_back(static_cast<std::size_t>(value - parameter.values.begin()));
+  }
+  return index_of_values(indices);
+}
+
+std::optional<ConfigurationIndex> SearchSpace::index_of_values(
+    std::span<const std::size_t> value_indices) const {
+  if (size_ == 0) return std::nullopt;
   ConfigurationIndex index = 0;
+  std::vector<std::uint16_t> row;
   for (const Group& group : groups_) {
-    std::vector<std::uint16_t> row;
+    row.clear();
     for (const std::size_t p : group.parameters) {
-      const std::vector<Value>& values = parameters_[p].values;
-      const auto given = configuration.find(parameters_[p].name);
-      if (given == configuration.end()) return std::nullopt;
-      const auto value = std::find(values.begin(), values.end(), given->second);
-      if (value == values.end()) return std::nullopt;
-      row.push_back(static_cast<std::uint16_t>(value - values.begin()));
+      row.push_back(static_cast<std::uint16_t>(value_indices[p]));
     }
     const std::optional<std::uint64_t> number = group.find(row);
     if (!number) return std::nullopt;

@@ -41,6 +41,12 @@ class SearchSpace {
   SearchSpace(std::vector<Parameter> parameters, const std::vector<Expression>& constraints,
               std::uint64_t max_steps = 2'000'000'000);
 
+  /// The space of the given points: value indices by parameter, in any order; equal ones count
+  /// once. REQUIRES: every point has an index for each parameter. Throws InputError for more than
+  /// 65536 values of a parameter.
+  static SearchSpace of_points(std::vector<Parameter> parameters,
+                               std::vector<std::vector<std::uint16_t>> points);
+
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
   /// Points of the Cartesian product; infinity is never reached because it is a double.
@@ -58,10 +64,16 @@ class SearchSpace {
   /// Nullopt for a configuration that is not valid here: other names, values or constraints.
   std::optional<ConfigurationIndex> index_of(const Configuration& configuration) const;
 
+  /// The same by the values' numbers. REQUIRES: one for each parameter.
+  std::optional<ConfigurationIndex> index_of_values(
+      std::span<const std::size_t> value_indices) const;
+
   /// Valid configurations that differ in exactly one parameter, ascending.
   std::vector<ConfigurationIndex> neighbors(ConfigurationIndex index) const;
 
  private:
+  SearchSpace() = default;
+
   // Parameters that are connected by constraints, and their valid combinations of value indices, as
   // rows of one array, in order.
   struct Group {

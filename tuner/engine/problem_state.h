@@ -31,6 +31,7 @@ struct Tuning {
   const Observer& observer;
   const std::atomic<bool>& stop;
   TuningSummary& summary;
+  std::vector<Findings> findings = {};  ///< Of the problems that are done, and of the request.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
   double elapsed_s() const {

@@ -11,6 +11,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace smemtune {
@@ -20,8 +22,16 @@ namespace {
 // How often stop is looked at.
 constexpr double kWait_s = 0.2;
 
+// Asked and not yet told, where what is told changes nothing that is asked...
 constexpr std::size_t kLeastWindow = 64;
 constexpr std::size_t kWindowOfCompiler = 4;
+// ... and where it does: each compiler has one, each device one more than it measures.
+constexpr std::size_t kWindowOfDevice = 2;
+
+constexpr std::string_view kBlind = "random";
+
+// Places that a search learns from.
+constexpr std::size_t kMostRankings = 4;
 
 /// What the request names, in its order.
 class Listed final : public Strategy {
@@ -50,13 +60,64 @@ class Listed final : public Strategy {
   std::deque<Candidate> candidates_;
 };
 
-std::vector<SearchedKernel> searched_kernels(const ProblemState& state) {
+std::size_t window(const Tuning& tuning, const ProblemState& state) {
+  const TuningOptions& options = tuning.request.options;
+  if (options.window > 0) return options.window;
+  const std::size_t compilers = tuning.pool.compilers();
+  const bool learns = tuning.request.only.empty() && strategy_info(options.strategy).learns;
+  if (!learns || tuning.log == nullptr) return std::max(kLeastWindow, kWindowOfCompiler * compilers);
+  return compilers + kWindowOfDevice * state.devices.size();
+}
+
+/// What of the space was timed there.
+Ranking ranking_of(const Findings& findings, const SearchSpace& space) {
+  std::vector<std::pair<double, ConfigurationIndex>> timed;
+  for (const auto& [time_ms, configuration] : findings.timed) {
+    const auto index = space.index_of(configuration);
+    if (index) timed.emplace_back(time_ms, *index);
+  }
+  std::ranges::sort(timed);
+  Ranking ranking = {.place = findings.device + ", " + key(findings.problem), .fastest_first = {}};
+  for (const auto& [time_ms, index] : timed) ranking.fastest_first.push_back(index);
+  return ranking;
+}
+
+/// The most alike first: for the same problem, on a device that has much in common, of which most
+/// is known.
+std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
+                              const std::string& kernel, const SearchSpace& space) {
+  if (tuning.request.options.cold) return {};
+  std::vector<const Findings*> found;
+  for (const Findings& findings : tuning.findings) {
+    if (findings.kernel == kernel) found.push_back(&findings);
+  }
+  const Problem& problem = state.set.problems.front();
+  std::ranges::stable_sort(found, {}, [&](const Findings* findings) {
+    return std::pair(findings->problem != problem, findings->device_distance);
+  });
+  std::vector<Ranking> rankings;
+  for (const Findings* findings : found) {
+    Ranking ranking = ranking_of(*findings, space);
+    if (ranking.fastest_first.empty()) continue;
+    rankings.push_back(std::move(ranking));
+    if (rankings.size() == kMostRankings) break;
+  }
+  return rankings;
+}
+
+std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const ProblemState& state) {
   std::vector<SearchedKernel> kernels;
   for (const KernelOnProblems& kernel : state.kernels) {
     const SearchSpace& space = kernel.bound.front().search_space();
-    kernels.push_back(
-        {.space = &space,
-         .default_configuration = space.index_of(kernel.kernel().default_configuration)});
+    const std::string& name = kernel.kernel().name;
+    kernels.push_back({.space = &space,
+                       .default_configuration =
+                           space.index_of(kernel.kernel().default_configuration),
+                       .rankings = rankings(tuning, state, name, space)});
+    for (const Ranking& ranking : kernels.back().rankings) {
+      tuning.observer.note(name + ": also asks for what was fast on " + ranking.place + " (" +
+                           std::to_string(ranking.fastest_first.size()) + " configurations)");
+    }
   }
   return kernels;
 }
@@ -72,9 +133,7 @@ class Search {
         state_(state),
         strategy_(std::move(strategy)),
         budget_(budget),
-        window_(tuning.request.options.window > 0
-                    ? tuning.request.options.window
-                    : std::max(kLeastWindow, kWindowOfCompiler * tuning.pool.compilers())),
+        window_(window(tuning, state)),
         begin_s_(tuning.elapsed_s()),
         begin_device_s_(device_s(tuning, state)),
         on_device_(state.devices.size()),
@@ -588,7 +647,9 @@ void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget) {
   const TuningOptions& options = tuning.request.options;
   std::unique_ptr<Strategy> strategy;
   if (tuning.request.only.empty()) {
-    strategy = make_strategy(options.strategy, searched_kernels(state), options.seed);
+    // Nothing is learnt where nothing is timed.
+    const std::string_view name = tuning.log == nullptr ? kBlind : options.strategy;
+    strategy = make_strategy(name, searched_kernels(tuning, state), options.seed);
   } else {
     strategy = std::make_unique<Listed>(state, tuning.request.only);
     state.progress.valid = tuning.request.only.size();

@@ -107,6 +107,26 @@ std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
   }
 }
 
+/// What the next problems may learn of this one.
+void note_findings(Tuning& tuning, const ProblemState& state) {
+  for (std::size_t i = 0; i < state.kernels.size(); ++i) {
+    Findings findings = {.device = tuning.device.name,
+                         .kernel = state.kernels[i].kernel().name,
+                         .problem = state.set.problems.front(),
+                         .device_distance = 0,
+                         .timed = {}};
+    for (const Entry& entry : state.entries) {
+      const Result& result = entry.result;
+      if (entry.candidate.kernel != i || !result.timed()) continue;
+      findings.timed.emplace_back(result.measurement.median_ms, result.configuration);
+    }
+    // The latest problem is taken for the most alike.
+    if (!findings.timed.empty()) {
+      tuning.findings.insert(tuning.findings.begin(), std::move(findings));
+    }
+  }
+}
+
 void tune_problem(Tuning& tuning, std::size_t i) {
   const TuningRequest& request = tuning.request;
   ProblemState state = begin_problem(tuning, request.problems[i], i + 1);
@@ -120,6 +140,7 @@ void tune_problem(Tuning& tuning, std::size_t i) {
     if (request.options.with_transfers) state.summary.transfers = transfers(tuning, state);
     if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
   }
+  note_findings(tuning, state);
   state.summary.derived = derived_tolerances(state);
   state.summary.without_effect = without_effect(state);
   tuning.summary.device_s = device_s(tuning, state);
@@ -139,7 +160,8 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
                    .log = log,
                    .observer = observer,
                    .stop = stop,
-                   .summary = summary};
+                   .summary = summary,
+                   .findings = request.elsewhere};
   for (std::size_t i = 0; i < request.problems.size() && !stop; ++i) tune_problem(tuning, i);
   summary.interrupted = stop;
   summary.elapsed_s = tuning.elapsed_s();

@@ -17,7 +17,8 @@ struct Budget {
 
 struct TuningOptions {
   std::uint64_t seed = 1;
-  std::string strategy = "random";
+  std::string strategy = "auto";
+  bool cold = false;  ///< Learn nothing from other problems and devices.
   Budget budget;
   ResourceLimits resource_limits;
   int screen_samples = 3;     ///< Cold samples of every variant...
@@ -33,8 +34,9 @@ struct TuningOptions {
   bool retry_quarantined = false;  ///< Try again what took the process down twice.
   bool with_transfers = false;     ///< Measure the copies between host and device, too.
   bool resume = true;              ///< Use what the log knows; false: measure everything again.
-  /// Asked and not yet told: how far compiling runs ahead. 0: by four for each compile worker, so
-  /// that none of them waits for one that takes long, and by 64 at least.
+  /// Asked and not yet told: how far compiling runs ahead. 0: where the strategy learns, by one for
+  /// each compile worker and two for each device; else by four for each compile worker, so that
+  /// none of them waits for one that takes long, and by 64 at least.
   std::size_t window = 0;
   /// A configuration whose first sample is slower than so many times the best of its kernel is
   /// sampled no further; a default always is.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/core/findings.h"
 #include "tuner/core/result.h"
 #include "tuner/core/space.h"
 #include "tuner/engine/tuning_options.h"
@@ -23,6 +24,8 @@ struct TuningRequest {
   /// Where not empty: only these, in this order, whatever the strategy says. One that is not among
   /// the problem's valid configurations is left out.
   std::vector<KernelConfiguration> only;
+  /// What is stored of other devices and problems, for strategies that use it.
+  std::vector<Findings> elsewhere;
   TuningOptions options;
 };
 

@@ -1,5 +1,10 @@
 #include "tuner/core/error.h"
+#include "tuner/search/auto.h"
+#include "tuner/search/every_kernel.h"
 #include "tuner/search/exhaustive.h"
+#include "tuner/search/forest.h"
+#include "tuner/search/genetic.h"
+#include "tuner/search/local.h"
 #include "tuner/search/random.h"
 #include "tuner/search/strategy.h"
 
@@ -7,23 +12,67 @@
 
 namespace smemtune {
 
-const std::vector<StrategyInfo>& strategies() {
-  static const std::vector<StrategyInfo> kStrategies = {
-      {"exhaustive", "every configuration, kernel by kernel, in the space's order"},
-      {"random", "every configuration in random order, more of the faster kernels first"},
+namespace {
+
+struct Entry {
+  StrategyInfo info;
+  EveryKernel::MakeSearch make;  ///< Empty: no search of single kernels.
+};
+
+const std::vector<Entry>& table() {
+  static const std::vector<Entry> kTable = {
+      {{"auto", "what resembles the fastest so far, and what was fast elsewhere (the default)"},
+       [](const SearchedKernel& kernel, Untried& untried, std::uint64_t seed) {
+         return std::make_unique<Auto>(kernel, untried, seed);
+       }},
+      {{"exhaustive", "every configuration, kernel by kernel, in the space's order", false}, {}},
+      {{"forest", "what resembles the fastest so far, as decision trees tell"},
+       [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
+         return std::make_unique<Forest>(untried, seed);
+       }},
+      {{"genetic", "children of the fastest so far"},
+       [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
+         return std::make_unique<Genetic>(untried, seed);
+       }},
+      {{"local", "neighbors of the fastest so far, from several starts"},
+       [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
+         return std::make_unique<Local>(untried, seed);
+       }},
+      {{"random", "every configuration in random order, more of the faster kernels first", false},
+       [](const SearchedKernel&, Untried& untried, std::uint64_t) {
+         return std::make_unique<Random>(untried);
+       }},
   };
+  return kTable;
+}
+
+const Entry& entry(std::string_view name) {
+  std::string known;
+  for (const Entry& one : table()) {
+    if (one.info.name == name) return one;
+    known += (known.empty() ? "" : ", ") + one.info.name;
+  }
+  throw InputError("no strategy is called \"" + std::string(name) + "\"; there are " + known);
+}
+
+}  // namespace
+
+const std::vector<StrategyInfo>& strategies() {
+  static const std::vector<StrategyInfo> kStrategies = [] {
+    std::vector<StrategyInfo> infos;
+    for (const Entry& entry : table()) infos.push_back(entry.info);
+    return infos;
+  }();
   return kStrategies;
 }
 
+const StrategyInfo& strategy_info(std::string_view name) { return entry(name).info; }
+
 std::unique_ptr<Strategy> make_strategy(std::string_view name, std::vector<SearchedKernel> kernels,
                                         std::uint64_t seed) {
-  if (name == "exhaustive") return std::make_unique<Exhaustive>(std::move(kernels));
-  if (name == "random") return std::make_unique<Random>(std::move(kernels), seed);
-  std::string known;
-  for (const StrategyInfo& strategy : strategies()) {
-    known += (known.empty() ? "" : ", ") + strategy.name;
-  }
-  throw InputError("no strategy is called \"" + std::string(name) + "\"; there are " + known);
+  const Entry& chosen = entry(name);
+  if (!chosen.make) return std::make_unique<Exhaustive>(std::move(kernels));
+  return std::make_unique<EveryKernel>(std::move(kernels), seed, chosen.make);
 }
 
 }  // namespace smemtune

@@ -43,7 +43,10 @@ TEST(Strategies, RefuseAnUnknownNameNamingTheKnownOnes) {
     make_strategy("greedy", {}, 1);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ("no strategy is called \"greedy\"; there are exhaustive, random", error.what());
+    EXPECT_STREQ(
+        "no strategy is called \"greedy\"; there are auto, exhaustive, forest, genetic, local, "
+        "random",
+        error.what());
   }
 }
 

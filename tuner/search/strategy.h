@@ -21,10 +21,19 @@ struct Candidate {
   auto operator<=>(const Candidate&) const = default;
 };
 
+/// How another search of the same kernel ended: for another problem, or on another device.
+struct Ranking {
+  std::string place;  ///< For people: the device, the problem.
+  std::vector<ConfigurationIndex> fastest_first;
+
+  bool operator==(const Ranking&) const = default;
+};
+
 /// What a strategy may know of the kernels it searches.
 struct SearchedKernel {
   const SearchSpace* space = nullptr;
   std::optional<ConfigurationIndex> default_configuration;  ///< Nullopt when it is not valid here.
+  std::vector<Ranking> rankings = {};                       ///< The most alike place first.
 };
 
 /// Decides which configuration to evaluate next. The caller asks several times before it tells, so
@@ -44,10 +53,15 @@ class Strategy {
 struct StrategyInfo {
   std::string name;
   std::string description;
+  /// What it is told changes what it asks for, so that what is asked for blindly costs.
+  bool learns = true;
 };
 const std::vector<StrategyInfo>& strategies();
 
 /// Throws InputError naming the known ones.
+const StrategyInfo& strategy_info(std::string_view name);
+
+/// Throws InputError likewise.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, std::vector<SearchedKernel> kernels,
                                         std::uint64_t seed);
 

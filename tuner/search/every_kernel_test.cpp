@@ -1,3 +1,5 @@
+#include "tuner/search/every_kernel.h"
+
 #include "tuner/search/random.h"
 
 #include <gtest/gtest.h>
@@ -5,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 
 namespace smemtune {
 namespace {
@@ -30,7 +33,7 @@ Result failed() {
 }
 
 /// Asks `count` times, telling what `evaluate` finds at once.
-std::vector<Candidate> search(Random& strategy, std::size_t count,
+std::vector<Candidate> search(EveryKernel& strategy, std::size_t count,
                               const std::function<Result(const Candidate&)>& evaluate) {
   std::vector<Candidate> asked;
   while (asked.size() < count) {
@@ -48,56 +51,60 @@ std::array<std::size_t, 3> count_by_kernel(const std::vector<Candidate>& asked) 
   return counts;
 }
 
-class RandomStrategy : public testing::Test {
+std::unique_ptr<KernelSearch> make_random(const SearchedKernel&, Untried& untried, std::uint64_t) {
+  return std::make_unique<Random>(untried);
+}
+
+class EveryKernelTest : public testing::Test {
  protected:
-  Random of_three(std::uint64_t seed) const {
-    return Random({{.space = &space_, .default_configuration = 7},
-                   {.space = &space_, .default_configuration = std::nullopt},
-                   {.space = &space_, .default_configuration = 999}},
-                  seed);
+  EveryKernel of_three(std::uint64_t seed) const {
+    return EveryKernel({{.space = &space_, .default_configuration = 7},
+                        {.space = &space_, .default_configuration = std::nullopt},
+                        {.space = &space_, .default_configuration = 999}},
+                       seed, make_random);
   }
 
   SearchSpace space_ = space_of(1'000);
 };
 
-TEST_F(RandomStrategy, AsksForTheDefaultsFirst) {
-  Random strategy = of_three(1);
+TEST_F(EveryKernelTest, AsksForTheDefaultsFirst) {
+  EveryKernel strategy = of_three(1);
   EXPECT_EQ((Candidate{0, 7}), strategy.ask());
   EXPECT_EQ((Candidate{2, 999}), strategy.ask());
 }
 
-TEST_F(RandomStrategy, GivesEveryKernelItsMinimumEvenWhenItFails) {
-  Random strategy = of_three(1);
+TEST_F(EveryKernelTest, GivesEveryKernelItsMinimumEvenWhenItFails) {
+  EveryKernel strategy = of_three(1);
   const auto asked = search(strategy, 24, [](const Candidate& candidate) {
     return candidate.kernel == 0 ? timed(1) : failed();
   });
   EXPECT_EQ((std::array<std::size_t, 3>{8, 8, 8}), count_by_kernel(asked));
 }
 
-TEST_F(RandomStrategy, TakesAllOfASmallKernelForItsMinimum) {
+TEST_F(EveryKernelTest, TakesAllOfASmallKernelForItsMinimum) {
   const SearchSpace tiny = space_of(3);
-  Random strategy({{.space = &space_, .default_configuration = std::nullopt},
-                   {.space = &tiny, .default_configuration = 0}},
-                  1);
+  EveryKernel strategy({{.space = &space_, .default_configuration = std::nullopt},
+                        {.space = &tiny, .default_configuration = 0}},
+                       1, make_random);
   const auto asked = search(strategy, 11, [](const Candidate&) { return timed(1); });
   EXPECT_EQ((std::array<std::size_t, 3>{8, 3, 0}), count_by_kernel(asked));
 }
 
-TEST_F(RandomStrategy, DrawsKernelsInProportionToTheirSpeed) {
-  Random strategy = of_three(1);
+TEST_F(EveryKernelTest, DrawsKernelsByTheCubeOfTheirSpeed) {
+  EveryKernel strategy = of_three(1);
   const std::array<double, 3> times_ms = {2, 1, 4};
   const auto asked = search(strategy, 24 + 700, [&](const Candidate& candidate) {
     return timed(times_ms[candidate.kernel]);
   });
   const auto counts = count_by_kernel(asked);
-  // Weights 1/2, 1 and 1/4: 200, 400 and 100 of 700; the deviation is below 4 sigma.
-  EXPECT_NEAR(208, static_cast<double>(counts[0]), 48);
-  EXPECT_NEAR(408, static_cast<double>(counts[1]), 53);
-  EXPECT_NEAR(108, static_cast<double>(counts[2]), 38);
+  // Weights 1/8, 1 and 1/20: 74, 596 and 30 of 700; the deviation is below 4 sigma.
+  EXPECT_NEAR(82, static_cast<double>(counts[0]), 33);
+  EXPECT_NEAR(604, static_cast<double>(counts[1]), 38);
+  EXPECT_NEAR(38, static_cast<double>(counts[2]), 22);
 }
 
-TEST_F(RandomStrategy, ExhaustsEveryKernelInTheEnd) {
-  Random strategy = of_three(1);
+TEST_F(EveryKernelTest, ExhaustsEveryKernelInTheEnd) {
+  EveryKernel strategy = of_three(1);
   auto asked = search(strategy, 10'000, [](const Candidate& candidate) {
     return candidate.kernel == 1 ? failed() : timed(candidate.kernel == 0 ? 1 : 1e6);
   });
@@ -106,22 +113,22 @@ TEST_F(RandomStrategy, ExhaustsEveryKernelInTheEnd) {
   EXPECT_EQ(asked.end(), std::adjacent_find(asked.begin(), asked.end()));
 }
 
-TEST_F(RandomStrategy, RepeatsForASeedAndTheSameResults) {
+TEST_F(EveryKernelTest, RepeatsForASeedAndTheSameResults) {
   const auto evaluate = [](const Candidate& candidate) {
     return candidate.configuration % 5 == 0
                ? failed()
                : timed(1 + static_cast<double>(candidate.configuration % 17));
   };
-  Random first = of_three(42);
-  Random second = of_three(42);
-  Random other = of_three(43);
+  EveryKernel first = of_three(42);
+  EveryKernel second = of_three(42);
+  EveryKernel other = of_three(43);
   const auto asked = search(first, 500, evaluate);
   EXPECT_EQ(asked, search(second, 500, evaluate));
   EXPECT_NE(asked, search(other, 500, evaluate));
 }
 
-TEST_F(RandomStrategy, CanBeAskedFarAheadOfBeingTold) {
-  Random strategy = of_three(1);
+TEST_F(EveryKernelTest, CanBeAskedFarAheadOfBeingTold) {
+  EveryKernel strategy = of_three(1);
   std::vector<Candidate> asked;
   for (int i = 0; i < 200; ++i) asked.push_back(*strategy.ask());
   for (const Candidate& candidate : asked) strategy.tell(candidate, timed(1));

@@ -1,0 +1,128 @@
+#include "db/recording.h"
+
+#include "db/recording_json.h"
+#include "db/result_store.h"
+#include "tuner/core/error.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+#include <zlib.h>
+
+namespace smemtune::db {
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+
+struct Text {
+  std::string text;
+  bool cut_off = false;
+};
+
+/// The whole of a file, decompressed where it is compressed.
+Text read_compressed(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) {
+    throw InputError(file.string() + ": no such file");
+  }
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> stream(gzopen(file.c_str(), "rb"), gzclose);
+  if (!stream) throw InputError(file.string() + ": cannot be read");
+  Text read;
+  std::vector<char> buffer(std::size_t{1} << 20);
+  for (;;) {
+    const int count = gzread(stream.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
+    if (count > 0) read.text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (read.text.size() > kMostBytes) {
+      throw InputError(file.string() + ": more than " + std::to_string(kMostBytes) + " bytes");
+    }
+    if (count == static_cast<int>(buffer.size())) continue;
+    int status = Z_OK;
+    const std::string message = gzerror(stream.get(), &status);
+    if (status == Z_BUF_ERROR) {
+      read.cut_off = true;
+    } else if (status != Z_OK) {
+      throw InputError(file.string() + ": " + message);
+    }
+    if (count <= 0 || read.cut_off) return read;
+  }
+}
+
+double device_ms(const Result& result) {
+  const Measurement& measured = result.measurement;
+  const double samples_ms =
+      std::accumulate(measured.samples_ms.begin(), measured.samples_ms.end(), 0.0);
+  return result.verify_ms + samples_ms * measured.launches_per_sample;
+}
+
+/// A parameter's values in a database are those that were tried.
+void note_values(const Configuration& configuration, std::vector<Parameter>& parameters) {
+  for (const auto& [name, value] : configuration) {
+    auto parameter = std::ranges::find(parameters, name, &Parameter::name);
+    if (parameter == parameters.end()) {
+      parameters.push_back({.name = name, .values = {}});
+      parameter = parameters.end() - 1;
+    }
+    const auto place = std::ranges::lower_bound(parameter->values, value);
+    if (place == parameter->values.end() || *place != value) parameter->values.insert(place, value);
+  }
+}
+
+std::vector<Recording> read_database(const std::filesystem::path& file) {
+  const ResultStore store(file, ResultStore::Mode::read_only);
+  using Key = std::tuple<std::string, std::string, std::string>;
+  std::map<Key, Recording> recordings;
+  for (StoredResult& stored : store.results({})) {
+    if (stored.stale) continue;
+    const std::string kernel = stored.space + "/" + stored.result.kernel;
+    const std::string problem = key(stored.result.problem);
+    Recording& recording = recordings[{kernel, stored.device.name, problem}];
+    recording.file = file;
+    recording.kernel = kernel;
+    recording.device = stored.device.name;
+    recording.problem = problem;
+    note_values(stored.result.configuration, recording.parameters);
+    const double time_ms = stored.result.measurement.median_ms;
+    const double kept_ms = device_ms(stored.result);
+    recording.evaluations.push_back(
+        {.result = std::move(stored.result), .time_ms = time_ms, .device_ms = kept_ms});
+  }
+  std::vector<Recording> all;
+  for (auto& [name, recording] : recordings) all.push_back(std::move(recording));
+  return all;
+}
+
+/// The values' numbers. Nullopt for a configuration with other parameters.
+std::optional<std::vector<std::uint16_t>> point(const std::vector<Parameter>& parameters,
+                                                const Configuration& configuration) {
+  std::vector<std::uint16_t> indices;
+  for (const Parameter& parameter : parameters) {
+    const auto given = configuration.find(parameter.name);
+    if (given == configuration.end()) return std::nullopt;
+    const auto value = std::ranges::find(parameter.values, given->second);
+    if (value == parameter.values.end()) return std::nullopt;
+    indices.push_back(static_cast<std::uint16_t>(value - parameter.values.begin()));
+  }
+  return indices;
+}
+
+}  // namespace
+
+std::vector<Recording> read_recordings(const std::filesystem::path& file) {
+  const Text read = read_compressed(file);
+  constexpr std::string_view kDatabase = "SQLite format 3";
+  if (read.text.starts_with(kDatabase)) return read_database(file);
+  return {read_recording_json(file, read.text, read.cut_off)};
+}
+
+SearchSpace recorded_space(const Recording& recording) {
+  std::vector<std::vector<std::uint16_t>> points;
+  for (const Recording::Evaluation& evaluation : recording.evaluations) {
+    auto indices = point(recording.parameters, evaluation.result.configuration);
+    if (indices) points.push_back(std::move(*indices));
+  }
+  return SearchSpace::of_points(recording.parameters, std::move(points));
+}
+
+}  // namespace smemtune::db

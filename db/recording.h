@@ -1,0 +1,40 @@
+#pragma once
+
+#include "tuner/core/kernel_template.h"
+#include "tuner/core/result.h"
+#include "tuner/core/search_space.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune::db {
+
+/// What a tuner wrote down of one kernel on one device for one problem.
+struct Recording {
+  struct Evaluation {
+    Result result;
+    /// What its tuner ranked it by: the mean of its samples, or our median. Of one that is timed.
+    double time_ms = 0;
+    double device_ms = 0;  ///< How long the device was kept; 0 where that is not known.
+  };
+  std::filesystem::path file;
+  std::string device;
+  std::string kernel;
+  std::string problem;
+  std::vector<Parameter> parameters;  ///< In the file's order, with the values that it lists.
+  std::vector<Evaluation> evaluations;
+  bool cut_off = false;  ///< The file ends before its end; what came before was read.
+};
+
+/// Reads a Kernel Tuner cache file (also one that a crash cut off), T4, or one of our databases,
+/// each also gzip-compressed but for the last; which it is, the contents tell. A database holds a
+/// recording for each kernel, device and problem. Throws InputError naming the file and the place.
+std::vector<Recording> read_recordings(const std::filesystem::path& file);
+
+/// The space that was recorded: its configurations, whatever came of them.
+SearchSpace recorded_space(const Recording& recording);
+
+}  // namespace smemtune::db

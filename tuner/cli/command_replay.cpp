@@ -1,0 +1,165 @@
+#include "tuner/cli/command_replay.h"
+
+#include "db/export_json.h"
+#include "db/recording.h"
+#include "reports/replay_report.h"
+#include "tuner/cli/options.h"
+#include "tuner/core/error.h"
+#include "tuner/search/replay.h"
+#include "tuner/search/strategy.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+namespace smemtune::cli {
+namespace {
+
+RecordedKernel recorded_kernel(const db::Recording& recording) {
+  RecordedKernel kernel = {.space = db::recorded_space(recording), .answers = {}};
+  kernel.answers.resize(kernel.space.size());
+  for (const db::Recording::Evaluation& evaluation : recording.evaluations) {
+    const auto index = kernel.space.index_of(evaluation.result.configuration);
+    if (!index) continue;
+    RecordedKernel::Answer& answer = kernel.answers[*index];
+    answer = {.compile_ms = evaluation.result.compile_ms, .device_ms = evaluation.device_ms};
+    if (evaluation.result.timed()) answer.time_ms = evaluation.time_ms;
+  }
+  return kernel;
+}
+
+/// What of the space was timed there, the fastest first.
+Ranking ranking(const db::Recording& recording, const SearchSpace& space) {
+  std::vector<std::pair<double, ConfigurationIndex>> timed;
+  for (const db::Recording::Evaluation& evaluation : recording.evaluations) {
+    if (!evaluation.result.timed()) continue;
+    const auto index = space.index_of(evaluation.result.configuration);
+    if (index) timed.emplace_back(evaluation.time_ms, *index);
+  }
+  std::ranges::sort(timed);
+  Ranking ranking = {.place = recording.device, .fastest_first = {}};
+  for (const auto& [time_ms, index] : timed) ranking.fastest_first.push_back(index);
+  return ranking;
+}
+
+ReplayedRecording::Strategy replayed(const RecordedKernel& kernel, const std::string& strategy,
+                                     const std::vector<Ranking>& rankings,
+                                     const ReplayCommandOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::vector<Replayed>> runs;
+  std::uint64_t evaluations = 0;
+  for (std::uint64_t i = 0; i < options.seeds; ++i) {
+    runs.push_back(replay(kernel, {.strategy = strategy,
+                                   .seed = options.first_seed + i,
+                                   .evaluations = options.evaluations,
+                                   .in_flight = options.in_flight,
+                                   .compilers = options.compilers,
+                                   .rankings = rankings}));
+    evaluations += runs.back().size();
+  }
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  return {.name = strategy,
+          .statistics = summarize_replays(runs, options.evaluations),
+          .evaluations_per_s = static_cast<double>(evaluations) / elapsed.count()};
+}
+
+ReplayedRecording replayed(const db::Recording& recording, const std::vector<db::Recording>& from,
+                           const std::vector<std::string>& strategies,
+                           const ReplayCommandOptions& options) {
+  const RecordedKernel kernel = recorded_kernel(recording);
+  std::vector<Ranking> rankings;
+  for (const db::Recording& other : from) rankings.push_back(ranking(other, kernel.space));
+  const std::optional<double> best_ms = kernel.best_ms();
+  if (!best_ms) {
+    throw InputError(recording.file.string() + ": no configuration of " + recording.kernel +
+                     " has a time");
+  }
+  ReplayedRecording replayed_recording = {.file = recording.file.string(),
+                                          .device = recording.device,
+                                          .kernel = recording.kernel,
+                                          .problem = recording.problem,
+                                          .configurations = kernel.space.size(),
+                                          .best_ms = *best_ms};
+  for (const RecordedKernel::Answer& answer : kernel.answers) {
+    if (!answer.time_ms) ++replayed_recording.failed;
+  }
+  const std::string device =
+      recording.device.empty() ? recording.file.filename().string() : recording.device;
+  for (const std::string& part : {recording.kernel, device, recording.problem}) {
+    if (part.empty()) continue;
+    replayed_recording.name += (replayed_recording.name.empty() ? "" : ", ") + part;
+  }
+  for (const std::string& strategy : strategies) {
+    replayed_recording.strategies.push_back(replayed(kernel, strategy, rankings, options));
+  }
+  return replayed_recording;
+}
+
+std::vector<std::string> strategies_to_replay(const ReplayCommandOptions& options) {
+  std::vector<std::string> names = options.strategies;
+  if (names.empty()) {
+    for (const StrategyInfo& info : strategies()) {
+      if (info.name != "exhaustive") names.push_back(info.name);
+    }
+  }
+  for (const std::string& name : names) make_strategy(name, {}, 1);  // Refuses an unknown one.
+  return names;
+}
+
+}  // namespace
+
+void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
+  app.add_option("--data", options.data,
+                 "What was measured: Kernel Tuner cache files, T4, databases of smemtune; .gz too")
+      ->type_name("FILE...")
+      ->required();
+  app.add_option(
+         "--from", options.from,
+         "Recordings of the kernel elsewhere, which the search knows before; the most alike "
+         "first")
+      ->type_name("FILE...");
+  app.add_option("--strategy", options.strategies, "Strategies, by commas [all but exhaustive]")
+      ->type_name("NAME,...")
+      ->delimiter(',');
+  add_count(app, "--seeds", options.seeds, 1, 1'000'000, "Searches with each strategy");
+  add_count(app, "--seed", options.first_seed, 0, UINT32_MAX, "The first seed; the next count up");
+  add_count(app, "--evaluations", options.evaluations, 1, 1'000'000, "Evaluations of each search");
+  add_count(app, "--in-flight", options.in_flight, 1, 100'000,
+            "Configurations asked for before the first is answered");
+  add_count(app, "--compilers", options.compilers, 1, 10'000,
+            "Compilers at work, for the seconds to a quality");
+  app.add_flag("--json", options.json, "Print as JSON");
+  app.add_option("--plot", options.plot, "Also draw the means over the evaluations, as SVG")
+      ->type_name("FILE");
+}
+
+int run_replay(const ReplayCommandOptions& options) {
+  const std::vector<std::string> strategies = strategies_to_replay(options);
+  std::vector<db::Recording> from;
+  for (const std::filesystem::path& file : options.from) {
+    for (db::Recording& recording : db::read_recordings(file)) from.push_back(std::move(recording));
+  }
+  std::vector<ReplayedRecording> recordings;
+  for (const std::filesystem::path& file : options.data) {
+    for (const db::Recording& recording : db::read_recordings(file)) {
+      if (recording.cut_off) {
+        std::fprintf(stderr, "smemtune: %s ends too early; %zu results were read\n", file.c_str(),
+                     recording.evaluations.size());
+      }
+      recordings.push_back(replayed(recording, from, strategies, options));
+    }
+  }
+  if (recordings.empty()) throw InputError("--data: nothing is recorded there");
+  const ReplaySettings settings = {.seeds = options.seeds,
+                                   .evaluations = options.evaluations,
+                                   .in_flight = options.in_flight,
+                                   .compilers = options.compilers};
+  const std::string text =
+      options.json ? replay_json(recordings, settings) : replay_text(recordings, settings);
+  if (!options.plot.empty()) db::write_whole_file(options.plot, replay_svg(recordings));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+}  // namespace smemtune::cli

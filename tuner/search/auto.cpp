@@ -1,0 +1,46 @@
+#include "tuner/search/auto.h"
+
+#include <algorithm>
+
+namespace smemtune {
+
+namespace {
+
+// Of the place that is most alike, and of each other.
+constexpr std::size_t kOfTheNearest = 5;
+constexpr std::size_t kOfAnother = 1;
+
+std::vector<ConfigurationIndex> fastest_elsewhere(const std::vector<Ranking>& rankings) {
+  std::vector<ConfigurationIndex> fastest;
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    const std::size_t most = i == 0 ? kOfTheNearest : kOfAnother;
+    const std::vector<ConfigurationIndex>& ranked = rankings[i].fastest_first;
+    fastest.insert(fastest.end(), ranked.begin(),
+                   ranked.begin() + static_cast<std::ptrdiff_t>(std::min(most, ranked.size())));
+  }
+  return fastest;
+}
+
+}  // namespace
+
+Auto::Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed)
+    : untried_(untried),
+      forest_(untried, seed, kernel.rankings),
+      first_(fastest_elsewhere(kernel.rankings)) {}
+
+std::optional<ConfigurationIndex> Auto::ask() {
+  while (!forest_is_next_ && asked_first_ < first_.size()) {
+    const ConfigurationIndex configuration = first_[asked_first_++];
+    if (!untried_.take(configuration)) continue;
+    forest_is_next_ = true;
+    return configuration;
+  }
+  forest_is_next_ = false;
+  return forest_.ask();
+}
+
+void Auto::tell(ConfigurationIndex configuration, std::optional<double> time_ms) {
+  forest_.tell(configuration, time_ms);
+}
+
+}  // namespace smemtune

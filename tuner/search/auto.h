@@ -1,0 +1,33 @@
+#pragma once
+
+#include "tuner/search/forest.h"
+#include "tuner/search/kernel_search.h"
+#include "tuner/search/strategy.h"
+#include "tuner/search/untried.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace smemtune {
+
+/// A Forest that also knows what was the fastest elsewhere: every other of its first questions asks
+/// for that, the most alike place first, and the trees see how the places ranked what they
+/// measured. What was found elsewhere is never all that is asked for, as it may mislead.
+class Auto final : public KernelSearch {
+ public:
+  Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed);
+
+  std::optional<ConfigurationIndex> ask() override;
+  void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
+
+ private:
+  Untried& untried_;
+  Forest forest_;
+  std::vector<ConfigurationIndex> first_;  ///< The fastest elsewhere, in the order to ask for them.
+  std::size_t asked_first_ = 0;            ///< Of these.
+  bool forest_is_next_ = false;
+};
+
+}  // namespace smemtune

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "tuner/core/random.h"
+#include "tuner/search/kernel_search.h"
+#include "tuner/search/strategy.h"
+#include "tuner/search/untried.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace smemtune {
+
+/// Searches every kernel by itself: first every kernel's default, then so many of every kernel that
+/// it can show what it is worth, then more of the kernels whose best is nearer to the best of all.
+class EveryKernel final : public Strategy {
+ public:
+  using MakeSearch =
+      std::function<std::unique_ptr<KernelSearch>(const SearchedKernel&, Untried&, std::uint64_t)>;
+
+  EveryKernel(std::vector<SearchedKernel> kernels, std::uint64_t seed, const MakeSearch& make);
+
+  std::optional<Candidate> ask() override;
+  void tell(const Candidate& candidate, const Result& result) override;
+
+ private:
+  struct Kernel {
+    SearchedKernel searched;
+    std::unique_ptr<Untried> untried;
+    std::unique_ptr<KernelSearch> search;
+    std::uint64_t failed = 0;
+    std::optional<double> best_ms = std::nullopt;
+    bool exhausted = false;
+
+    std::uint64_t asked() const { return untried->taken(); }
+  };
+
+  std::optional<std::size_t> choose();
+  double weight(const Kernel& kernel) const;
+
+  std::vector<Kernel> kernels_;
+  std::optional<double> best_ms_;
+  RandomEngine random_;
+};
+
+}  // namespace smemtune

@@ -1,0 +1,234 @@
+#include "tuner/search/forest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+// Set by replaying measured spaces (bench/RESULTS.md); none of them depends on it much.
+constexpr std::size_t kFirst = 20;  // Questions that lie far from each other.
+constexpr std::size_t kDistantPool = 1000;
+constexpr double kRandomShare = 0.1;  // Of the questions after these.
+constexpr std::size_t kTrees = 10;
+constexpr double kPositiveShare = 0.15;  // Of what was told, and at least so many:
+constexpr std::size_t kLeastPositives = 3;
+constexpr double kLeastWeight = 0.3;  // Of a positive; the rest follows its lead.
+
+// Of a space with more, a pool stands for it.
+constexpr std::uint64_t kMostListed = 8192;
+constexpr std::size_t kPool = 2000;
+constexpr std::size_t kFresh = 50;    // Of the pool, replaced before every question.
+constexpr std::size_t kExpanded = 5;  // The best whose neighbors are in the pool.
+
+// Of what is not among the fastest, so many teach the trees.
+constexpr std::size_t kMostNegatives = 500;
+
+}  // namespace
+
+Forest::Forest(Untried& untried, std::uint64_t seed, const std::vector<Ranking>& rankings)
+    : untried_(untried), random_(seed), features_of_(untried.space()) {
+  for (const Ranking& ranking : rankings) {
+    std::unordered_map<ConfigurationIndex, float> ranks;
+    const auto size = static_cast<float>(ranking.fastest_first.size());
+    for (const ConfigurationIndex configuration : ranking.fastest_first) {
+      ranks.emplace(configuration, 1 - static_cast<float>(ranks.size()) / size);
+    }
+    ranks_.push_back(std::move(ranks));
+  }
+}
+
+std::optional<ConfigurationIndex> Forest::ask() {
+  // Where hardly anything works, what works is looked for far from what failed.
+  if (distant_asked_ < kFirst || timed_ < kLeastPositives) return take_distant();
+  if (uniform(random_) < kRandomShare) return untried_.take_next();
+  return take_likely();
+}
+
+void Forest::tell(ConfigurationIndex configuration, std::optional<double> time_ms) {
+  note_place(configuration);
+  Told told = {
+      .configuration = configuration, .time_ms = time_ms, .features = features(configuration)};
+  if (!time_ms) {
+    told_.push_back(std::move(told));
+    return;
+  }
+  const auto timed_end = told_.begin() + static_cast<std::ptrdiff_t>(timed_);
+  const auto at =
+      std::upper_bound(told_.begin(), timed_end, *time_ms,
+                       [](double one_ms, const Told& other) { return one_ms < *other.time_ms; });
+  told_.insert(at, std::move(told));
+  ++timed_;
+}
+
+/// The one that is farthest from all that were asked for or told.
+std::optional<ConfigurationIndex> Forest::take_distant() {
+  ++distant_asked_;
+  std::erase_if(distant_,
+                [&](const Distant& one) { return !untried_.contains(one.configuration); });
+  if (distant_.empty()) {
+    for (std::size_t i = 0; i < kDistantPool; ++i) {
+      const std::optional<ConfigurationIndex> drawn = untried_.draw(random_);
+      if (!drawn) break;
+      Distant one = {.configuration = *drawn, .place = place(*drawn), .distance = HUGE_VALF};
+      distant_.push_back(std::move(one));
+    }
+    for (const Told& told : told_) note_place(told.configuration);
+  }
+  if (distant_.empty()) return untried_.take_next();
+  const auto farthest = std::ranges::max_element(distant_, {}, &Distant::distance);
+  const ConfigurationIndex configuration = farthest->configuration;
+  untried_.take(configuration);
+  note_place(configuration);
+  return configuration;
+}
+
+void Forest::note_place(ConfigurationIndex configuration) {
+  if (distant_.empty()) return;
+  const std::vector<float> noted = place(configuration);
+  for (Distant& one : distant_) {
+    float squares = 0;
+    for (std::size_t p = 0; p < noted.size(); ++p) {
+      squares += (one.place[p] - noted[p]) * (one.place[p] - noted[p]);
+    }
+    one.distance = std::min(one.distance, squares);
+  }
+}
+
+std::optional<ConfigurationIndex> Forest::take_likely() {
+  distant_.clear();
+  fill_pool();
+  if (pool_.configurations.empty()) return untried_.take_next();
+  const DecisionForest forest = grown();
+  std::optional<std::size_t> best;
+  double best_score = -1;
+  std::vector<std::size_t> gone;  // Asked for at random, or by another.
+  // From a random place on, as many score the same.
+  const std::size_t count = pool_.configurations.size();
+  const auto first = static_cast<std::size_t>(below(random_, count));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = i + first < count ? i + first : i + first - count;
+    const double score = forest.score(pool_.row(at));
+    if (!(score > best_score)) continue;
+    if (!untried_.contains(pool_.configurations[at])) {
+      gone.push_back(at);
+      continue;
+    }
+    best = at;
+    best_score = score;
+  }
+  if (!best) return untried_.take_next();
+  const ConfigurationIndex configuration = pool_.configurations[*best];
+  untried_.take(configuration);
+  gone.push_back(*best);
+  std::ranges::sort(gone, std::greater<>());
+  for (const std::size_t at : gone) pool_.remove(at);
+  return configuration;
+}
+
+DecisionForest Forest::grown() {
+  const std::size_t fast = positives();
+  // How far each is ahead of the first that is not fast.
+  const double slow_ms = fast < timed_ ? *told_[fast].time_ms : *told_[fast - 1].time_ms * 1.01;
+  std::vector<double> leads;
+  double sum = 0;
+  for (std::size_t i = 0; i < fast; ++i) {
+    const double lead = std::log(slow_ms / *told_[i].time_ms);
+    leads.push_back(lead * lead * lead);
+    sum += leads.back();
+  }
+  std::vector<DecisionForest::Sample> samples;
+  for (std::size_t i = 0; i < fast; ++i) {
+    const double ahead = sum > 0 ? leads[i] * static_cast<double>(fast) / sum : 1;
+    samples.push_back({.features = told_[i].features,
+                       .positive = true,
+                       .weight = kLeastWeight + (1 - kLeastWeight) * ahead});
+  }
+  const std::size_t others = told_.size() - fast;
+  const std::size_t step = 1 + others / kMostNegatives;
+  for (std::size_t i = fast + others % step; i < told_.size(); i += step) {
+    samples.push_back({.features = told_[i].features, .weight = static_cast<double>(step)});
+  }
+  return {samples, kTrees, random_};
+}
+
+std::size_t Forest::positives() const {
+  const auto share =
+      static_cast<std::size_t>(std::ceil(kPositiveShare * static_cast<double>(told_.size())));
+  return std::min(timed_, std::max(kLeastPositives, share));
+}
+
+bool Forest::lists_all() const { return untried_.space().size() <= kMostListed; }
+
+void Forest::fill_pool() {
+  if (lists_all()) {
+    if (pool_.configurations.empty()) {
+      for (ConfigurationIndex i = 0; i < untried_.space().size(); ++i) {
+        if (untried_.contains(i)) add_to_pool(i);
+      }
+    }
+  } else {
+    for (std::size_t i = 0; i < kFresh && pool_.configurations.size() >= kPool; ++i) {
+      pool_.remove(static_cast<std::size_t>(below(random_, pool_.configurations.size())));
+    }
+    while (pool_.configurations.size() < kPool) {
+      const std::optional<ConfigurationIndex> drawn = untried_.draw(random_);
+      if (!drawn) break;
+      add_to_pool(*drawn);
+    }
+    add_neighbors_of_best();
+  }
+}
+
+void Forest::add_neighbors_of_best() {
+  for (std::size_t i = 0; i < std::min(timed_, kExpanded); ++i) {
+    const ConfigurationIndex best = told_[i].configuration;
+    if (std::ranges::find(expanded_, best) != expanded_.end()) continue;
+    expanded_.push_back(best);
+    for (const ConfigurationIndex neighbor : untried_.neighbors(best)) add_to_pool(neighbor);
+  }
+}
+
+void Forest::add_to_pool(ConfigurationIndex configuration) {
+  pool_.add(configuration, features(configuration));
+}
+
+void Forest::Pool::add(ConfigurationIndex configuration, std::span<const float> row) {
+  width = row.size();
+  configurations.push_back(configuration);
+  features.insert(features.end(), row.begin(), row.end());
+}
+
+void Forest::Pool::remove(std::size_t i) {
+  const std::size_t last = configurations.size() - 1;
+  configurations[i] = configurations[last];
+  std::copy_n(features.begin() + static_cast<std::ptrdiff_t>(last * width), width,
+              features.begin() + static_cast<std::ptrdiff_t>(i * width));
+  configurations.pop_back();
+  features.resize(last * width);
+}
+
+std::vector<float> Forest::features(ConfigurationIndex configuration) const {
+  std::vector<float> features = features_of_(untried_.space().value_indices(configuration));
+  for (const auto& ranks : ranks_) {
+    const auto rank = ranks.find(configuration);
+    features.push_back(rank == ranks.end() ? 0 : rank->second);
+  }
+  return features;
+}
+
+/// The value of each parameter, its first 0 and its last 1.
+std::vector<float> Forest::place(ConfigurationIndex configuration) const {
+  const std::vector<std::size_t> values = untried_.space().value_indices(configuration);
+  std::vector<float> place;
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    const std::size_t steps = untried_.space().parameters()[p].values.size() - 1;
+    if (steps > 0) place.push_back(static_cast<float>(values[p]) / static_cast<float>(steps));
+  }
+  return place;
+}
+
+}  // namespace smemtune

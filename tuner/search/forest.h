@@ -1,0 +1,83 @@
+#pragma once
+
+#include "tuner/core/configuration_features.h"
+#include "tuner/core/decision_forest.h"
+#include "tuner/core/random.h"
+#include "tuner/search/kernel_search.h"
+#include "tuner/search/strategy.h"
+#include "tuner/search/untried.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace smemtune {
+
+/// Asks for what looks most like the fastest of what was measured: a few trees tell those from the
+/// rest, failures included. They are grown anew for every question, so that questions asked before
+/// others are answered differ. The first questions lie far from each other; some are random.
+class Forest final : public KernelSearch {
+ public:
+  /// `rankings`: see SearchedKernel. They are features as the parameters are.
+  Forest(Untried& untried, std::uint64_t seed, const std::vector<Ranking>& rankings = {});
+
+  std::optional<ConfigurationIndex> ask() override;
+  void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
+
+ private:
+  struct Told {
+    ConfigurationIndex configuration;
+    std::optional<double> time_ms;
+    std::vector<float> features;
+  };
+
+  /// A configuration by its distance to the nearest that was asked for or told.
+  struct Distant {
+    ConfigurationIndex configuration;
+    std::vector<float> place;
+    float distance;
+  };
+
+  /// What may be asked for: all of a small space, else random ones and neighbors of the best.
+  struct Pool {
+    std::vector<ConfigurationIndex> configurations;
+    std::vector<float> features;  ///< `width` of each.
+    std::size_t width = 0;
+
+    std::span<const float> row(std::size_t i) const {
+      return std::span(features).subspan(i * width, width);
+    }
+    void add(ConfigurationIndex configuration, std::span<const float> row);
+    void remove(std::size_t i);
+  };
+
+  std::optional<ConfigurationIndex> take_distant();
+  void note_place(ConfigurationIndex configuration);
+  std::optional<ConfigurationIndex> take_likely();
+  DecisionForest grown();
+  void fill_pool();
+  void add_to_pool(ConfigurationIndex configuration);
+  void add_neighbors_of_best();
+
+  bool lists_all() const;
+  std::size_t positives() const;
+  std::vector<float> features(ConfigurationIndex configuration) const;
+  std::vector<float> place(ConfigurationIndex configuration) const;
+
+  Untried& untried_;
+  RandomEngine random_;
+  ConfigurationFeatures features_of_;
+  /// By ranking: how near to its top a configuration is, 1 at the top.
+  std::vector<std::unordered_map<ConfigurationIndex, float>> ranks_;
+  std::size_t distant_asked_ = 0;
+  std::vector<Distant> distant_;
+  std::vector<Told> told_;  ///< The fastest first, failures last.
+  std::size_t timed_ = 0;   ///< Of these, those that did not fail.
+  Pool pool_;
+  std::vector<ConfigurationIndex> expanded_;  ///< Those whose neighbors were added to the pool.
+};
+
+}  // namespace smemtune

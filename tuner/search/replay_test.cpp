@@ -1,0 +1,174 @@
+#include "tuner/search/replay.h"
+
+#include "tuner/core/error.h"
+#include "tuner/search/strategy.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace smemtune {
+namespace {
+
+/// Tiles of which 64 x 8 is the best by far; blocks of more than 1024 threads fail.
+RecordedKernel tiles() {
+  std::vector<Parameter> parameters = {
+      {.name = "X", .values = {}}, {.name = "Y", .values = {}}, {.name = "UNROLL", .values = {}}};
+  for (std::int64_t x = 16; x <= 256; x += 16) parameters[0].values.emplace_back(x);
+  for (std::int64_t y = 1; y <= 16; ++y) parameters[1].values.emplace_back(y);
+  for (std::int64_t unroll = 1; unroll <= 8; ++unroll) parameters[2].values.emplace_back(unroll);
+  RecordedKernel kernel = {.space = SearchSpace(parameters, {}), .answers = {}};
+  for (ConfigurationIndex i = 0; i < kernel.space.size(); ++i) {
+    const Configuration configuration = kernel.space.configuration(i);
+    const auto value = [&](const char* name) {
+      return static_cast<double>(std::get<std::int64_t>(configuration.at(name)));
+    };
+    RecordedKernel::Answer answer = {.compile_ms = 1000, .device_ms = 10};
+    if (value("X") * value("Y") <= 1024) {
+      answer.time_ms = 1 + std::abs(std::log2(value("X") / 64)) +
+                       std::abs(std::log2(value("Y") / 8)) + 0.1 * std::abs(value("UNROLL") - 4);
+    }
+    kernel.answers.push_back(answer);
+  }
+  return kernel;
+}
+
+RecordedKernel where_all_fails(std::int64_t size) {
+  Parameter parameter = {.name = "A", .values = {}};
+  for (std::int64_t i = 0; i < size; ++i) parameter.values.emplace_back(i + 1);
+  RecordedKernel kernel = {
+      .space = SearchSpace({parameter, {.name = "B", .values = {Value{"x"}}}}, {}), .answers = {}};
+  kernel.answers.resize(kernel.space.size());
+  return kernel;
+}
+
+/// Nothing is asked twice, and the best so far never gets worse.
+void check(const std::vector<Replayed>& run, const std::string& strategy) {
+  std::set<ConfigurationIndex> seen;
+  double share = 0;
+  for (const Replayed& one : run) {
+    EXPECT_TRUE(seen.insert(one.configuration).second) << strategy;
+    EXPECT_GE(one.share, share) << strategy;
+    share = one.share;
+  }
+}
+
+class EachStrategy : public testing::TestWithParam<std::string> {};
+
+TEST_P(EachStrategy, FindsTheBestOfAllInTheEnd) {
+  const RecordedKernel kernel = tiles();
+  const auto run = replay(kernel, {.strategy = GetParam(), .evaluations = 5000});
+  EXPECT_EQ(kernel.space.size(), run.size());
+  EXPECT_EQ(1, run.back().share);
+  check(run, GetParam());
+}
+
+TEST_P(EachStrategy, RepeatsForASeedWithManyInFlight) {
+  const RecordedKernel kernel = tiles();
+  const ReplayOptions options = {
+      .strategy = GetParam(), .seed = 7, .evaluations = 150, .in_flight = 64, .compilers = 16};
+  const auto once = replay(kernel, options);
+  const auto again = replay(kernel, options);
+  check(once, GetParam());
+  ASSERT_EQ(150u, once.size());
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    EXPECT_EQ(once[i].configuration, again[i].configuration);
+  }
+}
+
+TEST_P(EachStrategy, EndsWhereEverythingFailsAndOnTheSmallestSpaces) {
+  for (const std::int64_t size : {1, 2, 3, 300}) {
+    const RecordedKernel kernel = where_all_fails(size);
+    for (const std::size_t in_flight : {1u, 64u}) {
+      const auto run =
+          replay(kernel, {.strategy = GetParam(), .evaluations = 1000, .in_flight = in_flight});
+      EXPECT_EQ(kernel.space.size(), run.size());
+      check(run, GetParam());
+      EXPECT_EQ(0, run.back().share);
+    }
+  }
+}
+
+TEST_P(EachStrategy, DoesNotLoopOnAnEmptySpace) {
+  const RecordedKernel kernel = {.space = SearchSpace({{.name = "A", .values = {Value{"x"}}}},
+                                                      {Expression::compile("1 > 2", Scope())}),
+                                 .answers = {}};
+  EXPECT_TRUE(replay(kernel, {.strategy = GetParam()}).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachStrategy, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const StrategyInfo& info : strategies()) names.push_back(info.name);
+                           return names;
+                         }()),
+                         [](const auto& info) { return info.param; });
+
+double mean_share(const std::string& strategy, std::size_t evaluations) {
+  const RecordedKernel kernel = tiles();
+  double sum = 0;
+  constexpr std::uint64_t kSeeds = 20;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const auto run =
+        replay(kernel, {.strategy = strategy, .seed = seed, .evaluations = evaluations});
+    sum += run.back().share;
+  }
+  return sum / static_cast<double>(kSeeds);
+}
+
+TEST(Replay, ShowsThatStrategiesLearn) {
+  const double random = mean_share("random", 60);
+  EXPECT_GT(mean_share("forest", 60), .95);
+  EXPECT_GT(mean_share("local", 60), random + .05);
+  EXPECT_GT(mean_share("genetic", 60), random + .05);
+  EXPECT_LT(random, .85);
+}
+
+TEST(Replay, TakesAsLongAsWasRecorded) {
+  RecordedKernel kernel = where_all_fails(8);
+  for (RecordedKernel::Answer& answer : kernel.answers) {
+    answer = {.time_ms = 1, .compile_ms = 2000, .device_ms = 500};
+  }
+  const auto last_s = [&](std::size_t in_flight, std::size_t compilers) {
+    return replay(kernel, {.strategy = "random",
+                           .evaluations = 8,
+                           .in_flight = in_flight,
+                           .compilers = compilers})
+        .back()
+        .done_s;
+  };
+  EXPECT_DOUBLE_EQ(8 * 2.5, last_s(1, 1));
+  EXPECT_DOUBLE_EQ(8 * 2.5, last_s(1, 4));     // Nothing is asked ahead.
+  EXPECT_DOUBLE_EQ(8 * 2 + .5, last_s(8, 1));  // The compiler is the bottleneck.
+  EXPECT_DOUBLE_EQ(2 + 8 * .5, last_s(8, 8));  // The device is.
+}
+
+TEST(Replay, SaysWhatManyRunsCameTo) {
+  const auto run = [](std::vector<double> shares) {
+    std::vector<Replayed> steps;
+    for (const double share : shares) {
+      steps.push_back({.share = share, .done_s = static_cast<double>(steps.size() + 1) * 10});
+    }
+    return steps;
+  };
+  const std::vector<std::vector<Replayed>> runs = {run({.5, .96, .96}), run({.5, .5, .5}),
+                                                   run({.8, .9, 1})};
+  const ReplayStatistics statistics = summarize_replays(runs, 3);
+  EXPECT_EQ(3u, statistics.seeds);
+  ASSERT_EQ(1u, statistics.qualities.size());
+  EXPECT_NEAR(.82, statistics.qualities[0].mean, 1e-12);
+  EXPECT_NEAR(.96, statistics.qualities[0].median, 1e-12);
+  EXPECT_EQ(2u, statistics.efforts[0].reached);
+  EXPECT_EQ(3, statistics.efforts[0].evaluations);
+  EXPECT_EQ(30, statistics.efforts[0].seconds);
+  EXPECT_EQ(1u, statistics.efforts[1].reached);
+  EXPECT_EQ(std::nullopt, statistics.efforts[1].evaluations);
+  EXPECT_NEAR(.6, statistics.curve[0], 1e-12);
+}
+
+TEST(Replay, RefusesAStrategyThatIsNotKnown) {
+  EXPECT_THROW(replay(tiles(), {.strategy = "psychic"}), InputError);
+}
+
+}  // namespace
+}  // namespace smemtune

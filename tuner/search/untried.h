@@ -1,0 +1,44 @@
+#pragma once
+
+#include "tuner/core/random.h"
+#include "tuner/core/search_space.h"
+
+#include <cstdint>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+namespace smemtune {
+
+/// What of a space was not asked for yet. Refers to the space, which must outlive it.
+class Untried {
+ public:
+  Untried(const SearchSpace& space, std::uint64_t seed);
+
+  const SearchSpace& space() const { return *space_; }
+
+  /// Configurations that were taken.
+  std::uint64_t taken() const { return taken_.size(); }
+
+  bool contains(ConfigurationIndex configuration) const { return !taken_.contains(configuration); }
+
+  /// Returns false for one that was taken before.
+  bool take(ConfigurationIndex configuration) { return taken_.insert(configuration).second; }
+
+  /// The next in the seed's random order; nullopt when nothing is left.
+  std::optional<ConfigurationIndex> take_next();
+
+  /// One at random that stays untried; nullopt where none was found at a few attempts.
+  std::optional<ConfigurationIndex> draw(RandomEngine& random) const;
+
+  /// Those that differ in one parameter.
+  std::vector<ConfigurationIndex> neighbors(ConfigurationIndex configuration) const;
+
+ private:
+  const SearchSpace* space_;
+  Permutation order_;
+  std::uint64_t position_ = 0;  ///< In `order_`, of what is taken next.
+  std::unordered_set<ConfigurationIndex> taken_;
+};
+
+}  // namespace smemtune
