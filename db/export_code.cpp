@@ -395,7 +395,7 @@ std::string export_defines(const StoredResult& best) {
     const auto* word = std::get_if<std::string>(&value);
     if (word != nullptr && !is_word(*word)) {
       throw InputError("space " + best.space + ": the parameter " + name + " is " +
-                       string_literal(*word) + ", which is no type and no enumerator");
+                       string_literal(*word) + ", which is neither a type nor an enumerator");
     }
     text += "#define " + name + " " + to_text(value) + "\n";
   }

@@ -1,5 +1,6 @@
 #include "tuner/cli/also_fits.h"
 
+#include "db/json_forms.h"
 #include "tuner/cli/summary.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/fit_check.h"
@@ -13,7 +14,7 @@
 namespace smemtune::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using db::Json;
 
 FitQuestion question(const TuningRequest& request, const Result& winner) {
   return {.kernel = request.space->kernel(winner.kernel),
@@ -138,14 +139,12 @@ std::string also_fits_text(const std::vector<AlsoFits>& all) {
 Json also_fits_json(const std::vector<AlsoFits>& all) {
   Json json = Json::array();
   for (const AlsoFits& fits : all) {
-    Json entry = {{"device", fits.device.name},
-                  {"architecture", fits.device.architecture},
+    Json entry = {{"device", db::device_json(fits.device)},
                   {"compiled_for_it", fits.not_compiled.empty()}};
     if (!fits.not_compiled.empty()) entry["not_compiled_because"] = fits.not_compiled;
     entry["winners"] = Json::array();
     for (const WinnerFit& fit : fits.winners) {
-      Json winner = result_json(fit.there);
-      winner["problem"] = key(fit.winner.problem);
+      Json winner = db::result_json(fit.there);
       winner["fits"] = fit.there.status == Status::correct;
       entry["winners"].push_back(std::move(winner));
     }

@@ -8,13 +8,13 @@
 #include "tuner/cli/ground.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/no_log.h"
 #include "tuner/engine/tuning_loop.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <unistd.h>
 #include <utility>
@@ -23,14 +23,8 @@ namespace smemtune::cli {
 namespace {
 
 constexpr int kLostGround = 1;
-constexpr int kInterrupted = 130;
 
-void write_out(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
-/// Those of this very problem, space and device model.
+/// The results of exactly this problem, space and device model.
 std::vector<db::StoredResult> of(std::vector<db::StoredResult> results, const Space& space,
                                  const Problem& problem, const Device& device) {
   const std::string model = db::device_model_key(device);
@@ -123,19 +117,19 @@ class Check {
 
 void add_check_options(CLI::App& app, CheckOptions& options) {
   app.add_option("--space", options.space,
-                 "The search space whose stored winners are checked (the option `--check FILE` of "
-                 "smemtune itself only looks for faults in a file)")
+                 "The search space whose stored winners are checked (`smemtune --check FILE` only "
+                 "looks for mistakes in a file)")
       ->type_name("FILE")
       ->required();
   add_number(app, "--tolerance", options.tolerance_percent, 0, 1e6,
-             "So much slower, in per cent, is lost ground [3]");
+             "How much slower the winner may be, in percent [3]");
   app.add_option("--problem", options.problems,
                  "Only this problem, as NAME=VALUE,...; may be repeated [those of the file]")
       ->type_name("KEY")
       ->expected(1)
       ->take_all();
   add_count(app, "--runners-up", options.runners_up, 0, 32,
-            "So many others are measured in turn with the winner, and its default [3]");
+            "How many runners-up to measure along with the winner and its default [3]");
   app.add_option("--device", options.device.device,
                  "GPU by index, UUID or name; cpu [the first GPU; the CPU where there is none]")
       ->type_name("NAME");
@@ -145,15 +139,15 @@ void add_check_options(CLI::App& app, CheckOptions& options) {
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
   add_database(app, options.database);
   app.add_flag("--no-wait", options.no_wait,
-               "Refuse with status 5 where another smemtune uses the device, instead of waiting");
+               "Exit with status 5 instead of waiting while another smemtune uses the device");
   app.add_flag("--json", options.json, "Print the result as JSON");
-  app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors and what was asked for");
+  app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
 }
 
 int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
-  const LoadedSpace loaded = load_space(options.space, share_folder());
+  const LoadedSpace loaded = load_space(find_space(options.space), share_folder());
   const auto say = [&](const std::string& line) {
-    if (!line.empty() && !options.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+    if (!options.quiet) cli::say(line);
   };
   // Before anything is started: a database that cannot be used is found at once.
   const db::ResultStore probe(options.database, db::ResultStore::Mode::read_only);
@@ -184,7 +178,7 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
     throw InputError(options.database.string() + ": no verified result of " + loaded.space.name +
                      " on " + device.name + " to check (smemtune list shows what is there)");
   }
-  if (options.json) write_out(ground_json(grounds, options.tolerance_percent));
+  if (options.json) write_document(ground_json(grounds, options.tolerance_percent));
   const bool lost = std::ranges::any_of(grounds, [](const Ground& g) { return !g.lost.empty(); });
   return lost ? kLostGround : 0;
 }

@@ -23,7 +23,7 @@ constexpr int kBusyPercent = 10;
 
 std::string warning(const Device& device, const std::string& what) {
   return "*** " + device_text(device) +
-         " is not ours alone, which disturbs what is measured: " + what;
+         " is shared, which disturbs the measurements: " + what;
 }
 
 std::string processes_text(const std::vector<DeviceProcess>& processes) {
@@ -63,7 +63,7 @@ std::vector<DeviceLock> lock_devices(std::vector<Device> devices, const std::str
       const auto holder = lock.holder();
       const std::string who = device_text(device) + " is in use by another smemtune" +
                               (holder ? ": " + to_text(*holder) : "");
-      if (!wait) throw UnavailableError(who + "; without --no-wait this one would wait for it");
+      if (!wait) throw UnavailableError(who + " (without --no-wait, this run would wait)");
       if (who != said) say("waiting: " + who);
       said = who;
       std::this_thread::sleep_for(kLockInterval);
@@ -77,7 +77,7 @@ std::string Neighbors::before_us(const Device& device, const DeviceUse& use) {
   if (!use.processes.empty()) return warning(device, processes_text(use.processes));
   if (use.busy_percent.value_or(0) < kBusyPercent) return "";
   return warning(device, "busy for " + std::to_string(*use.busy_percent) +
-                             " % of the time with what cannot be seen from here");
+                             " % of the time with work that cannot be seen from here");
 }
 
 std::string Neighbors::beside_us(const Device& device, const DeviceUse& use,

@@ -1,5 +1,6 @@
 #include "tuner/cli/expectations.h"
 
+#include "db/json_forms.h"
 #include "reports/table.h"
 #include "tuner/cli/problem_results.h"
 #include "tuner/core/bound_kernel.h"
@@ -93,7 +94,7 @@ nlohmann::ordered_json curves_json(const std::vector<Curve>& curves) {
   for (const Curve& curve : curves) {
     nlohmann::ordered_json points = nlohmann::ordered_json::array();
     for (const Comparison& point : curve.points) {
-      nlohmann::ordered_json entry = {{"configuration", key(point.configuration)},
+      nlohmann::ordered_json entry = {{"configuration", db::bindings_json(point.configuration)},
                                       {"predicted", point.predicted}};
       if (point.result != nullptr) entry["measured"] = point.measured;
       entry["seen"] = point.seen;

@@ -1,5 +1,6 @@
 #include "tuner/cli/ground.h"
 
+#include "db/json_forms.h"
 #include "reports/table.h"
 #include "tuner/cli/summary.h"
 
@@ -11,7 +12,7 @@
 namespace smemtune::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using db::Json;
 
 std::string percent(double value) {
   char text[64];
@@ -47,7 +48,7 @@ std::vector<std::string> staleness(const db::StoredResult& stored, const Circums
   add_change(changes, "CUDA runtime", stored.device.runtime_version, now.runtime);
   add_change(changes, "compiler", stored.compiler, now.compiler);
   if (stored.kernel_hash != now.kernel_hash) {
-    changes.emplace_back("the kernel's source, launches or verification have been edited");
+    changes.emplace_back("the kernel's source, launches or verification have changed");
   }
   return changes;
 }
@@ -87,7 +88,7 @@ Ground judge_ground(const db::StoredResult& stored, const std::vector<Result>& m
     }
   }
   if (!ground.now) {
-    ground.lost.emplace_back("it is no valid configuration of the space any more");
+    ground.lost.emplace_back("it is no longer a valid configuration of the space");
     return ground;
   }
   if (!ground.now->timed()) {
@@ -147,39 +148,24 @@ std::string ground_text(const Ground& ground) {
     text += "  stale: " + printable(change) + "\n";
   }
   if (ground.lost.empty()) return text + "  holds\n";
-  for (const std::string& reason : ground.lost) text += "  lost ground: " + reason + "\n";
+  for (const std::string& reason : ground.lost) text += "  no longer holds: " + reason + "\n";
   return text;
 }
 
 std::string ground_json(const std::vector<Ground>& grounds, double tolerance_percent) {
-  const auto result_json = [](const Result& result) {
-    Json json = {{"kernel", result.kernel},
-                 {"configuration", key(result.configuration)},
-                 {"status", to_text(result.status)},
-                 {"reason", result.reason},
-                 {"is_default", result.is_default}};
-    json["median_ms"] = result.timed() ? Json(result.measurement.median_ms) : Json(nullptr);
-    return json;
-  };
   Json problems = Json::array();
   for (const Ground& ground : grounds) {
     Json others = Json::array();
-    for (const Result& other : ground.others) others.push_back(result_json(other));
-    problems.push_back({{"problem", key(ground.stored.result.problem)},
-                        {"device", ground.stored.device.name},
-                        {"kernel", ground.stored.result.kernel},
-                        {"configuration", key(ground.stored.result.configuration)},
-                        {"stored_median_ms", ground.stored.result.measurement.median_ms},
-                        {"now", ground.now ? result_json(*ground.now) : Json(nullptr)},
+    for (const Result& other : ground.others) others.push_back(db::result_json(other));
+    problems.push_back({{"stored", db::stored_json(ground.stored)},
+                        {"now", ground.now ? db::result_json(*ground.now) : Json(nullptr)},
                         {"others", std::move(others)},
                         {"stale", ground.stale},
                         {"lost", ground.lost}});
   }
-  const Json document = {{"format", "smemtune-check"},
-                         {"version", 1},
-                         {"tolerance_percent", tolerance_percent},
-                         {"problems", std::move(problems)}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return db::document_text(
+      "smemtune-check", 2,
+      {{"tolerance_percent", tolerance_percent}, {"problems", std::move(problems)}});
 }
 
 }  // namespace smemtune::cli

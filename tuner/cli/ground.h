@@ -47,7 +47,7 @@ Ground judge_ground(const db::StoredResult& stored, const std::vector<Result>& m
 /// For people, with the numbers.
 std::string ground_text(const Ground& ground);
 
-/// `"format": "smemtune-check", "version": 1`.
+/// `"format": "smemtune-check", "version": 2`.
 std::string ground_json(const std::vector<Ground>& grounds, double tolerance_percent);
 
 }  // namespace smemtune::cli

@@ -46,7 +46,7 @@ TEST(Ground, IsLostToAnother) {
   const Ground ground = judge_ground(stored(32, 1.0), {timed(16, 0.8), timed(32, 1.0)}, 3);
   ASSERT_EQ(ground.lost.size(), 1u);
   EXPECT_THAT(ground.lost[0], HasSubstr("+25.0 % against tiled TILE=16"));
-  EXPECT_THAT(ground_text(ground), HasSubstr("lost ground: "));
+  EXPECT_THAT(ground_text(ground), HasSubstr("no longer holds: "));
   EXPECT_THAT(judge_ground(stored(32, 1.0), {timed(16, 0.8), timed(32, 1.0)}, 30).lost, IsEmpty());
 }
 
@@ -69,12 +69,12 @@ TEST(Ground, IsLostWhenTheResultIsWrong) {
   wrong.detail = "C[7] is 1, expected 2";
   const Ground ground = judge_ground(stored(32, 1.0), {wrong, timed(16, 2.0)}, 3);
   EXPECT_THAT(ground.lost, ElementsAre(HasSubstr("correctness/mismatch: C[7] is 1")));
-  EXPECT_THAT(ground_text(ground), HasSubstr("lost ground: correctness/mismatch"));
+  EXPECT_THAT(ground_text(ground), HasSubstr("no longer holds: correctness/mismatch"));
 }
 
 TEST(Ground, IsLostWhenTheWinnerIsNoConfigurationAnyMore) {
   const Ground ground = judge_ground(stored(32, 1.0), {timed(16, 2.0)}, 3);
-  EXPECT_THAT(ground.lost, ElementsAre(HasSubstr("no valid configuration")));
+  EXPECT_THAT(ground.lost, ElementsAre(HasSubstr("no longer a valid configuration")));
   const auto json = nlohmann::json::parse(ground_json({ground}, 3));
   EXPECT_EQ(json["format"], "smemtune-check");
   EXPECT_TRUE(json["problems"][0]["now"].is_null());

@@ -4,6 +4,7 @@
 #include "tuner/cli/problem_results.h"
 #include "tuner/core/roofline.h"
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -143,12 +144,36 @@ std::string transfers_text(const Transfers& transfers) {
          format_time(transfers.to_host_ms) + "\n";
 }
 
+/// A line for each kernel that was tried and of which nothing was timed.
+std::string without_survivors_text(const Space& space, const ProblemSummary& problem) {
+  std::string text;
+  for (const KernelTemplate& kernel : space.kernels) {
+    if (kernel_best(problem, kernel.name) != nullptr) continue;
+    std::map<std::string, std::size_t> outcomes;
+    std::size_t tried = 0;
+    for (const Result& result : problem.results) {
+      if (result.kernel != kernel.name) continue;
+      ++tried;
+      ++outcomes[to_text(result.status) + (result.reason.empty() ? "" : "/" + result.reason)];
+    }
+    if (tried == 0) continue;
+    std::vector<std::string> parts;
+    for (const auto& [outcome, count] : outcomes) {
+      parts.push_back(std::to_string(count) + " " + outcome);
+    }
+    text += "  " + kernel.name + ": none of " + counted(tried, "configuration") +
+            " was timed (" + joined(parts, ", ") + ")\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string ladder_text(const Space& space, const ProblemSummary& problem, const Device& device) {
   const std::vector<Rung> rungs = rungs_of(space, problem);
   if (rungs.empty()) return "";
   std::string text = speed_table(rungs, problem, device);
+  text += without_survivors_text(space, problem);
   text += roofline_text(device);
   if (problem.transfers) text += transfers_text(*problem.transfers);
   return text + "\n" + resource_table(rungs, device);

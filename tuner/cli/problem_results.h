@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/summary.h"
+#include "tuner/core/text.h"
 
 #include <string>
 #include <vector>
@@ -9,12 +10,8 @@
 
 namespace smemtune::cli {
 
-std::string decimal(double value, int digits);
-
 /// `1.27x`, `12.3x`.
 std::string times(double factor);
-
-std::string joined(const std::vector<std::string>& words, const char* separator);
 
 /// The launch that decides a configuration's resources: the one with the lowest occupancy. Null
 /// when there is none.

@@ -2,6 +2,7 @@
 
 #include "reports/table.h"
 #include "tuner/cli/summary.h"
+#include "tuner/cli/terminal.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,13 +23,8 @@ std::size_t terminal_width() {
   return size.ws_col;
 }
 
-std::string decimal(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-void write_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+/// With what steers the terminal, unlike write_error().
+void draw(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 }  // namespace
 
@@ -50,11 +46,11 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
     text += "[" + std::to_string(progress.problem_number) + "/" +
             std::to_string(progress.problem_count) + "] ";
   }
-  // How many are valid is known once they were counted.
+  // The number of valid configurations is known once they have been counted.
   const bool is_counted = progress.valid > 0;
   if (progress.phase != "search" || !is_counted) text += progress.phase + (is_counted ? " " : "");
   if (is_counted) {
-    text += std::to_string(progress.done) + "/" + std::to_string(progress.valid) + " valid";
+    text += std::to_string(progress.done) + "/" + std::to_string(progress.valid) + " configurations";
   }
   if (progress.failed > 0) text += ", " + std::to_string(progress.failed) + " failed";
   if (progress.configurations_per_s > 0) {
@@ -92,7 +88,7 @@ Observer ProgressLine::observer() {
 
 void ProgressLine::clear() {
   if (!line_is_shown_) return;
-  write_error("\r\x1b[K");
+  draw("\r\x1b[K");
   line_is_shown_ = false;
 }
 
@@ -111,7 +107,7 @@ void ProgressLine::show(const Progress& progress) {
     return;
   }
   const std::string text = progress_text(progress, device_, terminal_width() - 1);
-  write_error(color_ ? "\r\x1b[K\x1b[2m" + text + "\x1b[0m" : "\r\x1b[K" + text);
+  draw(color_ ? "\r\x1b[K\x1b[2m" + text + "\x1b[0m" : "\r\x1b[K" + text);
   line_is_shown_ = true;
 }
 

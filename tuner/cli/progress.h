@@ -40,7 +40,7 @@ class ProgressLine {
   std::size_t last_problem_ = 0;
 };
 
-/// The line without colors: `[problem 1/2] 34/128 valid, best 0.123 ms tiled TILE=32, 12.3/s,
+/// The line without colors: `[problem 1/2] 34/128 configurations, best 0.123 ms tiled TILE=32, 12.3/s,
 /// waiting for compiler, 0:08 left`. At most `width` columns.
 std::string progress_text(const Progress& progress, DeviceKind device, std::size_t width);
 

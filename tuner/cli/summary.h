@@ -21,16 +21,13 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
 /// rejected.
 std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);
 
-/// The same as JSON, `"format": "smemtune-run", "version": 1`, with every result.
+/// The same as JSON, `"format": "smemtune-run", "version": 2`, with every result.
 std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
                          const std::vector<AlsoFits>& also_fits);
 
 /// Of what is known of a failure the first line; of a compiler's log, which begins with other
 /// things, the first with an error.
 std::string telling_line(const Result& result);
-
-/// A result as it stands there.
-nlohmann::ordered_json result_json(const Result& result);
 
 nlohmann::ordered_json to_json(const OneForAll& one);
 

@@ -1,8 +1,10 @@
 #include "tuner/core/outcome.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 
 #include <array>
+#include <vector>
 
 namespace smemtune {
 
@@ -32,12 +34,14 @@ std::string to_text(Status status) {
 }
 
 Status parse_status(const std::string& word) {
-  std::string known;
+  std::vector<std::string> known;
   for (const Status status : kStatuses) {
     if (to_text(status) == word) return status;
-    known += (known.empty() ? "" : ", ") + to_text(status);
+    known.push_back(to_text(status));
   }
-  throw InputError("\"" + word + "\" is no status; there are " + known);
+  const std::string nearest = suggestion(word, known);
+  throw InputError(quote(word) + " is not a status" +
+                   (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
 }
 
 }  // namespace smemtune

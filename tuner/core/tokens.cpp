@@ -18,14 +18,6 @@ constexpr std::array<std::string_view, 30> kSymbols = {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_control(char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }
-
-std::string printable(std::string_view text) {
-  std::string line(text);
-  std::replace_if(line.begin(), line.end(), is_control, ' ');
-  return line;
-}
-
 class Tokenizer {
  public:
   explicit Tokenizer(std::string_view text) : text_(text) {}
@@ -108,7 +100,7 @@ class Tokenizer {
     if (number.kind == Token::Kind::real) {
       const auto [rest, error] = std::from_chars(digits.data(), end, number.real);
       if (error != std::errc{}) fail_at(text_, number.column, shown + " is out of range");
-      if (rest != end) fail_at(text_, number.column, shown + " is no number");
+      if (rest != end) fail_at(text_, number.column, shown + " is not a number");
       return;
     }
     if (!is_hexadecimal && digits.size() > 1 && digits.front() == '0') {
@@ -118,7 +110,7 @@ class Tokenizer {
     const auto [rest, error] =
         std::from_chars(digits.data(), end, number.integer, is_hexadecimal ? 16 : 10);
     if (error == std::errc::invalid_argument || rest != end) {
-      fail_at(text_, number.column, shown + " is no number");
+      fail_at(text_, number.column, shown + " is not a number");
     }
     if (error != std::errc{} || number.integer > kTwoTo63) {
       fail_at(text_, number.column, shown + " is out of the range of 64-bit integers");
@@ -133,15 +125,7 @@ class Tokenizer {
 }  // namespace
 
 std::string in_quotes(std::string_view text) {
-  std::string result = "'";
-  result += printable(text);
-  result += "'";
-  return result;
-}
-
-std::string suggestion(std::string_view name, std::span<const std::string> known) {
-  const std::string nearest = nearest_name(name, known);
-  return nearest.empty() ? "" : "; did you mean " + in_quotes(nearest) + "?";
+  return quote(text, std::string_view::npos);
 }
 
 void fail_at(std::string_view text, std::size_t column, const std::string& message) {
@@ -192,7 +176,7 @@ void TokenStream::expect(std::string_view symbol) {
 void TokenStream::expect_end() const {
   const Token& found = peek();
   if (found.kind == Token::Kind::end) return;
-  if (found.is("=")) fail(found.column, "'=' is no operator; did you mean '=='?");
+  if (found.is("=")) fail(found.column, "'=' is not an operator; did you mean '=='?");
   fail(found.column, "expected an operator before " + in_quotes(found.text));
 }
 

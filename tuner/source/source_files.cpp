@@ -1,7 +1,7 @@
 #include "tuner/source/source_files.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
 #include "tuner/core/text_file.h"
 
 #include <algorithm>
@@ -246,7 +246,7 @@ std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
           include->rest.substr(1, end == std::string_view::npos ? 0 : end - 1);
       if (std::any_of(kCostly.begin(), kCostly.end(),
                       [&](std::string_view prefix) { return name.starts_with(prefix); })) {
-        found.push_back(place_of(file, line) + ": " + printable(include->rest));
+        found.push_back(place_of(file, line) + ": " + printable(include->rest, 80));
       }
     }
   }
@@ -375,7 +375,7 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
       } else if (found->name == "define" && first_identifier(found->rest) == name &&
                  std::none_of(guards.begin(), guards.end(),
                               [&](const Guard& open) { return open.undefined == name; })) {
-        return place_of(file, line) + ": " + printable("#define " + std::string(found->rest));
+        return place_of(file, line) + ": " + printable("#define " + std::string(found->rest), 80);
       }
     }
   }

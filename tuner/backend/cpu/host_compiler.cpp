@@ -6,6 +6,7 @@
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/text.h"
 #include "tuner/source/host_translation.h"
 
 #include <algorithm>
@@ -41,16 +42,6 @@ std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw UnavailableError("the host compiler did not write " + path.string());
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// Compilers quote source lines, which may hold anything.
-std::string printable(std::string_view log) {
-  std::string text;
-  for (const char c : log.substr(0, kMaxLogBytes)) {
-    const bool is_shown = (c >= ' ' && c <= '~') || c == '\n' || c == '\t';
-    text += is_shown ? c : '?';
-  }
-  return text;
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -140,7 +131,7 @@ Image unpack(std::span<const std::uint8_t> bytes) {
   if (bytes.size() >= sizeof fast_bytes) std::memcpy(&fast_bytes, bytes.data(), sizeof fast_bytes);
   if (bytes.size() < sizeof fast_bytes || bytes.size() - sizeof fast_bytes < fast_bytes) {
     throw UnavailableError("an image of " + std::to_string(bytes.size()) +
-                           " bytes is none of the CPU device's");
+                           " bytes is not one of the CPU device's");
   }
   const std::span<const std::uint8_t> rest = bytes.subspan(sizeof fast_bytes);
   const auto fast = rest.first(static_cast<std::size_t>(fast_bytes));
@@ -205,7 +196,7 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
     std::vector<std::string> command = command_;
     command.insert(command.end(), options.begin(), options.end());
     const ChildResult result = run_child(command, sources);
-    log += printable(result.output);
+    log += printable_lines(std::string_view(result.output).substr(0, kMaxLogBytes));
     if (result.status == 0) return std::nullopt;
     if (result.status == 126 || result.status == 127) {
       throw UnavailableError("cannot run " + command_.front());

@@ -419,7 +419,7 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
     const auto lowered = lowered_name(nvrtc_, program.get(), expression);
     const auto report = lowered ? reports.find(*lowered) : reports.end();
     if (report == reports.end()) {
-      return compile_failure("error", expression + " is no kernel (__global__ function) of " +
+      return compile_failure("error", expression + " is not a kernel (__global__ function) of " +
                                           request.source.files.front().name + "\n" + compiled.log);
     }
     Resources resources = report->second;
@@ -438,7 +438,7 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
   for (const std::string& symbol : request.symbol_expressions) {
     const auto lowered = lowered_name(nvrtc_, program.get(), address_of(symbol));
     if (!lowered) {
-      return compile_failure("error", symbol + " is no __constant__ variable of " +
+      return compile_failure("error", symbol + " is not a __constant__ variable of " +
                                           request.source.files.front().name + "\n" + compiled.log);
     }
     compiled.symbols.push_back({symbol, *lowered});
