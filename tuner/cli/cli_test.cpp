@@ -194,7 +194,8 @@ TEST_F(CommandLine, SuggestsWhatAMistypedWordWasMeantToBe) {
       {{"--space", "gem.json"}, "did you mean 'gemm.json'?"},
       {{"--space", config("gemm.json"), "--kernel", "naiv"}, "did you mean 'naive'?"},
       {{"best", "--space", "mone"}, "no space 'mone' is stored; did you mean 'mine'?"},
-      {{"list", "--kernel", "twic", "--results"}, "no kernel 'twic' is stored; did you mean 'twice'?"},
+      {{"list", "--kernel", "twic", "--results"},
+       "no kernel 'twic' is stored; did you mean 'twice'?"},
       {{"list", "--device", "h20x"}, "no device 'h20x' is stored; there are "},
       {{"list", "--run", "xyz"}, "no run 'xyz' is stored; there are "},
       {{"list", "--results", "--status", "correctnes"}, "did you mean 'correctness'?"},
@@ -232,7 +233,8 @@ TEST_F(CommandLine, LetsNoTextSteerTheTerminal) {
   EXPECT_THAT(run({"--" + escape}).err, Not(HasSubstr("\x1b")));
   EXPECT_THAT(run({"--space", "no/" + escape + ".json"}).err, Not(HasSubstr("\x1b")));
   const std::string file = space(kTwice);
-  const std::string header = "{'descr': '<f4', '" + escape + "': 1, 'fortran_order': False, 'shape': (1000,)}\n";
+  const std::string header =
+      "{'descr': '<f4', '" + escape + "': 1, 'fortran_order': False, 'shape': (1000,)}\n";
   std::string npy = "\x93NUMPY";
   npy += {'\x01', '\x00', static_cast<char>(header.size()), '\x00'};
   write(folder_ / "in.npy", npy + header + std::string(4000, '\0'));

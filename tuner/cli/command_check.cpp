@@ -3,11 +3,11 @@
 #include "db/device_model.h"
 #include "db/result_store.h"
 #include "reports/table.h"
-#include "tuner/cli/choices.h"
-#include "tuner/cli/exclusive_use.h"
-#include "tuner/cli/ground.h"
+#include "reports/winner_check.h"
+#include "tuner/cli/device_sharing.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
+#include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
@@ -35,13 +35,13 @@ std::vector<db::StoredResult> of(std::vector<db::StoredResult> results, const Sp
   return results;
 }
 
-Circumstances circumstances(const LoadedSpace& loaded, const KernelTemplate* kernel,
+Environment environment_now(const LoadedSpace& loaded, const KernelTemplate* kernel,
                             const DeviceGreeting& hello) {
   const Device& device = hello.devices.front();
-  Circumstances now = {.driver = device.driver_version,
-                       .runtime = device.runtime_version,
-                       .compiler = hello.compiler,
-                       .kernel_hash = {}};
+  Environment now = {.driver = device.driver_version,
+                     .runtime = device.runtime_version,
+                     .compiler = hello.compiler,
+                     .kernel_hash = {}};
   if (kernel != nullptr) {
     now.kernel_hash = kernel_hash(loaded.space, *kernel, loaded.sources.at(kernel->name),
                                   loaded.sources.at(loaded.space.verify.reference));
@@ -61,7 +61,7 @@ class Check {
         stop_(stop) {}
 
   /// Nullopt when nothing is stored, or stop is asked for.
-  std::optional<Ground> problem(const Problem& problem) {
+  std::optional<WinnerCheck> problem(const Problem& problem) {
     const Space& space = loaded_.space;
     const Device& device = pool_.greeting().devices.front();
     const db::Query query = {
@@ -79,9 +79,9 @@ class Check {
                                               static_cast<std::size_t>(options_.runners_up)));
     }
     if (stop_) return std::nullopt;
-    Ground ground = judge_ground(winner, measured, options_.tolerance_percent);
-    ground.stale = staleness(winner, circumstances(loaded_, kernel, pool_.greeting()));
-    return ground;
+    WinnerCheck checked = check_winner(winner, measured, options_.tolerance_percent);
+    checked.stale = staleness(winner, environment_now(loaded_, kernel, pool_.greeting()));
+    return checked;
   }
 
  private:
@@ -162,24 +162,25 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
                         isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO), device.kind);
   const Observer observer = progress.observer();
   Check check(options, loaded, *pool, observer, stop);
-  std::vector<Ground> grounds;
+  std::vector<WinnerCheck> checks;
   for (const Problem& problem : chosen_problems(loaded.space, options.problems, device.kind)) {
-    std::optional<Ground> ground = check.problem(problem);
+    std::optional<WinnerCheck> checked = check.problem(problem);
     progress.clear();
     if (stop) return kInterrupted;
-    if (ground) {
-      if (!options.json) write_out(ground_text(*ground));
-      grounds.push_back(std::move(*ground));
+    if (checked) {
+      if (!options.json) write_out(winner_check_text(*checked));
+      checks.push_back(std::move(*checked));
     } else {
       say("nothing is stored for " + key(problem) + " on " + device.name);
     }
   }
-  if (grounds.empty()) {
+  if (checks.empty()) {
     throw InputError(options.database.string() + ": no verified result of " + loaded.space.name +
                      " on " + device.name + " to check (smemtune list shows what is there)");
   }
-  if (options.json) write_document(ground_json(grounds, options.tolerance_percent));
-  const bool lost = std::ranges::any_of(grounds, [](const Ground& g) { return !g.lost.empty(); });
+  if (options.json) write_document(winner_checks_json(checks, options.tolerance_percent));
+  const bool lost =
+      std::ranges::any_of(checks, [](const WinnerCheck& g) { return !g.lost.empty(); });
   return lost ? kLostGround : 0;
 }
 

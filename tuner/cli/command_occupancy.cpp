@@ -1,12 +1,12 @@
 #include "tuner/cli/command_occupancy.h"
 
 #include "db/json_forms.h"
+#include "reports/occupancy_chart.h"
+#include "reports/occupancy_report.h"
 #include "tuner/cli/backends.h"
-#include "tuner/cli/choices.h"
 #include "tuner/cli/known_devices.h"
-#include "tuner/cli/occupancy_chart.h"
-#include "tuner/cli/occupancy_report.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
@@ -258,7 +258,8 @@ int run_occupancy(const OccupancyOptions& options) {
   const bool of_kernel = !options.space.empty();
   if (of_kernel && (!options.threads.empty() || options.registers || options.shared)) {
     throw InputError(
-        "with --space the compiler tells threads, registers and shared memory: leave out --threads, "
+        "with --space the compiler tells threads, registers and shared memory: leave out "
+        "--threads, "
         "--registers and --shared");
   }
   if (!of_kernel && options.threads.empty()) {

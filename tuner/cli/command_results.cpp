@@ -7,9 +7,9 @@
 #include "db/json_forms.h"
 #include "reports/comparison.h"
 #include "reports/one_for_all.h"
+#include "reports/run_summary.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
-#include "tuner/cli/summary.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
 
@@ -49,8 +49,8 @@ void refuse_unknown(const ResultsOptions& options, const db::ResultStore& store)
                           const std::set<std::string>& all) {
     const std::vector<std::string> known(all.begin(), all.end());
     const std::string nearest = suggestion(name, known);
-    throw InputError(options.database.string() + ": no " + what + " " + quote(name) +
-                     " is stored" + (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
+    throw InputError(options.database.string() + ": no " + what + " " + quote(name) + " is stored" +
+                     (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
   };
   if (runs.empty()) return;
   const db::Query& query = options.query;
@@ -163,7 +163,7 @@ int run_one(const ResultsOptions& options, const db::ResultStore& store) {
       text +=
           space.first->space + " on " + device_label(device) + "\n" + one_for_all_text(*one, "  ");
       Json entry = {{"space", space.first->space}, {"device", db::device_json(device)}};
-      entry.update(to_json(*one));
+      entry.update(one_for_all_json(*one));
       json.push_back(std::move(entry));
     }
   }
@@ -187,7 +187,8 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
   app.add_flag("--per-kernel", options.per_kernel, "The best of every kernel");
   app.add_flag("--one", options.one,
                "The one configuration that loses least over all problems of a space");
-  app.add_flag("--json", options.json, "Print as JSON, as `export` does; with --one in a format of its own");
+  app.add_flag("--json", options.json,
+               "Print as JSON, as `export` does; with --one in a format of its own");
 }
 
 void add_list_options(CLI::App& app, ResultsOptions& options) {
@@ -197,7 +198,8 @@ void add_list_options(CLI::App& app, ResultsOptions& options) {
                  "With --results, only these: correct, constraints, compile, runtime, "
                  "correctness, timeout")
       ->type_name("WORD");
-  add_count(app, "--limit", options.limit, 0, 1'000'000'000, "At most this many, the newest; 0 is all [0]");
+  add_count(app, "--limit", options.limit, 0, 1'000'000'000,
+            "At most this many, the newest; 0 is all [0]");
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
@@ -297,7 +299,8 @@ int run_list(const ResultsOptions& options) {
                {"compiler"}});
   Json json = Json::array();
   std::vector<db::StoredRun> runs = store.runs(options.query);
-  if (limit > 0 && runs.size() > limit) runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
+  if (limit > 0 && runs.size() > limit)
+    runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
   for (const db::StoredRun& run : runs) {
     const std::string outcome = run.outcome.empty() ? "cut off" : run.outcome;
     table.add_row({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,

@@ -1,12 +1,12 @@
 #include "tuner/cli/command_run.h"
 
 #include "db/export_json.h"
+#include "reports/run_summary.h"
 #include "reports/table.h"
-#include "tuner/cli/choices.h"
-#include "tuner/cli/exclusive_use.h"
+#include "tuner/cli/device_sharing.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
-#include "tuner/cli/summary.h"
+#include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/derived_tolerance.h"
@@ -292,8 +292,9 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_option("--space", options.space, "The search space, a JSON file")
       ->type_name("FILE")
       ->required();
-  app.add_option("--config", options.configuration,
-                 "The configuration, as NAME=VALUE,...; parameters left out have their default values")
+  app.add_option(
+         "--config", options.configuration,
+         "The configuration, as NAME=VALUE,...; parameters left out have their default values")
       ->type_name("KEY")
       ->required();
   app.add_option("--kernel", options.kernel, "The kernel [the one with these parameters]")

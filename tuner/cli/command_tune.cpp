@@ -3,14 +3,14 @@
 #include "db/device_model.h"
 #include "db/export_json.h"
 #include "db/result_store.h"
-#include "tuner/cli/also_fits.h"
-#include "tuner/cli/choices.h"
-#include "tuner/cli/exclusive_use.h"
+#include "reports/run_summary.h"
+#include "tuner/cli/device_sharing.h"
 #include "tuner/cli/host_baseline.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
-#include "tuner/cli/summary.h"
+#include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/terminal.h"
+#include "tuner/cli/winner_fits.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
@@ -167,7 +167,7 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
                         units.front().kind);
   Observer observer = progress.observer();
-  FirstLook look(units, device_use, observer.note, FirstLook::Clock::now());
+  StartupCheck startup(units, device_use, observer.note, StartupCheck::Clock::now());
   const auto pool = std::make_shared<WorkerPool>(workers_for(options.device, units));
   const DeviceGreeting& hello = pool->greeting();
 
@@ -189,9 +189,9 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
 
   db::ResultStore store(options.database);
   const auto log = store.begin_run(run);
-  observer.may_use_devices = [&] { return look.done(FirstLook::Clock::now()); };
+  observer.may_use_devices = [&] { return startup.done(StartupCheck::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
-    const std::string text = look.beside_us(unit, pool->process_ids());
+    const std::string text = startup.during_run(unit, pool->process_ids());
     if (!text.empty()) observer.note(text);
   };
   TuningSummary summary;
@@ -300,7 +300,8 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_option("--also-fits", options.also_fits,
                  "Compile the winners for these GPUs too, as in l4,h100, and say which would fit")
       ->type_name("NAMES");
-  app.add_flag("--fresh", options.fresh, "Measure configurations again that the database already knows");
+  app.add_flag("--fresh", options.fresh,
+               "Measure configurations again that the database already knows");
   app.add_flag("--retry-quarantined", options.tuning.retry_quarantined,
                "Try configurations again that took the process or the machine down twice");
   app.add_flag("--json", options.json, "Print the result as JSON");
@@ -316,7 +317,8 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (options.quiet && options.verbose)
     throw InputError("--quiet and --verbose exclude each other");
   if (options.with_host && (options.quiet || options.json || options.dry_run)) {
-    throw InputError("--with-host only adds to a run's text: leave out --quiet, --json and --dry-run");
+    throw InputError(
+        "--with-host only adds to a run's text: leave out --quiet, --json and --dry-run");
   }
   if (!options.device.devices.empty() && !options.device.device.empty())
     throw InputError("--device and --devices exclude each other");

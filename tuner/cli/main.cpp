@@ -144,8 +144,8 @@ int run_command_line(int argc, char** argv) {
   add_init_options(*init_command, init);
   init_command->callback([&] { command = [&] { return run_init(init); }; });
   RunOptions one;
-  CLI::App* run_command =
-      app.add_subcommand("run", "Verify and time one configuration, and keep what the compiler made");
+  CLI::App* run_command = app.add_subcommand(
+      "run", "Verify and time one configuration, and keep what the compiler made");
   add_run_options(*run_command, one);
   run_command->callback([&] { command = [&] { return run_run(one, stop_asked); }; });
   CheckOptions checked;
@@ -154,7 +154,8 @@ int run_command_line(int argc, char** argv) {
   add_check_options(*check_command, checked);
   check_command->callback([&] { command = [&] { return run_check(checked, stop_asked); }; });
   DevicesOptions devices;
-  CLI::App* devices_command = app.add_subcommand("devices", "The GPUs of this machine and their limits");
+  CLI::App* devices_command =
+      app.add_subcommand("devices", "The GPUs of this machine and their limits");
   add_devices_options(*devices_command, devices);
   devices_command->callback([&] { command = [&] { return run_devices(devices); }; });
   OccupancyOptions occupancy;

@@ -292,7 +292,8 @@ __global__ void twice(const float* in, float* out, int n) {
   for (const Json& device : fits) {
     ASSERT_EQ(device["winners"].size(), 2u);
     for (const Json& winner : device["winners"]) {
-      const bool expected = winner["kernel"] == "small" || device["device"]["name"] == "NVIDIA H100 SXM";
+      const bool expected =
+          winner["kernel"] == "small" || device["device"]["name"] == "NVIDIA H100 SXM";
       EXPECT_EQ(winner["fits"], expected) << winner.dump(2);
       EXPECT_EQ(winner.value("reason", ""), expected ? "" : "shared_bytes");
     }

@@ -24,7 +24,7 @@ const KernelTemplate& reference_of(const TuningRequest& request) {
   const KernelTemplate* reference = request.space->kernel(name);
   if (reference == nullptr) {
     throw InputError(request.space->file.string() + ": the reference kernel '" + name +
-                     "' is none of the space's");
+                     "' is not one of the space's");
   }
   return *reference;
 }

@@ -1,10 +1,10 @@
-#include "tuner/cli/problem_results.h"
+#include "reports/problem_results.h"
 
 #include "tuner/core/text.h"
 
 #include <algorithm>
 
-namespace smemtune::cli {
+namespace smemtune {
 
 std::string times(double factor) { return decimal(factor, factor < 10 ? 2 : 1) + "x"; }
 
@@ -46,4 +46,4 @@ const Result* kernel_best(const ProblemSummary& problem, const std::string& kern
   return fastest == results.end() ? nullptr : *fastest;
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "reports/also_fits.h"
 #include "reports/one_for_all.h"
-#include "tuner/cli/also_fits.h"
 #include "tuner/core/device.h"
 #include "tuner/core/space.h"
 #include "tuner/core/summary.h"
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace smemtune::cli {
+namespace smemtune {
 
 /// What a run found, for people: per problem each kernel's best and default side by side, which
 /// configuration won, why, what it is tied with, and what was rejected for which reason.
@@ -29,6 +29,4 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
 /// things, the first with an error.
 std::string telling_line(const Result& result);
 
-nlohmann::ordered_json to_json(const OneForAll& one);
-
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,10 +1,10 @@
-#include "tuner/cli/summary.h"
+#include "reports/run_summary.h"
 
 #include "db/json_forms.h"
+#include "reports/expectations.h"
+#include "reports/kernel_table.h"
+#include "reports/problem_results.h"
 #include "reports/table.h"
-#include "tuner/cli/expectations.h"
-#include "tuner/cli/ladder.h"
-#include "tuner/cli/problem_results.h"
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/occupancy.h"
 
@@ -16,7 +16,7 @@
 #include <set>
 #include <utility>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
 using db::Json;
@@ -169,7 +169,8 @@ std::string expectations_text(const Space& space, const ProblemSummary& problem,
       space.kernels, [](const KernelTemplate& kernel) { return kernel.expect.has_value(); });
   if (!expects) return "";
   const std::string text = "\n  " + space.description + ".\n";
-  if (device.kind == DeviceKind::cpu) return text + "  That holds for GPUs and cannot be seen on the CPU.\n";
+  if (device.kind == DeviceKind::cpu)
+    return text + "  That holds for GPUs and cannot be seen on the CPU.\n";
   return text + curves_text(curves(space, problem, device));
 }
 
@@ -250,8 +251,8 @@ std::string throttled_text(const ProblemSummary& problem) {
 
 /// "static rejects would have kept 12 from being timed, and lost none of the top 1 % (44)"
 std::string static_rejects_text(const StaticRejects& rejects) {
-  std::string text = "  static rejects would have skipped timing " + format_count(rejects.rejected) +
-                     ", and lost " +
+  std::string text = "  static rejects would have skipped timing " +
+                     format_count(rejects.rejected) + ", and lost " +
                      (rejects.lost.empty() ? "none" : format_count(rejects.lost.size())) +
                      " of the top 1 % (" + format_count(rejects.top) + ")";
   for (std::size_t i = 0; i < rejects.lost.size(); ++i) {
@@ -292,21 +293,6 @@ std::optional<OneForAll> one_for_all_problems(const TuningSummary& summary) {
 
 }  // namespace
 
-Json to_json(const OneForAll& one) {
-  Json losses = Json::array();
-  for (const OneForAll::Loss& loss : one.losses) {
-    losses.push_back({{"problem", db::bindings_json(loss.problem)},
-                      {"median_ms", loss.median_ms},
-                      {"best_ms", loss.best_ms},
-                      {"percent", loss.percent}});
-  }
-  return {{"kernel", one.kernel},
-          {"configuration", db::bindings_json(one.configuration)},
-          {"mean_percent", one.mean_percent},
-          {"worst_percent", one.worst_percent},
-          {"losses", std::move(losses)}};
-}
-
 std::string telling_line(const Result& result) {
   const std::string& detail = result.detail;
   std::size_t begin = result.status == Status::compile ? detail.find("error") : std::string::npos;
@@ -326,7 +312,7 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
   for (const ProblemSummary& problem : summary.problems) {
     text += heading(space, problem, device);
     if (problem.best) {
-      text += "\n" + ladder_text(space, problem, device) + "\n" + why(space, problem, device);
+      text += "\n" + kernel_table_text(space, problem, device) + "\n" + why(space, problem, device);
       text += expectations_text(space, problem, device);
     } else {
       text += "  no configuration was timed\n";
@@ -364,7 +350,8 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
       for (const LaunchResult& launch : result.launches) {
         table.add_row(
             {result.kernel, key(result.configuration), launch.shape.name_expression,
-             size(launch.shape.block), size(launch.shape.grid), std::to_string(launch.resources.registers_per_thread),
+             size(launch.shape.block), size(launch.shape.grid),
+             std::to_string(launch.resources.registers_per_thread),
              format_bytes(static_cast<double>(launch.shared_bytes())),
              std::to_string(launch.resources.stack_bytes),
              std::to_string(launch.resources.spill_store_bytes + launch.resources.spill_load_bytes),
@@ -403,7 +390,8 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                   {"results", Json::array()}};
     if (problem.static_rejects) {
       Json lost = Json::array();
-      for (const Result& result : problem.static_rejects->lost) lost.push_back(db::result_json(result));
+      for (const Result& result : problem.static_rejects->lost)
+        lost.push_back(db::result_json(result));
       entry["static_rejects"] = {{"would_reject", problem.static_rejects->rejected},
                                  {"top", problem.static_rejects->top},
                                  {"lost", std::move(lost)}};
@@ -421,17 +409,18 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
     if (!problem.without_effect.empty()) entry["without_effect"] = problem.without_effect;
     for (const DerivedTolerance& derived : problem.derived) {
       const Tolerance allowed = tolerance_of(derived, derived.factor);
-      entry["derived_tolerances"].push_back({{"problem", db::bindings_json(parse_key(derived.problem))},
-                                             {"output", derived.output},
-                                             {"compared_with", derived.truth},
-                                             {"absolute", *allowed.absolute},
-                                             {"relative", *allowed.relative},
-                                             {"ulps", *allowed.ulps},
-                                             {"factor", derived.factor},
-                                             {"reference_error", derived.largest_error},
-                                             {"largest_value", derived.largest_value},
-                                             {"elements", derived.elements},
-                                             {"data_sets", derived.data_sets}});
+      entry["derived_tolerances"].push_back(
+          {{"problem", db::bindings_json(parse_key(derived.problem))},
+           {"output", derived.output},
+           {"compared_with", derived.truth},
+           {"absolute", *allowed.absolute},
+           {"relative", *allowed.relative},
+           {"ulps", *allowed.ulps},
+           {"factor", derived.factor},
+           {"reference_error", derived.largest_error},
+           {"largest_value", derived.largest_value},
+           {"elements", derived.elements},
+           {"data_sets", derived.data_sets}});
     }
     if (const auto& slower = problem.default_slower) {
       entry["default_slower"] = {{"percent", slower->percent},
@@ -442,12 +431,14 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
       entry["ties"].push_back(
           {{"kernel", tie.kernel}, {"configuration", db::bindings_json(tie.configuration)}});
     }
-    for (const Result& result : problem.results) entry["results"].push_back(db::result_json(result));
+    for (const Result& result : problem.results)
+      entry["results"].push_back(db::result_json(result));
     document["problems"].push_back(std::move(entry));
   }
-  if (const auto one = one_for_all_problems(summary)) document["one_for_all"] = to_json(*one);
+  if (const auto one = one_for_all_problems(summary))
+    document["one_for_all"] = one_for_all_json(*one);
   if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);
   return db::document_text("smemtune-run", 2, document);
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

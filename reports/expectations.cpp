@@ -1,8 +1,8 @@
-#include "tuner/cli/expectations.h"
+#include "reports/expectations.h"
 
 #include "db/json_forms.h"
+#include "reports/problem_results.h"
 #include "reports/table.h"
-#include "tuner/cli/problem_results.h"
 #include "tuner/core/bound_kernel.h"
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 #include <map>
 #include <utility>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
 /// Whether one is the other within so many per cent, either way.
@@ -107,4 +107,4 @@ nlohmann::ordered_json curves_json(const std::vector<Curve>& curves) {
   return json;
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,4 +1,4 @@
-#include "tuner/cli/choices.h"
+#include "tuner/cli/selected_kernels.h"
 
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
@@ -77,8 +77,8 @@ ChosenConfiguration chosen_configuration(const Space& space, const std::string& 
       std::erase_if(kernels, [&](const KernelTemplate* kernel) { return !complete(kernel); });
     }
     if (kernels.size() > 1) {
-      throw InputError("--config: '" + key_text + "' fits several kernels (" + joined(names_of(kernels), ", ") +
-                       "): name one with --kernel");
+      throw InputError("--config: '" + key_text + "' fits several kernels (" +
+                       joined(names_of(kernels), ", ") + "): name one with --kernel");
     }
   }
   const KernelTemplate& kernel = *kernels.front();

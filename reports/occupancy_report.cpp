@@ -1,4 +1,4 @@
-#include "tuner/cli/occupancy_report.h"
+#include "reports/occupancy_report.h"
 
 #include "db/json_forms.h"
 #include "reports/table.h"
@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
 using db::Json;
@@ -167,8 +167,7 @@ std::string allowance_text(const Device& device, std::int64_t threads_per_block,
     for (const std::int64_t size : blocks_reaching(device, target_percent)) {
       sizes.push_back(std::to_string(size));
     }
-    if (!sizes.empty())
-      text += "  block sizes that reach it: " + joined(sizes, ", ") + "\n";
+    if (!sizes.empty()) text += "  block sizes that reach it: " + joined(sizes, ", ") + "\n";
     return text;
   }
   std::string text =
@@ -229,4 +228,4 @@ Json allowance_json(const Device& device, std::int64_t threads_per_block, double
   return json;
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

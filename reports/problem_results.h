@@ -8,7 +8,7 @@
 
 // What several parts of a run's summary say of its results.
 
-namespace smemtune::cli {
+namespace smemtune {
 
 /// `1.27x`, `12.3x`.
 std::string times(double factor);
@@ -30,4 +30,4 @@ const Result* default_result(const ProblemSummary& problem, const std::string& k
 /// The final measurement where the kernel has the winner. Null when none was timed.
 const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel);
 
-}  // namespace smemtune::cli
+}  // namespace smemtune
