@@ -87,6 +87,10 @@ void read_column(const Statement& row, const std::string& column, Stage& value) 
   read_word(row, column, value, parse_stage);
 }
 
+void read_column(const Statement& row, const std::string& column, ComparedWith& value) {
+  read_word(row, column, value, parse_compared_with);
+}
+
 std::string to_json(const Bindings& bindings) { return dump(bindings_json(bindings)); }
 
 Bindings bindings_from_json(const Statement& row, const char* column) {

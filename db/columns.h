@@ -21,13 +21,13 @@ class NewRow {
   NewRow& set(const std::string& column, DeviceKind kind) { return set(column, to_text(kind)); }
   NewRow& set(const std::string& column, Status status) { return set(column, to_text(status)); }
   NewRow& set(const std::string& column, Stage stage) { return set(column, to_text(stage)); }
+  NewRow& set(const std::string& column, ComparedWith with) { return set(column, to_text(with)); }
   NewRow& set(const std::string& column, const Dim3& size);  ///< `COLUMN_x`, `_y` and `_z`.
   template <typename T>
   NewRow& set(const std::string& column, const T& value) {
     columns_.push_back(column);
-    binders_.push_back([name = ":" + column, value](Statement& insert) {
-      insert.bind(name.c_str(), value);
-    });
+    binders_.push_back(
+        [name = ":" + column, value](Statement& insert) { insert.bind(name.c_str(), value); });
     return *this;
   }
 
@@ -49,6 +49,7 @@ void read_column(const Statement& row, const std::string& column, Dim3& value);
 void read_column(const Statement& row, const std::string& column, DeviceKind& value);
 void read_column(const Statement& row, const std::string& column, Status& value);
 void read_column(const Statement& row, const std::string& column, Stage& value);
+void read_column(const Statement& row, const std::string& column, ComparedWith& value);
 
 /// `{"M":4096,"T":"float"}`: unlike key(), tells the word `1` from the number 1.
 std::string to_json(const Bindings& bindings);

@@ -70,6 +70,7 @@ Row row(const StoredResult& stored) {
       {"configuration", text_cell(key(result.configuration))},
       {"is_default", flag(result.is_default)},
       {"is_reference", flag(result.is_reference)},
+      {"compared_with", to_text(result.compared_with)},
       {"stage", to_text(result.stage)},
       {"median_ms", number_cell(time.median_ms)},
       {"median_low_ms", number_cell(time.median_low_ms)},

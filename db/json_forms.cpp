@@ -20,6 +20,7 @@ Json value_json(double value) { return number_json(value); }
 Json value_json(DeviceKind kind) { return to_text(kind); }
 Json value_json(Status status) { return to_text(status); }
 Json value_json(Stage stage) { return to_text(stage); }
+Json value_json(ComparedWith compared_with) { return to_text(compared_with); }
 template <typename T>
 Json value_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -33,9 +34,8 @@ Json value_json(const T& value) {
 template <typename T>
 Json fields_json(const T& value) {
   Json object = Json::object();
-  visit_fields(value, [&](const char* name, const auto& member) {
-    object[name] = value_json(member);
-  });
+  visit_fields(value,
+               [&](const char* name, const auto& member) { object[name] = value_json(member); });
   return object;
 }
 

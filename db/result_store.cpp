@@ -201,13 +201,13 @@ std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel)
     row.model_id = statement.integer("model_id");
     row.problem_id = statement.integer("problem_id");
     row.stored = read_stored(statement);
-    row.candidate = {.result_id = statement.integer("id"),
-                     .run_id = statement.integer("run_id"),
-                     .run_has_finals =
-                         query.run.empty() && statement.integer("run_has_finals") != 0,
-                     .chosen = row.stored.result.chosen,
-                     .stage = row.stored.result.stage,
-                     .median_ms = row.stored.result.measurement.median_ms};
+    row.candidate = {
+        .result_id = statement.integer("id"),
+        .run_id = statement.integer("run_id"),
+        .run_has_finals = query.run.empty() && statement.integer("run_has_finals") != 0,
+        .chosen = row.stored.result.chosen,
+        .stage = row.stored.result.stage,
+        .median_ms = row.stored.result.measurement.median_ms};
     rows.push_back(std::move(row));
   }
   if (!query.run.empty()) rows = best_of_results(std::move(rows));

@@ -21,7 +21,7 @@ const LaunchResult* tightest(const Result& result) {
 }
 
 std::string fit_text(const WinnerFit& fit, bool registers_known) {
-  if (fit.there.status != Status::correct) {
+  if (fit.there.failed()) {
     const std::string first_line = fit.there.detail.substr(0, fit.there.detail.find('\n'));
     return "does not fit (" + to_text(fit.there.status) + "/" + fit.there.reason +
            "): " + first_line;
@@ -62,7 +62,7 @@ std::string also_fits_text(const std::vector<AlsoFits>& all) {
   std::string text;
   for (const AlsoFits& fits : all) {
     const auto fitting = std::ranges::count_if(
-        fits.winners, [](const WinnerFit& fit) { return fit.there.status == Status::correct; });
+        fits.winners, [](const WinnerFit& fit) { return !fit.there.failed(); });
     text += "\nalso on " + fits.device.name + " (" + fits.device.architecture +
             "): " + std::to_string(fitting) + " of " + std::to_string(fits.winners.size()) +
             " winners fit\n";
@@ -88,7 +88,7 @@ Json also_fits_json(const std::vector<AlsoFits>& all) {
     entry["winners"] = Json::array();
     for (const WinnerFit& fit : fits.winners) {
       Json winner = db::result_json(fit.there);
-      winner["fits"] = fit.there.status == Status::correct;
+      winner["fits"] = !fit.there.failed();
       entry["winners"].push_back(std::move(winner));
     }
     json.push_back(std::move(entry));

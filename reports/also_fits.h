@@ -13,7 +13,7 @@ namespace smemtune {
 /// A run's winner and what would become of it on another device.
 struct WinnerFit {
   Result winner;
-  Result there;  ///< `correct` when it fits; its launches are those of the other device.
+  Result there;  ///< `fits`, or why it does not; its launches are those of the other device.
 };
 
 /// Which of a run's winners would fit another device.

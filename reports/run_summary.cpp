@@ -75,7 +75,10 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
   const Result* const by_default = default_result(problem, best.kernel);
   if (by_default == nullptr) return "";
   if (by_default->configuration == best.configuration) {
-    return best.configuration.empty() ? "" : "the default is already the best";
+    if (best.configuration.empty()) return "";
+    return best.compared_with == ComparedWith::only_itself
+               ? "it is the default, which the others were compared with"
+               : "the default is already the best";
   }
   const auto is_default = [&](const Result& tie) {
     return tie.kernel == best.kernel && tie.configuration == by_default->configuration;
@@ -111,6 +114,23 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
   return text;
 }
 
+/// "verified against its definition"
+std::string compared_with_text(const Space& space, const Result& result) {
+  switch (result.compared_with) {
+    case ComparedWith::definition:
+      return "verified against its definition";
+    case ComparedWith::expected_file:
+      return "verified against expected files";
+    case ComparedWith::another_kernel:
+      return "verified against another kernel, " + space.verify.reference;
+    case ComparedWith::only_itself:
+      return "*** compared with nothing but its own default: it may be wrong";
+    case ComparedWith::unknown:
+      break;
+  }
+  return "stored by an earlier release, which did not tell what it was compared with";
+}
+
 std::string why(const Space& space, const ProblemSummary& problem, const Device& device) {
   const Result& best = *problem.best;
   std::string text = "  best: " + best.kernel + " " + key(best.configuration) + "  " +
@@ -118,6 +138,7 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
   if (best.stage != Stage::final) {
     text += "    screened only: no finals were held, so others may be as fast\n";
   }
+  text += "    " + compared_with_text(space, best) + "\n";
   const std::string over_default = over_default_text(problem, device);
   if (!over_default.empty()) text += "    " + over_default + "\n";
   std::string leads;
@@ -178,7 +199,7 @@ std::string expectations_text(const Space& space, const ProblemSummary& problem,
 std::string failures_text(const ProblemSummary& problem) {
   std::map<std::pair<std::string, std::string>, std::vector<const Result*>> groups;
   for (const Result& result : problem.results) {
-    if (result.status != Status::correct) {
+    if (result.failed()) {
       groups[{to_text(result.status), result.reason}].push_back(&result);
     }
   }
@@ -208,7 +229,7 @@ std::string fits_text(const Space& space, const ProblemSummary& problem, const D
     for (const Result& result : problem.results) {
       if (result.kernel != kernel.name) continue;
       ++all;
-      if (result.status != Status::correct) {
+      if (result.failed()) {
         ++reasons[to_text(result.status) + "/" + result.reason];
         continue;
       }
@@ -327,6 +348,16 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
   return text;
 }
 
+std::string unverified_warning(const Space& space, const TuningSummary& summary) {
+  const bool unverified = std::ranges::any_of(summary.problems, [](const ProblemSummary& problem) {
+    return problem.best && problem.best->compared_with == ComparedWith::only_itself;
+  });
+  if (!unverified) return "";
+  return "*** Nothing says that the results of " + space.verify.reference +
+         " are right: its configurations were compared with its own default.\n*** Give the space a "
+         "\"definition\", \"expected\" files or a simple kernel as the reference.";
+}
+
 std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
   for (const ProblemSummary& problem : summary.problems) {
@@ -346,7 +377,7 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
       return std::to_string(dim[0]) + "x" + std::to_string(dim[1]) + "x" + std::to_string(dim[2]);
     };
     for (const Result& result : problem.results) {
-      if (result.status != Status::correct) continue;
+      if (result.failed()) continue;
       for (const LaunchResult& launch : result.launches) {
         table.add_row(
             {result.kernel, key(result.configuration), launch.shape.name_expression,

@@ -17,6 +17,10 @@ namespace smemtune {
 /// configuration won, why, what it is tied with, and what was rejected for which reason.
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device);
 
+/// Where a best was compared with nothing but itself, as loud as what is said of the CPU device;
+/// else empty.
+std::string unverified_warning(const Space& space, const TuningSummary& summary);
+
 /// What a dry run found: resources and occupancy of every configuration, and why others are
 /// rejected.
 std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);

@@ -80,6 +80,10 @@ class Check {
     }
     if (stop_) return std::nullopt;
     WinnerCheck checked = check_winner(winner, measured, options_.tolerance_percent);
+    if (options_.strict && kernel != nullptr &&
+        space.compared_with(*kernel) == ComparedWith::only_itself) {
+      checked.lost.emplace_back("it was compared with nothing but its own default (--strict)");
+    }
     checked.stale = staleness(winner, environment_now(loaded_, kernel, pool_.greeting()));
     return checked;
   }
@@ -140,6 +144,8 @@ void add_check_options(CLI::App& app, CheckOptions& options) {
   add_database(app, options.database);
   app.add_flag("--no-wait", options.no_wait,
                "Exit with status 5 instead of waiting while another smemtune uses the device");
+  app.add_flag("--strict", options.strict,
+               "Also fail a winner that was compared with nothing but its own default");
   app.add_flag("--json", options.json, "Print the result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
 }

@@ -155,7 +155,7 @@ std::string kernel_text(const OccupancyOptions& options, const Device& device,
                         const Result& result) {
   std::string text =
       result.kernel + " " + key(result.configuration) + "  on " + key(result.problem) + "\n";
-  if (result.status != Status::correct) {
+  if (result.failed()) {
     text += "  rejected (" + to_text(result.status) + "/" + result.reason + "): " + result.detail +
             "\n";
   }

@@ -237,12 +237,13 @@ int run_best(const ResultsOptions& options) {
                {"configuration"},
                {"time", Table::Align::right},
                {"rate", Table::Align::right},
+               {"compared with"},
                {"measured"},
                {""}});
   for (const db::StoredResult& row : best) {
     table.add_row({device_label(row.device), row.space, key(row.result.problem), row.result.kernel,
                    key(row.result.configuration), format_time(row.result.measurement.median_ms),
-                   rates(row.result), format_utc(row.at_unix),
+                   rates(row.result), to_text(row.result.compared_with), format_utc(row.at_unix),
                    row.stale                           ? "stale: the kernel has changed"
                    : row.result.stage == Stage::screen ? "screened only"
                                                        : ""});

@@ -223,7 +223,7 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
   std::string text = wanted.name() + " " + key(result.configuration) + "  " + key(result.problem) +
                      "  on " + (device.uuid.empty() ? device.name : device_text(device)) + "\n" +
                      launches_text(result, device.kind);
-  if (result.status != Status::correct) {
+  if (result.failed()) {
     return text + "  " + to_text(result.status) + "/" + result.reason + ": " +
            indented(result.detail) + "\n";
   }
@@ -283,7 +283,7 @@ int finish(const RunOptions& options, const Wanted& wanted, const Device& device
   } else {
     write_out(text);
   }
-  return one.result.status == Status::correct ? 0 : kDidNotWork;
+  return one.result.failed() ? kDidNotWork : 0;
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ int exit_status(const TuningSummary& summary) {
   if (summary.interrupted) return kInterrupted;
   for (const ProblemSummary& problem : summary.problems) {
     for (const Result& result : problem.results) {
-      if (result.status == Status::correct) return 0;
+      if (!result.failed()) return 0;
     }
   }
   return kNothingWorked;
@@ -106,6 +106,7 @@ int finish(const TuneOptions& options, const Space& space, const TuningSummary& 
     write_out(options.dry_run ? dry_run_text(space, summary, device)
                               : summary_text(space, summary, device) + also_fits_text(also_fits));
   }
+  say(options, unverified_warning(space, summary));
   const int status = exit_status(summary);
   if (status == kNothingWorked) report_nothing_worked(summary);
   return status;

@@ -119,8 +119,8 @@ void ProgressLine::show_result(const Result& result, bool known) {
   if (result.timed()) {
     text += format_time(result.measurement.median_ms) + " (+-" +
             decimal(result.measurement.spread_percent() / 2, 1) + " %)";
-  } else if (result.status == Status::correct) {
-    text += "correct";
+  } else if (!result.failed()) {
+    text += to_text(result.status);
   } else {
     text += to_text(result.status) + " (" + result.reason + "): " + telling_line(result);
   }

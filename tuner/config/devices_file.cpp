@@ -260,7 +260,8 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
   if (!containing.empty()) {
     throw InputError("device " + quote(name) + " may be any of " + names_of(containing));
   }
-  const auto nearest = std::find(known.begin(), known.end(), nearest_name(joined(asked, ""), known));
+  const auto nearest =
+      std::find(known.begin(), known.end(), nearest_name(joined(asked, ""), known));
   if (nearest == known.end()) {
     throw InputError(message + " (smemtune devices --known lists the " +
                      std::to_string(devices.size()) +

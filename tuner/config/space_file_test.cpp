@@ -686,9 +686,9 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"Registers", "--use_fast_math", "--maxrregcount=4294967300",
               ": /kernels/2/options/0: '--maxrregcount=4294967300' is not allowed: '4294967300' is "
               "no value of --maxrregcount="},
-        Fault{
-            "Standard", "--use_fast_math", "--std=c++03",
-            ": /kernels/2/options/0: '--std=c++03' is not allowed: 'c++03' is not a value of --std="},
+        Fault{"Standard", "--use_fast_math", "--std=c++03",
+              ": /kernels/2/options/0: '--std=c++03' is not allowed: 'c++03' is not a value of "
+              "--std="},
         Fault{"MacroName", "-DLIMIT=3", "-D3=LIMIT",
               ": /kernels/2/options/1: '-D3=LIMIT' is not allowed: '3' is not the name of a macro"},
         Fault{"MacroValue", "-DLIMIT=3", "-DLIMIT=3;system(0)",

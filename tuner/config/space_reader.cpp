@@ -411,8 +411,8 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
       argument.memory = MemorySpace::constant;
       argument.symbol = argument.name;
       if (memory && *memory != "constant") {
-        fault(where,
-              quote(*memory) + " is not one of " + listed(memories) + suggestion(*memory, memories));
+        fault(where, quote(*memory) + " is not one of " + listed(memories) +
+                         suggestion(*memory, memories));
       }
     }
     if (argument.role != Role::input) {
@@ -742,7 +742,8 @@ void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer
       std::vector<std::string> texts;
       texts.reserve(values.size());
       for (const Value& other : values) texts.push_back(to_text(other));
-      fault(place, quote(to_text(*found)) + " is not one of the parameter's values " + listed(texts));
+      fault(place,
+            quote(to_text(*found)) + " is not one of the parameter's values " + listed(texts));
       continue;
     }
     result.default_configuration.insert_or_assign(name, *found);

@@ -347,8 +347,9 @@ struct BoundKernel::Compiled {
                                 "' has no value for the parameter '" + parameter.name + "'");
       }
       if (given->second.index() != parameter.values.front().index()) {
-        fail(kernel->where, in_quotes(to_text(given->second)) + " is not a value of the parameter '" +
-                                parameter.name + "', which takes values such as '" +
+        fail(kernel->where, in_quotes(to_text(given->second)) +
+                                " is not a value of the parameter '" + parameter.name +
+                                "', which takes values such as '" +
                                 to_text(parameter.values.front()) + "'");
       }
       slots.push_back(to_slot(given->second));

@@ -393,7 +393,8 @@ TEST(BoundKernel, RefusesConfigurationsOfOtherParameters) {
               HasSubstr("the kernel 'shared' has no parameter 'ITEM'; did you mean 'ITEMS'?"));
   other = configuration(256, 4);
   other["ITEMS"] = "four";
-  EXPECT_THAT(message_of(nothing, other), HasSubstr("'four' is not a value of the parameter 'ITEMS'"));
+  EXPECT_THAT(message_of(nothing, other),
+              HasSubstr("'four' is not a value of the parameter 'ITEMS'"));
 }
 
 TEST(BoundKernel, NamesThePlaceOfWhatHasNoValue) {

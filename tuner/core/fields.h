@@ -113,6 +113,7 @@ void visit_fields(Is<Result> auto& v, auto&& visit) {
   visit("chosen", v.chosen);
   visit("is_default", v.is_default);
   visit("is_reference", v.is_reference);
+  visit("compared_with", v.compared_with);
 }
 
 }  // namespace smemtune

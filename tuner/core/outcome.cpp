@@ -17,6 +17,8 @@ constexpr std::array kStatuses = {Status::correct, Status::constraints, Status::
 
 std::string to_text(Status status) {
   switch (status) {
+    case Status::fits:
+      return "fits";
     case Status::correct:
       return "correct";
     case Status::constraints:
@@ -42,6 +44,31 @@ Status parse_status(const std::string& word) {
   const std::string nearest = suggestion(word, known);
   throw InputError(quote(word) + " is not a status" +
                    (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
+}
+
+std::string to_text(ComparedWith compared_with) {
+  switch (compared_with) {
+    case ComparedWith::unknown:
+      return "unknown";
+    case ComparedWith::definition:
+      return "definition";
+    case ComparedWith::expected_file:
+      return "expected file";
+    case ComparedWith::another_kernel:
+      return "another kernel";
+    case ComparedWith::only_itself:
+      break;
+  }
+  return "only itself";
+}
+
+ComparedWith parse_compared_with(const std::string& word) {
+  for (const ComparedWith one :
+       {ComparedWith::unknown, ComparedWith::definition, ComparedWith::expected_file,
+        ComparedWith::another_kernel, ComparedWith::only_itself}) {
+    if (to_text(one) == word) return one;
+  }
+  throw InputError(quote(word) + " is not something that results are compared with");
 }
 
 }  // namespace smemtune

@@ -124,9 +124,7 @@ class Tokenizer {
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) {
-  return quote(text, std::string_view::npos);
-}
+std::string in_quotes(std::string_view text) { return quote(text, std::string_view::npos); }
 
 void fail_at(std::string_view text, std::size_t column, const std::string& message) {
   constexpr std::size_t kShown = 160;
