@@ -244,10 +244,10 @@ void read_lines(int descriptor, const std::function<void(const std::string&)>& t
   }
 }
 
-/// `compiler` of `12/96 valid, waiting for compiler, 0:05`; empty where it waits for nothing, or is
+/// `compiler` of `12/96 configurations, waiting for compiler, 0:05`; empty where it waits for nothing, or is
 /// no such line.
 std::string awaited_in(const std::string& line) {
-  constexpr std::string_view kMark = " valid, ";
+  constexpr std::string_view kMark = " configurations, ";
   constexpr std::string_view kWaiting = "waiting for ";
   if (line.find(kMark) == std::string::npos) return "";
   const std::size_t begin = line.find(kWaiting);

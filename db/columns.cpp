@@ -1,5 +1,9 @@
 #include "db/columns.h"
 
+#include "db/json_forms.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -10,126 +14,105 @@ namespace smemtune::db {
 
 namespace {
 
-using nlohmann::json;
-
-std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// Parses the column and lets `read` take what it needs.
 template <typename Read>
 auto parse(const Statement& row, const char* column, Read read) {
   try {
-    return read(json::parse(row.text(column)));
-  } catch (const json::exception& error) {
+    return read(Json::parse(row.text(column)));
+  } catch (const Json::exception& error) {
     throw row.damaged(column, error.what());
   }
 }
 
-json dimensions(const Dim3& dimensions) {
-  return json::array({dimensions[0], dimensions[1], dimensions[2]});
+template <typename Value, typename Parse>
+void read_word(const Statement& row, const std::string& column, Value& value, Parse parse) {
+  try {
+    value = parse(row.text(column));
+  } catch (const InputError& error) {
+    throw row.damaged(column, error.what());
+  }
 }
 
 }  // namespace
 
-std::string to_json(const Bindings& bindings) {
-  json object = json::object();
-  for (const auto& [name, value] : bindings) {
-    std::visit([&, &key = name](const auto& held) { object[key] = held; }, value);
-  }
-  return dump(object);
+NewRow& NewRow::set(const std::string& column, const Dim3& size) {
+  return set(column + "_x", size[0]).set(column + "_y", size[1]).set(column + "_z", size[2]);
 }
 
+void NewRow::insert_into(const Connection& connection, const std::string& table,
+                         const std::string& otherwise) const {
+  Statement insert(connection, "INSERT INTO " + table + " (" + joined(columns_, ", ") +
+                                   ") VALUES (:" + joined(columns_, ", :") + ") " + otherwise);
+  for (const auto& bind : binders_) bind(insert);
+  insert.run();
+}
+
+void read_column(const Statement& row, const std::string& column, bool& value) {
+  value = row.integer(column) != 0;
+}
+
+void read_column(const Statement& row, const std::string& column, int& value) {
+  value = static_cast<int>(row.integer(column));
+}
+
+void read_column(const Statement& row, const std::string& column, std::int64_t& value) {
+  value = row.integer(column);
+}
+
+void read_column(const Statement& row, const std::string& column, double& value) {
+  value = row.real(column);
+}
+
+void read_column(const Statement& row, const std::string& column, std::string& value) {
+  value = row.text(column);
+}
+
+void read_column(const Statement& row, const std::string& column, Dim3& value) {
+  value = {row.integer(column + "_x"), row.integer(column + "_y"), row.integer(column + "_z")};
+}
+
+void read_column(const Statement& row, const std::string& column, DeviceKind& value) {
+  read_word(row, column, value, parse_device_kind);
+}
+
+void read_column(const Statement& row, const std::string& column, Status& value) {
+  read_word(row, column, value, parse_status);
+}
+
+void read_column(const Statement& row, const std::string& column, Stage& value) {
+  read_word(row, column, value, parse_stage);
+}
+
+void read_column(const Statement& row, const std::string& column, ComparedWith& value) {
+  read_word(row, column, value, parse_compared_with);
+}
+
+std::string to_json(const Bindings& bindings) { return dump(bindings_json(bindings)); }
+
 Bindings bindings_from_json(const Statement& row, const char* column) {
-  return parse(row, column, [](const json& object) {
-    Bindings bindings;
-    for (const auto& [name, value] : object.items()) {
-      if (value.is_string()) {
-        bindings[name] = value.get<std::string>();
-      } else {
-        bindings[name] = value.get<std::int64_t>();
-      }
-    }
-    return bindings;
-  });
+  return parse(row, column, bindings_from);
 }
 
 std::string to_json(const std::vector<LaunchResult>& launches) {
-  json array = json::array();
-  for (const LaunchResult& launch : launches) {
-    const LaunchShape& shape = launch.shape;
-    const Resources& resources = launch.resources;
-    const Occupancy& occupancy = launch.occupancy;
-    json object = {{"entry", shape.name_expression},
-                   {"grid", dimensions(shape.grid)},
-                   {"block", dimensions(shape.block)},
-                   {"dynamic_shared_bytes", shape.dynamic_shared_bytes},
-                   {"arguments", shape.arguments},
-                   {"resources",
-                    {{"registers_per_thread", resources.registers_per_thread},
-                     {"static_shared_bytes", resources.static_shared_bytes},
-                     {"stack_bytes", resources.stack_bytes},
-                     {"spill_store_bytes", resources.spill_store_bytes},
-                     {"spill_load_bytes", resources.spill_load_bytes},
-                     {"constant_bytes", resources.constant_bytes},
-                     {"barriers", resources.barriers},
-                     {"max_threads_per_block", resources.max_threads_per_block}}},
-                   {"occupancy",
-                    {{"blocks_per_sm", occupancy.blocks_per_sm},
-                     {"warps_per_sm", occupancy.warps_per_sm},
-                     {"percent", std::isfinite(occupancy.percent) ? occupancy.percent : 0.0},
-                     {"blocks_by_threads", occupancy.blocks_by_threads},
-                     {"blocks_by_registers", occupancy.blocks_by_registers},
-                     {"blocks_by_shared", occupancy.blocks_by_shared},
-                     {"blocks_by_limit", occupancy.blocks_by_limit}}}};
-    if (resources.wgmma_serialized) object["resources"]["wgmma_serialized"] = true;
-    if (shape.static_shared_bytes) object["static_shared_bytes"] = *shape.static_shared_bytes;
-    array.push_back(std::move(object));
-  }
+  Json array = Json::array();
+  for (const LaunchResult& launch : launches) array.push_back(launch_json(launch));
   return dump(array);
 }
 
 std::vector<LaunchResult> launches_from_json(const Statement& row, const char* column) {
-  return parse(row, column, [](const json& array) {
+  return parse(row, column, [](const Json& array) {
     std::vector<LaunchResult> launches;
-    for (const json& object : array) {
-      LaunchResult launch;
-      LaunchShape& shape = launch.shape;
-      shape.name_expression = object.at("entry").get<std::string>();
-      shape.grid = object.at("grid").get<Dim3>();
-      shape.block = object.at("block").get<Dim3>();
-      shape.dynamic_shared_bytes = object.at("dynamic_shared_bytes").get<std::int64_t>();
-      shape.arguments = object.at("arguments").get<std::vector<std::string>>();
-      if (object.contains("static_shared_bytes")) {
-        shape.static_shared_bytes = object.at("static_shared_bytes").get<std::int64_t>();
-      }
-      const json& resources = object.at("resources");
-      launch.resources = {
-          .registers_per_thread = resources.at("registers_per_thread").get<int>(),
-          .static_shared_bytes = resources.at("static_shared_bytes").get<std::int64_t>(),
-          .stack_bytes = resources.at("stack_bytes").get<std::int64_t>(),
-          .spill_store_bytes = resources.at("spill_store_bytes").get<std::int64_t>(),
-          .spill_load_bytes = resources.at("spill_load_bytes").get<std::int64_t>(),
-          .constant_bytes = resources.at("constant_bytes").get<std::int64_t>(),
-          .barriers = resources.at("barriers").get<int>(),
-          .max_threads_per_block = resources.at("max_threads_per_block").get<int>(),
-          .wgmma_serialized = resources.value("wgmma_serialized", false)};
-      const json& occupancy = object.at("occupancy");
-      launch.occupancy = {.blocks_per_sm = occupancy.at("blocks_per_sm").get<int>(),
-                          .warps_per_sm = occupancy.at("warps_per_sm").get<int>(),
-                          .percent = occupancy.at("percent").get<double>(),
-                          .blocks_by_threads = occupancy.at("blocks_by_threads").get<int>(),
-                          .blocks_by_registers = occupancy.at("blocks_by_registers").get<int>(),
-                          .blocks_by_shared = occupancy.at("blocks_by_shared").get<int>(),
-                          .blocks_by_limit = occupancy.at("blocks_by_limit").get<int>()};
-      launches.push_back(std::move(launch));
-    }
+    for (const Json& object : array) launches.push_back(launch_from(object));
     return launches;
   });
 }
 
 std::string to_json(const std::map<std::string, double>& metrics) {
-  json object = json::object();
+  Json object = Json::object();
   for (const auto& [name, value] : metrics) {
     if (std::isfinite(value)) object[name] = value;
   }
@@ -138,10 +121,10 @@ std::string to_json(const std::map<std::string, double>& metrics) {
 
 std::map<std::string, double> metrics_from_json(const Statement& row, const char* column) {
   return parse(row, column,
-               [](const json& object) { return object.get<std::map<std::string, double>>(); });
+               [](const Json& object) { return object.get<std::map<std::string, double>>(); });
 }
 
-std::string to_json(const std::vector<std::string>& words) { return dump(json(words)); }
+std::string to_json(const std::vector<std::string>& words) { return dump(Json(words)); }
 
 std::vector<std::uint8_t> to_blob(std::span<const double> samples_ms) {
   std::vector<std::uint8_t> blob;

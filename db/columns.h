@@ -4,15 +4,52 @@
 #include "tuner/core/result.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
-// What the database's JSON and BLOB columns hold. Reading throws StoreError for text that was not
-// written here; numbers that JSON lacks (NaN, infinity) are left out.
+// What the database's columns hold. Reading throws StoreError for text that was not written here;
+// numbers that JSON lacks (NaN, infinity) are left out.
 
 namespace smemtune::db {
+
+/// A row to be, column by column.
+class NewRow {
+ public:
+  NewRow& set(const std::string& column, DeviceKind kind) { return set(column, to_text(kind)); }
+  NewRow& set(const std::string& column, Status status) { return set(column, to_text(status)); }
+  NewRow& set(const std::string& column, Stage stage) { return set(column, to_text(stage)); }
+  NewRow& set(const std::string& column, ComparedWith with) { return set(column, to_text(with)); }
+  NewRow& set(const std::string& column, const Dim3& size);  ///< `COLUMN_x`, `_y` and `_z`.
+  template <typename T>
+  NewRow& set(const std::string& column, const T& value) {
+    columns_.push_back(column);
+    binders_.push_back(
+        [name = ":" + column, value](Statement& insert) { insert.bind(name.c_str(), value); });
+    return *this;
+  }
+
+  /// `otherwise`: an ON CONFLICT clause, or nothing.
+  void insert_into(const Connection& connection, const std::string& table,
+                   const std::string& otherwise = "") const;
+
+ private:
+  std::vector<std::string> columns_;
+  std::vector<std::function<void(Statement&)>> binders_;
+};
+
+void read_column(const Statement& row, const std::string& column, bool& value);
+void read_column(const Statement& row, const std::string& column, int& value);
+void read_column(const Statement& row, const std::string& column, std::int64_t& value);
+void read_column(const Statement& row, const std::string& column, double& value);
+void read_column(const Statement& row, const std::string& column, std::string& value);
+void read_column(const Statement& row, const std::string& column, Dim3& value);
+void read_column(const Statement& row, const std::string& column, DeviceKind& value);
+void read_column(const Statement& row, const std::string& column, Status& value);
+void read_column(const Statement& row, const std::string& column, Stage& value);
+void read_column(const Statement& row, const std::string& column, ComparedWith& value);
 
 /// `{"M":4096,"T":"float"}`: unlike key(), tells the word `1` from the number 1.
 std::string to_json(const Bindings& bindings);

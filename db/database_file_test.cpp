@@ -269,6 +269,29 @@ TEST_F(DatabaseFile, OfAnOlderVersionIsMigratedAndKeptAside) {
   EXPECT_EQ(before.integer("SELECT i FROM t"), 7);
 }
 
+TEST_F(DatabaseFile, OfVersionThreeKnowsWhatResultsOfOtherKernelsWereComparedWith) {
+  const fs::path file = folder() / "results.sqlite";
+  open_database(file, OpenMode::read_write, 0, migrations().first(3)).execute(R"sql(
+    PRAGMA foreign_keys = OFF;
+    INSERT INTO device_model SELECT 1, printf('%064d', 0), 'gpu', 'g', 'sm_90', 9, 0, 1, 1, 1, 1, 1,
+      1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, '';
+    INSERT INTO device_unit VALUES (1, 1, 'u');
+    INSERT INTO environment VALUES (1, 1, '', '', '', '', '', '');
+    INSERT INTO space VALUES (1, 's');
+    INSERT INTO problem VALUES (1, 1, 'N=1', '{"N":1}');
+    INSERT INTO kernel VALUES (1, 1, 'k', 'h');
+    INSERT INTO configuration VALUES (1, 1, 'k', '', '{}');
+    INSERT INTO run VALUES (1, 'r', 1, '', '{}', 1, '', '1', '[]', '', 0, 0, '');
+    INSERT INTO result (run_id, number, model_id, environment_id, kernel_id, problem_id,
+      configuration_id, status, reason, detail, stage, launches_json, metrics_json, compile_ms,
+      verify_ms, cubin_sha256, is_default, is_reference, at_unix)
+      SELECT 1, value, 1, 1, 1, 1, 1, iif(value = 3, 'compile', 'correct'), '', '', 'none', '[]',
+        '{}', 0, 0, '', 0, value = 1, 0 FROM json_each('[1,2,3]'))sql");
+  const Connection migrated = open_current(file);
+  EXPECT_EQ(migrated.text("SELECT group_concat(compared_with) FROM result"),
+            "unknown,another kernel,unknown");
+}
+
 TEST_F(DatabaseFile, IsNotBackedUpOverAnOlderBackup) {
   const fs::path file = folder() / "results.sqlite";
   open_database(file, OpenMode::read_write, 0, kFirstVersion);

@@ -16,7 +16,7 @@ std::string device_model_key(const Device& device) {
   const auto add_number = [&add](const char* name, std::int64_t value) {
     add(name, std::to_string(value));
   };
-  add("kind", device.kind == DeviceKind::gpu ? "gpu" : "cpu");
+  add("kind", to_text(device.kind));
   add("name", device.name);
   add("architecture", device.architecture);
   add("limits_of", device.limits_of);

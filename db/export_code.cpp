@@ -221,6 +221,8 @@ constexpr const char* kEntryStruct = R"(struct Entry {
   double time_ms;          // Median; 0 for defaults.
   long long shared_bytes;  // Per block, of the launch that takes most; 0 where not known.
   bool stale;              // The kernel has been edited since it was measured.
+  // definition, expected file, another kernel, only itself (nothing says that it is right), unknown.
+  ::std::string_view compared_with;
 };
 
 )";
@@ -324,7 +326,7 @@ class SpaceWriter {
            parameters_.value(stored.result.configuration) + ", " +
            number_text(stored.result.measurement.median_ms) + ", " +
            std::to_string(stored.result.shared_bytes()) + (stored.stale ? ", true" : ", false") +
-           "},\n";
+           ", " + string_literal(to_text(stored.result.compared_with)) + "},\n";
   }
 
   std::string name_;
@@ -385,7 +387,8 @@ std::string export_defines(const StoredResult& best) {
   std::string text =
       "// " +
       for_comment(best.space + " " + result.kernel + ", " + key(result.problem) + " on " +
-                  best.device.name + ": " + readable(result.measurement.median_ms) + " ms") +
+                  best.device.name + ": " + readable(result.measurement.median_ms) +
+                  " ms; compared with " + to_text(result.compared_with)) +
       (best.stale ? "; stale: the kernel has been edited since\n" : "\n");
   for (const auto& [name, value] : result.configuration) {
     if (!is_name(name) || is_reserved(name)) {
@@ -395,7 +398,7 @@ std::string export_defines(const StoredResult& best) {
     const auto* word = std::get_if<std::string>(&value);
     if (word != nullptr && !is_word(*word)) {
       throw InputError("space " + best.space + ": the parameter " + name + " is " +
-                       string_literal(*word) + ", which is no type and no enumerator");
+                       string_literal(*word) + ", which is neither a type nor an enumerator");
     }
     text += "#define " + name + " " + to_text(value) + "\n";
   }

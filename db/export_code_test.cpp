@@ -109,6 +109,7 @@ TEST_F(ExportHeader, SelectsAtCompileTimeAndSaysHowFarItStretched) {
     static_assert(exact->kernel == gemm::Kernel::buffered && exact->parameters.TILE == 64);
     static_assert(exact->parameters.DEPTH == 8 && exact->time_ms == 1.5);
     static_assert(exact->shared_bytes == 1536 && !exact->stale);
+    static_assert(exact->compared_with == "definition");
 
     constexpr auto tiled = gemm::select(gemm::Kernel::tiled, h200, {4096, "float"});
     static_assert(tiled.match == Match::exact && tiled->parameters.TILE == 32);

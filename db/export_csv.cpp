@@ -1,6 +1,7 @@
 #include "db/export_csv.h"
 
 #include "db/export_order.h"
+#include "tuner/core/text.h"
 
 #include <array>
 #include <charconv>
@@ -16,9 +17,8 @@ namespace {
 std::string text_cell(const std::string& text) {
   std::string cell;
   bool quoted = false;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    cell += byte < 32 || byte == 127 ? ' ' : c;
+  for (const char c : printable(text)) {
+    cell += c;
     if (c == '"') cell += '"';
     quoted = quoted || c == '"' || c == ',';
   }
@@ -28,7 +28,7 @@ std::string text_cell(const std::string& text) {
   return quoted ? "\"" + cell + "\"" : cell;
 }
 
-/// Empty for what is no number.
+/// Empty for what is not a number.
 std::string number_cell(double value) {
   if (!std::isfinite(value)) return "";
   std::array<char, 32> text = {};
@@ -65,11 +65,12 @@ Row row(const StoredResult& stored) {
       {"kernel", text_cell(result.kernel)},
       {"problem", text_cell(key(result.problem))},
       {"device", text_cell(device.name)},
-      {"device_kind", device.kind == DeviceKind::gpu ? "gpu" : "cpu"},
+      {"device_kind", to_text(device.kind)},
       {"architecture", text_cell(device.architecture)},
       {"configuration", text_cell(key(result.configuration))},
       {"is_default", flag(result.is_default)},
       {"is_reference", flag(result.is_reference)},
+      {"compared_with", to_text(result.compared_with)},
       {"stage", to_text(result.stage)},
       {"median_ms", number_cell(time.median_ms)},
       {"median_low_ms", number_cell(time.median_low_ms)},

@@ -1,13 +1,11 @@
 #include "db/export_json.h"
 
-#include "db/device_model.h"
 #include "db/export_order.h"
-#include "db/json_values.h"
+#include "db/json_forms.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -20,131 +18,15 @@ namespace smemtune::db {
 
 namespace {
 
-// Members stay in the order in which they are written here.
-using nlohmann::ordered_json;
-
-ordered_json dimensions(const Dim3& dimensions) {
-  return ordered_json::array({dimensions[0], dimensions[1], dimensions[2]});
-}
-
-ordered_json utc(double unix_seconds) {
-  const std::string text = utc_text(unix_seconds);
-  return text.empty() ? ordered_json(nullptr) : ordered_json(text);
-}
-
-ordered_json device(const Device& device) {
-  ordered_json object = {{"kind", device.kind == DeviceKind::gpu ? "gpu" : "cpu"},
-                         {"name", device.name},
-                         {"model", device_model_key(device)},
-                         {"uuid", device.uuid},
-                         {"architecture", device.architecture},
-                         {"compute_capability", std::to_string(device.compute_major) + "." +
-                                                    std::to_string(device.compute_minor)},
-                         {"sm_count", device.sm_count},
-                         {"max_threads_per_sm", device.max_threads_per_sm},
-                         {"registers_per_sm", device.registers_per_sm},
-                         {"shared_bytes_per_block", device.shared_bytes_per_block},
-                         {"max_shared_bytes_per_block", device.max_shared_bytes_per_block},
-                         {"shared_bytes_per_sm", device.shared_bytes_per_sm},
-                         {"l2_bytes", device.l2_bytes},
-                         {"memory_bytes", device.memory_bytes},
-                         {"memory_bus_bits", device.memory_bus_bits},
-                         {"ecc", device.ecc}};
-  if (!device.limits_of.empty()) object["limits_of"] = device.limits_of;
-  return object;
-}
-
-ordered_json launch(const LaunchResult& launch) {
-  const LaunchShape& shape = launch.shape;
-  const Resources& resources = launch.resources;
-  const Occupancy& occupancy = launch.occupancy;
-  return {{"entry", shape.name_expression},
-          {"grid", dimensions(shape.grid)},
-          {"block", dimensions(shape.block)},
-          {"dynamic_shared_bytes", shape.dynamic_shared_bytes},
-          {"arguments", shape.arguments},
-          {"resources",
-           {{"registers_per_thread", resources.registers_per_thread},
-            {"static_shared_bytes", resources.static_shared_bytes},
-            {"stack_bytes", resources.stack_bytes},
-            {"spill_store_bytes", resources.spill_store_bytes},
-            {"spill_load_bytes", resources.spill_load_bytes},
-            {"constant_bytes", resources.constant_bytes},
-            {"barriers", resources.barriers},
-            {"wgmma_serialized", resources.wgmma_serialized}}},
-          {"occupancy",
-           {{"percent", json_number(occupancy.percent)},
-            {"blocks_per_sm", occupancy.blocks_per_sm},
-            {"warps_per_sm", occupancy.warps_per_sm},
-            {"limiters", occupancy.limiters()}}}};
-}
-
-ordered_json time(const Result& result) {
-  const Measurement& measured = result.measurement;
-  return {{"median_ms", json_number(measured.median_ms)},
-          {"median_low_ms", json_number(measured.median_low_ms)},
-          {"median_high_ms", json_number(measured.median_high_ms)},
-          {"min_ms", json_number(measured.min_ms)},
-          {"q1_ms", json_number(measured.q1_ms)},
-          {"q3_ms", json_number(measured.q3_ms)},
-          {"max_ms", json_number(measured.max_ms)},
-          {"mean_ms", json_number(measured.mean_ms)},
-          {"samples", measured.samples_ms.size()},
-          {"launches_per_sample", measured.launches_per_sample},
-          {"discarded", measured.discarded},
-          {"sm_clock_mhz", json_number(measured.sm_clock_mhz)},
-          {"throttled", measured.throttled},
-          {"stage", to_text(result.stage)}};
-}
-
-/// Work per time of the metrics that have a usual unit.
-ordered_json throughput(const Result& result) {
-  ordered_json object = ordered_json::object();
-  const auto add = [&](const char* metric, const char* name) {
-    if (result.metrics.contains(metric)) object[name] = json_number(giga_per_s(result, metric));
-  };
-  add("flops", "gflop_per_s");
-  add("bytes", "gb_per_s");
-  return object;
-}
-
-ordered_json metrics(const Result& result) {
-  ordered_json object = ordered_json::object();
-  for (const auto& [name, work] : result.metrics) object[name] = json_number(work);
-  return object;
-}
-
-ordered_json entry(const StoredResult& stored) {
-  const Result& result = stored.result;
-  ordered_json launches = ordered_json::array();
-  for (const LaunchResult& one : result.launches) launches.push_back(launch(one));
-  return {{"space", stored.space},
-          {"kernel", result.kernel},
-          {"problem", json_bindings(result.problem)},
-          {"device", device(stored.device)},
-          {"parameters", json_bindings(result.configuration)},
-          {"is_default", result.is_default},
-          {"is_reference", result.is_reference},
-          {"launches", std::move(launches)},
-          {"time", time(result)},
-          {"metrics", metrics(result)},
-          {"throughput", throughput(result)},
-          {"verification",
-           {{"verified", true},
-            {"max_absolute_error", json_number(result.max_absolute_error)},
-            {"max_relative_error", json_number(result.max_relative_error)}}},
-          {"provenance",
-           {{"kernel_hash", stored.kernel_hash},
-            {"stale", stored.stale},
-            {"cubin_sha256", result.cubin_sha256},
-            {"compile_ms", json_number(result.compile_ms)},
-            {"driver", stored.device.driver_version},
-            {"runtime", stored.device.runtime_version},
-            {"compiler", stored.compiler},
-            {"tool_version", stored.tool_version},
-            {"host", stored.host},
-            {"run", stored.run_id},
-            {"measured_utc", utc(stored.at_unix)}}}};
+/// As version 1 of the format names what json_forms.h calls otherwise.
+void add_former_names(Json& entry) {
+  entry["parameters"] = entry["configuration"];
+  entry["time"]["stage"] = entry["stage"];
+  entry["verification"] = {{"verified", true},
+                           {"max_absolute_error", entry["max_absolute_error"]},
+                           {"max_relative_error", entry["max_relative_error"]}};
+  entry["provenance"]["cubin_sha256"] = entry["cubin_sha256"];
+  entry["provenance"]["compile_ms"] = entry["compile_ms"];
 }
 
 [[noreturn]] void cannot_write(const std::filesystem::path& file, const std::string& why) {
@@ -223,20 +105,20 @@ void sync_folder(const std::filesystem::path& file) {
 
 std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults) {
-  ordered_json entries = ordered_json::array();
-  for (const StoredResult* stored : in_export_order(best)) entries.push_back(entry(*stored));
-  ordered_json default_entries = ordered_json::array();
+  Json entries = Json::array();
+  for (const StoredResult* stored : in_export_order(best)) {
+    entries.push_back(stored_json(*stored));
+    add_former_names(entries.back());
+  }
+  Json default_entries = Json::array();
   for (const KernelDefaults& one : in_export_order(defaults)) {
     default_entries.push_back({{"space", one.space},
                                {"kernel", one.kernel},
-                               {"parameters", json_bindings(one.configuration)}});
+                               {"configuration", bindings_json(one.configuration)},
+                               {"parameters", bindings_json(one.configuration)}});
   }
-  const ordered_json document = {{"format", "smemtune-best"},
-                                 {"version", 1},
-                                 {"best", std::move(entries)},
-                                 {"defaults", std::move(default_entries)}};
-  // Stored text may come from anywhere: what is no UTF-8 becomes U+FFFD.
-  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return document_text("smemtune-best", 1,
+                       {{"best", std::move(entries)}, {"defaults", std::move(default_entries)}});
 }
 
 void write_whole_file(const std::filesystem::path& file, const std::string& text) {

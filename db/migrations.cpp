@@ -56,7 +56,13 @@ std::span<const Migration> migrations() {
         DROP INDEX result_by_configuration;
         CREATE INDEX result_by_configuration ON result
           (model_id, kernel_id, problem_id, configuration_id, id, status, stage, median_ms, run_id,
-           chosen))sql"}};
+           chosen))sql"},
+      // What it was compared with: of what is stored already, that is known where it was another
+      // kernel, the reference.
+      {.version = 4, .sql = R"sql(
+        ALTER TABLE result ADD COLUMN compared_with TEXT NOT NULL DEFAULT 'unknown';
+        UPDATE result SET compared_with = 'another kernel'
+          WHERE status = 'correct' AND NOT is_reference)sql"}};
   return list;
 }
 

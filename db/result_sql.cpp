@@ -36,6 +36,7 @@ const char* const kFilter = R"sql(
     AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
          OR lower(device_unit.uuid) = lower(:device))
     AND (:status = '' OR result.status = :status)
+    AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
     AND (:problems IS NULL OR result.problem_id IN (SELECT value FROM json_each(:problems)))
 )sql";
 

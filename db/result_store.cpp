@@ -7,6 +7,7 @@
 #include "db/run_log.h"
 #include "db/sqlite.h"
 #include "db/standings.h"
+#include "tuner/core/fields.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,42 +20,10 @@ namespace smemtune::db {
 
 namespace {
 
-DeviceKind parse_kind(const std::string& word) {
-  return word == "cpu" ? DeviceKind::cpu : DeviceKind::gpu;
-}
-
 /// The columns of device_model.
 Device read_model(const Statement& row) {
-  const auto number = [&row](const char* column) { return static_cast<int>(row.integer(column)); };
   Device device;
-  device.kind = parse_kind(row.text("kind"));
-  device.name = row.text("name");
-  device.architecture = row.text("architecture");
-  device.compute_major = number("compute_major");
-  device.compute_minor = number("compute_minor");
-  device.sm_count = number("sm_count");
-  device.warp_size = number("warp_size");
-  device.max_threads_per_block = number("max_threads_per_block");
-  device.max_threads_per_sm = number("max_threads_per_sm");
-  device.max_blocks_per_sm = number("max_blocks_per_sm");
-  device.registers_per_block = row.integer("registers_per_block");
-  device.registers_per_sm = row.integer("registers_per_sm");
-  device.shared_bytes_per_block = row.integer("shared_bytes_per_block");
-  device.max_shared_bytes_per_block = row.integer("max_shared_bytes_per_block");
-  device.shared_bytes_per_sm = row.integer("shared_bytes_per_sm");
-  device.reserved_shared_bytes_per_block = row.integer("reserved_shared_bytes_per_block");
-  device.constant_bytes = row.integer("constant_bytes");
-  device.max_block_dim = {row.integer("max_block_dim_x"), row.integer("max_block_dim_y"),
-                          row.integer("max_block_dim_z")};
-  device.max_grid_dim = {row.integer("max_grid_dim_x"), row.integer("max_grid_dim_y"),
-                         row.integer("max_grid_dim_z")};
-  device.memory_bytes = row.integer("memory_bytes");
-  device.l2_bytes = row.integer("l2_bytes");
-  device.memory_bus_bits = number("memory_bus_bits");
-  device.memory_clock_khz = number("memory_clock_khz");
-  device.sm_clock_khz = number("sm_clock_khz");
-  device.ecc = row.integer("ecc") != 0;
-  device.limits_of = row.text("limits_of");
+  visit_model(device, [&](const char* name, auto& value) { read_column(row, name, value); });
   return device;
 }
 
@@ -103,6 +72,7 @@ void bind_query(Statement& statement, const Connection& connection, const Query&
       .bind(":kernel", query.kernel)
       .bind(":device", query.device)
       .bind(":status", query.status)
+      .bind(":run", query.run)
       .bind(":problems", problem_ids(connection, query.problem));
 }
 
@@ -124,6 +94,31 @@ std::vector<KernelBest> keep(std::vector<KernelBest> rows,
   std::vector<KernelBest> result;
   for (const std::size_t i : kept) result.push_back(std::move(rows[i]));
   return result;
+}
+
+/// Of results of one run, the newest first, the best of each kernel and problem.
+std::vector<KernelBest> best_of_results(std::vector<KernelBest> rows) {
+  using Kernel = std::tuple<std::int64_t, std::int64_t, std::string>;
+  std::set<std::pair<Kernel, std::string>> seen;
+  std::map<Kernel, std::vector<std::size_t>> kernels;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Result& result = rows[i].stored.result;
+    const Kernel kernel(rows[i].model_id, rows[i].problem_id, result.kernel);
+    const bool newest = seen.insert({kernel, key(result.configuration)}).second;
+    if (!newest || !result.timed()) continue;
+    kernels[kernel].push_back(i);
+  }
+  std::map<Kernel, std::size_t> chosen;
+  for (const auto& [kernel, members] : kernels) {
+    std::vector<Timed> newest;
+    std::vector<Timed> finals;
+    for (const std::size_t i : members) {
+      newest.push_back(rows[i].timed);
+      if (rows[i].timed.stage == Stage::final) finals.push_back(rows[i].timed);
+    }
+    if (const auto best = best_of(newest, finals)) chosen[kernel] = members[*best];
+  }
+  return keep(std::move(rows), chosen);
 }
 
 /// Of several versions of a kernel only the one that is current; where that has no best, the
@@ -210,8 +205,9 @@ void ResultStore::end_run(const std::string& run_id, const std::string& outcome)
 }
 
 std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel) const {
-  Statement statement(*connection_, best_sql());
+  Statement statement(*connection_, query.run.empty() ? best_sql() : results_sql());
   bind_query(statement, *connection_, query);
+  if (!query.run.empty()) statement.bind(":limit", std::int64_t{-1});
   std::vector<KernelBest> rows;
   while (statement.step()) {
     KernelBest row;
@@ -227,6 +223,7 @@ std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel)
                  .median_ms = row.stored.result.measurement.median_ms};
     rows.push_back(std::move(row));
   }
+  if (!query.run.empty()) rows = best_of_results(std::move(rows));
 
   rows = one_version_each(std::move(rows));
   if (!per_kernel) rows = one_kernel_each(*connection_, std::move(rows));
@@ -294,15 +291,16 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
     WHERE (:space = '' OR space.name = :space)
       AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
            OR lower(device_unit.uuid) = lower(:device))
+      AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
     ORDER BY run.started_unix, run.id)sql");
-  statement.bind(":space", query.space).bind(":device", query.device);
+  statement.bind(":space", query.space).bind(":device", query.device).bind(":run", query.run);
   std::vector<StoredRun> runs;
   while (statement.step()) {
     StoredRun run;
     run.id = statement.text("uid");
     run.space = statement.text("space_name");
     run.device = statement.text("name");
-    run.device_kind = parse_kind(statement.text("kind"));
+    read_column(statement, "kind", run.device_kind);
     run.compiler = statement.text("compiler");
     run.strategy = statement.text("strategy");
     run.seed = std::strtoull(statement.text("seed").c_str(), nullptr, 10);

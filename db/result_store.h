@@ -46,6 +46,7 @@ struct Query {
   std::string device = {};   ///< Part of the model's name, case ignored, or a UUID.
   std::string problem = {};  ///< A key, or NAME=VALUE pairs that must be among the problem's.
   std::string status = {};
+  std::string run = {};  ///< How its id begins.
 };
 
 /// A line of `smemtune list`.
@@ -104,7 +105,7 @@ class ResultStore {
   /// Results in the order they were recorded; only the newest `limit`, 0 is all.
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
 
-  /// In the order they began. Of the query, space and device count.
+  /// In the order they began. Of the query, space, device and run count.
   std::vector<StoredRun> runs(const Query& query) const;
 
   /// Device models that a run was begun on, in the order of their names; without board or driver.

@@ -344,6 +344,19 @@ TEST_F(ResultStoreBest, IsTheFastestVerified) {
   EXPECT_EQ(best_ms(), 2);
 }
 
+TEST_F(ResultStoreBest, OfARunIsThatOfItsOwnResults) {
+  const auto first = store.begin_run(run_on(h200(), "run-1"));
+  first->record(kHash, timed(tile(16), 1.0));
+  first->record(kHash, timed(tile(32), 1.1, Stage::final));
+  first->record(kHash, timed(tile(64), 1.2, Stage::final));
+  const auto second = store.begin_run(run_on(h200(), "run-2"));
+  second->record(kHash, timed(tile(16), 3));
+  second->record(kHash, timed(tile(64), 0.5, Stage::final));
+  EXPECT_THAT(times(store.best({.run = "run-1"}, true)), ElementsAre(1.1));
+  EXPECT_THAT(times(store.best({.run = "run-2"}, true)), ElementsAre(0.5));
+  EXPECT_THAT(store.best({.run = "run-3"}, true), IsEmpty());
+}
+
 TEST_F(ResultStoreBest, IsOfTheFinalsWhereTheRunHadSome) {
   const auto log = store.begin_run(run_on(h200(), "run-1"));
   log->record(kHash, timed(tile(16), 1.00));
@@ -932,6 +945,9 @@ TEST_F(ResultStoreQuery, SelectsByEveryMember) {
   EXPECT_THAT(tiles({.device = "a100"}), ElementsAre(5));
   EXPECT_THAT(tiles({.device = "gpu-00000000-0000-0000-0000-00000000000A"}), ElementsAre(5));
   EXPECT_THAT(tiles({.status = "compile"}), ElementsAre(2));
+  EXPECT_THAT(tiles({.run = "run-2"}), ElementsAre(5));
+  EXPECT_THAT(tiles({.run = "run"}), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(tiles({.run = "un-2"}), IsEmpty());
   EXPECT_THAT(tiles({.space = "gemm'"}), IsEmpty());
   EXPECT_THAT(tiles({.device = "%"}), IsEmpty());
 }

@@ -5,12 +5,14 @@
 #include "db/process_name.h"
 #include "db/ranking.h"
 #include "db/result_sql.h"
-#include "tuner/core/reasons.h"
 #include "db/standings.h"
+#include "tuner/core/fields.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace smemtune::db {
@@ -22,8 +24,6 @@ constexpr std::size_t kMaxDetailBytes = 64 << 10;
 /// After so many failures that may pass, a configuration is not tried again.
 constexpr int kMaxAttempts = 2;
 
-std::string kind_word(DeviceKind kind) { return kind == DeviceKind::gpu ? "gpu" : "cpu"; }
-
 /// Runs a query that answers with an id.
 std::int64_t id(Statement& statement) {
   statement.step();
@@ -34,55 +34,10 @@ std::int64_t id(Statement& statement) {
 
 std::int64_t store_model(const Connection& connection, const Device& device) {
   const std::string key = device_model_key(device);
-  Statement(connection, R"sql(
-    INSERT INTO device_model
-      (key_sha256, kind, name, architecture, compute_major, compute_minor, sm_count, warp_size,
-       max_threads_per_block, max_threads_per_sm, max_blocks_per_sm, registers_per_block,
-       registers_per_sm, shared_bytes_per_block, max_shared_bytes_per_block, shared_bytes_per_sm,
-       reserved_shared_bytes_per_block, constant_bytes, max_block_dim_x, max_block_dim_y,
-       max_block_dim_z, max_grid_dim_x, max_grid_dim_y, max_grid_dim_z, memory_bytes, l2_bytes,
-       memory_bus_bits, memory_clock_khz, sm_clock_khz, ecc, limits_of)
-    VALUES
-      (:key_sha256, :kind, :name, :architecture, :compute_major, :compute_minor, :sm_count,
-       :warp_size, :max_threads_per_block, :max_threads_per_sm, :max_blocks_per_sm,
-       :registers_per_block, :registers_per_sm, :shared_bytes_per_block,
-       :max_shared_bytes_per_block, :shared_bytes_per_sm, :reserved_shared_bytes_per_block,
-       :constant_bytes, :max_block_dim_x, :max_block_dim_y, :max_block_dim_z, :max_grid_dim_x,
-       :max_grid_dim_y, :max_grid_dim_z, :memory_bytes, :l2_bytes, :memory_bus_bits,
-       :memory_clock_khz, :sm_clock_khz, :ecc, :limits_of)
-    ON CONFLICT (key_sha256) DO NOTHING)sql")
-      .bind(":key_sha256", key)
-      .bind(":kind", kind_word(device.kind))
-      .bind(":name", device.name)
-      .bind(":architecture", device.architecture)
-      .bind(":compute_major", device.compute_major)
-      .bind(":compute_minor", device.compute_minor)
-      .bind(":sm_count", device.sm_count)
-      .bind(":warp_size", device.warp_size)
-      .bind(":max_threads_per_block", device.max_threads_per_block)
-      .bind(":max_threads_per_sm", device.max_threads_per_sm)
-      .bind(":max_blocks_per_sm", device.max_blocks_per_sm)
-      .bind(":registers_per_block", device.registers_per_block)
-      .bind(":registers_per_sm", device.registers_per_sm)
-      .bind(":shared_bytes_per_block", device.shared_bytes_per_block)
-      .bind(":max_shared_bytes_per_block", device.max_shared_bytes_per_block)
-      .bind(":shared_bytes_per_sm", device.shared_bytes_per_sm)
-      .bind(":reserved_shared_bytes_per_block", device.reserved_shared_bytes_per_block)
-      .bind(":constant_bytes", device.constant_bytes)
-      .bind(":max_block_dim_x", device.max_block_dim[0])
-      .bind(":max_block_dim_y", device.max_block_dim[1])
-      .bind(":max_block_dim_z", device.max_block_dim[2])
-      .bind(":max_grid_dim_x", device.max_grid_dim[0])
-      .bind(":max_grid_dim_y", device.max_grid_dim[1])
-      .bind(":max_grid_dim_z", device.max_grid_dim[2])
-      .bind(":memory_bytes", device.memory_bytes)
-      .bind(":l2_bytes", device.l2_bytes)
-      .bind(":memory_bus_bits", device.memory_bus_bits)
-      .bind(":memory_clock_khz", device.memory_clock_khz)
-      .bind(":sm_clock_khz", device.sm_clock_khz)
-      .bind(":ecc", device.ecc)
-      .bind(":limits_of", device.limits_of)
-      .run();
+  NewRow row;
+  row.set("key_sha256", key);
+  visit_model(device, [&](const char* name, const auto& value) { row.set(name, value); });
+  row.insert_into(connection, "device_model", "ON CONFLICT (key_sha256) DO NOTHING");
   Statement select(connection, "SELECT id FROM device_model WHERE key_sha256 = :key");
   return id(select.bind(":key", key));
 }
@@ -134,16 +89,6 @@ std::int64_t store_space(const Connection& connection, const std::string& name) 
 
 std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
-/// A stored word, read by `parse`.
-template <typename Parse>
-auto word(const Statement& row, const char* column, Parse parse) {
-  try {
-    return parse(row.text(column));
-  } catch (const InputError& error) {
-    throw row.damaged(column, error.what());
-  }
 }
 
 }  // namespace
@@ -345,60 +290,31 @@ std::int64_t RunLog::environment_of(const std::string& unit) {
 }
 
 std::int64_t RunLog::store_result(const Subject& subject, const Result& result) {
-  Statement insert(connection_, R"sql(
-    INSERT INTO result
-      (run_id, number, model_id, environment_id, kernel_id, problem_id, configuration_id, status,
-       reason, detail, stage, launches_json, metrics_json, launches_per_sample, discarded,
-       sample_count, median_ms, min_ms, max_ms, mean_ms, q1_ms, q3_ms, median_low_ms,
-       median_high_ms, sm_clock_mhz, throttled, samples, max_absolute_error, max_relative_error, compile_ms,
-       verify_ms, cubin_sha256, chosen, is_default, is_reference, at_unix)
-    VALUES
-      (:run, (SELECT coalesce(max(number), 0) + 1 FROM result WHERE run_id = :run), :model,
-       :environment, :kernel, :problem, :configuration, :status, :reason, :detail, :stage,
-       :launches, :metrics, :launches_per_sample, :discarded, :sample_count, :median_ms, :min_ms,
-       :max_ms, :mean_ms, :q1_ms, :q3_ms, :median_low_ms, :median_high_ms, :sm_clock_mhz, :throttled,
-       :samples,
-       :max_absolute_error, :max_relative_error, :compile_ms, :verify_ms, :cubin_sha256,
-       :chosen, :is_default, :is_reference, :now))sql");
-  insert.bind(":run", run_id_)
-      .bind(":model", model_id_)
-      .bind(":environment", environment_of(result.unit))
-      .bind(":kernel", subject.kernel_id)
-      .bind(":problem", subject.problem_id)
-      .bind(":configuration", subject.configuration_id)
-      .bind(":status", to_text(result.status))
-      .bind(":reason", result.reason)
-      .bind(":detail", truncated(result.detail, kMaxDetailBytes))
-      .bind(":stage", to_text(result.stage))
-      .bind(":launches", to_json(result.launches))
-      .bind(":metrics", to_json(result.metrics))
-      .bind(":max_absolute_error", result.max_absolute_error)
-      .bind(":max_relative_error", result.max_relative_error)
-      .bind(":compile_ms", finite(result.compile_ms).value_or(0))
-      .bind(":verify_ms", finite(result.verify_ms).value_or(0))
-      .bind(":cubin_sha256", result.cubin_sha256)
-      .bind(":throttled", result.measurement.throttled)
-      .bind(":chosen", result.chosen)
-      .bind(":is_default", result.is_default)
-      .bind(":is_reference", result.is_reference)
-      .bind(":now", unix_now());
+  Statement last(connection_, "SELECT max(number) AS number FROM result WHERE run_id = :run");
+  last.bind(":run", run_id_).step();
+  Result kept = result;
+  kept.detail = truncated(result.detail, kMaxDetailBytes);
+  kept.compile_ms = finite(result.compile_ms).value_or(0);
+  kept.verify_ms = finite(result.verify_ms).value_or(0);
+  NewRow row;
+  row.set("run_id", run_id_)
+      .set("number", (last.is_null("number") ? 0 : last.integer("number")) + 1)
+      .set("model_id", model_id_)
+      .set("environment_id", environment_of(result.unit))
+      .set("kernel_id", subject.kernel_id)
+      .set("problem_id", subject.problem_id)
+      .set("configuration_id", subject.configuration_id)
+      .set("launches_json", to_json(result.launches))
+      .set("metrics_json", to_json(result.metrics))
+      .set("at_unix", unix_now());
+  const auto set = [&row](const char* name, const auto& value) { row.set(name, value); };
+  visit_fields(std::as_const(kept), set);
   if (result.timed()) {
-    const Measurement& measured = result.measurement;
-    insert.bind(":launches_per_sample", measured.launches_per_sample)
-        .bind(":discarded", measured.discarded)
-        .bind(":sample_count", static_cast<std::int64_t>(measured.samples_ms.size()))
-        .bind(":median_ms", measured.median_ms)
-        .bind(":min_ms", measured.min_ms)
-        .bind(":max_ms", measured.max_ms)
-        .bind(":mean_ms", measured.mean_ms)
-        .bind(":q1_ms", measured.q1_ms)
-        .bind(":q3_ms", measured.q3_ms)
-        .bind(":median_low_ms", measured.median_low_ms)
-        .bind(":median_high_ms", measured.median_high_ms)
-        .bind(":sm_clock_mhz", measured.sm_clock_mhz)
-        .bind(":samples", to_blob(measured.samples_ms));
+    visit_fields(result.measurement, set);
+    row.set("sample_count", static_cast<std::int64_t>(result.measurement.samples_ms.size()))
+        .set("samples", to_blob(result.measurement.samples_ms));
   }
-  insert.run();
+  row.insert_into(connection_, "result");
   return connection_.last_insert_id();
 }
 
@@ -537,37 +453,15 @@ Result read_result(const Statement& row) {
   result.kernel = row.text("kernel_name");
   result.problem = bindings_from_json(row, "problem_json");
   result.configuration = bindings_from_json(row, "configuration_json");
-  result.status = word(row, "status", parse_status);
-  result.reason = row.text("reason");
-  result.detail = row.text("detail");
-  result.stage = word(row, "stage", parse_stage);
   result.launches = launches_from_json(row, "launches_json");
   result.metrics = metrics_from_json(row, "metrics_json");
+  const auto read = [&row](const char* name, auto& value) { read_column(row, name, value); };
+  visit_fields(result, read);
   if (result.timed()) {
     result.unit = row.text("uuid");
-    result.measurement = {
-        .samples_ms = samples_from_blob(row.blob("samples")),
-        .launches_per_sample = static_cast<int>(row.integer("launches_per_sample")),
-        .discarded = static_cast<int>(row.integer("discarded")),
-        .median_ms = row.real("median_ms"),
-        .min_ms = row.real("min_ms"),
-        .max_ms = row.real("max_ms"),
-        .mean_ms = row.real("mean_ms"),
-        .q1_ms = row.real("q1_ms"),
-        .q3_ms = row.real("q3_ms"),
-        .median_low_ms = row.real("median_low_ms"),
-        .median_high_ms = row.real("median_high_ms"),
-        .sm_clock_mhz = row.real("sm_clock_mhz"),
-        .throttled = row.integer("throttled") != 0};
+    visit_fields(result.measurement, read);
+    result.measurement.samples_ms = samples_from_blob(row.blob("samples"));
   }
-  result.max_absolute_error = row.real("max_absolute_error");
-  result.max_relative_error = row.real("max_relative_error");
-  result.compile_ms = row.real("compile_ms");
-  result.verify_ms = row.real("verify_ms");
-  result.cubin_sha256 = row.text("cubin_sha256");
-  result.chosen = row.integer("chosen") != 0;
-  result.is_default = row.integer("is_default") != 0;
-  result.is_reference = row.integer("is_reference") != 0;
   return result;
 }
 

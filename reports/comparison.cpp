@@ -1,7 +1,7 @@
 #include "reports/comparison.h"
 
 #include "db/device_model.h"
-#include "db/json_values.h"
+#include "db/json_forms.h"
 #include "reports/table.h"
 
 #include <nlohmann/json.hpp>
@@ -18,8 +18,8 @@ namespace smemtune {
 
 namespace {
 
+using db::Json;
 using db::StoredResult;
-using nlohmann::ordered_json;
 
 /// Longer configurations are broken at a comma.
 constexpr std::size_t kColumnWidth = 32;
@@ -282,41 +282,23 @@ std::string losses_text(const std::vector<Loss>& losses, const std::vector<Conte
   return text;
 }
 
-ordered_json entry_json(const StoredResult& stored, const Contender& contender, const Row& row) {
-  ordered_json entry = {{"device", contender.label},
-                        {"kind", contender.is_gpu ? "gpu" : "cpu"},
-                        {"kernel", stored.result.kernel},
-                        {"parameters", db::json_bindings(stored.result.configuration)},
-                        {"median_ms", db::json_number(median_ms(stored))},
-                        {"stale", stored.stale}};
-  if (const auto flops = per_second(stored.result, "flops")) {
-    entry["gflop_per_s"] = db::json_number(*flops * 1e-9);
-  }
-  if (const auto bytes = per_second(stored.result, "bytes")) {
-    entry["gb_per_s"] = db::json_number(*bytes * 1e-9);
-  }
+Json entry_json(const StoredResult& stored, const Contender& contender, const Row& row) {
+  Json entry = {{"column", contender.label}};
+  entry.update(db::stored_json(stored));
   if (contender.is_gpu) {
-    entry["time_to_fastest_gpu"] = db::json_number(median_ms(stored) / row.fastest_gpu_ms);
+    entry["time_to_fastest_gpu"] = db::number_json(median_ms(stored) / row.fastest_gpu_ms);
   }
   return entry;
 }
 
-ordered_json loss_json(const Loss& loss, const std::vector<Contender>& contenders) {
-  ordered_json object = {{"space", loss.row->space},
-                         {"problem", db::json_bindings(loss.row->problem)},
-                         {"on", contenders[loss.on].label},
-                         {"best_of", contenders[loss.best_of].label},
-                         {"measured", loss.measured != nullptr}};
-  if (loss.measured == nullptr) return object;
-  const Result& result = loss.measured->result;
-  object["kernel"] = result.kernel;
-  object["parameters"] = db::json_bindings(result.configuration);
-  object["status"] = to_text(result.status);
-  if (!result.reason.empty()) object["reason"] = result.reason;
-  if (loss.percent) {
-    object["median_ms"] = db::json_number(median_ms(*loss.measured));
-    object["loss_percent"] = db::json_number(*loss.percent);
-  }
+Json loss_json(const Loss& loss, const std::vector<Contender>& contenders) {
+  Json object = {{"space", loss.row->space},
+                 {"problem", db::bindings_json(loss.row->problem)},
+                 {"on", contenders[loss.on].label},
+                 {"best_of", contenders[loss.best_of].label},
+                 {"result", nullptr}};
+  if (loss.measured != nullptr) object["result"] = db::result_json(loss.measured->result);
+  if (loss.percent) object["loss_percent"] = db::number_json(*loss.percent);
   return object;
 }
 
@@ -342,32 +324,30 @@ std::string comparison_json(const std::vector<StoredResult>& best,
                             const std::vector<StoredResult>& all) {
   const std::vector<Contender> columns = contenders(best);
   const std::vector<Row> problems = rows(best, columns);
-  ordered_json devices = ordered_json::array();
+  Json devices = Json::array();
   for (const Contender& contender : columns) {
-    devices.push_back({{"device", contender.label},
+    devices.push_back({{"column", contender.label},
                        {"kind", contender.is_gpu ? "gpu" : "cpu"},
                        {"model", contender.model}});
   }
-  ordered_json problem_list = ordered_json::array();
+  Json problem_list = Json::array();
   for (const Row& row : problems) {
-    ordered_json entries = ordered_json::array();
+    Json entries = Json::array();
     for (const auto& [column, stored] : row.best) {
       entries.push_back(entry_json(*stored, columns[column], row));
     }
     problem_list.push_back({{"space", row.space},
-                            {"problem", db::json_bindings(row.problem)},
+                            {"problem", db::bindings_json(row.problem)},
                             {"best", std::move(entries)}});
   }
-  ordered_json loss_list = ordered_json::array();
+  Json loss_list = Json::array();
   for (const Loss& loss : losses(problems, columns, all)) {
     loss_list.push_back(loss_json(loss, columns));
   }
-  const ordered_json document = {{"format", "smemtune-comparison"},
-                                 {"version", 1},
-                                 {"devices", std::move(devices)},
-                                 {"problems", std::move(problem_list)},
-                                 {"losses", std::move(loss_list)}};
-  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return db::document_text("smemtune-comparison", 2,
+                           {{"devices", std::move(devices)},
+                            {"problems", std::move(problem_list)},
+                            {"losses", std::move(loss_list)}});
 }
 
 }  // namespace smemtune

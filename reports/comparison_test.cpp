@@ -124,7 +124,7 @@ TEST(ComparisonJson, HasTheSameFigures) {
                                          failed(kH200, 64, "shared_bytes")};
   const json document = json::parse(comparison_json(best, all));
   EXPECT_EQ(document.at("format"), "smemtune-comparison");
-  EXPECT_EQ(document.at("version"), 1);
+  EXPECT_EQ(document.at("version"), 2);
   ASSERT_EQ(document.at("devices").size(), 3u);
   ASSERT_EQ(document.at("problems").size(), 1u);
   const json& problem = document.at("problems").at(0);
@@ -132,12 +132,13 @@ TEST(ComparisonJson, HasTheSameFigures) {
   EXPECT_EQ(problem.at("problem"), json({{"N", 4096}, {"T", "float"}}));
   const json& entries = problem.at("best");
   ASSERT_EQ(entries.size(), 3u);
-  EXPECT_EQ(entries.at(0).at("device"), "NVIDIA A100");
+  EXPECT_EQ(entries.at(0).at("column"), "NVIDIA A100");
+  EXPECT_EQ(entries.at(0).at("device").at("name"), "NVIDIA A100");
   EXPECT_EQ(entries.at(0).at("time_to_fastest_gpu"), 1.5);
-  EXPECT_EQ(entries.at(0).at("parameters"), json({{"TILE", 64}}));
-  EXPECT_EQ(entries.at(1).at("median_ms"), 2.0);
-  EXPECT_NEAR(entries.at(1).at("gflop_per_s").get<double>(), 500000, 1e-3);
-  EXPECT_EQ(entries.at(2).at("kind"), "cpu");
+  EXPECT_EQ(entries.at(0).at("configuration"), json({{"TILE", 64}}));
+  EXPECT_EQ(entries.at(1).at("time").at("median_ms"), 2.0);
+  EXPECT_NEAR(entries.at(1).at("throughput").at("gflop_per_s").get<double>(), 500000, 1e-3);
+  EXPECT_EQ(entries.at(2).at("device").at("kind"), "cpu");
   EXPECT_FALSE(entries.at(2).contains("time_to_fastest_gpu"));
 
   const json& losses = document.at("losses");
@@ -146,7 +147,7 @@ TEST(ComparisonJson, HasTheSameFigures) {
   EXPECT_EQ(losses.at(0).at("best_of"), "NVIDIA H200");
   EXPECT_NEAR(losses.at(0).at("loss_percent").get<double>(), 10, 1e-9);
   EXPECT_EQ(losses.at(1).at("on"), "NVIDIA H200");
-  EXPECT_EQ(losses.at(1).at("reason"), "shared_bytes");
+  EXPECT_EQ(losses.at(1).at("result").at("reason"), "shared_bytes");
   EXPECT_FALSE(losses.at(1).contains("loss_percent"));
 }
 

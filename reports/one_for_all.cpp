@@ -1,6 +1,9 @@
 #include "reports/one_for_all.h"
 
+#include "db/json_forms.h"
 #include "reports/table.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -108,6 +111,21 @@ std::string one_for_all_text(const OneForAll& one, const std::string& indent) {
                    percent_text(loss.percent)});
   }
   return text + table.text(indent + "  ");
+}
+
+nlohmann::ordered_json one_for_all_json(const OneForAll& one) {
+  db::Json losses = Json::array();
+  for (const OneForAll::Loss& loss : one.losses) {
+    losses.push_back({{"problem", db::bindings_json(loss.problem)},
+                      {"median_ms", loss.median_ms},
+                      {"best_ms", loss.best_ms},
+                      {"percent", loss.percent}});
+  }
+  return {{"kernel", one.kernel},
+          {"configuration", db::bindings_json(one.configuration)},
+          {"mean_percent", one.mean_percent},
+          {"worst_percent", one.worst_percent},
+          {"losses", std::move(losses)}};
 }
 
 }  // namespace smemtune

@@ -2,6 +2,8 @@
 
 #include "tuner/core/result.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <optional>
 #include <span>
 #include <string>
@@ -34,5 +36,8 @@ std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
 
 /// Lines that end with a newline, for people.
 std::string one_for_all_text(const OneForAll& one, const std::string& indent = "");
+
+/// As the documents of `best --one` and of a run have it.
+nlohmann::ordered_json one_for_all_json(const OneForAll& one);
 
 }  // namespace smemtune

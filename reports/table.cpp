@@ -3,67 +3,14 @@
 #include "db/export_order.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 
 namespace smemtune {
 
 namespace {
-
-/// One character of a text: its code point, or nullopt where the bytes are no UTF-8.
-struct Character {
-  std::optional<std::uint32_t> code_point;
-  std::size_t bytes = 1;
-};
-
-/// REQUIRES: text is not empty.
-Character first_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(text[i]) & 0xFF; };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
-  std::uint32_t code_point = lead & (0x7Fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {};
-    code_point = code_point << 6 | (byte(i) & 0x3F);
-  }
-  constexpr std::array<std::uint32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-  if (code_point < kSmallest[bytes] || surrogate || code_point > 0x10FFFF) return {};
-  return {code_point, bytes};
-}
-
-/// What moves the cursor, colors, breaks lines or changes the direction of writing.
-bool is_control(std::uint32_t code_point) {
-  return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0) ||  // C0, DEL, C1
-         code_point == 0x061C || code_point == 0xFEFF ||                    // ALM, BOM
-         (code_point >= 0x200B && code_point <= 0x200F) ||                  // zero width, LRM, RLM
-         (code_point >= 0x2028 && code_point <= 0x202E) ||                  // line ends, overrides
-         (code_point >= 0x2066 && code_point <= 0x2069);                    // isolates
-}
-
-/// The text with `substitute` for control characters; `?` for bytes that are no UTF-8.
-std::string without_controls(std::string_view text, std::string_view substitute) {
-  std::string clean;
-  while (!text.empty()) {
-    const Character character = first_character(text);
-    if (!character.code_point) {
-      clean += '?';
-    } else if (is_control(*character.code_point)) {
-      clean += substitute;
-    } else {
-      clean += text.substr(0, character.bytes);
-    }
-    text.remove_prefix(character.bytes);
-  }
-  return clean;
-}
 
 /// In code points. REQUIRES: valid UTF-8.
 std::size_t width(const std::string& text) {
@@ -115,10 +62,10 @@ void Table::add_row(std::vector<std::string> cells) { rows_.push_back(std::move(
 
 std::string Table::text(const std::string& indent) const {
   std::vector<std::vector<std::string>> rows(1);
-  for (const Column& column : columns_) rows[0].push_back(without_controls(column.title, "?"));
+  for (const Column& column : columns_) rows[0].push_back(printable(column.title));
   for (const auto& row : rows_) {
     rows.emplace_back();
-    for (const std::string& cell : row) rows.back().push_back(without_controls(cell, "?"));
+    for (const std::string& cell : row) rows.back().push_back(printable(cell));
   }
   std::vector<std::size_t> widths(columns_.size());
   for (const auto& row : rows) {
@@ -166,19 +113,11 @@ std::string format_bytes(double bytes) {
   return text;
 }
 
-std::string format_count(std::uint64_t count) {
-  std::string text = std::to_string(count);
-  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
-  return text;
-}
-
 std::string format_utc(double unix_seconds) {
   std::string text = db::utc_text(unix_seconds);
   if (text.empty()) return "?";
   std::replace(text.begin(), text.end(), 'T', ' ');
   return text;
 }
-
-std::string printable(const std::string& text) { return without_controls(text, ""); }
 
 }  // namespace smemtune

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tuner/core/text.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,13 +38,7 @@ std::string format_rate(double per_second, const std::string& unit);
 /// `48.0 KB` (1024), `512 B`.
 std::string format_bytes(double bytes);
 
-/// `1,234,567`.
-std::string format_count(std::uint64_t count);
-
 /// `2026-11-21 14:03:07Z`.
 std::string format_utc(double unix_seconds);
-
-/// Control characters, ESC and bidirectional overrides removed: for text that did not come from us.
-std::string printable(const std::string& text);
 
 }  // namespace smemtune

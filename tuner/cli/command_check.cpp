@@ -3,11 +3,12 @@
 #include "db/device_model.h"
 #include "db/result_store.h"
 #include "reports/table.h"
-#include "tuner/cli/choices.h"
-#include "tuner/cli/exclusive_use.h"
-#include "tuner/cli/ground.h"
+#include "reports/winner_check.h"
+#include "tuner/cli/device_sharing.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
+#include "tuner/cli/selected_kernels.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_hash.h"
@@ -15,7 +16,6 @@
 #include "tuner/engine/tuning_loop.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <unistd.h>
 #include <utility>
@@ -24,14 +24,8 @@ namespace smemtune::cli {
 namespace {
 
 constexpr int kLostGround = 1;
-constexpr int kInterrupted = 130;
 
-void write_out(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
-/// Those of this very problem, space and device model.
+/// The results of exactly this problem, space and device model.
 std::vector<db::StoredResult> of(std::vector<db::StoredResult> results, const Space& space,
                                  const Problem& problem, const Device& device) {
   const std::string model = db::device_model_key(device);
@@ -42,13 +36,13 @@ std::vector<db::StoredResult> of(std::vector<db::StoredResult> results, const Sp
   return results;
 }
 
-Circumstances circumstances(const LoadedSpace& loaded, const KernelTemplate* kernel,
+Environment environment_now(const LoadedSpace& loaded, const KernelTemplate* kernel,
                             const DeviceGreeting& hello) {
   const Device& device = hello.devices.front();
-  Circumstances now = {.driver = device.driver_version,
-                       .runtime = device.runtime_version,
-                       .compiler = hello.compiler,
-                       .kernel_hash = {}};
+  Environment now = {.driver = device.driver_version,
+                     .runtime = device.runtime_version,
+                     .compiler = hello.compiler,
+                     .kernel_hash = {}};
   if (kernel != nullptr) {
     now.kernel_hash = kernel_hash(loaded.space, *kernel, loaded.sources.at(kernel->name),
                                   loaded.sources.at(loaded.space.verify.reference));
@@ -68,7 +62,7 @@ class Check {
         stop_(stop) {}
 
   /// Nullopt when nothing is stored, or stop is asked for.
-  std::optional<Ground> problem(const Problem& problem) {
+  std::optional<WinnerCheck> problem(const Problem& problem) {
     const Space& space = loaded_.space;
     const Device& device = pool_.greeting().devices.front();
     const db::Query query = {
@@ -86,9 +80,13 @@ class Check {
                                               static_cast<std::size_t>(options_.runners_up)));
     }
     if (stop_) return std::nullopt;
-    Ground ground = judge_ground(winner, measured, options_.tolerance_percent);
-    ground.stale = staleness(winner, circumstances(loaded_, kernel, pool_.greeting()));
-    return ground;
+    WinnerCheck checked = check_winner(winner, measured, options_.tolerance_percent);
+    if (options_.strict && kernel != nullptr &&
+        space.compared_with(*kernel) == ComparedWith::only_itself) {
+      checked.lost.emplace_back("it was compared with nothing but its own default (--strict)");
+    }
+    checked.stale = staleness(winner, environment_now(loaded_, kernel, pool_.greeting()));
+    return checked;
   }
 
  private:
@@ -124,19 +122,19 @@ class Check {
 
 void add_check_options(CLI::App& app, CheckOptions& options) {
   app.add_option("--space", options.space,
-                 "The search space whose stored winners are checked (the option `--check FILE` of "
-                 "smemtune itself only looks for faults in a file)")
+                 "The search space whose stored winners are checked (`smemtune --check FILE` only "
+                 "looks for mistakes in a file)")
       ->type_name("FILE")
       ->required();
   add_number(app, "--tolerance", options.tolerance_percent, 0, 1e6,
-             "So much slower, in per cent, is lost ground [3]");
+             "How much slower the winner may be, in percent [3]");
   app.add_option("--problem", options.problems,
                  "Only this problem, as NAME=VALUE,...; may be repeated [those of the file]")
       ->type_name("KEY")
       ->expected(1)
       ->take_all();
   add_count(app, "--runners-up", options.runners_up, 0, 32,
-            "So many others are measured in turn with the winner, and its default [3]");
+            "How many runners-up to measure along with the winner and its default [3]");
   app.add_option("--device", options.device.device,
                  "GPU by index, UUID or name; cpu [the first GPU; the CPU where there is none]")
       ->type_name("NAME");
@@ -146,15 +144,17 @@ void add_check_options(CLI::App& app, CheckOptions& options) {
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
   add_database(app, options.database);
   app.add_flag("--no-wait", options.no_wait,
-               "Refuse with status 5 where another smemtune uses the device, instead of waiting");
+               "Exit with status 5 instead of waiting while another smemtune uses the device");
+  app.add_flag("--strict", options.strict,
+               "Also fail a winner that was compared with nothing but its own default");
   app.add_flag("--json", options.json, "Print the result as JSON");
-  app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors and what was asked for");
+  app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
 }
 
 int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
-  const LoadedSpace loaded = load_space(options.space, share_folder());
+  const LoadedSpace loaded = load_space(find_space(options.space), share_folder());
   const auto say = [&](const std::string& line) {
-    if (!line.empty() && !options.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+    if (!options.quiet) cli::say(line);
   };
   // Before anything is started: a database that cannot be used is found at once.
   const db::ResultStore probe(options.database, db::ResultStore::Mode::read_only);
@@ -169,24 +169,25 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
                         isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO), device.kind);
   const Observer observer = progress.observer();
   Check check(options, loaded, *pool, observer, stop);
-  std::vector<Ground> grounds;
+  std::vector<WinnerCheck> checks;
   for (const Problem& problem : chosen_problems(loaded.space, options.problems, device.kind)) {
-    std::optional<Ground> ground = check.problem(problem);
+    std::optional<WinnerCheck> checked = check.problem(problem);
     progress.clear();
     if (stop) return kInterrupted;
-    if (ground) {
-      if (!options.json) write_out(ground_text(*ground));
-      grounds.push_back(std::move(*ground));
+    if (checked) {
+      if (!options.json) write_out(winner_check_text(*checked));
+      checks.push_back(std::move(*checked));
     } else {
       say("nothing is stored for " + key(problem) + " on " + device.name);
     }
   }
-  if (grounds.empty()) {
+  if (checks.empty()) {
     throw InputError(options.database.string() + ": no verified result of " + loaded.space.name +
                      " on " + device.name + " to check (smemtune list shows what is there)");
   }
-  if (options.json) write_out(ground_json(grounds, options.tolerance_percent));
-  const bool lost = std::ranges::any_of(grounds, [](const Ground& g) { return !g.lost.empty(); });
+  if (options.json) write_document(winner_checks_json(checks, options.tolerance_percent));
+  const bool lost =
+      std::ranges::any_of(checks, [](const WinnerCheck& g) { return !g.lost.empty(); });
   return lost ? kLostGround : 0;
 }
 

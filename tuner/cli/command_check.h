@@ -21,6 +21,7 @@ struct CheckOptions {
   std::uint64_t runners_up = 3;
   std::uint64_t seed = 1;
   bool no_wait = false;
+  bool strict = false;  ///< A winner that was compared with only itself does not hold.
   bool json = false;
   bool quiet = false;
 };

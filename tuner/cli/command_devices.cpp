@@ -1,39 +1,22 @@
 #include "tuner/cli/command_devices.h"
 
+#include "db/json_forms.h"
 #include "reports/table.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/core/device.h"
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
 namespace smemtune::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json device_json(const Device& device) {
-  Json json = {{"name", device.name},
-               {"kind", device.kind == DeviceKind::gpu ? "gpu" : "cpu"},
-               {"uuid", device.uuid},
-               {"architecture", device.architecture}};
-  for (const auto& [name, value] : device_names(device)) json[name] = std::get<std::int64_t>(value);
-  json["constant_bytes"] = device.constant_bytes;
-  json["max_block_dim"] = device.max_block_dim;
-  json["max_grid_dim"] = device.max_grid_dim;
-  json["memory_bus_bits"] = device.memory_bus_bits;
-  json["memory_clock_khz"] = device.memory_clock_khz;
-  json["sm_clock_khz"] = device.sm_clock_khz;
-  json["ecc"] = device.ecc;
-  json["driver_version"] = device.driver_version;
-  json["runtime_version"] = device.runtime_version;
-  return json;
-}
+using db::Json;
 
 std::string device_text(std::size_t number, const Device& device) {
   const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
@@ -46,7 +29,7 @@ std::string device_text(std::size_t number, const Device& device) {
                                 " per multiprocessor in at most " +
                                 std::to_string(device.max_blocks_per_sm) + " blocks"});
   table.add_row({"shared memory", bytes(device.shared_bytes_per_block) + " per block, " +
-                                      bytes(device.max_shared_bytes_per_block) + " by opt-in, " +
+                                      bytes(device.max_shared_bytes_per_block) + " with opt-in, " +
                                       bytes(device.shared_bytes_per_sm) + " per multiprocessor, " +
                                       bytes(device.reserved_shared_bytes_per_block) +
                                       " reserved per block"});
@@ -68,8 +51,7 @@ std::string device_text(std::size_t number, const Device& device) {
 
 void add_devices_options(CLI::App& app, DevicesOptions& options) {
   app.add_flag("--known", options.known,
-               "GPUs whose limits are published and those of stored runs, for --dry-run --device "
-               "NAME");
+               "GPUs with published limits and GPUs of stored runs, for --dry-run --device NAME");
   add_database(app, options.database);
   app.add_flag("--json", options.json, "Print as JSON");
 }
@@ -85,11 +67,13 @@ int run_devices(const DevicesOptions& options) {
   if (options.json) {
     Json json = Json::array();
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      json.push_back(device_json(devices[i]));
+      json.push_back(db::device_json(devices[i]));
       if (options.known) json.back()["known_from"] = i < published ? "published" : "database";
     }
-    text = json.dump(2) + "\n";
-  } else if (options.known) {
+    write_document(db::document_text("smemtune-devices", 1, {{"devices", std::move(json)}}));
+    return 0;
+  }
+  if (options.known) {
     Table table({{"name"},
                  {"architecture"},
                  {"SMs", Table::Align::right},
@@ -105,13 +89,13 @@ int run_devices(const DevicesOptions& options) {
                      format_bytes(static_cast<double>(device.shared_bytes_per_sm)),
                      std::to_string(device.max_threads_per_sm),
                      std::to_string(device.registers_per_sm),
-                     i < published ? "published limits" : "a run of yours"});
+                     i < published ? "published limits" : "a stored run"});
     }
     text = table.text();
   } else {
     for (std::size_t i = 0; i < devices.size(); ++i) text += device_text(i, devices[i]);
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  write_out(text);
   return 0;
 }
 

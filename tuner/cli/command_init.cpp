@@ -7,7 +7,8 @@
 #include "tuner/config/space_words.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
+#include "tuner/core/text_file.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/source/kernel_file.h"
 

@@ -1,10 +1,13 @@
 #include "tuner/cli/command_occupancy.h"
 
+#include "db/json_forms.h"
+#include "reports/occupancy_chart.h"
+#include "reports/occupancy_report.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/known_devices.h"
-#include "tuner/cli/occupancy_chart.h"
-#include "tuner/cli/occupancy_report.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/selected_kernels.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/fit_check.h"
@@ -13,7 +16,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <vector>
@@ -21,15 +23,14 @@
 namespace smemtune::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using db::Json;
 
 constexpr int kNothingCompiled = 3;
-
-void write_out(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+constexpr const char* kFormat = "smemtune-occupancy";
+constexpr int kVersion = 2;
 
 std::string capability(const Device& device) {
-  return "compute capability " + std::to_string(device.compute_major) + "." +
-         std::to_string(device.compute_minor);
+  return "compute capability " + capability_text(device);
 }
 
 std::string heading(const Device& device) {
@@ -58,7 +59,7 @@ std::string charts(const Device& device, const BlockNeeds& needs, bool asked) {
 
 [[noreturn]] void beyond(const std::string& option, const std::string& text, const Device& device,
                          std::int64_t most, const std::string& what) {
-  throw InputError(option + ": '" + text + "' is too much, " + capability(device) + " allows " +
+  throw InputError(option + ": '" + text + "' is too much: " + capability(device) + " allows " +
                    std::to_string(most) + " " + what);
 }
 
@@ -102,24 +103,15 @@ BlockNeeds needs_of(const OccupancyOptions& options, const Device& device) {
   return needs;
 }
 
-Json document(const Device& device) {
-  return {{"format", "smemtune-occupancy"},
-          {"version", 1},
-          {"device",
-           {{"name", device.name},
-            {"compute_capability",
-             std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor)}}}};
-}
-
 int answer_numbers(const OccupancyOptions& options, const Device& device) {
   const BlockNeeds needs = needs_of(options, device);
   // A target alone asks what a block may use, not what one that uses nothing reaches.
   const bool forward = !options.target || options.registers || options.shared;
   if (options.json) {
-    Json json = document(device);
+    Json json = {{"device", db::device_json(device)}};
     if (forward) json.update(occupancy_json(device, needs));
     if (options.target) json["allowance"] = allowance_json(device, needs.threads, *options.target);
-    write_out(json.dump(2) + "\n");
+    write_document(db::document_text(kFormat, kVersion, json));
     return 0;
   }
   std::string text = heading(device) + "\n";
@@ -136,10 +128,8 @@ std::vector<FitQuestion> questions(const OccupancyOptions& options, const Space&
   const Problem problem =
       options.problem.empty() ? space.problems.front() : parse_problem(space, options.problem);
   std::vector<FitQuestion> result;
-  std::string names;
   std::string first_fault;
   for (const KernelTemplate& kernel : space.kernels) {
-    names += (names.empty() ? "" : ", ") + kernel.name;
     if (!options.kernel.empty() && kernel.name != options.kernel) continue;
     try {
       result.push_back({.kernel = &kernel,
@@ -151,8 +141,8 @@ std::vector<FitQuestion> questions(const OccupancyOptions& options, const Space&
   }
   if (!result.empty()) return result;
   if (!first_fault.empty()) throw InputError("--config: " + first_fault);
-  throw InputError("--kernel: " + space.file.string() + " has no kernel '" + options.kernel +
-                   "'; it has " + names);
+  chosen_kernel(space, options.kernel);  // Throws: it has none of that name.
+  return result;
 }
 
 BlockNeeds needs_of(const LaunchResult& launch) {
@@ -165,7 +155,7 @@ std::string kernel_text(const OccupancyOptions& options, const Device& device,
                         const Result& result) {
   std::string text =
       result.kernel + " " + key(result.configuration) + "  on " + key(result.problem) + "\n";
-  if (result.status != Status::correct) {
+  if (result.failed()) {
     text += "  rejected (" + to_text(result.status) + "/" + result.reason + "): " + result.detail +
             "\n";
   }
@@ -183,27 +173,21 @@ std::string kernel_text(const OccupancyOptions& options, const Device& device,
 }
 
 Json kernel_json(const OccupancyOptions& options, const Device& device, const Result& result) {
-  Json json = {{"kernel", result.kernel},        {"configuration", key(result.configuration)},
-               {"problem", key(result.problem)}, {"status", to_text(result.status)},
-               {"reason", result.reason},        {"detail", result.detail},
-               {"launches", Json::array()}};
-  for (const LaunchResult& launch : result.launches) {
-    Json entry = {{"entry", launch.shape.name_expression},
-                  {"stack_bytes", launch.resources.stack_bytes},
-                  {"spill_store_bytes", launch.resources.spill_store_bytes},
-                  {"spill_load_bytes", launch.resources.spill_load_bytes}};
+  Json json = db::result_json(result);
+  for (std::size_t i = 0; i < result.launches.size(); ++i) {
+    const LaunchResult& launch = result.launches[i];
+    Json& entry = json["launches"][i];
     entry.update(occupancy_json(device, needs_of(launch)));
     if (options.target) {
       entry["allowance"] =
           allowance_json(device, launch.shape.threads_per_block(), *options.target);
     }
-    json["launches"].push_back(std::move(entry));
   }
   return json;
 }
 
 int answer_kernels(const OccupancyOptions& options, const Device& device) {
-  const LoadedSpace loaded = load_space(options.space, share_folder());
+  const LoadedSpace loaded = load_space(find_space(options.space), share_folder());
   const std::vector<FitQuestion> asked = questions(options, loaded.space);
   const auto pool = std::make_shared<WorkerPool>(compile_workers_for({}, device));
   const std::vector<Result> results = check_fit(loaded.space, loaded.sources, asked, device, *pool);
@@ -214,12 +198,16 @@ int answer_kernels(const OccupancyOptions& options, const Device& device) {
                      results.front().detail);
   }
   std::string text = heading(device) + "\n";
-  Json json = document(device);
+  Json json = {{"device", db::device_json(device)}};
   for (const Result& result : results) {
     text += "\n" + kernel_text(options, device, result);
     json["kernels"].push_back(kernel_json(options, device, result));
   }
-  write_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
+  if (options.json) {
+    write_document(db::document_text(kFormat, kVersion, json));
+  } else {
+    write_out(text);
+  }
   return compiled ? 0 : kNothingCompiled;
 }
 
@@ -243,19 +231,19 @@ void add_occupancy_options(CLI::App& app, OccupancyOptions& options) {
       app, "--shared", options.shared, "BYTES", "Shared memory per block, static and dynamic [0]",
       [](const std::string& text) { return parse_count("--shared", text, 0, UINT32_MAX); });
   add_optional(app, "--target", options.target, "PERCENT",
-               "Ask what keeps this occupancy: the most shared memory and registers",
+               "Report how much shared memory and how many registers allow this occupancy",
                [](const std::string& text) { return parse_number("--target", text, 0.1, 100); });
   app.add_option("--device", options.device,
-                 "Any GPU that is known, sm_XX, or a compute capability such as 1.3 [the first "
+                 "Any known GPU, sm_XX, or a compute capability such as 1.3 [the first "
                  "GPU; the H200 where there is none]")
       ->type_name("NAME");
   app.add_option("--space", options.space, "Compile a kernel of this space instead")
       ->type_name("FILE");
   app.add_option("--config", options.configuration,
-                 "With --space: NAME=VALUE,...; the kernel's default for what is left out")
+                 "With --space: NAME=VALUE,...; parameters left out have their default values")
       ->type_name("KEY");
   app.add_option("--kernel", options.kernel,
-                 "With --space: only this kernel [all that have the parameters]")
+                 "With --space: only this kernel [every kernel with these parameters]")
       ->type_name("NAME");
   app.add_option("--problem", options.problem, "With --space: NAME=VALUE,... [the file's first]")
       ->type_name("KEY");
@@ -270,14 +258,15 @@ int run_occupancy(const OccupancyOptions& options) {
   const bool of_kernel = !options.space.empty();
   if (of_kernel && (!options.threads.empty() || options.registers || options.shared)) {
     throw InputError(
-        "--space asks the compiler for threads, registers and shared memory: leave out --threads, "
+        "with --space the compiler tells threads, registers and shared memory: leave out "
+        "--threads, "
         "--registers and --shared");
   }
   if (!of_kernel && options.threads.empty()) {
     throw InputError("--threads N or --space FILE is missing; see smemtune occupancy --help");
   }
   if (!of_kernel && !(options.configuration + options.kernel + options.problem).empty()) {
-    throw InputError("--config, --kernel and --problem are of a space: --space FILE is missing");
+    throw InputError("--config, --kernel and --problem need --space FILE");
   }
   if (options.device == "cpu") {
     throw InputError("--device: the CPU has no occupancy; name the GPU, such as h200");

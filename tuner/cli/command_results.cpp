@@ -4,27 +4,30 @@
 #include "db/export_code.h"
 #include "db/export_csv.h"
 #include "db/export_json.h"
+#include "db/json_forms.h"
 #include "reports/comparison.h"
 #include "reports/one_for_all.h"
+#include "reports/run_summary.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
-#include "tuner/cli/summary.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 #include <tuple>
+#include <unistd.h>
 
 namespace smemtune::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using db::Json;
 
-void write_out(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+/// Of a run's id.
+constexpr std::size_t kShownIdCharacters = 8;
 
 void add_query(CLI::App& app, ResultsOptions& options) {
   add_database(app, options.database);
@@ -35,6 +38,40 @@ void add_query(CLI::App& app, ResultsOptions& options) {
   app.add_option("--problem", options.query.problem,
                  "Only problems with these values, as NAME=VALUE,...")
       ->type_name("KEY");
+  app.add_option("--run", options.query.run, "Only results of this run, by the id that list shows")
+      ->type_name("ID");
+}
+
+/// Throws where the query names what the database has never seen.
+void refuse_unknown(const ResultsOptions& options, const db::ResultStore& store) {
+  const std::vector<db::StoredRun> runs = store.runs({});
+  const auto refuse = [&](const std::string& what, const std::string& name,
+                          const std::set<std::string>& all) {
+    const std::vector<std::string> known(all.begin(), all.end());
+    const std::string nearest = suggestion(name, known);
+    throw InputError(options.database.string() + ": no " + what + " " + quote(name) + " is stored" +
+                     (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
+  };
+  if (runs.empty()) return;
+  const db::Query& query = options.query;
+  std::set<std::string> spaces;
+  std::set<std::string> devices;
+  std::set<std::string> kernels;
+  std::set<std::string> ids;
+  for (const db::StoredRun& run : runs) {
+    spaces.insert(run.space);
+    devices.insert(run.device);
+    ids.insert(run.id.substr(0, kShownIdCharacters));
+  }
+  for (const db::KernelDefaults& one : store.defaults({})) kernels.insert(one.kernel);
+  if (!query.space.empty() && !spaces.contains(query.space)) refuse("space", query.space, spaces);
+  if (!query.device.empty() && store.runs({.device = query.device}).empty()) {
+    refuse("device", query.device, devices);
+  }
+  if (!query.run.empty() && store.runs({.run = query.run}).empty()) refuse("run", query.run, ids);
+  const bool known_kernel = query.kernel.empty() || query.kernel.find('/') != std::string::npos ||
+                            !store.results({.kernel = query.kernel}, 1).empty();
+  if (!known_kernel) refuse("kernel", query.kernel, kernels);
 }
 
 db::ResultStore open(const ResultsOptions& options) {
@@ -53,6 +90,7 @@ std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
                                             const db::ResultStore& store, bool per_kernel) {
   std::vector<db::StoredResult> best = store.best(options.query, per_kernel);
   if (best.empty()) {
+    refuse_unknown(options, store);
     throw InputError(options.database.string() +
                      ": no verified result matches (smemtune list shows what is there)");
   }
@@ -132,10 +170,8 @@ int run_one(const ResultsOptions& options, const db::ResultStore& store) {
       const Device& device = space.first->device;
       text +=
           space.first->space + " on " + device_label(device) + "\n" + one_for_all_text(*one, "  ");
-      Json entry = {{"space", space.first->space},
-                    {"device", device.name},
-                    {"kind", device.kind == DeviceKind::cpu ? "cpu" : "gpu"}};
-      entry.update(to_json(*one));
+      Json entry = {{"space", space.first->space}, {"device", db::device_json(device)}};
+      entry.update(one_for_all_json(*one));
       json.push_back(std::move(entry));
     }
   }
@@ -144,7 +180,11 @@ int run_one(const ResultsOptions& options, const db::ResultStore& store) {
         options.database.string() +
         ": no configuration that matches is right on two problems or more, and on all");
   }
-  write_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
+  if (options.json) {
+    write_document(db::document_text("smemtune-one-for-all", 1, {{"spaces", std::move(json)}}));
+  } else {
+    write_out(text);
+  }
   return 0;
 }
 
@@ -155,7 +195,8 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
   app.add_flag("--per-kernel", options.per_kernel, "The best of every kernel");
   app.add_flag("--one", options.one,
                "The one configuration that loses least over all problems of a space");
-  app.add_flag("--json", options.json, "Print as `export` would; with --one as JSON of its own");
+  app.add_flag("--json", options.json,
+               "Print as JSON, as `export` does; with --one in a format of its own");
 }
 
 void add_list_options(CLI::App& app, ResultsOptions& options) {
@@ -165,7 +206,8 @@ void add_list_options(CLI::App& app, ResultsOptions& options) {
                  "With --results, only these: correct, constraints, compile, runtime, "
                  "correctness, timeout")
       ->type_name("WORD");
-  add_count(app, "--limit", options.limit, 0, 1'000'000'000, "So many at most, 0 is all [0]");
+  add_count(app, "--limit", options.limit, 0, 1'000'000'000,
+            "At most this many, the newest; 0 is all [0]");
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
@@ -193,7 +235,7 @@ int run_best(const ResultsOptions& options) {
   if (options.one) return run_one(options, store);
   const std::vector<db::StoredResult> best = best_or_throw(options, store, options.per_kernel);
   if (options.json) {
-    write_out(db::export_json(best, store.defaults(options.query)));
+    write_document(db::export_json(best, store.defaults(options.query)));
     return 0;
   }
   Table table({{"device"},
@@ -203,12 +245,13 @@ int run_best(const ResultsOptions& options) {
                {"configuration"},
                {"time", Table::Align::right},
                {"rate", Table::Align::right},
+               {"compared with"},
                {"measured"},
                {""}});
   for (const db::StoredResult& row : best) {
     table.add_row({device_label(row.device), row.space, key(row.result.problem), row.result.kernel,
                    key(row.result.configuration), format_time(row.result.measurement.median_ms),
-                   rates(row.result), format_utc(row.at_unix),
+                   rates(row.result), to_text(row.result.compared_with), format_utc(row.at_unix),
                    row.stale                           ? "stale: the kernel has changed"
                    : row.result.stage == Stage::screen ? "screened only"
                                                        : ""});
@@ -221,9 +264,12 @@ int run_list(const ResultsOptions& options) {
   if (!options.query.status.empty() && !options.results) {
     throw InputError("--status is for single results: add --results");
   }
+  if (!options.query.status.empty()) parse_status(options.query.status);  // Throws.
   const db::ResultStore store = open(options);
+  refuse_unknown(options, store);
   const auto limit = static_cast<std::size_t>(options.limit);
   if (options.results) {
+    const bool on_terminal = isatty(STDOUT_FILENO) == 1;
     Table table({{"device"},
                  {"space"},
                  {"problem"},
@@ -236,24 +282,18 @@ int run_list(const ResultsOptions& options) {
     for (const db::StoredResult& row : store.results(options.query, limit)) {
       const Result& result = row.result;
       const std::string detail = telling_line(result);
-      json.push_back({{"device", row.device.name},
-                      {"unit", row.device.uuid},
-                      {"space", row.space},
-                      {"problem", key(result.problem)},
-                      {"kernel", result.kernel},
-                      {"configuration", key(result.configuration)},
-                      {"status", to_text(result.status)},
-                      {"reason", result.reason},
-                      {"detail", result.detail}});
-      if (result.timed()) json.back()["median_ms"] = result.measurement.median_ms;
+      json.push_back(db::stored_json(row));
       table.add_row({device_label(row.device), row.space, key(result.problem), result.kernel,
                      key(result.configuration),
                      to_text(result.status) + (result.reason.empty() ? "" : "/" + result.reason),
                      result.timed() ? format_time(result.measurement.median_ms) : "",
-                     detail.substr(0, 80)});
+                     on_terminal ? printable(detail, 80) : detail});
     }
-    write_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                           : table.text());
+    if (options.json) {
+      write_document(db::document_text("smemtune-results", 1, {{"results", std::move(json)}}));
+    } else {
+      write_out(table.text());
+    }
     return 0;
   }
   Table table({{"run"},
@@ -268,10 +308,11 @@ int run_list(const ResultsOptions& options) {
                {"compiler"}});
   Json json = Json::array();
   std::vector<db::StoredRun> runs = store.runs(options.query);
-  if (limit > 0 && runs.size() > limit) runs.resize(limit);
+  if (limit > 0 && runs.size() > limit)
+    runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
   for (const db::StoredRun& run : runs) {
     const std::string outcome = run.outcome.empty() ? "cut off" : run.outcome;
-    table.add_row({run.id.substr(0, 8), format_utc(run.started_unix), run.space,
+    table.add_row({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
                    run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
                    std::to_string(run.seed), format_count(run.results), format_count(run.correct),
                    outcome, run.compiler});
@@ -279,7 +320,7 @@ int run_list(const ResultsOptions& options) {
                     {"started_unix", run.started_unix},
                     {"space", run.space},
                     {"device", run.device},
-                    {"kind", run.device_kind == DeviceKind::cpu ? "cpu" : "gpu"},
+                    {"kind", to_text(run.device_kind)},
                     {"strategy", run.strategy},
                     {"seed", run.seed},
                     {"results", run.results},
@@ -287,8 +328,11 @@ int run_list(const ResultsOptions& options) {
                     {"outcome", outcome},
                     {"compiler", run.compiler}});
   }
-  write_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                         : table.text());
+  if (options.json) {
+    write_document(db::document_text("smemtune-runs", 1, {{"runs", std::move(json)}}));
+  } else {
+    write_out(table.text());
+  }
   return 0;
 }
 
@@ -302,7 +346,11 @@ int run_compare(const ResultsOptions& options) {
   const db::ResultStore store = open(options);
   const std::vector<db::StoredResult> best = best_or_throw(options, store, /*per_kernel=*/false);
   const std::vector<db::StoredResult> all = store.results(options.query);
-  write_out(options.json ? comparison_json(best, all) : comparison_text(best, all));
+  if (options.json) {
+    write_document(comparison_json(best, all));
+  } else {
+    write_out(comparison_text(best, all));
+  }
   return 0;
 }
 

@@ -1,12 +1,13 @@
 #include "tuner/cli/command_run.h"
 
 #include "db/export_json.h"
+#include "reports/run_summary.h"
 #include "reports/table.h"
-#include "tuner/cli/choices.h"
-#include "tuner/cli/exclusive_use.h"
+#include "tuner/cli/device_sharing.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
-#include "tuner/cli/summary.h"
+#include "tuner/cli/selected_kernels.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/error.h"
@@ -23,20 +24,9 @@ namespace smemtune::cli {
 namespace {
 
 constexpr int kDidNotWork = 3;
-constexpr int kInterrupted = 130;
-
-void write_out(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
-void say(const std::string& line) {
-  if (!line.empty()) std::fprintf(stderr, "%s\n", line.c_str());
-}
-
-std::string decimal(double value, const char* format) {
+std::string significant(double value) {
   char text[64];
-  std::snprintf(text, sizeof text, format, value);
+  std::snprintf(text, sizeof text, "%.3g", value);
   return text;
 }
 
@@ -62,7 +52,7 @@ struct Wanted {
 
 Wanted find_wanted(const RunOptions& options, DeviceKind kind) {
   Wanted wanted = {
-      .loaded = load_space(options.space, share_folder()), .chosen = {}, .problem = {}};
+      .loaded = load_space(find_space(options.space), share_folder()), .chosen = {}, .problem = {}};
   const Space& space = wanted.loaded.space;
   wanted.chosen = chosen_configuration(space, options.kernel, options.configuration);
   const std::vector<std::string> problems =
@@ -209,7 +199,7 @@ std::string launches_text(const Result& result, DeviceKind kind) {
       const Resources& used = launch.resources;
       text += ", " + std::to_string(used.registers_per_thread) + " registers, " +
               std::to_string(used.spill_store_bytes + used.spill_load_bytes) + " bytes spilled, " +
-              decimal(launch.occupancy.percent, "%.0f") + " % occupancy";
+              decimal(launch.occupancy.percent, 0) + " % occupancy";
     }
     text += "\n";
   }
@@ -233,7 +223,7 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
   std::string text = wanted.name() + " " + key(result.configuration) + "  " + key(result.problem) +
                      "  on " + (device.uuid.empty() ? device.name : device_text(device)) + "\n" +
                      launches_text(result, device.kind);
-  if (result.status != Status::correct) {
+  if (result.failed()) {
     return text + "  " + to_text(result.status) + "/" + result.reason + ": " +
            indented(result.detail) + "\n";
   }
@@ -242,8 +232,8 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
   for (const DerivedTolerance& derived : one.derived) {
     text += "  tolerance of " + describe(derived) + "\n";
   }
-  text += "  right: largest error " + decimal(result.max_absolute_error, "%.3g") + " absolute, " +
-          decimal(result.max_relative_error, "%.3g") + " relative\n";
+  text += "  correct: largest error " + significant(result.max_absolute_error) + " absolute, " +
+          significant(result.max_relative_error) + " relative\n";
   text += "  " + format_time(time.median_ms) + " (" + format_time(time.median_low_ms) + " to " +
           format_time(time.median_high_ms) + ", " + std::to_string(time.samples_ms.size()) +
           " samples)";
@@ -283,13 +273,17 @@ int finish(const RunOptions& options, const Wanted& wanted, const Device& device
     text += "  kept in " + options.keep.string() + ": " + keep(options, wanted, device, one) + "\n";
   }
   if (one.result.status == Status::correct && !options.dry_run) {
-    text += "  this launches it and nothing else:\n";
+    text += "  to launch only this:\n";
     for (const std::string& line : tool_commands(options, wanted, device)) {
       text += "    " + line + "\n";
     }
   }
-  write_out(options.json ? summary_json(wanted.loaded.space, as_summary(one), device, {}) : text);
-  return one.result.status == Status::correct ? 0 : kDidNotWork;
+  if (options.json) {
+    write_document(summary_json(wanted.loaded.space, as_summary(one), device, {}));
+  } else {
+    write_out(text);
+  }
+  return one.result.failed() ? kDidNotWork : 0;
 }
 
 }  // namespace
@@ -298,16 +292,17 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_option("--space", options.space, "The search space, a JSON file")
       ->type_name("FILE")
       ->required();
-  app.add_option("--config", options.configuration,
-                 "The configuration, as NAME=VALUE,...; what it leaves out has its default value")
+  app.add_option(
+         "--config", options.configuration,
+         "The configuration, as NAME=VALUE,...; parameters left out have their default values")
       ->type_name("KEY")
       ->required();
-  app.add_option("--kernel", options.kernel, "Its kernel [the one that has these parameters]")
+  app.add_option("--kernel", options.kernel, "The kernel [the one with these parameters]")
       ->type_name("NAME");
   app.add_option("--problem", options.problem, "The problem, as NAME=VALUE,... [the file's first]")
       ->type_name("KEY");
   app.add_option("--device", options.device.device,
-                 "GPU by index, UUID or name; cpu; with --dry-run any GPU that is known, or sm_XX "
+                 "GPU by index, UUID or name; cpu; with --dry-run any known GPU, or sm_XX "
                  "[the first GPU; the CPU where there is none]")
       ->type_name("NAME");
   app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
@@ -321,20 +316,20 @@ void add_run_options(CLI::App& app, RunOptions& options) {
                "Launch it once, in this process, and do nothing else: for ncu, compute-sanitizer "
                "and debuggers");
   app.add_flag("--dry-run", options.dry_run, "Compile it and launch nothing; needs no GPU");
-  add_count(app, "--samples", options.samples, 1, 100000, "Times to measure [31]");
+  add_count(app, "--samples", options.samples, 1, 100000, "How many samples to take [31]");
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the data [1]");
   add_database(app, options.database);
   app.add_flag("--no-wait", options.no_wait,
-               "Refuse with status 5 where another smemtune uses the device, instead of waiting");
+               "Exit with status 5 instead of waiting while another smemtune uses the device");
   app.add_flag("--json", options.json, "Print the result as JSON");
 }
 
 int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
   if (options.profile && options.dry_run) {
-    throw InputError("--profile launches and --dry-run does not: they exclude each other");
+    throw InputError("--profile and --dry-run exclude each other: only the first launches");
   }
   if (options.profile && !options.keep.empty()) {
-    throw InputError("--profile keeps nothing: --keep is for a run without it");
+    throw InputError("--profile and --keep exclude each other");
   }
   if (options.profile) return profile(options);
 

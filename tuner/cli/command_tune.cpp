@@ -3,16 +3,17 @@
 #include "db/device_model.h"
 #include "db/export_json.h"
 #include "db/result_store.h"
-#include "tuner/cli/also_fits.h"
-#include "tuner/cli/choices.h"
-#include "tuner/cli/exclusive_use.h"
+#include "reports/run_summary.h"
+#include "tuner/cli/device_sharing.h"
 #include "tuner/cli/host_baseline.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
-#include "tuner/cli/summary.h"
+#include "tuner/cli/selected_kernels.h"
+#include "tuner/cli/terminal.h"
+#include "tuner/cli/winner_fits.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
-#include "tuner/core/expression.h"
+#include "tuner/core/text.h"
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/search/strategy.h"
 
@@ -30,18 +31,9 @@ namespace smemtune::cli {
 namespace {
 
 constexpr int kNothingWorked = 3;
-constexpr int kInterrupted = 130;
 
-void write_out(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
-void write_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
-/// A line on stderr, unless it is empty.
 void say(const TuneOptions& options, const std::string& line) {
-  if (!line.empty() && !options.quiet) write_error(line + "\n");
+  if (!options.quiet) say(line);
 }
 
 std::string strategies_text() {
@@ -50,10 +42,6 @@ std::string strategies_text() {
     text += " " + strategy.name + " (" + strategy.description + ")";
   }
   return text;
-}
-
-std::string counted(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 int check(const std::filesystem::path& file) {
@@ -97,7 +85,7 @@ int exit_status(const TuningSummary& summary) {
   if (summary.interrupted) return kInterrupted;
   for (const ProblemSummary& problem : summary.problems) {
     for (const Result& result : problem.results) {
-      if (result.status == Status::correct) return 0;
+      if (!result.failed()) return 0;
     }
   }
   return kNothingWorked;
@@ -106,7 +94,7 @@ int exit_status(const TuningSummary& summary) {
 void report_nothing_worked(const TuningSummary& summary) {
   write_error("smemtune: no configuration worked");
   if (summary.first_failure) {
-    write_error("; the first failed so (" + to_text(summary.first_failure->status) + "/" +
+    write_error("; the first failure (" + to_text(summary.first_failure->status) + "/" +
                 summary.first_failure->reason + "):\n" + summary.first_failure->detail);
   }
   write_error("\n");
@@ -115,11 +103,12 @@ void report_nothing_worked(const TuningSummary& summary) {
 int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,
            const Device& device, const std::vector<AlsoFits>& also_fits = {}) {
   if (options.json) {
-    write_out(summary_json(space, summary, device, also_fits));
+    write_document(summary_json(space, summary, device, also_fits));
   } else if (!options.quiet) {
     write_out(options.dry_run ? dry_run_text(space, summary, device)
                               : summary_text(space, summary, device) + also_fits_text(also_fits));
   }
+  say(options, unverified_warning(space, summary));
   const int status = exit_status(summary);
   if (status == kNothingWorked) report_nothing_worked(summary);
   return status;
@@ -142,7 +131,7 @@ std::vector<Device> also_fits_devices(const TuneOptions& options) {
 int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
             const std::atomic<bool>& stop) {
   if (!options.also_fits.empty()) {
-    throw InputError("--also-fits asks about a run's winners; with --dry-run use --device");
+    throw InputError("--also-fits is about the winners of a run; with --dry-run use --device");
   }
   const Device device = options.device.device == "cpu"
                             ? cpu_device(options.device.limits_of)
@@ -209,7 +198,7 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
                         units.front().kind);
   Observer observer = progress.observer();
-  FirstLook look(units, device_use, observer.note, FirstLook::Clock::now());
+  StartupCheck startup(units, device_use, observer.note, StartupCheck::Clock::now());
   const auto pool = std::make_shared<WorkerPool>(workers_for(options.device, units));
   const DeviceGreeting& hello = pool->greeting();
 
@@ -232,9 +221,9 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
   db::ResultStore store(options.database);
   const auto log = store.begin_run(run);
   request.elsewhere = stored_findings(store, request, run.device);
-  observer.may_use_devices = [&] { return look.done(FirstLook::Clock::now()); };
+  observer.may_use_devices = [&] { return startup.done(StartupCheck::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
-    const std::string text = look.beside_us(unit, pool->process_ids());
+    const std::string text = startup.during_run(unit, pool->process_ids());
     if (!text.empty()) observer.note(text);
   };
   TuningSummary summary;
@@ -257,7 +246,7 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
   if (options.with_host && !summary.interrupted) {
     const auto host = measure_host(loaded, hello.devices.front());
     write_out(host ? host_text(*host, summary)
-                   : "\nhost, one thread: all problems would take longer than seconds\n");
+                   : "\nhost, one thread: every problem would take too long\n");
   }
   return status;
 }
@@ -281,19 +270,19 @@ void export_best(const TuneOptions& options, const Space& space,
 void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_option("--space", options.space, "Search space to tune, a JSON file")->type_name("FILE");
   app.add_option("--check", options.check,
-                 "Only look for faults in this space file; measures nothing (the command "
+                 "Only look for mistakes in this space file and measure nothing (the command "
                  "`smemtune check` measures the stored winner again)")
       ->type_name("FILE");
   app.add_option("--device", options.device.device,
-                 "GPU by index, UUID or name; cpu; with --dry-run any GPU that is known, or sm_XX "
+                 "GPU by index, UUID or name; cpu; with --dry-run any known GPU, or sm_XX "
                  "[the first GPU; the CPU where there is none]")
       ->type_name("NAME");
   app.add_option("--devices", options.device.devices,
                  "Several GPUs of this machine at once: all, or indices and UUIDs between commas; "
-                 "those of one model share the search, models come one after another")
+                 "GPUs of one model share the search, different models take turns")
       ->type_name("LIST");
   app.add_flag("--no-wait", options.no_wait,
-               "Refuse with status 5 where another smemtune uses the device, instead of waiting");
+               "Exit with status 5 instead of waiting while another smemtune uses the device");
   app.add_option("--problem", options.problems,
                  "Problem to tune, as NAME=VALUE,...; may be repeated [those of the file]")
       ->type_name("KEY")
@@ -315,24 +304,24 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   add_count(app, "--seed", options.tuning.seed, 0, UINT64_MAX,
             "Seed of the order and of the data [1]");
   add_count(app, "--max-evaluations", options.tuning.budget.max_evaluations, 1, UINT64_MAX,
-            "Stop after so many configurations [all]");
+            "Stop after this many configurations [all]");
   add_number(app, "--max-time", options.tuning.budget.max_seconds, 0.001, 1e9,
-             "Stop after so many seconds [none]");
+             "Stop after this many seconds [no limit]");
   add_number(app, "--max-gpu-time", options.tuning.budget.max_device_seconds, 0.001, 1e9,
-             "Stop after the device was busy for so many seconds [none]");
+             "Stop after the device has been busy for this many seconds [no limit]");
   add_number(app, "--min-occupancy", options.tuning.resource_limits.min_occupancy_percent, 0, 100,
-             "Reject configurations below this occupancy, in per cent [0]");
+             "Reject configurations below this occupancy, in percent [0]");
   app.add_flag_callback(
       "--no-static-reject", [&options] { options.tuning.static_reject = false; },
-      "Time also what spills far more than the fastest or serializes wgmma, and tell what "
-      "would have been lost");
+      "Also time configurations that spill far more than the fastest or serialize wgmma, and "
+      "report what rejecting them would have lost");
   app.add_flag(
       "--with-host", options.with_host,
       "Also time the reference on one thread of the host, on a problem that takes seconds");
   app.add_flag("--with-transfers", options.tuning.with_transfers,
-               "Also report the time with the copies of inputs and outputs, pageable memory");
+               "Also report the time including copies of inputs and outputs (pageable memory)");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
-             "Configurations that differ by less, in per cent, are tied [0.5]");
+             "Finalists that differ by less than this, in percent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
             "Compile workers [one per core]");
   app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
@@ -343,34 +332,36 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--dry-run", options.dry_run,
                "Do everything but launch: resources, occupancy and rejections; needs no GPU");
   app.add_option("--also-fits", options.also_fits,
-                 "Say which winners would fit these GPUs too, as l4,h100: compiled for each")
+                 "Compile the winners for these GPUs too, as in l4,h100, and say which would fit")
       ->type_name("NAMES");
-  app.add_flag("--fresh", options.fresh, "Measure again what the database already knows");
+  app.add_flag("--fresh", options.fresh,
+               "Measure configurations again that the database already knows");
   app.add_flag("--retry-quarantined", options.tuning.retry_quarantined,
-               "Try again what has taken the process or the machine down twice");
+               "Try configurations again that took the process or the machine down twice");
   app.add_flag("--json", options.json, "Print the result as JSON");
-  app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors and what was asked for");
+  app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
   app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");
 }
 
 int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (!options.check.empty() && !options.space.empty())
-    throw InputError("--check looks at one file; --space names another to be tuned");
-  if (!options.check.empty()) return check(options.check);
+    throw InputError("--check and --space exclude each other");
+  if (!options.check.empty()) return check(find_space(options.check));
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
     throw InputError("--quiet and --verbose exclude each other");
   if (options.with_host && (options.quiet || options.json || options.dry_run)) {
-    throw InputError("--with-host adds to a run's text, which --quiet, --json and --dry-run lack");
+    throw InputError(
+        "--with-host only adds to a run's text: leave out --quiet, --json and --dry-run");
   }
   if (!options.device.devices.empty() && !options.device.device.empty())
     throw InputError("--device and --devices exclude each other");
   if (!options.device.devices.empty() && options.dry_run)
-    throw InputError("--devices is for measuring; --dry-run is for one --device");
+    throw InputError("--devices measures; with --dry-run use --device");
   if (!options.export_file.empty() && options.dry_run)
     throw InputError("--export writes what was measured; --dry-run measures nothing");
 
-  const LoadedSpace loaded = load_space(options.space, share_folder());
+  const LoadedSpace loaded = load_space(find_space(options.space), share_folder());
   TuningRequest request;
   request.space = &loaded.space;
   request.kernels = chosen_kernels(loaded.space, options.kernels);

@@ -116,7 +116,7 @@ class GpuFaults : public testing::Test {
     const char* moved = std::getenv("SMEMTUNE_EXECUTABLE");
     executable_ = moved != nullptr ? moved : SMEMTUNE_EXECUTABLE;
     const int status = run("devices --json");
-    if (status != 0 || Json::parse(output("out")).empty()) {
+    if (status != 0 || Json::parse(output("out"))["devices"].empty()) {
       if (std::getenv("SMEMTUNE_REQUIRE_GPU") != nullptr) FAIL() << "no GPU: " << output("err");
       GTEST_SKIP() << "no GPU here";
     }
@@ -141,10 +141,9 @@ class GpuFaults : public testing::Test {
   std::map<std::string, std::string> recorded() {
     EXPECT_EQ(run("list --results --json --space faults"), 0) << output("err");
     std::map<std::string, std::string> words;
-    for (const Json& result : Json::parse(output("out"))) {
-      const auto key = result["configuration"].get<std::string>();
-      const std::string fault = key.substr(6, key.find(',') - 6);
-      words[fault] =
+    const Json document = Json::parse(output("out"));
+    for (const Json& result : document["results"]) {
+      words[result["configuration"]["FAULT"].get<std::string>()] =
           result["status"].get<std::string>() + "/" + result["reason"].get<std::string>();
     }
     return words;

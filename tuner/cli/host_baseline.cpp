@@ -1,9 +1,9 @@
 #include "tuner/cli/host_baseline.h"
 
+#include "reports/problem_results.h"
 #include "reports/table.h"
 #include "tuner/backend/cpu/cpu_launcher.h"
 #include "tuner/backend/cpu/host_compiler.h"
-#include "tuner/cli/problem_results.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_binding.h"
 

@@ -3,11 +3,11 @@
 #include "db/result_store.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/core/error.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace smemtune::cli {
 namespace {
@@ -56,9 +56,8 @@ Device device_to_check(const std::string& name, const std::filesystem::path& dat
   const std::vector<Device> gpus = gpus_here();
   if (!gpus.empty()) return gpus.front();
   const Device device = known_device("h200", database);
-  std::fprintf(
-      stderr, "no GPU here: checking against the published limits of %s (--device picks another)\n",
-      device.name.c_str());
+  say("no GPU here: checking against the published limits of " + device.name +
+      " (--device picks another)");
   return device;
 }
 

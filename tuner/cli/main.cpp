@@ -8,7 +8,9 @@
 #include "tuner/cli/command_run.h"
 #include "tuner/cli/command_tune.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 
 #include <CLI/CLI.hpp>
 
@@ -71,23 +73,47 @@ bool output_was_lost() {
 }
 
 int report(int status, const std::string& message) {
-  std::fprintf(stderr, "smemtune: %s\n", message.c_str());
+  write_error("smemtune: " + message + "\n");
   return status;
+}
+
+/// What is wrong with the first word that is neither an option nor a command; empty: nothing is.
+std::string mistyped_word(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(/*recurse=*/true);
+  if (words.empty()) return "";
+  const std::string word = words.front().substr(0, words.front().find('='));
+  const auto used = app.get_subcommands();
+  const CLI::App& command = used.empty() ? app : *used.front();
+  std::vector<std::string> known;
+  if (word.starts_with('-')) {
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    return "unknown option " + quote(word) + suggestion(word, known);
+  }
+  if (used.empty()) {
+    for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
+      known.push_back(one->get_name());
+    }
+  }
+  return (used.empty() ? "unknown command " : "unexpected argument ") + quote(word) +
+         suggestion(word, known);
 }
 
 /// Parses, and runs what was asked for. CLI11's own exit codes lie above 100: every fault of the
 /// command line is 2.
 int run_command_line(int argc, char** argv) {
   CLI::App app(
-      "Tunes CUDA kernels that live by their use of shared memory: compiles every "
-      "configuration of a search space with NVRTC, proves it right, times it, and keeps "
-      "the best per device.",
+      "Tunes CUDA kernels, above all how they use shared memory: compiles every configuration of "
+      "a search space with NVRTC, verifies its results, times it, and keeps the best for each "
+      "device.",
       "smemtune");
   app.set_version_flag("--version", "smemtune " SMEMTUNE_VERSION);
   app.get_formatter()->column_width(34);
   app.footer(
-      "Exit status: 0; 1 check: lost ground; 2 wrong file or option; 3 no configuration worked; "
-      "4 results database; 5 GPU, driver, compiler or memory missing; 130 interrupted.");
+      "Exit status: 0 success; 1 check: the winner no longer holds; 2 invalid file or option; 3 no "
+      "configuration worked; 4 results database unusable; 5 GPU, driver, compiler or memory "
+      "missing; 130 interrupted.");
 
   std::function<int()> command;
   TuneOptions tune;
@@ -115,26 +141,27 @@ int run_command_line(int argc, char** argv) {
   compare_command->callback([&] { command = [&] { return run_compare(compared); }; });
   InitOptions init;
   CLI::App* init_command =
-      app.add_subcommand("init", "Write a space file for a kernel of yours, ready to be edited");
+      app.add_subcommand("init", "Write a space file for your own kernel, to be completed by you");
   add_init_options(*init_command, init);
   init_command->callback([&] { command = [&] { return run_init(init); }; });
   RunOptions one;
-  CLI::App* run_command =
-      app.add_subcommand("run", "One configuration: verify, time, keep what the compiler made");
+  CLI::App* run_command = app.add_subcommand(
+      "run", "Verify and time one configuration, and keep what the compiler made");
   add_run_options(*run_command, one);
   run_command->callback([&] { command = [&] { return run_run(one, stop_asked); }; });
   CheckOptions checked;
   CLI::App* check_command =
-      app.add_subcommand("check", "Measure the stored winner again: has it lost ground?");
+      app.add_subcommand("check", "Measure the stored winner again: does it still hold?");
   add_check_options(*check_command, checked);
   check_command->callback([&] { command = [&] { return run_check(checked, stop_asked); }; });
   DevicesOptions devices;
-  CLI::App* devices_command = app.add_subcommand("devices", "The GPUs here and what they allow");
+  CLI::App* devices_command =
+      app.add_subcommand("devices", "The GPUs of this machine and their limits");
   add_devices_options(*devices_command, devices);
   devices_command->callback([&] { command = [&] { return run_devices(devices); }; });
   OccupancyOptions occupancy;
   CLI::App* occupancy_command =
-      app.add_subcommand("occupancy", "How full a multiprocessor gets, and what would fill it");
+      app.add_subcommand("occupancy", "How many warps fit a multiprocessor, and what limits them");
   add_occupancy_options(*occupancy_command, occupancy);
   occupancy_command->callback([&] { command = [&] { return run_occupancy(occupancy); }; });
   ReplayCommandOptions replay;
@@ -151,11 +178,9 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    std::string message = error.what();
-    for (char& c : message) {
-      if (c == '\n') c = ' ';
-    }
-    return report(2, message + " (smemtune --help shows the options)");
+    const std::string mistyped = mistyped_word(app);
+    return report(2, printable(mistyped.empty() ? error.what() : mistyped) +
+                         " (smemtune --help shows the options)");
   }
   const int status = command ? command() : run_tune(tune, stop_asked);
   if (status == 0 && output_was_lost()) return report(2, "standard output: cannot be written");

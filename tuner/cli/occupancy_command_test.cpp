@@ -87,26 +87,31 @@ TEST_F(Occupancies, AnswerTheExerciseOfTheArticles) {
   EXPECT_THAT(said.out, HasSubstr("20 per thread at most (plain division: 32,768 / 1,536 = 21;"));
 
   const Json whole = answer("--threads 16x16 --shared 16384 --device 1.3");
-  EXPECT_EQ(whole["blocks_per_sm"], 1);
-  EXPECT_EQ(whole["occupancy_percent"], 25.0);
-  EXPECT_EQ(whole["limited_by"], Json::array({"shared"}));
+  EXPECT_EQ(whole["occupancy"]["blocks_per_sm"], 1);
+  EXPECT_EQ(whole["occupancy"]["percent"], 25.0);
+  EXPECT_EQ(whole["occupancy"]["limiters"], Json::array({"shared"}));
 
   const Json registers = answer("--threads 256 --registers 32 --device 1.3");
-  EXPECT_EQ(registers["blocks_per_sm"], 2);
-  EXPECT_EQ(registers["limited_by"], Json::array({"registers"}));
+  EXPECT_EQ(registers["occupancy"]["blocks_per_sm"], 2);
+  EXPECT_EQ(registers["occupancy"]["limiters"], Json::array({"registers"}));
 }
 
 TEST_F(Occupancies, NameEveryLimitAndTheNextStep) {
   const Json json = answer("--threads 256 --registers 40 --shared 8192 --device h200");
   EXPECT_EQ(json["format"], "smemtune-occupancy");
   EXPECT_EQ(json["device"]["name"], "NVIDIA H200");
-  EXPECT_EQ(json["occupancy_percent"], 75.0);
-  EXPECT_EQ(json["blocks_per_sm"], 6);
-  EXPECT_EQ(json["warps_per_sm"], 48);
-  EXPECT_EQ(json["blocks_by"],
-            Json({{"threads", 8}, {"registers", 6}, {"shared", 25}, {"blocks", 32}}));
+  EXPECT_EQ(json["version"], 2);
+  EXPECT_EQ(json["device"]["compute_capability"], "9.0");
+  EXPECT_EQ(json["occupancy"], Json({{"percent", 75.0},
+                                     {"blocks_per_sm", 6},
+                                     {"warps_per_sm", 48},
+                                     {"blocks_by_threads", 8},
+                                     {"blocks_by_registers", 6},
+                                     {"blocks_by_shared", 25},
+                                     {"blocks_by_limit", 32},
+                                     {"limiters", {"registers"}}}));
   EXPECT_EQ(json["next"][0]["registers_per_thread"], 32);
-  EXPECT_EQ(json["next"][0]["occupancy_percent"], 100.0);
+  EXPECT_EQ(json["next"][0]["occupancy"]["percent"], 100.0);
   const Ended text = run("occupancy --threads 256 --registers 40 --shared 8192 --device h200");
   EXPECT_THAT(text.out, HasSubstr("75 % occupancy: 6 blocks, 48 of 64 warps"));
   EXPECT_THAT(text.out, HasSubstr("100 % with at most 32 registers per thread instead of 40"));
@@ -120,7 +125,7 @@ TEST_F(Occupancies, SayWhatIsWastedAndOutOfReach) {
   EXPECT_NEAR(reach["most_percent"], 66.67, 0.01);
   EXPECT_THAT(reach["threads_that_reach_it"], testing::Contains(Json(768)));
   EXPECT_THAT(run("occupancy --threads 64 --shared 300000 --device h200").out,
-              HasSubstr("does not fit: not one block, because of shared"));
+              HasSubstr("does not fit: not even one block, limited by shared"));
 }
 
 TEST_F(Occupancies, DrawOnAPipeOnlyWhenAsked) {
@@ -184,14 +189,14 @@ TEST_F(Occupancies, OfARealKernelAreThoseOfItsCompiledCode) {
   }
   const Json json = answer(words)["kernels"];
   ASSERT_EQ(json.size(), 1u);
-  EXPECT_THAT(json[0]["configuration"], HasSubstr("TILE=32"));
+  EXPECT_EQ(json[0]["configuration"]["TILE"], 32);
   const Json launch = json[0]["launches"][0];
   EXPECT_GT(launch["registers_per_thread"], 0);
   EXPECT_GT(launch["shared_bytes_per_block"], 0);
   const Json same = answer("--device h200 --threads " + launch["threads_per_block"].dump() +
                            " --registers " + launch["registers_per_thread"].dump() + " --shared " +
                            launch["shared_bytes_per_block"].dump());
-  EXPECT_EQ(same["blocks_by"], launch["blocks_by"]);
+  EXPECT_EQ(same["occupancy"], launch["occupancy"]);
 
   const Ended violated = run("occupancy --space " + config("gemm.json") +
                              " --device h200 --kernel tiled --config TILE=32,ROWS=5");
@@ -230,17 +235,17 @@ TEST_F(Occupancies, KnowGpusThatOnlyTheDatabaseHasMet) {
   db::ResultStore(database()).begin_run(run_on_h100());
   const Json json = answer(words);
   EXPECT_EQ(json["device"]["name"], "NVIDIA H100 80GB HBM3");
-  EXPECT_EQ(json["blocks_by"]["blocks"], 31);
+  EXPECT_EQ(json["occupancy"]["blocks_by_limit"], 31);
   const Ended known = run("devices --known --json");
   ASSERT_EQ(known.status, 0) << known.err;
   std::size_t met = 0;
-  for (const Json& device : Json::parse(known.out)) {
+  for (const Json& device : Json::parse(known.out)["devices"]) {
     if (device["known_from"] != "database") continue;
     ++met;
     EXPECT_EQ(device["name"], "NVIDIA H100 80GB HBM3");
   }
   EXPECT_EQ(met, 1u);
-  EXPECT_THAT(run("devices --known").out, HasSubstr("a run of yours"));
+  EXPECT_THAT(run("devices --known").out, HasSubstr("a stored run"));
 }
 
 // 110,000 bytes of shared memory fit a block of the H200, whose limits the CPU device borrows, and
@@ -287,13 +292,14 @@ __global__ void twice(const float* in, float* out, int n) {
   for (const Json& device : fits) {
     ASSERT_EQ(device["winners"].size(), 2u);
     for (const Json& winner : device["winners"]) {
-      const bool expected = winner["kernel"] == "small" || device["device"] == "NVIDIA H100 SXM";
+      const bool expected =
+          winner["kernel"] == "small" || device["device"]["name"] == "NVIDIA H100 SXM";
       EXPECT_EQ(winner["fits"], expected) << winner.dump(2);
       EXPECT_EQ(winner.value("reason", ""), expected ? "" : "shared_bytes");
     }
   }
   EXPECT_EQ(fits[0]["compiled_for_it"], true);
-  EXPECT_GT(fits[2]["winners"][0]["launches"][0]["registers_per_thread"], 0);
+  EXPECT_GT(fits[2]["winners"][0]["launches"][0]["resources"]["registers_per_thread"], 0);
   const Ended said = run(tune + " --also-fits l4");
   EXPECT_THAT(said.out, HasSubstr("also on NVIDIA L4 (sm_89): 1 of 2 winners fit"));
   EXPECT_THAT(said.out, HasSubstr("does not fit (constraints/shared_bytes): 110000 bytes"));

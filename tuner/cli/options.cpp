@@ -1,6 +1,7 @@
 #include "tuner/cli/options.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 
 #include <array>
 #include <charconv>
@@ -8,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
-#include <unistd.h>
+#include <vector>
 
 namespace smemtune::cli {
 namespace {
@@ -22,7 +23,8 @@ std::string plain(double number) {
 }
 
 std::string range_text(double least, double most) {
-  return most >= 1e18 ? plain(least) + " or more" : plain(least) + " to " + plain(most);
+  return most >= 1e18 ? "of at least " + plain(least)
+                      : "between " + plain(least) + " and " + plain(most);
 }
 
 const char* environment(const char* name) {
@@ -45,7 +47,7 @@ std::uint64_t parse_count(const std::string& option, const std::string& text, st
   const auto [parsed, error] = std::from_chars(text.data(), end, value);
   const bool leading_zero = text.size() > 1 && text.front() == '0';
   if (error != std::errc() || parsed != end || leading_zero || value < least || value > most) {
-    throw InputError(option + ": '" + text + "' is no whole number of " +
+    throw InputError(option + ": '" + text + "' is not a whole number " +
                      range_text(static_cast<double>(least), static_cast<double>(most)));
   }
   return value;
@@ -57,7 +59,7 @@ double parse_number(const std::string& option, const std::string& text, double l
   const auto [parsed, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || parsed != end || !std::isfinite(value) || value < least ||
       value > most) {
-    throw InputError(option + ": '" + text + "' is no number of " + range_text(least, most));
+    throw InputError(option + ": '" + text + "' is not a number " + range_text(least, most));
   }
   return value;
 }
@@ -120,7 +122,7 @@ std::filesystem::path share_folder() {
   if (const char* share = environment("SMEMTUNE_SHARE")) {
     if (holds_share(share)) return share;
     throw InputError("SMEMTUNE_SHARE: '" + std::string(share) +
-                     "' holds no kernel_templates and configs folders");
+                     "' does not hold the folders kernel_templates and configs");
   }
   const std::filesystem::path installed =
       executable().parent_path().parent_path() / "share" / "smemtune";
@@ -130,9 +132,17 @@ std::filesystem::path share_folder() {
                    "' nor in '" SMEMTUNE_SOURCE_FOLDER "': set SMEMTUNE_SHARE to their folder");
 }
 
-bool colors(int descriptor) {
-  return isatty(descriptor) == 1 && environment("NO_COLOR") == nullptr &&
-         std::string_view(environment("TERM") != nullptr ? environment("TERM") : "") != "dumb";
+std::filesystem::path find_space(const std::filesystem::path& given) {
+  std::error_code ignored;
+  if (given.has_parent_path() || std::filesystem::exists(given, ignored)) return given;
+  const std::filesystem::path shipped = share_folder() / "configs";
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(shipped, ignored)) {
+    names.push_back(entry.path().filename().string());
+    if (names.back() == given || names.back() == given.string() + ".json") return entry.path();
+  }
+  throw InputError(quote(given.string()) + ": there is no such file, here or in " +
+                   shipped.string() + suggestion(given.string(), names));
 }
 
 }  // namespace smemtune::cli

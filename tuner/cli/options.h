@@ -41,10 +41,11 @@ void add_database(CLI::App& app, std::filesystem::path& database);
 /// Throws InputError when none of them is there.
 std::filesystem::path share_folder();
 
+/// The space file that is meant: one that is here, else one of that name (`gemm.json` or `gemm`)
+/// that smemtune brings along. Throws InputError where a bare name is neither.
+std::filesystem::path find_space(const std::filesystem::path& given);
+
 /// Where this executable lies; workers are started from it.
 std::filesystem::path executable();
-
-/// Whether to color what goes to `descriptor`: a terminal, and NO_COLOR is not set.
-bool colors(int descriptor);
 
 }  // namespace smemtune::cli

@@ -1,7 +1,8 @@
 #include "tuner/cli/progress.h"
 
+#include "reports/run_summary.h"
 #include "reports/table.h"
-#include "tuner/cli/summary.h"
+#include "tuner/cli/terminal.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,13 +23,8 @@ std::size_t terminal_width() {
   return size.ws_col;
 }
 
-std::string decimal(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-void write_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+/// With what steers the terminal, unlike write_error().
+void draw(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 }  // namespace
 
@@ -50,11 +46,12 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
     text += "[" + std::to_string(progress.problem_number) + "/" +
             std::to_string(progress.problem_count) + "] ";
   }
-  // How many are valid is known once they were counted.
+  // The number of valid configurations is known once they have been counted.
   const bool is_counted = progress.valid > 0;
   if (progress.phase != "search" || !is_counted) text += progress.phase + (is_counted ? " " : "");
   if (is_counted) {
-    text += std::to_string(progress.done) + "/" + std::to_string(progress.valid) + " valid";
+    text +=
+        std::to_string(progress.done) + "/" + std::to_string(progress.valid) + " configurations";
   }
   if (progress.failed > 0) text += ", " + std::to_string(progress.failed) + " failed";
   if (progress.configurations_per_s > 0) {
@@ -92,7 +89,7 @@ Observer ProgressLine::observer() {
 
 void ProgressLine::clear() {
   if (!line_is_shown_) return;
-  write_error("\r\x1b[K");
+  draw("\r\x1b[K");
   line_is_shown_ = false;
 }
 
@@ -111,7 +108,7 @@ void ProgressLine::show(const Progress& progress) {
     return;
   }
   const std::string text = progress_text(progress, device_, terminal_width() - 1);
-  write_error(color_ ? "\r\x1b[K\x1b[2m" + text + "\x1b[0m" : "\r\x1b[K" + text);
+  draw(color_ ? "\r\x1b[K\x1b[2m" + text + "\x1b[0m" : "\r\x1b[K" + text);
   line_is_shown_ = true;
 }
 
@@ -122,8 +119,8 @@ void ProgressLine::show_result(const Result& result, bool known) {
   if (result.timed()) {
     text += format_time(result.measurement.median_ms) + " (+-" +
             decimal(result.measurement.spread_percent() / 2, 1) + " %)";
-  } else if (result.status == Status::correct) {
-    text += "correct";
+  } else if (!result.failed()) {
+    text += to_text(result.status);
   } else {
     text += to_text(result.status) + " (" + result.reason + "): " + telling_line(result);
   }

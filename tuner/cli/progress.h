@@ -40,8 +40,8 @@ class ProgressLine {
   std::size_t last_problem_ = 0;
 };
 
-/// The line without colors: `[problem 1/2] 34/128 valid, best 0.123 ms tiled TILE=32, 12.3/s,
-/// waiting for compiler, 0:08 left`. At most `width` columns.
+/// The line without colors: `[problem 1/2] 34/128 configurations, best 0.123 ms tiled
+/// TILE=32, 12.3/s, waiting for compiler, 0:08 left`. At most `width` columns.
 std::string progress_text(const Progress& progress, DeviceKind device, std::size_t width);
 
 /// `0:08`, `12:34`, `1:02:03`.

@@ -26,7 +26,7 @@ Progress halfway() {
 
 TEST(ProgressText, SaysHowFarHowFastForWhatAndHowLong) {
   EXPECT_EQ(progress_text(halfway(), DeviceKind::gpu, 200),
-            "[1/2] 34/128 valid, 2 failed, 12.3/s, waiting for compiler, 0:08 left");
+            "[1/2] 34/128 configurations, 2 failed, 12.3/s, waiting for compiler, 0:08 left");
 }
 
 TEST(ProgressText, CountsNothingBeforeItIsCounted) {

@@ -3,7 +3,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
 #include "tuner/core/text_file.h"
 
 #include <algorithm>
@@ -16,11 +16,6 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = 1u << 20;
-
-/// `9.0`
-std::string capability_text(const Device& device) {
-  return std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor);
-}
 
 /// Reads one object of the file: a compute capability's limits, or a model. The first fault throws:
 /// the file is the project's own.
@@ -67,7 +62,7 @@ class DeviceReader {
     const auto limits = std::ranges::find(capabilities, device.architecture, &Device::architecture);
     if (limits == capabilities.end()) {
       fail("compute_capability",
-           quote(capability_text(device)) + " is none of the file's \"compute_capabilities\"");
+           quote(capability_text(device)) + " is not one of the file's \"compute_capabilities\"");
     }
     device = *limits;
     device.name = text("name");
@@ -185,12 +180,6 @@ std::vector<std::string> words(std::string_view name) {
   return result;
 }
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string result;
-  for (const std::string& part : parts) result += part;
-  return result;
-}
-
 bool has_architecture(const std::vector<Device>& devices, const std::string& architecture) {
   return std::ranges::find(devices, architecture, &Device::architecture) != devices.end();
 }
@@ -257,13 +246,13 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
   for (const Device& device : devices) {
     const std::vector<std::string> model = words(device.name);
     if (device.architecture == name || capability_text(device) == name ||
-        joined(model) == joined(asked)) {
+        joined(model, "") == joined(asked, "")) {
       return device;
     }
     // Not std::ranges::search, whose result clang 14 cannot have with this standard library.
     const auto found = std::search(model.begin(), model.end(), asked.begin(), asked.end());
     if (!asked.empty() && found != model.end()) containing.push_back(&device);
-    known.insert(known.end(), {joined(model), joined(words(device.architecture))});
+    known.insert(known.end(), {joined(model, ""), joined(words(device.architecture), "")});
     shown.insert(shown.end(), {device.name, device.architecture});
   }
   if (one_architecture(containing)) return *containing.front();
@@ -271,7 +260,8 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
   if (!containing.empty()) {
     throw InputError("device " + quote(name) + " may be any of " + names_of(containing));
   }
-  const auto nearest = std::find(known.begin(), known.end(), nearest_name(joined(asked), known));
+  const auto nearest =
+      std::find(known.begin(), known.end(), nearest_name(joined(asked, ""), known));
   if (nearest == known.end()) {
     throw InputError(message + " (smemtune devices --known lists the " +
                      std::to_string(devices.size()) +

@@ -253,7 +253,7 @@ INSTANTIATE_TEST_SUITE_P(
               "/devices/0/compute_capability: '9' is not of the form 9.0"},
         Fault{"CapabilityThatIsNotListed",
               file(kLimits, R"(, "name": "X", "compute_capability": "9.1")"),
-              "/devices/0/compute_capability: '9.1' is none of the file's"},
+              "/devices/0/compute_capability: '9.1' is not one of the file's"},
         Fault{"ModelWithoutMultiprocessors",
               file(kLimits, R"(, "name": "X", "compute_capability": "9.0")"),
               "/devices/0: lacks \"sm_count\""},

@@ -1,7 +1,7 @@
 #include "tuner/config/json_reader.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -73,7 +73,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   bool number_float(number_float_t value, const string_t& digits) override {
     if (digits.find_first_of(".eE") == string_t::npos) {
-      refuse(printable(digits) + " is not an integer of 64 bits");
+      refuse(printable(digits, 80) + " is not an integer of 64 bits");
     }
     return add(value);
   }
@@ -247,7 +247,7 @@ std::string child(const std::string& pointer, std::size_t index) {
 }
 
 std::string summary(const Json& value) {
-  if (value.is_string()) return printable("\"" + value.get<std::string>() + "\"");
+  if (value.is_string()) return printable("\"" + value.get<std::string>() + "\"", 80);
   // A list is cut before it is written, because its text could be as long as the file.
   if (value.is_array()) {
     std::string result = "[";
@@ -258,7 +258,7 @@ std::string summary(const Json& value) {
     return result + "]";
   }
   if (value.is_object()) return value.empty() ? "{}" : "{...}";
-  return printable(value.dump());
+  return printable(value.dump(), 80);
 }
 
 }  // namespace smemtune

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tuner/core/text.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cstddef>

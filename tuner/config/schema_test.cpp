@@ -108,7 +108,7 @@ std::string broken(const Json& rule, const Json& value, const std::string& where
   }
   if (rule.contains("enum") &&
       std::find(rule["enum"].begin(), rule["enum"].end(), value) == rule["enum"].end()) {
-    return where + " is none of " + rule["enum"].dump();
+    return where + " is not one of " + rule["enum"].dump();
   }
   if (rule.contains("const") && value != rule["const"]) return where + " is another word";
   if (value.is_string()) {

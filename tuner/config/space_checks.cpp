@@ -5,7 +5,7 @@
 #include "tuner/core/expression.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
 #include "tuner/source/cpp_tokens.h"
 #include "tuner/source/in_double.h"
 

@@ -4,7 +4,7 @@
 #include "tuner/config/space_words.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
 
 namespace smemtune {
 

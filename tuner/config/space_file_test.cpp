@@ -617,7 +617,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"EntryEmptyArgument", "plain<T>", "plain<T, >",
               ": /kernels/0/entry: 'plain<T, >' has an empty template argument"},
         Fault{"EntryNoName", "plain<T>", "plain kernel<T>",
-              ": /kernels/0/entry: 'plain kernel' is no name of a function"},
+              ": /kernels/0/entry: 'plain kernel' is not the name of a function"},
         Fault{"OtherEntry", "tiled<T, TILE, WIDE>", "tiledd<T, TILE, WIDE>",
               ": /kernels/1/entry: folder/tiled.cu has no __global__ function 'tiledd'; did you "
               "mean 'tiled'?"},
@@ -635,7 +635,7 @@ INSTANTIATE_TEST_SUITE_P(
               ": /kernels/2/architecture_specific: 1 is neither true nor false"},
         Fault{"UnknownFeature", "\"pass\": \"define\"",
               "\"pass\": \"define\", \"requires\": [\"tensor_core\"]",
-              ": /kernels/2/requires/0: 'tensor_core' is no feature; did you mean "
+              ": /kernels/2/requires/0: 'tensor_core' is not a feature; did you mean "
               "'tensor_cores'?"},
         Fault{"FeatureTwice", "\"pass\": \"define\"",
               "\"pass\": \"define\", \"requires\": [\"tma\", \"tma\"]",
@@ -654,7 +654,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"MixedValues", "[8, 16, 32]", "[8, 16, \"large\"]",
               ": /kernels/1/parameters/TILE/2: 'large' is a word, but the first value is '8'"},
         Fault{"DefaultNotListed", "\"default\": { \"TILE\": 16 }", "\"default\": { \"TILE\": 64 }",
-              ": /kernels/1/default/TILE: '64' is none of the parameter's values 8, 16, 32"},
+              ": /kernels/1/default/TILE: '64' is not one of the parameter's values 8, 16, 32"},
         Fault{"DefaultUnknown", "\"default\": { \"TILE\": 16 }", "\"default\": { \"TILES\": 16 }",
               ": /kernels/1/default/TILES: there is no parameter 'TILES'; did you mean 'TILE'?"},
         Fault{"WithoutEffect", "\"THREADS\": [64, 128]", "\"THREADS\": [64], \"UNROLL\": [1, 2]",
@@ -683,16 +683,16 @@ INSTANTIATE_TEST_SUITE_P(
               "--extra-device-vectorization, --device-int128, -lineinfo and -DNAME=VALUE may be "
               "given"},
         Fault{"Value", "--use_fast_math", "--fmad=maybe",
-              ": /kernels/2/options/0: '--fmad=maybe' is not allowed: 'maybe' is no value of "
+              ": /kernels/2/options/0: '--fmad=maybe' is not allowed: 'maybe' is not a value of "
               "--fmad="},
         Fault{"Registers", "--use_fast_math", "--maxrregcount=4294967300",
               ": /kernels/2/options/0: '--maxrregcount=4294967300' is not allowed: '4294967300' is "
               "no value of --maxrregcount="},
-        Fault{
-            "Standard", "--use_fast_math", "--std=c++03",
-            ": /kernels/2/options/0: '--std=c++03' is not allowed: 'c++03' is no value of --std="},
+        Fault{"Standard", "--use_fast_math", "--std=c++03",
+              ": /kernels/2/options/0: '--std=c++03' is not allowed: 'c++03' is not a value of "
+              "--std="},
         Fault{"MacroName", "-DLIMIT=3", "-D3=LIMIT",
-              ": /kernels/2/options/1: '-D3=LIMIT' is not allowed: '3' is no name of a macro"},
+              ": /kernels/2/options/1: '-D3=LIMIT' is not allowed: '3' is not the name of a macro"},
         Fault{"MacroValue", "-DLIMIT=3", "-DLIMIT=3;system(0)",
               ": /kernels/2/options/1: '-DLIMIT=3;system(0)' is not allowed: a macro's value may "
               "have letters, digits, _ . + and - only"},

@@ -5,7 +5,7 @@
 #include "tuner/core/expression.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/limits.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
 #include "tuner/core/text_file.h"
 
 #include <algorithm>
@@ -379,7 +379,7 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
     const auto found = std::find(roles.begin(), roles.end(), *role);
     if (found == roles.end()) {
       fault(child(pointer, "role"),
-            quote(*role) + " is none of " + listed(roles) + suggestion(*role, roles));
+            quote(*role) + " is not one of " + listed(roles) + suggestion(*role, roles));
     } else {
       argument.role = std::array{Role::input, Role::output, Role::inout,
                                  Role::scratch}[static_cast<std::size_t>(found - roles.begin())];
@@ -424,8 +424,8 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
       argument.memory = MemorySpace::constant;
       argument.symbol = argument.name;
       if (memory && *memory != "constant") {
-        fault(where,
-              quote(*memory) + " is none of " + listed(memories) + suggestion(*memory, memories));
+        fault(where, quote(*memory) + " is not one of " + listed(memories) +
+                         suggestion(*memory, memories));
       }
     }
     if (argument.role != Role::input) {
@@ -750,7 +750,8 @@ void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer
       std::vector<std::string> texts;
       texts.reserve(values.size());
       for (const Value& other : values) texts.push_back(to_text(other));
-      fault(place, quote(to_text(*found)) + " is none of the parameter's values " + listed(texts));
+      fault(place,
+            quote(to_text(*found)) + " is not one of the parameter's values " + listed(texts));
       continue;
     }
     result.default_configuration.insert_or_assign(name, *found);
@@ -844,7 +845,7 @@ void SpaceReader::read_features(const Json& value, const std::string& pointer,
     const std::vector<std::string>& known = feature_words();
     if (std::find(known.begin(), known.end(), *feature) == known.end()) {
       const std::string meant = suggestion(*feature, known);
-      fault(where, quote(*feature) + " is no feature" +
+      fault(where, quote(*feature) + " is not a feature" +
                        (meant.empty() ? "; known are " + listed(known) : meant));
       continue;
     }

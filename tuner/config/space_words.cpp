@@ -3,7 +3,7 @@
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -102,7 +102,7 @@ const std::vector<std::string>& type_names() {
 std::string refused_option(const std::string& option) {
   const auto refused_value = [&](std::string_view name, auto&& allowed) -> std::string {
     const std::string_view value = std::string_view(option).substr(name.size());
-    return allowed(value) ? "" : quote(value) + " is no value of " + std::string(name);
+    return allowed(value) ? "" : quote(value) + " is not a value of " + std::string(name);
   };
   const auto is_one_of = [](std::initializer_list<std::string_view> values) {
     return [values = std::vector<std::string_view>(values)](std::string_view value) {
@@ -131,7 +131,7 @@ std::string refused_option(const std::string& option) {
     const std::string_view macro = std::string_view(option).substr(2);
     const std::size_t equals = macro.find('=');
     if (!is_identifier(macro.substr(0, equals))) {
-      return quote(macro.substr(0, equals)) + " is no name of a macro";
+      return quote(macro.substr(0, equals)) + " is not the name of a macro";
     }
     const std::string_view value =
         equals == std::string_view::npos ? std::string_view() : macro.substr(equals + 1);
@@ -225,7 +225,7 @@ Init parse_init(std::string_view text) {
   if (name == "zero") return init(Init::Kind::zero, {0}, "zero");
   if (name == "constant") return init(Init::Kind::constant, {1}, "constant(NUMBER)");
   if (name == "permutation") return init(Init::Kind::permutation, {0}, "permutation");
-  throw InputError(quote(name) + " is none of " + listed(forms) + suggestion(name, forms));
+  throw InputError(quote(name) + " is not one of " + listed(forms) + suggestion(name, forms));
 }
 
 std::pair<std::string, std::vector<std::string>> split_entry(const std::string& entry) {
@@ -241,7 +241,7 @@ std::pair<std::string, std::vector<std::string>> split_entry(const std::string& 
       rest.remove_prefix(colons + 2);
     }
   }();
-  if (!is_qualified_name) throw InputError(quote(name) + " is no name of a function");
+  if (!is_qualified_name) throw InputError(quote(name) + " is not the name of a function");
   if (open == std::string::npos) return {name, {}};
   if (entry.back() != '>') throw InputError(quote(entry) + " lacks a '>' at its end");
 

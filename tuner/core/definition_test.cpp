@@ -147,7 +147,7 @@ TEST(Definition, RefusesWhatItCannotRead) {
   EXPECT_THAT(message_of("out[i] = sum(k < 2, 1) + k"), HasSubstr("unknown name 'k'"));
   EXPECT_THAT(message_of("out[i] = sum(1)"), HasSubstr("sum takes an index: sum(i < n, x)"));
   EXPECT_THAT(message_of("out[i] = max(1)"), HasSubstr("max takes 2 operands, not 1"));
-  EXPECT_THAT(message_of("out[i] = in[0.5]"), HasSubstr("'0.5' is no integer"));
+  EXPECT_THAT(message_of("out[i] = in[0.5]"), HasSubstr("'0.5' is not an integer"));
   EXPECT_THAT(message_of("out[i] = 1 < 2 < 3"), HasSubstr("comparisons in a row"));
   EXPECT_THAT(message_of("out[i] = 1 2"), HasSubstr("expected an operator before '2'"));
   EXPECT_THAT(message_of("out[i] ="), HasSubstr("expected a number or a name at the end"));

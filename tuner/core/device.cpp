@@ -1,5 +1,7 @@
 #include "tuner/core/device.h"
 
+#include "tuner/core/error.h"
+
 namespace smemtune {
 namespace {
 
@@ -10,6 +12,18 @@ std::int64_t memory_bytes_per_cycle(const Device& device) {
 }
 
 }  // namespace
+
+std::string to_text(DeviceKind kind) { return kind == DeviceKind::gpu ? "gpu" : "cpu"; }
+
+DeviceKind parse_device_kind(const std::string& word) {
+  if (word == "gpu") return DeviceKind::gpu;
+  if (word == "cpu") return DeviceKind::cpu;
+  throw InputError("'" + word + "' is not a kind of device");
+}
+
+std::string capability_text(const Device& device) {
+  return std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor);
+}
 
 Bindings device_names(const Device& device) {
   const auto integer = [](std::int64_t value) { return Value(value); };

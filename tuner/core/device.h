@@ -12,6 +12,10 @@ using Dim3 = std::array<std::int64_t, 3>;  ///< x, y, z.
 
 enum class DeviceKind { gpu, cpu };
 
+/// The words are stored: never rename one.
+std::string to_text(DeviceKind kind);
+DeviceKind parse_device_kind(const std::string& word);  ///< Throws InputError.
+
 /// What a device is and allows. The limits come from cudaGetDeviceProperties and
 /// cudaDeviceGetAttribute, from configs/devices.json for a GPU that is not here, or, for the CPU
 /// device, from the GPU whose limits it borrows.
@@ -51,6 +55,9 @@ struct Device {
 
   bool operator==(const Device&) const = default;
 };
+
+/// `9.0`
+std::string capability_text(const Device& device);
 
 /// The names that expressions may use, with this device's values: compute_capability (90),
 /// sm_count, warp_size, max_threads_per_block, max_threads_per_sm, max_blocks_per_sm,

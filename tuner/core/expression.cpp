@@ -183,7 +183,7 @@ inline const char* apply(Operation operation, std::int64_t left, std::int64_t ri
       return nullptr;
     case Operation::size_of:
       result = left & 0xFF;
-      return result == 0 ? "the word is no type whose size is known" : nullptr;
+      return result == 0 ? "the word is not a type whose size is known" : nullptr;
     case Operation::add:
       return __builtin_add_overflow(left, right, &result) ? kOverflow : nullptr;
     case Operation::subtract:
@@ -288,20 +288,6 @@ bool is_type_keyword(std::string_view word) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({change, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 void Scope::add(std::string name, const Entry& entry) {
@@ -366,18 +352,6 @@ std::int64_t to_slot(const Value& value) {
     hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3ull;
   }
   return static_cast<std::int64_t>((hash << 8) | type_size(word).value_or(0));
-}
-
-std::string nearest_name(std::string_view name, std::span<const std::string> known) {
-  std::string nearest;
-  std::size_t least = name.size() / 3 + 1;
-  for (const std::string& candidate : known) {
-    const std::size_t distance = edit_distance(name, candidate);
-    if (distance >= least) continue;
-    least = distance;
-    nearest = candidate;
-  }
-  return nearest;
 }
 
 /// Builds the tree of an expression, folds what is constant and writes the code.
@@ -484,7 +458,7 @@ class ExpressionParser {
         }
         return add_constant(token.column, static_cast<std::int64_t>(token.integer));
       case Token::Kind::real:
-        tokens_.fail(token.column, in_quotes(token.text) + " is no integer");
+        tokens_.fail(token.column, in_quotes(token.text) + " is not an integer");
       case Token::Kind::quoted:
         return add_word(token.column, token.text);
       case Token::Kind::name:
@@ -533,7 +507,7 @@ class ExpressionParser {
                                     [&](const Function& f) { return token.text == f.name; });
     if (known == kFunctions.end()) {
       if (scope_.contains(token.text)) {
-        tokens_.fail(token.column, in_quotes(token.text) + " is no function");
+        tokens_.fail(token.column, in_quotes(token.text) + " is not a function");
       }
       std::vector<std::string> names;
       for (const Function& function : kFunctions) names.emplace_back(function.name);

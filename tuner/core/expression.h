@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 #include "tuner/core/value.h"
 
 #include <cstddef>
@@ -116,12 +117,5 @@ class Expression {
 /// Size in bytes of the type that CUDA C++ spells `name`, vector types such as `float4` included;
 /// nullopt when it is none of the known ones.
 std::optional<std::size_t> type_size(std::string_view name);
-
-/// The name in `known` that `name` was probably meant to be (edit distance at most a third of its
-/// length), or an empty string.
-std::string nearest_name(std::string_view name, std::span<const std::string> known);
-
-/// `; did you mean 'ITEMS'?` when nearest_name() knows one, else nothing: to end a message.
-std::string suggestion(std::string_view name, std::span<const std::string> known);
 
 }  // namespace smemtune

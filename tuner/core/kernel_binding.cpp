@@ -259,7 +259,7 @@ struct KernelBinding::Compiled {
         if (argument.name != name) continue;
         fail(kernel->where, begin + "which lies in constant memory and is not passed");
       }
-      fail(kernel->where, begin + "which is no argument" + suggestion(name, passed));
+      fail(kernel->where, begin + "which is not an argument" + suggestion(name, passed));
     }
     return launch.arguments;
   }
@@ -291,7 +291,7 @@ struct KernelBinding::Compiled {
   ScalarType require_type(const std::string& where, const std::string& name,
                           const std::string& word) const {
     if (const auto type = scalar_type(word)) return *type;
-    fail(where, in_quotes(name) + " stands for '" + word + "', which is no element type");
+    fail(where, in_quotes(name) + " stands for '" + word + "', which is not an element type");
   }
 
   [[noreturn]] void fail_unknown_type(const std::string& where, const std::string& name) const {
@@ -300,7 +300,7 @@ struct KernelBinding::Compiled {
                                       "float", "double",        "__half", "__nv_bfloat16"};
     for (const auto& [bound, value] : problem) known.push_back(bound);
     for (const Parameter& parameter : kernel->parameters) known.push_back(parameter.name);
-    fail(where, in_quotes(name) + " is no element type nor a name that stands for one" +
+    fail(where, in_quotes(name) + " is neither an element type nor a name that stands for one" +
                     suggestion(name, known));
   }
 
@@ -315,8 +315,9 @@ struct KernelBinding::Compiled {
                                 "' has no value for the parameter '" + parameter.name + "'");
       }
       if (given->second.index() != parameter.values.front().index()) {
-        fail(kernel->where, in_quotes(to_text(given->second)) + " is no value of the parameter '" +
-                                parameter.name + "', which takes values such as '" +
+        fail(kernel->where, in_quotes(to_text(given->second)) +
+                                " is not a value of the parameter '" + parameter.name +
+                                "', which takes values such as '" +
                                 to_text(parameter.values.front()) + "'");
       }
       slots.push_back(to_slot(given->second));

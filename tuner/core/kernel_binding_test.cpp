@@ -257,7 +257,7 @@ TEST(KernelBinding, NamesThePlaceOfWhatDoesNotCompile) {
   EXPECT_THAT(message_of([](KernelTemplate& k) {
                 k.launches[0].arguments = {"in", "uot"};
               }),
-              HasSubstr("/kernels/1: launch 0 names 'uot', which is no argument"));
+              HasSubstr("/kernels/1: launch 0 names 'uot', which is not an argument"));
   EXPECT_THAT(message_of([](KernelTemplate& k) {
                 k.arguments[0].memory = MemorySpace::constant;
                 k.launches[0].arguments = {"in"};
@@ -326,7 +326,8 @@ TEST(KernelBinding, RefusesConfigurationsOfOtherParameters) {
               HasSubstr("the kernel 'shared' has no parameter 'ITEM'; did you mean 'ITEMS'?"));
   other = configuration(256, 4);
   other["ITEMS"] = "four";
-  EXPECT_THAT(message_of(nothing, other), HasSubstr("'four' is no value of the parameter 'ITEMS'"));
+  EXPECT_THAT(message_of(nothing, other),
+              HasSubstr("'four' is not a value of the parameter 'ITEMS'"));
 }
 
 TEST(KernelBinding, NamesThePlaceOfWhatHasNoValue) {

@@ -1,8 +1,10 @@
 #include "tuner/core/outcome.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 
 #include <array>
+#include <vector>
 
 namespace smemtune {
 
@@ -15,6 +17,8 @@ constexpr std::array kStatuses = {Status::correct, Status::constraints, Status::
 
 std::string to_text(Status status) {
   switch (status) {
+    case Status::fits:
+      return "fits";
     case Status::correct:
       return "correct";
     case Status::constraints:
@@ -32,12 +36,39 @@ std::string to_text(Status status) {
 }
 
 Status parse_status(const std::string& word) {
-  std::string known;
+  std::vector<std::string> known;
   for (const Status status : kStatuses) {
     if (to_text(status) == word) return status;
-    known += (known.empty() ? "" : ", ") + to_text(status);
+    known.push_back(to_text(status));
   }
-  throw InputError("\"" + word + "\" is no status; there are " + known);
+  const std::string nearest = suggestion(word, known);
+  throw InputError(quote(word) + " is not a status" +
+                   (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
+}
+
+std::string to_text(ComparedWith compared_with) {
+  switch (compared_with) {
+    case ComparedWith::unknown:
+      return "unknown";
+    case ComparedWith::definition:
+      return "definition";
+    case ComparedWith::expected_file:
+      return "expected file";
+    case ComparedWith::another_kernel:
+      return "another kernel";
+    case ComparedWith::only_itself:
+      break;
+  }
+  return "only itself";
+}
+
+ComparedWith parse_compared_with(const std::string& word) {
+  for (const ComparedWith one :
+       {ComparedWith::unknown, ComparedWith::definition, ComparedWith::expected_file,
+        ComparedWith::another_kernel, ComparedWith::only_itself}) {
+    if (to_text(one) == word) return one;
+  }
+  throw InputError(quote(word) + " is not something that results are compared with");
 }
 
 }  // namespace smemtune

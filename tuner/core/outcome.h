@@ -8,12 +8,32 @@ namespace smemtune {
 
 /// What became of a configuration. The enumerators are the words of the T4 format and are stored as
 /// text: never rename one.
-enum class Status { correct, constraints, compile, runtime, correctness, timeout };
+enum class Status {
+  correct,
+  fits,  ///< Compiled and within the limits; never launched, and never stored.
+  constraints,
+  compile,
+  runtime,
+  correctness,
+  timeout
+};
 
 std::string to_text(Status status);
 
-/// Throws InputError for a word that is no status.
+/// Throws InputError for a word that is not a stored status.
 Status parse_status(const std::string& word);
+
+/// What a kernel's results were compared with. The words are stored: never rename one.
+enum class ComparedWith {
+  unknown,  ///< Stored before this was known.
+  definition,
+  expected_file,
+  another_kernel,
+  only_itself,  ///< Its own default configuration: nothing says that this one is right.
+};
+
+std::string to_text(ComparedWith compared_with);
+ComparedWith parse_compared_with(const std::string& word);  ///< Throws InputError.
 
 /// Why a configuration is no candidate. Not an error of the machine, so not an exception.
 struct Failure {

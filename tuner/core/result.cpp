@@ -40,7 +40,7 @@ Stage parse_stage(const std::string& word) {
     if (to_text(stage) == word) return stage;
     known += (known.empty() ? "" : ", ") + to_text(stage);
   }
-  throw InputError("\"" + word + "\" is no stage; there are " + known);
+  throw InputError("\"" + word + "\" is not a stage; there are " + known);
 }
 
 bool is_transient(const Result& result) { return is_transient(result.status, result.reason); }

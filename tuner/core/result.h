@@ -64,8 +64,12 @@ struct Result {
   bool chosen = false;
   bool is_default = false;    ///< The kernel's default configuration.
   bool is_reference = false;  ///< Of the kernel that the others were compared with.
+  ComparedWith compared_with = ComparedWith::unknown;
 
   bool operator==(const Result&) const = default;
+
+  /// Dry runs find out no more than that it fits.
+  bool failed() const { return status != Status::correct && status != Status::fits; }
 
   bool timed() const { return status == Status::correct && stage != Stage::none; }
 

@@ -23,10 +23,7 @@ TEST(StatusWords, RefuseOthersNamingTheKnownOnes) {
     parse_status("Correct");
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(
-        "\"Correct\" is no status; there are correct, constraints, compile, runtime, correctness, "
-        "timeout",
-        error.what());
+    EXPECT_STREQ("'Correct' is not a status; did you mean 'correct'?", error.what());
   }
 }
 

@@ -20,6 +20,29 @@ const KernelTemplate* Space::kernel(std::string_view kernel_name) const {
   return found == kernels.end() ? nullptr : &*found;
 }
 
+ComparedWith Space::compared_with(const KernelTemplate& kernel) const {
+  const auto is_defined = [&](const std::string& output) {
+    return std::ranges::any_of(verify.definitions, [&](const ExpressionText& definition) {
+      const std::size_t name = definition.text.find_first_not_of(" \t\n");
+      return name != std::string::npos && definition.text.substr(name).starts_with(output) &&
+             definition.text.find_first_not_of(" \t\n", name + output.size()) ==
+                 definition.text.find('[');
+    });
+  };
+  bool any_file = false;
+  bool all_given = true;
+  for (const ArgumentTemplate& argument : kernel.arguments) {
+    const bool is_result =
+        !argument.shape.empty() && (argument.role == Role::output || argument.role == Role::inout);
+    if (!is_result || is_defined(argument.name)) continue;
+    const bool in_file = verify.expected.contains(argument.name);
+    any_file = any_file || in_file;
+    all_given = all_given && in_file;
+  }
+  if (all_given) return any_file ? ComparedWith::expected_file : ComparedWith::definition;
+  return kernel.name == verify.reference ? ComparedWith::only_itself : ComparedWith::another_kernel;
+}
+
 bool Space::derives_tolerances() const {
   return std::any_of(kernels.begin(), kernels.end(),
                      [](const KernelTemplate& k) { return k.tolerance.derived.has_value(); });

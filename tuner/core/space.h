@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/kernel_template.h"
+#include "tuner/core/outcome.h"
 #include "tuner/core/value.h"
 
 #include <filesystem>
@@ -34,6 +35,11 @@ struct Space {
   std::vector<KernelTemplate> kernels;
 
   const KernelTemplate* kernel(std::string_view kernel_name) const;
+
+  /// What results of that kernel are compared with. `definition` and `expected_file` give all that
+  /// it computes, else it is the reference kernel that does; of which nothing gives the answer but
+  /// its own default configuration.
+  ComparedWith compared_with(const KernelTemplate& kernel) const;
 
   /// Whether any kernel is compared with a double-precision run of the reference.
   bool derives_tolerances() const;

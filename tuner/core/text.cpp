@@ -3,8 +3,83 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
+#include <numeric>
+#include <optional>
+#include <utility>
 
 namespace smemtune {
+namespace {
+
+/// One character of a text: its code point, or nullopt where the bytes are not UTF-8.
+struct Character {
+  std::optional<std::uint32_t> code_point;
+  std::size_t bytes = 1;
+};
+
+/// REQUIRES: text is not empty.
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(text[i]) & 0xFF; };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
+  std::uint32_t code_point = lead & (0x7Fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {};
+    code_point = code_point << 6 | (byte(i) & 0x3F);
+  }
+  constexpr std::array<std::uint32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+  if (code_point < kSmallest[bytes] || surrogate || code_point > 0x10FFFF) return {};
+  return {code_point, bytes};
+}
+
+/// What moves the cursor, colors, breaks lines or changes the direction of writing.
+bool is_control(std::uint32_t code_point) {
+  return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0) ||  // C0, DEL, C1
+         code_point == 0x061C || code_point == 0xFEFF ||                    // ALM, BOM
+         (code_point >= 0x200B && code_point <= 0x200F) ||                  // zero width, LRM, RLM
+         (code_point >= 0x2028 && code_point <= 0x202E) ||                  // line ends, overrides
+         (code_point >= 0x2060 && code_point <= 0x206F);                    // joiner, isolates
+}
+
+/// Calls `replace(character)` for every control character and for bytes that are not UTF-8, and
+/// puts what it returns in their place.
+template <typename Replace>
+std::string with_replaced(std::string_view text, Replace replace) {
+  std::string result;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    if (!character.code_point || is_control(*character.code_point)) {
+      result += replace(character.code_point);
+    } else {
+      result += text.substr(0, character.bytes);
+    }
+    text.remove_prefix(character.bytes);
+  }
+  return result;
+}
+
+bool is_blank(std::optional<std::uint32_t> code_point) {
+  return code_point == '\n' || code_point == '\t' || code_point == '\r';
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({change, row[j] + 1, row[j - 1] + 1}));
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
 
 bool is_name(std::string_view text) {
   return !text.empty() && is_letter(text.front()) &&
@@ -26,19 +101,87 @@ std::string trimmed(std::string_view text) {
   return std::string(text);
 }
 
-std::string in_quotes(std::string_view text) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; };
-  std::string quoted = "'";
-  quoted += text;
-  quoted += "'";
-  std::ranges::replace_if(quoted, is_control, ' ');
-  return quoted;
+std::string printable(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) {
+    return with_replaced(text, [](auto code_point) { return is_blank(code_point) ? ' ' : '?'; });
+  }
+  std::size_t end = 0;
+  while (end < max_bytes) end += first_character(text.substr(end)).bytes;
+  return printable(text.substr(0, end)) + (end < text.size() ? "..." : "");
 }
+
+std::string printable_lines(std::string_view text) {
+  return with_replaced(text, [](auto code_point) {
+    return code_point == '\n' || code_point == '\t' ? static_cast<char>(*code_point)
+           : code_point == '\r'                     ? ' '
+                                                    : '?';
+  });
+}
+
+std::string with_controls_escaped(std::string_view json) {
+  return with_replaced(json, [](auto code_point) {
+    if (code_point == '\n') return std::string("\n");
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\u%04x", code_point.value_or(0xFFFD));
+    return std::string(escaped);
+  });
+}
+
+std::string quote(std::string_view text, std::size_t max_bytes) {
+  std::string result = "'";
+  result += printable(text, max_bytes);
+  result += "'";
+  return result;
+}
+
+std::string in_quotes(std::string_view text) { return quote(text, std::string_view::npos); }
 
 std::string shortest(double number) {
   std::array<char, 32> digits{};
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
   return error == std::errc{} ? std::string(digits.data(), end) : std::to_string(number);
+}
+
+std::string decimal(double value, int digits) {
+  std::array<char, 512> text = {};
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
+std::string format_count(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  return text;
+}
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+  return format_count(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string joined(std::span<const std::string> words, std::string_view separator) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (&word != &words.front()) text += separator;
+    text += word;
+  }
+  return text;
+}
+
+std::string nearest_name(std::string_view name, std::span<const std::string> known) {
+  std::string nearest;
+  std::size_t least = name.size() / 3 + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string> known) {
+  const std::string nearest = nearest_name(name, known);
+  return nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?";
 }
 
 }  // namespace smemtune

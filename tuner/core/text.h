@@ -1,7 +1,13 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+// Text for people, and what keeps text from somewhere from steering their terminals.
 
 namespace smemtune {
 
@@ -22,11 +28,43 @@ bool is_qualified_name(std::string_view text);
 /// Without the white space at both ends.
 std::string trimmed(std::string_view text);
 
-/// `'text'`, with spaces instead of control characters. (A literal + std::string trips g++ 12's
-/// -Wrestrict.)
-std::string in_quotes(std::string_view text);
+/// In one line: a space for a line's end or a tab; `?` for what moves the cursor, colors or turns
+/// the direction of writing (C0, C1, bidirectional marks), and for bytes that are not UTF-8. What
+/// goes beyond `max_bytes` becomes `...`.
+std::string printable(std::string_view text, std::size_t max_bytes = std::string_view::npos);
+
+/// The same with its lines and tabs.
+std::string printable_lines(std::string_view text);
+
+/// JSON in which what printable() takes away stands as `\u202e`. REQUIRES: valid JSON in UTF-8,
+/// without control characters between its values other than line ends.
+std::string with_controls_escaped(std::string_view json);
+
+/// `'text'`, printable.
+std::string quote(std::string_view text, std::size_t max_bytes = 80);
 
 /// The fewest digits that give this number again: `0.1`, `1e+20`.
 std::string shortest(double number);
+
+/// The same, however long it is.
+std::string in_quotes(std::string_view text);
+
+/// With so many digits behind the point.
+std::string decimal(double value, int digits);
+
+/// `1,234,567`.
+std::string format_count(std::uint64_t count);
+
+/// `1 kernel`, `3,000 kernels`.
+std::string counted(std::uint64_t count, const std::string& noun);
+
+std::string joined(std::span<const std::string> words, std::string_view separator);
+
+/// The name of `known` that was probably meant, by edit distance (case ignored); empty when none is
+/// near.
+std::string nearest_name(std::string_view name, std::span<const std::string> known);
+
+/// `; did you mean 'ITEMS'?` when nearest_name() knows one, else nothing: to end a message.
+std::string suggestion(std::string_view name, std::span<const std::string> known);
 
 }  // namespace smemtune

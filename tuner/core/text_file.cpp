@@ -1,7 +1,7 @@
 #include "tuner/core/text_file.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
 
 #include <cerrno>
 #include <cstring>

@@ -98,7 +98,7 @@ class Tokenizer {
     if (number.kind == Token::Kind::real) {
       const auto [rest, error] = std::from_chars(digits.data(), end, number.real);
       if (error != std::errc{}) fail_at(text_, number.column, shown + " is out of range");
-      if (rest != end) fail_at(text_, number.column, shown + " is no number");
+      if (rest != end) fail_at(text_, number.column, shown + " is not a number");
       return;
     }
     if (!is_hexadecimal && digits.size() > 1 && digits.front() == '0') {
@@ -108,7 +108,7 @@ class Tokenizer {
     const auto [rest, error] =
         std::from_chars(digits.data(), end, number.integer, is_hexadecimal ? 16 : 10);
     if (error == std::errc::invalid_argument || rest != end) {
-      fail_at(text_, number.column, shown + " is no number");
+      fail_at(text_, number.column, shown + " is not a number");
     }
     if (error != std::errc{} || number.integer > kTwoTo63) {
       fail_at(text_, number.column, shown + " is out of the range of 64-bit integers");
@@ -122,10 +122,6 @@ class Tokenizer {
 
 }  // namespace
 
-std::string suggestion(std::string_view name, std::span<const std::string> known) {
-  const std::string nearest = nearest_name(name, known);
-  return nearest.empty() ? "" : "; did you mean " + in_quotes(nearest) + "?";
-}
 
 void fail_at(std::string_view text, std::size_t column, const std::string& message) {
   constexpr std::size_t kShown = 160;
@@ -175,7 +171,7 @@ void TokenStream::expect(std::string_view symbol) {
 void TokenStream::expect_end() const {
   const Token& found = peek();
   if (found.kind == Token::Kind::end) return;
-  if (found.is("=")) fail(found.column, "'=' is no operator; did you mean '=='?");
+  if (found.is("=")) fail(found.column, "'=' is not an operator; did you mean '=='?");
   fail(found.column, "expected an operator before " + in_quotes(found.text));
 }
 

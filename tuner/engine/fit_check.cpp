@@ -20,6 +20,7 @@ KernelOnProblems bind(const Space& space, const FitQuestion& question, const Dev
   KernelOnProblems kernel;
   kernel.bound.emplace_back(space, *question.kernel, question.problem, device);
   kernel.is_reference = question.kernel->name == space.verify.reference;
+  kernel.compared_with = space.compared_with(*question.kernel);
   return kernel;
 }
 
@@ -79,6 +80,7 @@ void judge(Asked& asked, const Device& device, CompileQueue& queue) {
     }
   }
   if (!failure) failure = judge(*asked.variant, modules, device, ResourceLimits{}, asked.result);
+  asked.result.status = Status::fits;
   if (failure) set_failure(asked.result, *failure);
 }
 
@@ -125,6 +127,7 @@ Result judge_fit(const Space& space, const FitQuestion& question,
                        resources[i].static_shared_bytes + shape.dynamic_shared_bytes)});
   }
   if (!failure) failure = exceeds_resources(instance, resources, device, ResourceLimits{});
+  result.status = Status::fits;
   if (failure) set_failure(result, *failure);
   return result;
 }

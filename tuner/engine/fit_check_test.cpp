@@ -59,7 +59,7 @@ TEST_F(FitCheck, CompilesForTheDeviceAndJudges) {
       check({question("ITEMS=2,TILE=8"), question("ITEMS=2,TILE=16"), question("ITEMS=2,TILE=2"),
              question("ITEMS=3,TILE=9")});
   ASSERT_THAT(results, SizeIs(4));
-  EXPECT_EQ(Status::correct, results[0].status);
+  EXPECT_EQ(Status::fits, results[0].status);
   EXPECT_EQ("ITEMS=2,TILE=8", key(results[0].configuration));
   EXPECT_EQ(42, results[0].launches.at(0).resources.registers_per_thread);
   EXPECT_EQ(16, results[0].launches.at(0).occupancy.blocks_per_sm);
@@ -74,7 +74,7 @@ TEST_F(FitCheck, NamesTheConstraintThatADeviceViolates) {
       {"TILE * 8192 <= max_shared_bytes_per_block", "/kernels/tiled/constraints/0"}};
   const std::vector<Result> results =
       check({question("ITEMS=1,TILE=8"), question("ITEMS=1,TILE=16")});
-  EXPECT_EQ(Status::correct, results.at(0).status);
+  EXPECT_EQ(Status::fits, results.at(0).status);
   EXPECT_EQ(Status::constraints, results.at(1).status);
   EXPECT_EQ("constraint", results[1].reason);
   EXPECT_THAT(results[1].detail, HasSubstr("TILE * 8192 <= max_shared_bytes_per_block"));
@@ -84,7 +84,7 @@ TEST_F(FitCheck, JudgesByResourcesThatWereFoundElsewhere) {
   const Result fits =
       judge_fit(fake_.space, question("ITEMS=1,TILE=8"),
                 {{.registers_per_thread = 128, .static_shared_bytes = 40000}}, small_device());
-  EXPECT_EQ(Status::correct, fits.status);
+  EXPECT_EQ(Status::fits, fits.status);
   EXPECT_EQ(1, fits.launches.at(0).occupancy.blocks_per_sm);
   EXPECT_THAT(fits.launches[0].occupancy.limiters(), ElementsAre("shared"));
   const Result exceeds =

@@ -30,7 +30,7 @@ void check(const CompiledKernel& compiled, const CompileRequest& request) {
             "a module with negative resources");
   }
   require(std::isfinite(compiled.compile_ms) && compiled.compile_ms >= 0,
-          "a compile time that is no number");
+          "a compile time that is not a number");
 }
 
 }  // namespace
@@ -83,19 +83,19 @@ void check(const CompileReply& reply, const CompileBatch& batch) {
 
 void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   require(std::isfinite(reply.verify_ms) && reply.verify_ms >= 0,
-          "a time of verification that is no number");
+          "a time of verification that is not a number");
   if (reply.failure) return;
   require(!request.job.parts.empty() &&
               reply.loaded.launches.size() == request.job.parts.front().launches.size(),
           "a loaded kernel with another number of launches");
   require(std::isfinite(reply.max_absolute_error) && std::isfinite(reply.max_relative_error),
-          "an error of a verified kernel that is no number");
+          "an error of a verified kernel that is not a number");
   if (request.screen_samples == 0) return;
   require(!reply.time.samples_ms.empty() &&
               reply.time.samples_ms.size() <= static_cast<std::size_t>(request.screen_samples),
           "another number of samples than was asked for");
   for (const double sample : reply.time.samples_ms)
-    require(is_time(sample), "a sample that is no time");
+    require(is_time(sample), "a sample that is not a time");
   require(reply.time.launches_per_sample > 0 && reply.time.discarded >= 0 &&
               std::isfinite(reply.time.sm_clock_mhz) && reply.time.sm_clock_mhz >= 0,
           "a measurement with impossible numbers");
@@ -107,7 +107,7 @@ void check(const SampleRoundReply& reply, const SampleRoundRequest& request) {
                reply.samples.back().failure && reply.samples.back().failure->context_lost),
           "a round with another number of samples than was asked for");
   for (const RoundSample& sample : reply.samples) {
-    require(sample.failure || is_time(sample.time_ms), "a sample that is no time");
+    require(sample.failure || is_time(sample.time_ms), "a sample that is not a time");
     require(sample.discarded >= 0 && std::isfinite(sample.sm_clock_mhz) && sample.sm_clock_mhz >= 0,
             "a sample with impossible numbers");
   }

@@ -3,6 +3,7 @@
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/launcher.h"
 #include "tuner/core/derived_tolerance.h"
+#include "tuner/core/fields.h"
 #include "tuner/engine/wire.h"
 
 #include <cstdint>
@@ -198,23 +199,9 @@ void fields(auto& archive, Is<Argument> auto& v) {
   archive(v.name, v.type, v.role, v.shape, v.init, v.memory, v.symbol, v.compares_sum, v.integer,
           v.number, v.raw_bytes, v.begins_as);
 }
-void fields(auto& archive, Is<LaunchShape> auto& v) {
-  archive(v.name_expression, v.grid, v.block, v.dynamic_shared_bytes, v.static_shared_bytes,
-          v.arguments);
-}
-void fields(auto& archive, Is<Resources> auto& v) {
-  archive(v.registers_per_thread, v.static_shared_bytes, v.stack_bytes, v.spill_store_bytes,
-          v.spill_load_bytes, v.constant_bytes, v.barriers, v.max_threads_per_block,
-          v.wgmma_serialized);
-}
-void fields(auto& archive, Is<Device> auto& v) {
-  archive(v.kind, v.name, v.uuid, v.architecture, v.compute_major, v.compute_minor, v.sm_count,
-          v.warp_size, v.max_threads_per_block, v.max_threads_per_sm, v.max_blocks_per_sm,
-          v.registers_per_block, v.registers_per_sm, v.shared_bytes_per_block,
-          v.max_shared_bytes_per_block, v.shared_bytes_per_sm, v.reserved_shared_bytes_per_block,
-          v.constant_bytes, v.max_block_dim, v.max_grid_dim, v.memory_bytes, v.l2_bytes,
-          v.memory_bus_bits, v.memory_clock_khz, v.sm_clock_khz, v.ecc, v.driver_version,
-          v.runtime_version, v.limits_of);
+template <typename T>
+requires(Is<T, Device> || Is<T, LaunchShape> || Is<T, Resources>) void fields(auto& archive, T& v) {
+  visit_fields(v, [&](const char*, auto& field) { archive(field); });
 }
 void fields(auto& archive, Is<KernelSource::File> auto& v) { archive(v.name, v.text); }
 void fields(auto& archive, Is<KernelSource> auto& v) { archive(v.files); }

@@ -61,7 +61,10 @@ class One {
                              tuning_.request.options.resource_limits, one_.result)) {
       return failure;
     }
-    if (!wanted_.launch) return std::nullopt;
+    if (!wanted_.launch) {
+      one_.result.status = Status::fits;
+      return std::nullopt;
+    }
     return measure(make_job(*variant, *modules));
   }
 

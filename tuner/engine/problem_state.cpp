@@ -25,7 +25,7 @@ const KernelTemplate& reference_of(const TuningRequest& request) {
   const KernelTemplate* reference = request.space->kernel(name);
   if (reference == nullptr) {
     throw InputError(request.space->file.string() + ": the reference kernel '" + name +
-                     "' is none of the space's");
+                     "' is not one of the space's");
   }
   return *reference;
 }
@@ -79,6 +79,7 @@ KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelT
   bound.hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
                            source_of(tuning.request, reference.name));
   bound.is_reference = kernel.name == reference.name;
+  bound.compared_with = tuning.request.space->compared_with(kernel);
   return bound;
 }
 

@@ -242,6 +242,7 @@ class Search {
     if (!known || !still_holds(*known)) return std::nullopt;
     known->is_default = wanted.is_default;
     known->is_reference = wanted.is_reference;
+    known->compared_with = wanted.compared_with;
     return known;
   }
 
@@ -285,7 +286,7 @@ class Search {
     const Result& result = pending.result;
     ++progress.done;
     if (pending.known) ++progress.known;
-    if (result.status != Status::correct) ++progress.failed;
+    if (result.failed()) ++progress.failed;
     const double best_ms = progress.best ? progress.best->measurement.median_ms : HUGE_VAL;
     if (result.timed() && result.measurement.median_ms < best_ms) progress.best = result;
   }
@@ -323,6 +324,7 @@ class Search {
     } else {
       pending.identity = identity(*pending.variant, pending.modules);
       if (!state_.devices.empty()) return;
+      pending.result.status = Status::fits;
     }
     count();
     complete(pending);
@@ -343,7 +345,7 @@ class Search {
     pending.variant.reset();
     show(pending);
     const Result& result = pending.result;
-    const bool failed = result.status != Status::correct;
+    const bool failed = result.failed();
     std::optional<Failure>& first = tuning_.summary.first_failure;
     if (failed && (!first || (first->status == Status::constraints &&
                               result.status != Status::constraints))) {

@@ -122,6 +122,7 @@ Result begin_result(const KernelOnProblems& kernel, const Configuration& configu
   result.configuration = configuration;
   result.is_default = configuration == kernel.kernel().default_configuration;
   result.is_reference = kernel.is_reference;
+  result.compared_with = kernel.compared_with;
   return result;
 }
 

@@ -29,6 +29,7 @@ struct KernelOnProblems {
   const KernelSource* source = nullptr;
   std::string hash;
   bool is_reference = false;
+  ComparedWith compared_with = ComparedWith::unknown;
 
   const KernelTemplate& kernel() const { return bound.front().kernel(); }
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/error.h"
+#include "tuner/core/fields.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/outcome.h"
 
@@ -77,10 +78,6 @@ class FrameDecoder {
   std::vector<std::uint8_t> buffer_;
   std::size_t begin_ = 0;
 };
-
-/// Names the type that a function describes, for readers (not const) and writers (const).
-template <typename T, typename Described>
-concept Is = std::same_as<std::remove_const_t<T>, Described>;
 
 // The last enumerator of each enumeration that is sent, so that a reader refuses what lies beyond.
 constexpr ScalarType last_enumerator(ScalarType) { return ScalarType::float64; }

@@ -176,7 +176,7 @@ std::string WorkerDeath::text() const {
       text = "no answer in time, killed";
       break;
     case Cause::protocol:
-      text = "sent what is no message, killed";
+      text = "sent something that is not a message, killed";
       break;
     case Cause::stuck:
       text = "killed, and still there: the driver holds it";

@@ -109,6 +109,16 @@ TEST_F(Library, DatabaseAndExportSelectTheSame) {
   }
 }
 
+TEST_F(Library, ReadsWhatTheFirstVersionExported) {
+  const Results results(fs::path(SMEMTUNE_SOURCE_DIR) / "db" / "best_version_1.json");
+  const Selection exact = results.select(kH200, "gemm", size(4096));
+  EXPECT_EQ(exact.match, Match::exact);
+  EXPECT_EQ(exact.parameters, (Configuration{{"LAYOUT", "row"}, {"TILE", number(32)}}));
+  EXPECT_EQ(exact.time_ms, 2.0);
+  EXPECT_EQ(results.select({"NVIDIA A100", 80}, "gemm", size(4096)).parameters,
+            (Configuration{{"LAYOUT", "row"}, {"TILE", number(16)}}));
+}
+
 TEST_F(Library, PlansForTheProblemThatWasAskedFor) {
   const Results results(folder_ / "best.json");
   const fs::path space = fs::path(SMEMTUNE_SOURCE_DIR) / "examples" / "scale.json";

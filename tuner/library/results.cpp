@@ -49,25 +49,31 @@ class Reader {
 
   const Json& array(const Json& object, const std::string& at, const char* name) const {
     const Json& value = member(object, at, name);
-    if (!value.is_array()) fail(at + "/" + name, "is no array");
+    if (!value.is_array()) fail(at + "/" + name, "is not an array");
     return value;
   }
 
   std::string text(const Json& object, const std::string& at, const char* name) const {
     const Json& value = member(object, at, name);
-    if (!value.is_string()) fail(at + "/" + name, "is no text");
+    if (!value.is_string()) fail(at + "/" + name, "is not text");
     return value.get<std::string>();
   }
 
   double number(const Json& object, const std::string& at, const char* name) const {
     const Json& value = member(object, at, name);
-    if (!value.is_number()) fail(at + "/" + name, "is no number");
+    if (!value.is_number()) fail(at + "/" + name, "is not a number");
     return value.get<double>();
+  }
+
+  /// Files of earlier versions of smemtune say `parameters` only.
+  Bindings configuration(const Json& object, const std::string& at) const {
+    const bool has_it = object.is_object() && object.contains("configuration");
+    return bindings(object, at, has_it ? "configuration" : "parameters");
   }
 
   Bindings bindings(const Json& object, const std::string& at, const char* name) const {
     const Json& values = member(object, at, name);
-    if (!values.is_object()) fail(at + "/" + name, "is no object");
+    if (!values.is_object()) fail(at + "/" + name, "is not an object");
     Bindings bindings;
     for (const auto& [key, value] : values.items()) {
       if (value.is_string()) {
@@ -90,7 +96,7 @@ class Reader {
     int minor = 0;
     char rest = 0;
     if (std::sscanf(version.c_str(), "%3d.%1d%c", &major, &minor, &rest) != 2) {
-      fail(at + "/compute_capability", "is no version");
+      fail(at + "/compute_capability", "is not a version");
     }
     return 10 * major + minor;
   }
@@ -150,7 +156,7 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
   const Json document = parse_json(read_text(file, kMaxFileBytes), file.string());
   const Reader reader(file.string());
   if (reader.text(document, "", "format") != "smemtune-best") {
-    reader.fail("/format", "is not smemtune-best: this is no file of `smemtune export`");
+    reader.fail("/format", "is not smemtune-best: this is not a file of `smemtune export`");
   }
   if (reader.number(document, "", "version") != 1) reader.fail("/version", "is not 1");
   std::size_t number = 0;
@@ -163,7 +169,7 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
     record.device = reader.text(device, at + "/device", "name");
     record.compute_capability = reader.capability(device, at + "/device");
     record.problem = reader.bindings(entry, at, "problem");
-    record.parameters = reader.bindings(entry, at, "parameters");
+    record.parameters = reader.configuration(entry, at);
     record.time_ms = reader.number(reader.member(entry, at, "time"), at + "/time", "median_ms");
     record.kernel_hash =
         reader.text(reader.member(entry, at, "provenance"), at + "/provenance", "kernel_hash");
@@ -176,7 +182,7 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
     Record record;
     record.space = reader.text(entry, at, "space");
     record.kernel = reader.text(entry, at, "kernel");
-    record.parameters = reader.bindings(entry, at, "parameters");
+    record.parameters = reader.configuration(entry, at);
     defaults.push_back(std::move(record));
   }
 }

@@ -1,7 +1,7 @@
 #include "tuner/source/source_files.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
 #include "tuner/core/text_file.h"
 #include "tuner/source/directive.h"
 #include "tuner/source/source_items.h"
@@ -250,7 +250,7 @@ std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
       if (!is_costly || include.only_asked) continue;
       const std::string marked =
           include.is_quoted ? '"' + include.name + '"' : "<" + include.name + ">";
-      found.push_back(place_of(file, include.line) + ": " + printable(marked));
+      found.push_back(place_of(file, include.line) + ": " + printable(marked, 80));
     }
   }
   return found;
@@ -293,7 +293,7 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
         return place_of(file, token.line) + ": #undef " + std::string(name);
       } else if (found.name == "define" && is_about &&
                  std::ranges::find(guards, name, &Guard::undefined) == guards.end()) {
-        return place_of(file, token.line) + ": " + printable("#define " + found.rest);
+        return place_of(file, token.line) + ": " + printable("#define " + found.rest, 80);
       }
     }
   }

@@ -1,5 +1,5 @@
 #include "tuner/core/error.h"
-#include "tuner/core/printable.h"
+#include "tuner/core/text.h"
 #include "tuner/source/cpp_tokens.h"
 #include "tuner/source/in_double.h"
 

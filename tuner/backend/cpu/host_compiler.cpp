@@ -9,6 +9,7 @@
 #include "tuner/core/hash.h"
 #include "tuner/core/machine_fault.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/text.h"
 #include "tuner/source/host_translation.h"
 
 #include <algorithm>
@@ -45,16 +46,6 @@ std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw_system_error("what the host compiler wrote, " + path.string(), errno);
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// Compilers quote source lines, which may hold anything.
-std::string printable(std::string_view log) {
-  std::string text;
-  for (const char c : log.substr(0, kMaxLogBytes)) {
-    const bool is_shown = (c >= ' ' && c <= '~') || c == '\n' || c == '\t';
-    text += is_shown ? c : '?';
-  }
-  return text;
 }
 
 /// As g++ and clang++ say it where the limit of their address space is reached.
@@ -149,7 +140,7 @@ Image unpack(std::span<const std::uint8_t> bytes) {
   if (bytes.size() >= sizeof fast_bytes) std::memcpy(&fast_bytes, bytes.data(), sizeof fast_bytes);
   if (bytes.size() < sizeof fast_bytes || bytes.size() - sizeof fast_bytes < fast_bytes) {
     throw UnavailableError("an image of " + std::to_string(bytes.size()) +
-                           " bytes is none of the CPU device's");
+                           " bytes is not one of the CPU device's");
   }
   const std::span<const std::uint8_t> rest = bytes.subspan(sizeof fast_bytes);
   const auto fast = rest.first(static_cast<std::size_t>(fast_bytes));
@@ -216,7 +207,7 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
     std::vector<std::string> command = command_;
     command.insert(command.end(), options.begin(), options.end());
     const ChildResult result = run_child(command, sources);
-    log += printable(result.output);
+    log += printable_lines(std::string_view(result.output).substr(0, kMaxLogBytes));
     if (result.status == 0) return std::nullopt;
     if (result.status == kNotFound) throw UnavailableError("cannot run " + command_.front());
     if (runs_out_of_memory(log)) {

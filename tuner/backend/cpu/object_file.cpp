@@ -22,7 +22,7 @@ class ObjectFile {
     const auto header = read<Elf64_Ehdr>(0);
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_REL) {
-      throw UnavailableError("the host compiler's output is no 64-bit ELF object");
+      throw UnavailableError("the host compiler's output is not a 64-bit ELF object");
     }
     for (std::size_t i = 0; i < header.e_shnum; ++i) {
       sections_.push_back(read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));

@@ -98,7 +98,7 @@ bool is_of_debugging(std::string_view relocations) {
 CubinFacts cubin_facts(std::span<const std::uint8_t> image) {
   const auto header = read<Elf64_Ehdr>(image, 0);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) {
-    throw UnavailableError("the compiler's cubin is no 64-bit ELF");
+    throw UnavailableError("the compiler's cubin is not a 64-bit ELF");
   }
   const auto section = [&](std::uint64_t i) {
     return read<Elf64_Shdr>(image, header.e_shoff + i * sizeof(Elf64_Shdr));

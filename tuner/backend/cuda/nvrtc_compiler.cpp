@@ -428,7 +428,7 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
     const auto report = lowered ? reports.find(*lowered) : reports.end();
     if (report == reports.end()) {
       return failure({Status::compile, "error"},
-                     expression + " is no kernel (__global__ function) of " +
+                     expression + " is not a kernel (__global__ function) of " +
                          request.source.files.front().name + "\n" + compiled.log);
     }
     Resources resources = report->second;
@@ -447,7 +447,7 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
   for (const std::string& symbol : request.symbol_expressions) {
     const auto lowered = lowered_name(nvrtc_, program.get(), address_of(symbol));
     if (!lowered) {
-      return failure({Status::compile, "error"}, symbol + " is no __constant__ variable of " +
+      return failure({Status::compile, "error"}, symbol + " is not a __constant__ variable of " +
                                                      request.source.files.front().name + "\n" +
                                                      compiled.log);
     }

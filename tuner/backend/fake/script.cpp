@@ -140,7 +140,7 @@ Bindings bindings_of(const Script& script, const std::string& name_expression,
   }
   if (trimmed(name_expression.substr(0, open)) != script.entry ||
       arguments.size() != script.template_names.size()) {
-    throw InputError(name_expression + " is no instance of " + script.entry);
+    throw InputError(name_expression + " is not an instance of " + script.entry);
   }
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     bindings[script.template_names[i]] = value_of(arguments[i]);

@@ -1,23 +1,12 @@
-#include "tuner/cli/problem_results.h"
+#include "reports/problem_results.h"
+
+#include "tuner/core/text.h"
 
 #include <algorithm>
-#include <cstdio>
 
-namespace smemtune::cli {
-
-std::string decimal(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
+namespace smemtune {
 
 std::string times(double factor) { return decimal(factor, factor < 10 ? 2 : 1) + "x"; }
-
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-  return text;
-}
 
 const LaunchResult* tightest_launch(const Result& result) {
   const auto tightest = std::min_element(result.launches.begin(), result.launches.end(),
@@ -57,4 +46,4 @@ const Result* kernel_best(const ProblemSummary& problem, const std::string& kern
   return fastest == results.end() ? nullptr : *fastest;
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

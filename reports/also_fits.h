@@ -1,20 +1,19 @@
 #pragma once
 
-#include "tuner/cli/backends.h"
+#include "tuner/core/device.h"
 #include "tuner/core/summary.h"
-#include "tuner/engine/tuning_request.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <vector>
 
-namespace smemtune::cli {
+namespace smemtune {
 
 /// A run's winner and what would become of it on another device.
 struct WinnerFit {
   Result winner;
-  Result there;  ///< `correct` when it fits; its launches are those of the other device.
+  Result there;  ///< `fits`, or why it does not; its launches are those of the other device.
 };
 
 /// Which of a run's winners would fit another device.
@@ -29,15 +28,10 @@ struct AlsoFits {
 /// A problem's winners: the best, its ties, and each kernel's best; each once.
 std::vector<Result> winners(const ProblemSummary& problem);
 
-/// Compiles the winners of all problems for each device and judges them there.
-std::vector<AlsoFits> check_also_fits(const TuningRequest& request, const TuningSummary& summary,
-                                      DeviceKind tuned_on, const std::vector<Device>& devices,
-                                      const DeviceChoice& choice);
-
 /// For the end of a run's summary: what fits where, and why not.
 std::string also_fits_text(const std::vector<AlsoFits>& all);
 
 /// `also_fits` of a run's JSON.
 nlohmann::ordered_json also_fits_json(const std::vector<AlsoFits>& all);
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,4 +1,4 @@
-#include "tuner/cli/exclusive_use.h"
+#include "tuner/cli/device_sharing.h"
 
 #include "reports/table.h"
 #include "tuner/core/error.h"
@@ -22,8 +22,7 @@ constexpr auto kBusyInterval = std::chrono::milliseconds(1500);
 constexpr int kBusyPercent = 10;
 
 std::string warning(const Device& device, const std::string& what) {
-  return "*** " + device_text(device) +
-         " is not ours alone, which disturbs what is measured: " + what;
+  return "*** " + device_text(device) + " is shared, which disturbs the measurements: " + what;
 }
 
 std::string processes_text(const std::vector<DeviceProcess>& processes) {
@@ -63,7 +62,7 @@ std::vector<DeviceLock> lock_devices(std::vector<Device> devices, const std::str
       const auto holder = lock.holder();
       const std::string who = device_text(device) + " is in use by another smemtune" +
                               (holder ? ": " + to_text(*holder) : "");
-      if (!wait) throw UnavailableError(who + "; without --no-wait this one would wait for it");
+      if (!wait) throw UnavailableError(who + " (without --no-wait, this run would wait)");
       if (who != said) say("waiting: " + who);
       said = who;
       std::this_thread::sleep_for(kLockInterval);
@@ -72,16 +71,16 @@ std::vector<DeviceLock> lock_devices(std::vector<Device> devices, const std::str
   return locks;
 }
 
-std::string Neighbors::before_us(const Device& device, const DeviceUse& use) {
+std::string OtherProcesses::before_run(const Device& device, const DeviceUse& use) {
   before_ = use.processes;
   if (!use.processes.empty()) return warning(device, processes_text(use.processes));
   if (use.busy_percent.value_or(0) < kBusyPercent) return "";
   return warning(device, "busy for " + std::to_string(*use.busy_percent) +
-                             " % of the time with what cannot be seen from here");
+                             " % of the time with work that cannot be seen from here");
 }
 
-std::string Neighbors::beside_us(const Device& device, const DeviceUse& use,
-                                 const std::vector<pid_t>& ours) const {
+std::string OtherProcesses::during_run(const Device& device, const DeviceUse& use,
+                                       const std::vector<pid_t>& ours) const {
   std::vector<DeviceProcess> others = use.processes;
   std::erase_if(others, [&](const DeviceProcess& process) {
     return std::ranges::find(ours, process.id) != ours.end();
@@ -94,12 +93,13 @@ std::string Neighbors::beside_us(const Device& device, const DeviceUse& use,
   return others.empty() ? "" : warning(device, processes_text(others));
 }
 
-void FirstLook::look(const Device& device, const DeviceUse& use) {
-  const std::string text = neighbors_[device.uuid].before_us(device, use);
+void StartupCheck::look(const Device& device, const DeviceUse& use) {
+  const std::string text = others_[device.uuid].before_run(device, use);
   if (!text.empty()) say_(text);
 }
 
-FirstLook::FirstLook(const std::vector<Device>& devices, Use use, Say say, Clock::time_point now)
+StartupCheck::StartupCheck(const std::vector<Device>& devices, Use use, Say say,
+                           Clock::time_point now)
     : use_(std::move(use)), say_(std::move(say)), again_at_(now + kBusyInterval) {
   for (const Device& device : devices) {
     DeviceUse found = use_(device);
@@ -111,7 +111,7 @@ FirstLook::FirstLook(const std::vector<Device>& devices, Use use, Say say, Clock
   }
 }
 
-bool FirstLook::done(Clock::time_point now) {
+bool StartupCheck::done(Clock::time_point now) {
   if (loaded_.empty()) return true;
   if (now < again_at_) return false;
   for (const Device& device : std::exchange(loaded_, {})) {
@@ -121,8 +121,8 @@ bool FirstLook::done(Clock::time_point now) {
   return true;
 }
 
-std::string FirstLook::beside_us(const Device& device, const std::vector<pid_t>& ours) {
-  return neighbors_[device.uuid].beside_us(device, use_(device), ours);
+std::string StartupCheck::during_run(const Device& device, const std::vector<pid_t>& ours) {
+  return others_[device.uuid].during_run(device, use_(device), ours);
 }
 
 }  // namespace smemtune::cli

@@ -1,7 +1,7 @@
-#include "tuner/cli/summary.h"
+#include "reports/run_summary.h"
 
-#include "tuner/cli/expectations.h"
-#include "tuner/cli/ladder.h"
+#include "reports/expectations.h"
+#include "reports/kernel_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
 using testing::ElementsAre;
@@ -105,7 +105,7 @@ std::string line_with(const std::string& text, const std::string& words) {
 }
 
 TEST(Ladder, ComparesEachKernelsBestWithTheFirstDefaultAndItsOwn) {
-  const std::string text = ladder_text(space(), problem(), gpu());
+  const std::string text = kernel_table_text(space(), problem(), gpu());
   const std::string naive = line_with(text, "naive");
   EXPECT_THAT(naive, HasSubstr("2.000 ms"));
   EXPECT_THAT(naive, HasSubstr("2.00x       2.00x"));
@@ -117,19 +117,21 @@ TEST(Ladder, ComparesEachKernelsBestWithTheFirstDefaultAndItsOwn) {
 
 // 1e9 operations take 0.1 ms at 10 TFLOP/s; of doubles, and of 1e6 bytes, only bandwidth is known.
 TEST(Ladder, SaysWhatShareOfTheRooflineIsReached) {
-  EXPECT_THAT(line_with(ladder_text(space(), problem(), gpu()), "* tiled"), HasSubstr("  20 %"));
-  EXPECT_THAT(ladder_text(space(), problem(), gpu()),
+  EXPECT_THAT(line_with(kernel_table_text(space(), problem(), gpu()), "* tiled"),
+              HasSubstr("  20 %"));
+  EXPECT_THAT(kernel_table_text(space(), problem(), gpu()),
               HasSubstr("roofline: 10.0 TFLOP/s (50 SMs x 128 FMA x 781 MHz), 1.00 TB/s (4000 bits "
                         "x 2 x 1000 MHz)"));
   ProblemSummary doubles = problem();
   for (Result& result : doubles.results) result.problem["T"] = Value("double");
   doubles.best->problem["T"] = Value("double");
-  EXPECT_THAT(line_with(ladder_text(space(), doubles, gpu()), "* tiled"), HasSubstr("   0 %"));
-  EXPECT_THAT(ladder_text(space(), problem(), cpu()), Not(HasSubstr("roofline")));
+  EXPECT_THAT(line_with(kernel_table_text(space(), doubles, gpu()), "* tiled"),
+              HasSubstr("   0 %"));
+  EXPECT_THAT(kernel_table_text(space(), problem(), cpu()), Not(HasSubstr("roofline")));
 }
 
 TEST(Ladder, SaysWhatEachBestTakes) {
-  const std::string text = ladder_text(space(), problem(), gpu());
+  const std::string text = kernel_table_text(space(), problem(), gpu());
   const std::string resources = text.substr(text.find("registers"));
   EXPECT_THAT(line_with(resources, "* tiled"),
               HasSubstr("4.0 KB         40     24       12       50 %  registers   TILE=32"));
@@ -139,11 +141,11 @@ TEST(Ladder, AddsTheCopiesWhereTheyWereMeasured) {
   ProblemSummary with_transfers = problem();
   with_transfers.transfers =
       Transfers{.to_device_ms = 3, .to_host_ms = 1, .to_device_bytes = 2048, .to_host_bytes = 1024};
-  const std::string text = ladder_text(space(), with_transfers, gpu());
+  const std::string text = kernel_table_text(space(), with_transfers, gpu());
   EXPECT_THAT(line_with(text, "* tiled"), HasSubstr("4.500 ms"));
   EXPECT_THAT(text, HasSubstr("copies, pageable host memory: 2.0 KB to the device in 3.000 ms, 1.0 "
                               "KB back in 1.000 ms"));
-  EXPECT_THAT(ladder_text(space(), problem(), gpu()), Not(HasSubstr("copies")));
+  EXPECT_THAT(kernel_table_text(space(), problem(), gpu()), Not(HasSubstr("copies")));
 }
 
 TEST(Ladder, IsNotWiderThan160Columns) {
@@ -154,7 +156,7 @@ TEST(Ladder, IsNotWiderThan160Columns) {
   wide.transfers = Transfers{.to_device_ms = 3, .to_host_ms = 1};
   Space wide_space = space();
   wide_space.kernels.push_back(kernel("register_tiled"));
-  std::istringstream lines(ladder_text(wide_space, wide, gpu()));
+  std::istringstream lines(kernel_table_text(wide_space, wide, gpu()));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 160u) << line;
 }
 
@@ -221,4 +223,4 @@ TEST(Curves, AreNotDrawnOnACpu) {
 }
 
 }  // namespace
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "reports/also_fits.h"
 #include "reports/one_for_all.h"
-#include "tuner/cli/also_fits.h"
 #include "tuner/core/device.h"
 #include "tuner/core/space.h"
 #include "tuner/core/summary.h"
@@ -11,17 +11,21 @@
 #include <string>
 #include <vector>
 
-namespace smemtune::cli {
+namespace smemtune {
 
 /// What a run found, for people: per problem each kernel's best and default side by side, which
 /// configuration won, why, what it is tied with, and what was rejected for which reason.
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device);
 
+/// Where a best was compared with nothing but itself, as loud as what is said of the CPU device;
+/// else empty.
+std::string unverified_warning(const Space& space, const TuningSummary& summary);
+
 /// What a dry run found: resources and occupancy of every configuration, and why others are
 /// rejected.
 std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);
 
-/// The same as JSON, `"format": "smemtune-run", "version": 1`, with every result.
+/// The same as JSON, `"format": "smemtune-run", "version": 2`, with every result.
 std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
                          const std::vector<AlsoFits>& also_fits);
 
@@ -29,9 +33,4 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
 /// things, the first with an error.
 std::string telling_line(const Result& result);
 
-/// A result as it stands there.
-nlohmann::ordered_json result_json(const Result& result);
-
-nlohmann::ordered_json to_json(const OneForAll& one);
-
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,4 +1,4 @@
-#include "tuner/cli/ground.h"
+#include "reports/winner_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
 using testing::ElementsAre;
@@ -37,45 +37,45 @@ db::StoredResult stored(std::int64_t size, double ms, Stage stage = Stage::final
   return result;
 }
 
-TEST(Ground, HoldsWithinTheTolerance) {
-  EXPECT_THAT(judge_ground(stored(32, 1.0), {timed(32, 1.02), timed(16, 1.0)}, 3).lost, IsEmpty());
-  EXPECT_THAT(judge_ground(stored(32, 1.0), {timed(32, 0.5), timed(16, 0.49)}, 3).lost, IsEmpty());
+TEST(WinnerCheck, HoldsWithinTheTolerance) {
+  EXPECT_THAT(check_winner(stored(32, 1.0), {timed(32, 1.02), timed(16, 1.0)}, 3).lost, IsEmpty());
+  EXPECT_THAT(check_winner(stored(32, 1.0), {timed(32, 0.5), timed(16, 0.49)}, 3).lost, IsEmpty());
 }
 
-TEST(Ground, IsLostToAnother) {
-  const Ground ground = judge_ground(stored(32, 1.0), {timed(16, 0.8), timed(32, 1.0)}, 3);
-  ASSERT_EQ(ground.lost.size(), 1u);
-  EXPECT_THAT(ground.lost[0], HasSubstr("+25.0 % against tiled TILE=16"));
-  EXPECT_THAT(ground_text(ground), HasSubstr("lost ground: "));
-  EXPECT_THAT(judge_ground(stored(32, 1.0), {timed(16, 0.8), timed(32, 1.0)}, 30).lost, IsEmpty());
+TEST(WinnerCheck, FailsWhereAnotherIsFaster) {
+  const WinnerCheck check = check_winner(stored(32, 1.0), {timed(16, 0.8), timed(32, 1.0)}, 3);
+  ASSERT_EQ(check.lost.size(), 1u);
+  EXPECT_THAT(check.lost[0], HasSubstr("+25.0 % against tiled TILE=16"));
+  EXPECT_THAT(winner_check_text(check), HasSubstr("no longer holds: "));
+  EXPECT_THAT(check_winner(stored(32, 1.0), {timed(16, 0.8), timed(32, 1.0)}, 30).lost, IsEmpty());
 }
 
-TEST(Ground, IsLostToWhatWasStored) {
-  const Ground ground = judge_ground(stored(32, 1.0), {timed(32, 1.5)}, 3);
-  ASSERT_EQ(ground.lost.size(), 1u);
-  EXPECT_THAT(ground.lost[0], HasSubstr("+50.0 % against the stored 1.000 ms"));
+TEST(WinnerCheck, FailsWhereItIsSlowerThanStored) {
+  const WinnerCheck check = check_winner(stored(32, 1.0), {timed(32, 1.5)}, 3);
+  ASSERT_EQ(check.lost.size(), 1u);
+  EXPECT_THAT(check.lost[0], HasSubstr("+50.0 % against the stored 1.000 ms"));
 }
 
-TEST(Ground, IsNotLostWhileIntervalsMeet) {
+TEST(WinnerCheck, HoldsWhileIntervalsMeet) {
   Result noisy = timed(32, 1.5);
   noisy.measurement.median_low_ms = 0.9;
-  EXPECT_THAT(judge_ground(stored(32, 1.0), {noisy, timed(16, 1.1)}, 3).lost, IsEmpty());
+  EXPECT_THAT(check_winner(stored(32, 1.0), {noisy, timed(16, 1.1)}, 3).lost, IsEmpty());
 }
 
-TEST(Ground, IsLostWhenTheResultIsWrong) {
+TEST(WinnerCheck, FailsWhenTheResultIsWrong) {
   Result wrong = timed(32, 0.5);
   wrong.status = Status::correctness;
   wrong.reason = "mismatch";
   wrong.detail = "C[7] is 1, expected 2";
-  const Ground ground = judge_ground(stored(32, 1.0), {wrong, timed(16, 2.0)}, 3);
-  EXPECT_THAT(ground.lost, ElementsAre(HasSubstr("correctness/mismatch: C[7] is 1")));
-  EXPECT_THAT(ground_text(ground), HasSubstr("lost ground: correctness/mismatch"));
+  const WinnerCheck check = check_winner(stored(32, 1.0), {wrong, timed(16, 2.0)}, 3);
+  EXPECT_THAT(check.lost, ElementsAre(HasSubstr("correctness/mismatch: C[7] is 1")));
+  EXPECT_THAT(winner_check_text(check), HasSubstr("no longer holds: correctness/mismatch"));
 }
 
-TEST(Ground, IsLostWhenTheWinnerIsNoConfigurationAnyMore) {
-  const Ground ground = judge_ground(stored(32, 1.0), {timed(16, 2.0)}, 3);
-  EXPECT_THAT(ground.lost, ElementsAre(HasSubstr("no valid configuration")));
-  const auto json = nlohmann::json::parse(ground_json({ground}, 3));
+TEST(WinnerCheck, FailsWhenTheWinnerIsNoLongerAConfiguration) {
+  const WinnerCheck check = check_winner(stored(32, 1.0), {timed(16, 2.0)}, 3);
+  EXPECT_THAT(check.lost, ElementsAre(HasSubstr("no longer a valid configuration")));
+  const auto json = nlohmann::json::parse(winner_checks_json({check}, 3));
   EXPECT_EQ(json["format"], "smemtune-check");
   EXPECT_TRUE(json["problems"][0]["now"].is_null());
   EXPECT_EQ(json["problems"][0]["lost"].size(), 1u);
@@ -101,4 +101,4 @@ TEST(Contestants, AreTheWinnerTheFastestOthersAndTheDefault) {
 }
 
 }  // namespace
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,17 +1,18 @@
-#include "tuner/cli/choices.h"
+#include "tuner/cli/selected_kernels.h"
 
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 
 namespace smemtune::cli {
 namespace {
 
-std::string names_of(const std::vector<const KernelTemplate*>& kernels) {
-  std::string list;
-  for (const KernelTemplate* kernel : kernels) list += (list.empty() ? "" : ", ") + kernel->name;
-  return list;
+std::vector<std::string> names_of(const std::vector<const KernelTemplate*>& kernels) {
+  std::vector<std::string> names;
+  for (const KernelTemplate* kernel : kernels) names.push_back(kernel->name);
+  return names;
 }
 
 const Parameter* find_parameter(const KernelTemplate& kernel, const std::string& name) {
@@ -29,8 +30,9 @@ bool has_all(const KernelTemplate& kernel, const Configuration& given) {
 
 const KernelTemplate& chosen_kernel(const Space& space, const std::string& name) {
   if (const KernelTemplate* kernel = space.kernel(name)) return *kernel;
-  throw InputError("--kernel: " + space.file.string() + " has no kernel '" + name + "'; it has " +
-                   names_of(chosen_kernels(space, {})));
+  const std::vector<std::string> known = names_of(chosen_kernels(space, {}));
+  throw InputError("--kernel: " + space.file.string() + " has no kernel " + quote(name) +
+                   "; it has " + joined(known, ", ") + suggestion(name, known));
 }
 
 std::vector<const KernelTemplate*> chosen_kernels(const Space& space,
@@ -67,7 +69,7 @@ ChosenConfiguration chosen_configuration(const Space& space, const std::string& 
       throw InputError("--config: no kernel of " + space.file.string() +
                        " has the parameters of '" + key_text + "'");
     }
-    // Those that are told completely come before those that would be filled up.
+    // A kernel all of whose parameters are given comes before one with defaults left to fill in.
     const auto complete = [&given](const KernelTemplate* kernel) {
       return kernel->parameters.size() == given.size();
     };
@@ -75,8 +77,8 @@ ChosenConfiguration chosen_configuration(const Space& space, const std::string& 
       std::erase_if(kernels, [&](const KernelTemplate* kernel) { return !complete(kernel); });
     }
     if (kernels.size() > 1) {
-      throw InputError("--config: '" + key_text + "' fits several kernels (" + names_of(kernels) +
-                       "): name one with --kernel");
+      throw InputError("--config: '" + key_text + "' fits several kernels (" +
+                       joined(names_of(kernels), ", ") + "): name one with --kernel");
     }
   }
   const KernelTemplate& kernel = *kernels.front();

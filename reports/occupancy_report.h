@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace smemtune::cli {
+namespace smemtune {
 
 /// How many blocks fit and what stops more, each resource's own limit, threads that stand idle, and
 /// the steps to a higher occupancy: for people.
@@ -23,4 +23,4 @@ nlohmann::ordered_json occupancy_json(const Device& device, const BlockNeeds& ne
 nlohmann::ordered_json allowance_json(const Device& device, std::int64_t threads_per_block,
                                       double target_percent);
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

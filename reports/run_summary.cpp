@@ -1,9 +1,10 @@
-#include "tuner/cli/summary.h"
+#include "reports/run_summary.h"
 
+#include "db/json_forms.h"
+#include "reports/expectations.h"
+#include "reports/kernel_table.h"
+#include "reports/problem_results.h"
 #include "reports/table.h"
-#include "tuner/cli/expectations.h"
-#include "tuner/cli/ladder.h"
-#include "tuner/cli/problem_results.h"
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/occupancy.h"
 
@@ -15,10 +16,10 @@
 #include <set>
 #include <utility>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using db::Json;
 
 /// "40 registers, 8.0 KB shared, no spills, 100 % occupancy (threads)"
 std::string resources_text(const Result& result, const Device& device) {
@@ -39,7 +40,7 @@ std::string resources_text(const Result& result, const Device& device) {
   return text;
 }
 
-/// What changing one parameter of the best costs, everything else equal: where its lead comes from.
+/// What changing a single parameter of the best costs: where its lead comes from.
 std::string one_step_away(const ProblemSummary& problem) {
   const Result& best = *problem.best;
   std::string text;
@@ -59,6 +60,7 @@ std::string one_step_away(const ProblemSummary& problem) {
     const double slower = 100 * (nearest->measurement.median_ms / best.measurement.median_ms - 1);
     text += (text.empty() ? "" : ", ") + name + "=" + to_text(nearest->configuration.at(name)) +
             " " + (slower < 0 ? "" : "+") + decimal(slower, 1) + " %";
+    if (best.stage == Stage::final && nearest->stage != Stage::final) text += " (screened only)";
   }
   return text;
 }
@@ -70,29 +72,32 @@ std::string change_text(double change, const std::string& amount, const char* wh
 /// "1.80x over yours (+-0.4 %), which is TILE=16; costs 12.0 KB more shared memory per block"
 std::string over_default_text(const ProblemSummary& problem, const Device& device) {
   const Result& best = *problem.best;
-  const Result* const yours = default_result(problem, best.kernel);
-  if (yours == nullptr) return "";
-  if (yours->configuration == best.configuration) {
-    return best.configuration.empty() ? "" : "yours, the default, is already best";
+  const Result* const by_default = default_result(problem, best.kernel);
+  if (by_default == nullptr) return "";
+  if (by_default->configuration == best.configuration) {
+    if (best.configuration.empty()) return "";
+    return best.compared_with == ComparedWith::only_itself
+               ? "it is the default, which the others were compared with"
+               : "the default is already the best";
   }
-  const auto is_yours = [&](const Result& tie) {
-    return tie.kernel == best.kernel && tie.configuration == yours->configuration;
+  const auto is_default = [&](const Result& tie) {
+    return tie.kernel == best.kernel && tie.configuration == by_default->configuration;
   };
   std::string text;
-  if (std::any_of(problem.ties.begin(), problem.ties.end(), is_yours)) {
-    text = "yours, " + key(yours->configuration) + ", is already as good";
+  if (std::any_of(problem.ties.begin(), problem.ties.end(), is_default)) {
+    text = "the default, " + key(by_default->configuration) + ", is statistically tied with it";
   } else {
-    double factor = yours->measurement.median_ms / best.measurement.median_ms;
+    double factor = by_default->measurement.median_ms / best.measurement.median_ms;
     std::string margin;
     if (const auto& paired = problem.default_slower) {
       factor = 1 + paired->percent / 100;
       const double half = (paired->high_percent - paired->low_percent) / 2 / factor;
       if (std::isfinite(half)) margin = " (+-" + decimal(half, 1) + " %)";
     }
-    text = times(factor) + " over yours" + margin + ", which is " + key(yours->configuration);
+    text = times(factor) + " over the default" + margin + ", " + key(by_default->configuration);
   }
   const LaunchResult* const ours = tightest_launch(best);
-  const LaunchResult* const theirs = tightest_launch(*yours);
+  const LaunchResult* const theirs = tightest_launch(*by_default);
   if (ours == nullptr || theirs == nullptr) return text;
   const std::int64_t shared = ours->shared_bytes() - theirs->shared_bytes();
   if (shared != 0) {
@@ -109,13 +114,31 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
   return text;
 }
 
+/// "verified against its definition"
+std::string compared_with_text(const Space& space, const Result& result) {
+  switch (result.compared_with) {
+    case ComparedWith::definition:
+      return "verified against its definition";
+    case ComparedWith::expected_file:
+      return "verified against expected files";
+    case ComparedWith::another_kernel:
+      return "verified against another kernel, " + space.verify.reference;
+    case ComparedWith::only_itself:
+      return "*** compared with nothing but its own default: it may be wrong";
+    case ComparedWith::unknown:
+      break;
+  }
+  return "stored by an earlier release, which did not tell what it was compared with";
+}
+
 std::string why(const Space& space, const ProblemSummary& problem, const Device& device) {
   const Result& best = *problem.best;
   std::string text = "  best: " + best.kernel + " " + key(best.configuration) + "  " +
                      format_time(best.measurement.median_ms) + "\n";
   if (best.stage != Stage::final) {
-    text += "    screened only: no finals were held, others may be as fast\n";
+    text += "    screened only: no finals were held, so others may be as fast\n";
   }
+  text += "    " + compared_with_text(space, best) + "\n";
   const std::string over_default = over_default_text(problem, device);
   if (!over_default.empty()) text += "    " + over_default + "\n";
   std::string leads;
@@ -142,7 +165,7 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
   const std::string steps = one_step_away(problem);
   if (!steps.empty()) text += "    one parameter changed: " + steps + "\n";
   if (!problem.ties.empty()) {
-    text += "    not to be told from it: ";
+    text += "    statistically tied with: ";
     const std::size_t shown = std::min<std::size_t>(problem.ties.size(), 4);
     for (std::size_t i = 0; i < shown; ++i) {
       text +=
@@ -154,7 +177,7 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
     text += "\n";
   }
   if (problem.noise_percent) {
-    text += "    measured against itself the best differs by " +
+    text += "    noise: measured twice in the finals, the best differs from itself by " +
             decimal(*problem.noise_percent, 2) + " %\n";
   }
   return text;
@@ -167,7 +190,8 @@ std::string expectations_text(const Space& space, const ProblemSummary& problem,
       space.kernels, [](const KernelTemplate& kernel) { return kernel.expect.has_value(); });
   if (!expects) return "";
   const std::string text = "\n  " + space.description + ".\n";
-  if (device.kind == DeviceKind::cpu) return text + "  Of a GPU, that is: not to be seen here.\n";
+  if (device.kind == DeviceKind::cpu)
+    return text + "  That holds for GPUs and cannot be seen on the CPU.\n";
   return text + curves_text(curves(space, problem, device));
 }
 
@@ -175,7 +199,7 @@ std::string expectations_text(const Space& space, const ProblemSummary& problem,
 std::string failures_text(const ProblemSummary& problem) {
   std::map<std::pair<std::string, std::string>, std::vector<const Result*>> groups;
   for (const Result& result : problem.results) {
-    if (result.status != Status::correct) {
+    if (result.failed()) {
       groups[{to_text(result.status), result.reason}].push_back(&result);
     }
   }
@@ -189,8 +213,7 @@ std::string failures_text(const ProblemSummary& problem) {
   return text;
 }
 
-/// Of each kernel how many configurations fit, how full they fill a multiprocessor, and what stops
-/// the others.
+/// For each kernel, how many configurations fit, the highest occupancy, and what stops the others.
 std::string fits_text(const Space& space, const ProblemSummary& problem, const Device& device) {
   std::size_t all_fitting = 0;
   Table table({{"kernel"},
@@ -206,7 +229,7 @@ std::string fits_text(const Space& space, const ProblemSummary& problem, const D
     for (const Result& result : problem.results) {
       if (result.kernel != kernel.name) continue;
       ++all;
-      if (result.status != Status::correct) {
+      if (result.failed()) {
         ++reasons[to_text(result.status) + "/" + result.reason];
         continue;
       }
@@ -243,14 +266,14 @@ std::string throttled_text(const ProblemSummary& problem) {
   }
   if (discarded == 0 && throttled == 0) return "";
   return "  " + format_count(discarded) +
-         " samples were discarded because the clock had dropped, " + format_count(throttled) +
-         " configurations are throttled (measured at a low clock)\n";
+         " samples were discarded because the clock had dropped; " +
+         counted(throttled, "configuration") + " measured at a low clock (throttled)\n";
 }
 
 /// "static rejects would have kept 12 from being timed, and lost none of the top 1 % (44)"
 std::string static_rejects_text(const StaticRejects& rejects) {
-  std::string text = "  static rejects would have kept " + format_count(rejects.rejected) +
-                     " from being timed, and lost " +
+  std::string text = "  static rejects would have skipped timing " +
+                     format_count(rejects.rejected) + ", and lost " +
                      (rejects.lost.empty() ? "none" : format_count(rejects.lost.size())) +
                      " of the top 1 % (" + format_count(rejects.top) + ")";
   for (std::size_t i = 0; i < rejects.lost.size(); ++i) {
@@ -281,70 +304,6 @@ std::string heading(const Space& space, const ProblemSummary& problem, const Dev
          counts_text(problem) + "\n";
 }
 
-Json measurement_json(const Measurement& measurement) {
-  return {{"median_ms", measurement.median_ms},
-          {"median_low_ms", measurement.median_low_ms},
-          {"median_high_ms", measurement.median_high_ms},
-          {"min_ms", measurement.min_ms},
-          {"q1_ms", measurement.q1_ms},
-          {"q3_ms", measurement.q3_ms},
-          {"max_ms", measurement.max_ms},
-          {"samples", measurement.samples_ms.size()},
-          {"discarded", measurement.discarded},
-          {"sm_clock_mhz", measurement.sm_clock_mhz},
-          {"throttled", measurement.throttled},
-          {"launches_per_sample", measurement.launches_per_sample}};
-}
-
-Json bindings_json(const Bindings& bindings) {
-  Json json = Json::object();
-  for (const auto& [name, value] : bindings) {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-      json[name] = *integer;
-    } else {
-      json[name] = std::get<std::string>(value);
-    }
-  }
-  return json;
-}
-
-}  // namespace
-
-Json result_json(const Result& result) {
-  Json json = {{"kernel", result.kernel},
-               {"configuration", bindings_json(result.configuration)},
-               {"status", to_text(result.status)}};
-  if (!result.reason.empty()) json["reason"] = result.reason;
-  if (!result.detail.empty()) json["detail"] = result.detail;
-  for (const LaunchResult& launch : result.launches) {
-    json["launches"].push_back({{"entry", launch.shape.name_expression},
-                                {"grid", launch.shape.grid},
-                                {"block", launch.shape.block},
-                                {"static_shared_bytes", launch.resources.static_shared_bytes},
-                                {"dynamic_shared_bytes", launch.shape.dynamic_shared_bytes},
-                                {"registers_per_thread", launch.resources.registers_per_thread},
-                                {"stack_bytes", launch.resources.stack_bytes},
-                                {"spill_store_bytes", launch.resources.spill_store_bytes},
-                                {"spill_load_bytes", launch.resources.spill_load_bytes},
-                                {"wgmma_serialized", launch.resources.wgmma_serialized},
-                                {"occupancy_percent", launch.occupancy.percent},
-                                {"blocks_per_sm", launch.occupancy.blocks_per_sm},
-                                {"limited_by", launch.occupancy.limiters()}});
-  }
-  if (result.timed()) {
-    json["stage"] = to_text(result.stage);
-    json["time"] = measurement_json(result.measurement);
-    for (const auto& [name, work] : result.metrics) {
-      json["per_second"][name] = work / (result.measurement.median_ms * 1e-3);
-    }
-  }
-  json["compile_ms"] = result.compile_ms;
-  if (!result.unit.empty()) json["unit"] = result.unit;
-  return json;
-}
-
-namespace {
-
 std::optional<OneForAll> one_for_all_problems(const TuningSummary& summary) {
   std::vector<const Result*> results;
   for (const ProblemSummary& problem : summary.problems) {
@@ -354,21 +313,6 @@ std::optional<OneForAll> one_for_all_problems(const TuningSummary& summary) {
 }
 
 }  // namespace
-
-Json to_json(const OneForAll& one) {
-  Json losses = Json::array();
-  for (const OneForAll::Loss& loss : one.losses) {
-    losses.push_back({{"problem", bindings_json(loss.problem)},
-                      {"median_ms", loss.median_ms},
-                      {"best_ms", loss.best_ms},
-                      {"percent", loss.percent}});
-  }
-  return {{"kernel", one.kernel},
-          {"configuration", bindings_json(one.configuration)},
-          {"mean_percent", one.mean_percent},
-          {"worst_percent", one.worst_percent},
-          {"losses", std::move(losses)}};
-}
 
 std::string telling_line(const Result& result) {
   const std::string& detail = result.detail;
@@ -389,7 +333,7 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
   for (const ProblemSummary& problem : summary.problems) {
     text += heading(space, problem, device);
     if (problem.best) {
-      text += "\n" + ladder_text(space, problem, device) + "\n" + why(space, problem, device);
+      text += "\n" + kernel_table_text(space, problem, device) + "\n" + why(space, problem, device);
       text += expectations_text(space, problem, device);
     } else {
       text += "  no configuration was timed\n";
@@ -404,12 +348,23 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
   return text;
 }
 
+std::string unverified_warning(const Space& space, const TuningSummary& summary) {
+  const bool unverified = std::ranges::any_of(summary.problems, [](const ProblemSummary& problem) {
+    return problem.best && problem.best->compared_with == ComparedWith::only_itself;
+  });
+  if (!unverified) return "";
+  return "*** Nothing says that the results of " + space.verify.reference +
+         " are right: its configurations were compared with its own default.\n*** Give the space a "
+         "\"definition\", \"expected\" files or a simple kernel as the reference.";
+}
+
 std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
   for (const ProblemSummary& problem : summary.problems) {
     text += heading(space, problem, device) + "\n";
     Table table({{"kernel"},
                  {"configuration"},
+                 {"entry"},
                  {"block", Table::Align::right},
                  {"grid", Table::Align::right},
                  {"registers", Table::Align::right},
@@ -422,11 +377,12 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
       return std::to_string(dim[0]) + "x" + std::to_string(dim[1]) + "x" + std::to_string(dim[2]);
     };
     for (const Result& result : problem.results) {
-      if (result.status != Status::correct) continue;
+      if (result.failed()) continue;
       for (const LaunchResult& launch : result.launches) {
         table.add_row(
-            {result.kernel, key(result.configuration), size(launch.shape.block),
-             size(launch.shape.grid), std::to_string(launch.resources.registers_per_thread),
+            {result.kernel, key(result.configuration), launch.shape.name_expression,
+             size(launch.shape.block), size(launch.shape.grid),
+             std::to_string(launch.resources.registers_per_thread),
              format_bytes(static_cast<double>(launch.shared_bytes())),
              std::to_string(launch.resources.stack_bytes),
              std::to_string(launch.resources.spill_store_bytes + launch.resources.spill_load_bytes),
@@ -444,15 +400,8 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
 
 std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
                          const std::vector<AlsoFits>& also_fits) {
-  Json document = {{"format", "smemtune-run"},
-                   {"version", 1},
-                   {"space", space.name},
-                   {"device",
-                    {{"name", device.name},
-                     {"kind", device.kind == DeviceKind::gpu ? "gpu" : "cpu"},
-                     {"uuid", device.uuid},
-                     {"architecture", device.architecture},
-                     {"limits_of", device.limits_of}}},
+  Json document = {{"space", space.name},
+                   {"device", db::device_json(device)},
                    {"interrupted", summary.interrupted},
                    {"out_of_budget", summary.out_of_budget},
                    {"elapsed_s", summary.elapsed_s},
@@ -462,17 +411,18 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                    {"evaluated_on", summary.evaluated_on},
                    {"problems", Json::array()}};
   for (const ProblemSummary& problem : summary.problems) {
-    Json entry = {{"problem", bindings_json(problem.problem)},
+    Json entry = {{"problem", db::bindings_json(problem.problem)},
                   {"cartesian", problem.cartesian},
                   {"valid", problem.valid},
                   {"evaluated", problem.evaluated},
                   {"known", problem.known},
-                  {"best", problem.best ? result_json(*problem.best) : Json(nullptr)},
+                  {"best", problem.best ? db::result_json(*problem.best) : Json(nullptr)},
                   {"ties", Json::array()},
                   {"results", Json::array()}};
     if (problem.static_rejects) {
       Json lost = Json::array();
-      for (const Result& result : problem.static_rejects->lost) lost.push_back(result_json(result));
+      for (const Result& result : problem.static_rejects->lost)
+        lost.push_back(db::result_json(result));
       entry["static_rejects"] = {{"would_reject", problem.static_rejects->rejected},
                                  {"top", problem.static_rejects->top},
                                  {"lost", std::move(lost)}};
@@ -490,17 +440,18 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
     if (!problem.without_effect.empty()) entry["without_effect"] = problem.without_effect;
     for (const DerivedTolerance& derived : problem.derived) {
       const Tolerance allowed = tolerance_of(derived, derived.factor);
-      entry["derived_tolerances"].push_back({{"problem", derived.problem},
-                                             {"output", derived.output},
-                                             {"compared_with", derived.truth},
-                                             {"absolute", *allowed.absolute},
-                                             {"relative", *allowed.relative},
-                                             {"ulps", *allowed.ulps},
-                                             {"factor", derived.factor},
-                                             {"reference_error", derived.largest_error},
-                                             {"largest_value", derived.largest_value},
-                                             {"elements", derived.elements},
-                                             {"data_sets", derived.data_sets}});
+      entry["derived_tolerances"].push_back(
+          {{"problem", db::bindings_json(parse_key(derived.problem))},
+           {"output", derived.output},
+           {"compared_with", derived.truth},
+           {"absolute", *allowed.absolute},
+           {"relative", *allowed.relative},
+           {"ulps", *allowed.ulps},
+           {"factor", derived.factor},
+           {"reference_error", derived.largest_error},
+           {"largest_value", derived.largest_value},
+           {"elements", derived.elements},
+           {"data_sets", derived.data_sets}});
     }
     if (const auto& slower = problem.default_slower) {
       entry["default_slower"] = {{"percent", slower->percent},
@@ -509,14 +460,16 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
     }
     for (const Result& tie : problem.ties) {
       entry["ties"].push_back(
-          {{"kernel", tie.kernel}, {"configuration", bindings_json(tie.configuration)}});
+          {{"kernel", tie.kernel}, {"configuration", db::bindings_json(tie.configuration)}});
     }
-    for (const Result& result : problem.results) entry["results"].push_back(result_json(result));
+    for (const Result& result : problem.results)
+      entry["results"].push_back(db::result_json(result));
     document["problems"].push_back(std::move(entry));
   }
-  if (const auto one = one_for_all_problems(summary)) document["one_for_all"] = to_json(*one);
+  if (const auto one = one_for_all_problems(summary))
+    document["one_for_all"] = one_for_all_json(*one);
   if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return db::document_text("smemtune-run", 2, document);
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

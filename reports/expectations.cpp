@@ -1,7 +1,8 @@
-#include "tuner/cli/expectations.h"
+#include "reports/expectations.h"
 
+#include "db/json_forms.h"
+#include "reports/problem_results.h"
 #include "reports/table.h"
-#include "tuner/cli/problem_results.h"
 #include "tuner/core/kernel_binding.h"
 
 #include <nlohmann/json.hpp>
@@ -10,7 +11,7 @@
 #include <map>
 #include <utility>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
 /// Whether one is the other within so many per cent, either way.
@@ -93,7 +94,7 @@ nlohmann::ordered_json curves_json(const std::vector<Curve>& curves) {
   for (const Curve& curve : curves) {
     nlohmann::ordered_json points = nlohmann::ordered_json::array();
     for (const Comparison& point : curve.points) {
-      nlohmann::ordered_json entry = {{"configuration", key(point.configuration)},
+      nlohmann::ordered_json entry = {{"configuration", db::bindings_json(point.configuration)},
                                       {"predicted", point.predicted}};
       if (point.result != nullptr) entry["measured"] = point.measured;
       entry["seen"] = point.seen;
@@ -106,4 +107,4 @@ nlohmann::ordered_json curves_json(const std::vector<Curve>& curves) {
   return json;
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,5 +1,6 @@
-#include "tuner/cli/occupancy_report.h"
+#include "reports/occupancy_report.h"
 
+#include "db/json_forms.h"
 #include "reports/table.h"
 
 #include <nlohmann/json.hpp>
@@ -9,10 +10,10 @@
 #include <limits>
 #include <vector>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using db::Json;
 
 constexpr int kUnlimited = std::numeric_limits<int>::max();
 
@@ -23,16 +24,6 @@ std::string percent_text(double percent) {
   char text[32];
   const bool whole = std::abs(percent - std::round(percent)) < 0.05;
   std::snprintf(text, sizeof text, whole ? "%.0f %%" : "%.1f %%", percent);
-  return text;
-}
-
-std::string counted(std::int64_t count, const std::string& noun) {
-  return number(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-std::string joined(const std::vector<std::string>& words, const std::string& separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
   return text;
 }
 
@@ -142,7 +133,7 @@ std::string occupancy_text(const Device& device, const BlockNeeds& needs) {
   text += ", " + number(needs.shared_bytes) + " bytes of shared memory per block\n\n";
   const std::string limiters = joined(reached.limiters(), " and ");
   if (reached.blocks_per_sm == 0) {
-    text += "  does not fit: not one block, because of " + limiters + "\n\n";
+    text += "  does not fit: not even one block, limited by " + limiters + "\n\n";
   } else {
     text += "  " + percent_text(reached.percent) +
             " occupancy: " + counted(reached.blocks_per_sm, "block") + ", " +
@@ -176,8 +167,7 @@ std::string allowance_text(const Device& device, std::int64_t threads_per_block,
     for (const std::int64_t size : blocks_reaching(device, target_percent)) {
       sizes.push_back(std::to_string(size));
     }
-    if (!sizes.empty())
-      text += "  blocks of so many threads reach it: " + joined(sizes, ", ") + "\n";
+    if (!sizes.empty()) text += "  block sizes that reach it: " + joined(sizes, ", ") + "\n";
     return text;
   }
   std::string text =
@@ -207,21 +197,13 @@ std::string allowance_text(const Device& device, std::int64_t threads_per_block,
 Json occupancy_json(const Device& device, const BlockNeeds& needs) {
   const Occupancy reached = occupancy(device, needs);
   Json json = needs_json(needs);
-  json["occupancy_percent"] = reached.percent;
-  json["blocks_per_sm"] = reached.blocks_per_sm;
-  json["warps_per_sm"] = reached.warps_per_sm;
+  json["occupancy"] = db::occupancy_json(reached);
   json["max_warps_per_sm"] = max_warps(device);
-  json["limited_by"] = reached.limiters();
-  json["blocks_by"] = {{"threads", blocks_json(reached.blocks_by_threads)},
-                       {"registers", blocks_json(reached.blocks_by_registers)},
-                       {"shared", blocks_json(reached.blocks_by_shared)},
-                       {"blocks", blocks_json(reached.blocks_by_limit)}};
   json["idle_threads_per_block"] = idle_threads(device, needs.threads);
   json["next"] = Json::array();
   for (const OccupancyStep& step : next_steps(device, needs)) {
     Json next = needs_json(step.needs);
-    next["occupancy_percent"] = step.reached.percent;
-    next["blocks_per_sm"] = step.reached.blocks_per_sm;
+    next["occupancy"] = db::occupancy_json(step.reached);
     json["next"].push_back(std::move(next));
   }
   return json;
@@ -246,4 +228,4 @@ Json allowance_json(const Device& device, std::int64_t threads_per_block, double
   return json;
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

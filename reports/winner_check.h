@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-namespace smemtune::cli {
+namespace smemtune {
 
 /// What the stored best of a problem was measured with, and what is here now.
-struct Circumstances {
+struct Environment {
   std::string driver;
   std::string runtime;
   std::string compiler;
@@ -19,7 +19,7 @@ struct Circumstances {
 
 /// What has changed since `stored` was measured, a phrase each: `driver 12.9, now 13.0`. Empty: its
 /// figures are those of today's machine.
-std::vector<std::string> staleness(const db::StoredResult& stored, const Circumstances& now);
+std::vector<std::string> staleness(const db::StoredResult& stored, const Environment& now);
 
 /// The winner and those it is held against: the fastest others that are stored, at most so many,
 /// and the winner's kernel's default. `others` are stored results of the same problem and device.
@@ -29,25 +29,25 @@ std::vector<KernelConfiguration> contestants(const db::StoredResult& winner,
                                              std::size_t runners_up);
 
 /// Whether a stored winner still is one.
-struct Ground {
+struct WinnerCheck {
   db::StoredResult stored;
   std::optional<Result> now;   ///< Of the winner; nullopt: no valid configuration any more.
   std::vector<Result> others;  ///< Measured in turn with it.
   std::vector<std::string> stale;
-  std::vector<std::string> lost;  ///< Why it lost ground, with the numbers; empty: it did not.
+  std::vector<std::string> lost;  ///< Why it no longer holds, with the numbers; empty: it does.
 };
 
-/// `measured`: results of today, the winner's among them. The winner has lost ground when it is
+/// `measured`: results of today, the winner's among them. The winner no longer holds when it is
 /// wrong or fails, when it is slower than it was stored by more than `tolerance_percent`, or when
 /// another one is faster than it by more; differences within the 95 % confidence intervals of the
 /// medians are none.
-Ground judge_ground(const db::StoredResult& stored, const std::vector<Result>& measured,
-                    double tolerance_percent);
+WinnerCheck check_winner(const db::StoredResult& stored, const std::vector<Result>& measured,
+                         double tolerance_percent);
 
 /// For people, with the numbers.
-std::string ground_text(const Ground& ground);
+std::string winner_check_text(const WinnerCheck& ground);
 
-/// `"format": "smemtune-check", "version": 1`.
-std::string ground_json(const std::vector<Ground>& grounds, double tolerance_percent);
+/// `"format": "smemtune-check", "version": 2`.
+std::string winner_checks_json(const std::vector<WinnerCheck>& checks, double tolerance_percent);
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,11 +1,11 @@
-#include "tuner/cli/occupancy_chart.h"
+#include "reports/occupancy_chart.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
 /// One quantity of BlockNeeds that a chart varies.
@@ -97,4 +97,4 @@ std::string occupancy_charts(const Device& device, const BlockNeeds& needs, cons
          chart(device, needs, shared, columns, rows);
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace smemtune::cli {
+namespace smemtune {
 
 /// How large to draw, in characters.
 struct ChartSize {
@@ -17,4 +17,4 @@ struct ChartSize {
 /// they are: three charts of plain ASCII, where `*` stands for what is asked about.
 std::string occupancy_charts(const Device& device, const BlockNeeds& needs, const ChartSize& size);
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,31 +1,32 @@
-#include "tuner/cli/ladder.h"
+#include "reports/kernel_table.h"
 
+#include "reports/problem_results.h"
 #include "reports/table.h"
-#include "tuner/cli/problem_results.h"
 #include "tuner/core/roofline.h"
 
+#include <map>
 #include <optional>
 #include <vector>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
-struct Rung {
+struct KernelRow {
   std::string mark;
   const Result* best = nullptr;
   const Result* start = nullptr;  ///< The kernel's default; null when it was not timed.
 };
 
-std::vector<Rung> rungs_of(const Space& space, const ProblemSummary& problem) {
-  std::vector<Rung> rungs;
+std::vector<KernelRow> rows_of(const Space& space, const ProblemSummary& problem) {
+  std::vector<KernelRow> rows;
   for (const KernelTemplate& kernel : space.kernels) {
     const Result* best = kernel_best(problem, kernel.name);
     if (best == nullptr) continue;
-    rungs.push_back({.mark = problem.best && best == &*problem.best ? "* " : "  ",
-                     .best = best,
-                     .start = default_result(problem, kernel.name)});
+    rows.push_back({.mark = problem.best && best == &*problem.best ? "* " : "  ",
+                    .best = best,
+                    .start = default_result(problem, kernel.name)});
   }
-  return rungs;
+  return rows;
 }
 
 double median_ms(const Result& result) { return result.measurement.median_ms; }
@@ -58,7 +59,7 @@ std::string share_text(const Result& result, const Roofline& limits) {
   return least_ms > 0 ? decimal(100 * least_ms / median_ms(result), 0) + " %" : "";
 }
 
-std::string speed_table(const std::vector<Rung>& rungs, const ProblemSummary& problem,
+std::string speed_table(const std::vector<KernelRow>& rows, const ProblemSummary& problem,
                         const Device& device) {
   const bool on_gpu = device.kind == DeviceKind::gpu;
   const Roofline limits = roofline(device);
@@ -71,15 +72,15 @@ std::string speed_table(const std::vector<Rung>& rungs, const ProblemSummary& pr
   if (problem.transfers) columns.push_back({"with copies", Table::Align::right});
   Table table(columns);
   // The first kernel's default: where the articles begin, too.
-  const Result& first = *(rungs.front().start ? rungs.front().start : rungs.front().best);
-  for (const Rung& rung : rungs) {
-    const Result& best = *rung.best;
+  const Result& first = *(rows.front().start ? rows.front().start : rows.front().best);
+  for (const KernelRow& kernel : rows) {
+    const Result& best = *kernel.best;
     std::vector<std::string> row = {
-        rung.mark + best.kernel,
+        kernel.mark + best.kernel,
         format_time(median_ms(best)),
         "+-" + decimal(best.measurement.spread_percent() / 2, 1) + " %",
         times(median_ms(first) / median_ms(best)),
-        rung.start == nullptr ? "" : times(median_ms(*rung.start) / median_ms(best)),
+        kernel.start == nullptr ? "" : times(median_ms(*kernel.start) / median_ms(best)),
         rate_text(best, "flops", "FLOP/s"),
         rate_text(best, "bytes", "B/s"),
         reuse_text(best)};
@@ -93,7 +94,7 @@ std::string speed_table(const std::vector<Rung>& rungs, const ProblemSummary& pr
   return table.text("  ");
 }
 
-std::string resource_table(const std::vector<Rung>& rungs, const Device& device) {
+std::string resource_table(const std::vector<KernelRow>& rows, const Device& device) {
   const bool on_gpu = device.kind == DeviceKind::gpu;
   std::vector<Table::Column> columns = {{"kernel"}, {"shared", Table::Align::right}};
   if (on_gpu) {
@@ -104,11 +105,11 @@ std::string resource_table(const std::vector<Rung>& rungs, const Device& device)
   }
   columns.push_back({"configuration"});
   Table table(columns);
-  for (const Rung& rung : rungs) {
-    const LaunchResult* launch = tightest_launch(*rung.best);
+  for (const KernelRow& kernel : rows) {
+    const LaunchResult* launch = tightest_launch(*kernel.best);
     if (launch == nullptr) continue;
     const Resources& takes = launch->resources;
-    std::vector<std::string> row = {rung.mark + rung.best->kernel,
+    std::vector<std::string> row = {kernel.mark + kernel.best->kernel,
                                     format_bytes(static_cast<double>(launch->shared_bytes()))};
     if (on_gpu) {
       row.push_back(std::to_string(takes.registers_per_thread));
@@ -117,7 +118,7 @@ std::string resource_table(const std::vector<Rung>& rungs, const Device& device)
       row.push_back(decimal(launch->occupancy.percent, 0) + " %");
       row.push_back(joined(launch->occupancy.limiters(), ", "));
     }
-    row.push_back(key(rung.best->configuration));
+    row.push_back(key(kernel.best->configuration));
     table.add_row(std::move(row));
   }
   return table.text("  ");
@@ -143,15 +144,40 @@ std::string transfers_text(const Transfers& transfers) {
          format_time(transfers.to_host_ms) + "\n";
 }
 
-}  // namespace
-
-std::string ladder_text(const Space& space, const ProblemSummary& problem, const Device& device) {
-  const std::vector<Rung> rungs = rungs_of(space, problem);
-  if (rungs.empty()) return "";
-  std::string text = speed_table(rungs, problem, device);
-  text += roofline_text(device);
-  if (problem.transfers) text += transfers_text(*problem.transfers);
-  return text + "\n" + resource_table(rungs, device);
+/// A line for each kernel that was tried and of which nothing was timed.
+std::string without_survivors_text(const Space& space, const ProblemSummary& problem) {
+  std::string text;
+  for (const KernelTemplate& kernel : space.kernels) {
+    if (kernel_best(problem, kernel.name) != nullptr) continue;
+    std::map<std::string, std::size_t> outcomes;
+    std::size_t tried = 0;
+    for (const Result& result : problem.results) {
+      if (result.kernel != kernel.name) continue;
+      ++tried;
+      ++outcomes[to_text(result.status) + (result.reason.empty() ? "" : "/" + result.reason)];
+    }
+    if (tried == 0) continue;
+    std::vector<std::string> parts;
+    for (const auto& [outcome, count] : outcomes) {
+      parts.push_back(std::to_string(count) + " " + outcome);
+    }
+    text += "  " + kernel.name + ": none of " + counted(tried, "configuration") + " was timed (" +
+            joined(parts, ", ") + ")\n";
+  }
+  return text;
 }
 
-}  // namespace smemtune::cli
+}  // namespace
+
+std::string kernel_table_text(const Space& space, const ProblemSummary& problem,
+                              const Device& device) {
+  const std::vector<KernelRow> rows = rows_of(space, problem);
+  if (rows.empty()) return "";
+  std::string text = speed_table(rows, problem, device);
+  text += without_survivors_text(space, problem);
+  text += roofline_text(device);
+  if (problem.transfers) text += transfers_text(*problem.transfers);
+  return text + "\n" + resource_table(rows, device);
+}
+
+}  // namespace smemtune

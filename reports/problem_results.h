@@ -1,20 +1,17 @@
 #pragma once
 
 #include "tuner/core/summary.h"
+#include "tuner/core/text.h"
 
 #include <string>
 #include <vector>
 
 // What several parts of a run's summary say of its results.
 
-namespace smemtune::cli {
-
-std::string decimal(double value, int digits);
+namespace smemtune {
 
 /// `1.27x`, `12.3x`.
 std::string times(double factor);
-
-std::string joined(const std::vector<std::string>& words, const char* separator);
 
 /// The launch that decides a configuration's resources: the one with the lowest occupancy. Null
 /// when there is none.
@@ -33,4 +30,4 @@ const Result* default_result(const ProblemSummary& problem, const std::string& k
 /// The final measurement where the kernel has the winner. Null when none was timed.
 const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel);
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace smemtune::cli {
+namespace smemtune {
 
 /// A configuration whose time was predicted: both relative to its kernel's default.
 struct Comparison {
@@ -36,4 +36,4 @@ std::string curves_text(const std::vector<Curve>& curves);
 /// `expectations` of a problem in a run's JSON.
 nlohmann::ordered_json curves_json(const std::vector<Curve>& curves);
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,57 +1,17 @@
-#include "tuner/cli/also_fits.h"
+#include "reports/also_fits.h"
 
-#include "tuner/cli/summary.h"
-#include "tuner/core/error.h"
-#include "tuner/engine/fit_check.h"
-#include "tuner/engine/worker_pool.h"
+#include "db/json_forms.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-FitQuestion question(const TuningRequest& request, const Result& winner) {
-  return {.kernel = request.space->kernel(winner.kernel),
-          .problem = winner.problem,
-          .configuration = winner.configuration};
-}
-
-std::vector<Result> compile_for(const TuningRequest& request, const std::vector<Result>& all,
-                                const Device& device, const DeviceChoice& choice) {
-  std::vector<FitQuestion> questions;
-  for (const Result& winner : all) questions.push_back(question(request, winner));
-  const auto pool = std::make_shared<WorkerPool>(compile_workers_for(choice, device));
-  return check_fit(*request.space, request.sources, questions, device, *pool);
-}
-
-/// By what it takes where it was tuned.
-Result judge_by_resources(const TuningRequest& request, const Result& winner,
-                          const Device& device) {
-  std::vector<Resources> resources;
-  for (const LaunchResult& launch : winner.launches) resources.push_back(launch.resources);
-  return judge_fit(*request.space, question(request, winner), resources, device);
-}
-
-AlsoFits check(const TuningRequest& request, const std::vector<Result>& all, DeviceKind tuned_on,
-               const Device& device, const DeviceChoice& choice) {
-  AlsoFits fits;
-  fits.device = device;
-  std::vector<Result> there;
-  try {
-    there = compile_for(request, all, device, choice);
-  } catch (const UnavailableError& error) {
-    fits.not_compiled = error.what();
-    fits.registers_known = tuned_on == DeviceKind::gpu;
-    for (const Result& winner : all) there.push_back(judge_by_resources(request, winner, device));
-  }
-  for (std::size_t i = 0; i < all.size(); ++i) fits.winners.push_back({all[i], there[i]});
-  return fits;
-}
+using db::Json;
 
 /// The launch with the fewest warps per multiprocessor.
 const LaunchResult* tightest(const Result& result) {
@@ -61,7 +21,7 @@ const LaunchResult* tightest(const Result& result) {
 }
 
 std::string fit_text(const WinnerFit& fit, bool registers_known) {
-  if (fit.there.status != Status::correct) {
+  if (fit.there.failed()) {
     const std::string first_line = fit.there.detail.substr(0, fit.there.detail.find('\n'));
     return "does not fit (" + to_text(fit.there.status) + "/" + fit.there.reason +
            "): " + first_line;
@@ -98,27 +58,11 @@ std::vector<Result> winners(const ProblemSummary& problem) {
   return all;
 }
 
-std::vector<AlsoFits> check_also_fits(const TuningRequest& request, const TuningSummary& summary,
-                                      DeviceKind tuned_on, const std::vector<Device>& devices,
-                                      const DeviceChoice& choice) {
-  std::vector<Result> all;
-  for (const ProblemSummary& problem : summary.problems) {
-    const std::vector<Result> of_problem = winners(problem);
-    all.insert(all.end(), of_problem.begin(), of_problem.end());
-  }
-  std::vector<AlsoFits> result;
-  if (all.empty()) return result;
-  for (const Device& device : devices) {
-    result.push_back(check(request, all, tuned_on, device, choice));
-  }
-  return result;
-}
-
 std::string also_fits_text(const std::vector<AlsoFits>& all) {
   std::string text;
   for (const AlsoFits& fits : all) {
     const auto fitting = std::ranges::count_if(
-        fits.winners, [](const WinnerFit& fit) { return fit.there.status == Status::correct; });
+        fits.winners, [](const WinnerFit& fit) { return !fit.there.failed(); });
     text += "\nalso on " + fits.device.name + " (" + fits.device.architecture +
             "): " + std::to_string(fitting) + " of " + std::to_string(fits.winners.size()) +
             " winners fit\n";
@@ -138,15 +82,13 @@ std::string also_fits_text(const std::vector<AlsoFits>& all) {
 Json also_fits_json(const std::vector<AlsoFits>& all) {
   Json json = Json::array();
   for (const AlsoFits& fits : all) {
-    Json entry = {{"device", fits.device.name},
-                  {"architecture", fits.device.architecture},
+    Json entry = {{"device", db::device_json(fits.device)},
                   {"compiled_for_it", fits.not_compiled.empty()}};
     if (!fits.not_compiled.empty()) entry["not_compiled_because"] = fits.not_compiled;
     entry["winners"] = Json::array();
     for (const WinnerFit& fit : fits.winners) {
-      Json winner = result_json(fit.there);
-      winner["problem"] = key(fit.winner.problem);
-      winner["fits"] = fit.there.status == Status::correct;
+      Json winner = db::result_json(fit.there);
+      winner["fits"] = !fit.there.failed();
       entry["winners"].push_back(std::move(winner));
     }
     json.push_back(std::move(entry));
@@ -154,4 +96,4 @@ Json also_fits_json(const std::vector<AlsoFits>& all) {
   return json;
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

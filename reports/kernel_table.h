@@ -6,12 +6,13 @@
 
 #include <string>
 
-namespace smemtune::cli {
+namespace smemtune {
 
 /// A row per kernel, its best, in two tables of at most 160 columns. How fast it is: time, speed-up
 /// over the first kernel's default, where the articles begin, and over its own default, rates, and
 /// on a GPU the share of what its clocks and widths allow. What it takes: shared memory, registers,
 /// stack, spills, occupancy. `*` marks the winner.
-std::string ladder_text(const Space& space, const ProblemSummary& problem, const Device& device);
+std::string kernel_table_text(const Space& space, const ProblemSummary& problem,
+                              const Device& device);
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

@@ -1,17 +1,18 @@
-#include "tuner/cli/ground.h"
+#include "reports/winner_check.h"
 
+#include "db/json_forms.h"
+#include "reports/run_summary.h"
 #include "reports/table.h"
-#include "tuner/cli/summary.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
 
-namespace smemtune::cli {
+namespace smemtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using db::Json;
 
 std::string percent(double value) {
   char text[64];
@@ -41,13 +42,13 @@ void add_change(std::vector<std::string>& changes, const std::string& what, cons
 
 }  // namespace
 
-std::vector<std::string> staleness(const db::StoredResult& stored, const Circumstances& now) {
+std::vector<std::string> staleness(const db::StoredResult& stored, const Environment& now) {
   std::vector<std::string> changes;
   add_change(changes, "driver", stored.device.driver_version, now.driver);
   add_change(changes, "CUDA runtime", stored.device.runtime_version, now.runtime);
   add_change(changes, "compiler", stored.compiler, now.compiler);
   if (stored.kernel_hash != now.kernel_hash) {
-    changes.emplace_back("the kernel's source, launches or verification have been edited");
+    changes.emplace_back("the kernel's source, launches or verification have changed");
   }
   return changes;
 }
@@ -75,47 +76,47 @@ std::vector<KernelConfiguration> contestants(const db::StoredResult& winner,
   return chosen;
 }
 
-Ground judge_ground(const db::StoredResult& stored, const std::vector<Result>& measured,
-                    double tolerance_percent) {
-  Ground ground;
-  ground.stored = stored;
+WinnerCheck check_winner(const db::StoredResult& stored, const std::vector<Result>& measured,
+                         double tolerance_percent) {
+  WinnerCheck check;
+  check.stored = stored;
   for (const Result& result : measured) {
     if (is_of(result, stored)) {
-      ground.now = result;
+      check.now = result;
     } else {
-      ground.others.push_back(result);
+      check.others.push_back(result);
     }
   }
-  if (!ground.now) {
-    ground.lost.emplace_back("it is no valid configuration of the space any more");
-    return ground;
+  if (!check.now) {
+    check.lost.emplace_back("it is no longer a valid configuration of the space");
+    return check;
   }
-  if (!ground.now->timed()) {
-    ground.lost.push_back(to_text(ground.now->status) + "/" + ground.now->reason + ": " +
-                          printable(telling_line(*ground.now)));
-    return ground;
+  if (!check.now->timed()) {
+    check.lost.push_back(to_text(check.now->status) + "/" + check.now->reason + ": " +
+                         printable(telling_line(*check.now)));
+    return check;
   }
-  const Measurement& now = ground.now->measurement;
+  const Measurement& now = check.now->measurement;
   const Measurement& then = stored.result.measurement;
   const double since = slower_percent(now.median_ms, then.median_ms);
   if (since > tolerance_percent && clearly_slower(now, then)) {
-    ground.lost.push_back("it takes " + format_time(now.median_ms) + ", " + percent(since) +
-                          " against the stored " + format_time(then.median_ms));
+    check.lost.push_back("it takes " + format_time(now.median_ms) + ", " + percent(since) +
+                         " against the stored " + format_time(then.median_ms));
   }
-  for (const Result& other : ground.others) {
+  for (const Result& other : check.others) {
     if (!other.timed()) continue;
     const double behind = slower_percent(now.median_ms, other.measurement.median_ms);
     if (behind > tolerance_percent && clearly_slower(now, other.measurement)) {
-      ground.lost.push_back("it takes " + format_time(now.median_ms) + ", " + percent(behind) +
-                            " against " + label(other) + " with " +
-                            format_time(other.measurement.median_ms));
+      check.lost.push_back("it takes " + format_time(now.median_ms) + ", " + percent(behind) +
+                           " against " + label(other) + " with " +
+                           format_time(other.measurement.median_ms));
     }
   }
-  return ground;
+  return check;
 }
 
-std::string ground_text(const Ground& ground) {
-  const db::StoredResult& stored = ground.stored;
+std::string winner_check_text(const WinnerCheck& check) {
+  const db::StoredResult& stored = check.stored;
   std::string text = stored.space + "  " + key(stored.result.problem) + "  on " +
                      printable(stored.device.name) + "\n";
   Table table({{""},
@@ -130,56 +131,41 @@ std::string ground_text(const Ground& ground) {
                          result.detail.substr(0, result.detail.find('\n'))});
       return;
     }
-    const bool compared = ground.now && ground.now->timed();
+    const bool compared = check.now && check.now->timed();
     const double ms = result.measurement.median_ms;
     table.add_row({mark, label(result), format_time(ms),
-                   compared ? percent(slower_percent(ms, ground.now->measurement.median_ms)) : "",
+                   compared ? percent(slower_percent(ms, check.now->measurement.median_ms)) : "",
                    note});
   };
-  if (ground.now) {
-    add(*ground.now, "*",
+  if (check.now) {
+    add(*check.now, "*",
         "stored " + format_time(stored.result.measurement.median_ms) + " on " +
             format_utc(stored.at_unix));
   }
-  for (const Result& other : ground.others) add(other, "", other.is_default ? "default" : "");
+  for (const Result& other : check.others) add(other, "", other.is_default ? "default" : "");
   text += table.text("  ");
-  for (const std::string& change : ground.stale) {
+  for (const std::string& change : check.stale) {
     text += "  stale: " + printable(change) + "\n";
   }
-  if (ground.lost.empty()) return text + "  holds\n";
-  for (const std::string& reason : ground.lost) text += "  lost ground: " + reason + "\n";
+  if (check.lost.empty()) return text + "  holds\n";
+  for (const std::string& reason : check.lost) text += "  no longer holds: " + reason + "\n";
   return text;
 }
 
-std::string ground_json(const std::vector<Ground>& grounds, double tolerance_percent) {
-  const auto result_json = [](const Result& result) {
-    Json json = {{"kernel", result.kernel},
-                 {"configuration", key(result.configuration)},
-                 {"status", to_text(result.status)},
-                 {"reason", result.reason},
-                 {"is_default", result.is_default}};
-    json["median_ms"] = result.timed() ? Json(result.measurement.median_ms) : Json(nullptr);
-    return json;
-  };
+std::string winner_checks_json(const std::vector<WinnerCheck>& checks, double tolerance_percent) {
   Json problems = Json::array();
-  for (const Ground& ground : grounds) {
+  for (const WinnerCheck& check : checks) {
     Json others = Json::array();
-    for (const Result& other : ground.others) others.push_back(result_json(other));
-    problems.push_back({{"problem", key(ground.stored.result.problem)},
-                        {"device", ground.stored.device.name},
-                        {"kernel", ground.stored.result.kernel},
-                        {"configuration", key(ground.stored.result.configuration)},
-                        {"stored_median_ms", ground.stored.result.measurement.median_ms},
-                        {"now", ground.now ? result_json(*ground.now) : Json(nullptr)},
+    for (const Result& other : check.others) others.push_back(db::result_json(other));
+    problems.push_back({{"stored", db::stored_json(check.stored)},
+                        {"now", check.now ? db::result_json(*check.now) : Json(nullptr)},
                         {"others", std::move(others)},
-                        {"stale", ground.stale},
-                        {"lost", ground.lost}});
+                        {"stale", check.stale},
+                        {"lost", check.lost}});
   }
-  const Json document = {{"format", "smemtune-check"},
-                         {"version", 1},
-                         {"tolerance_percent", tolerance_percent},
-                         {"problems", std::move(problems)}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return db::document_text(
+      "smemtune-check", 2,
+      {{"tolerance_percent", tolerance_percent}, {"problems", std::move(problems)}});
 }
 
-}  // namespace smemtune::cli
+}  // namespace smemtune

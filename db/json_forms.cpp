@@ -1,0 +1,179 @@
+#include "db/json_forms.h"
+
+#include "db/device_model.h"
+#include "db/export_order.h"
+#include "tuner/core/fields.h"
+#include "tuner/core/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+namespace smemtune::db {
+
+namespace {
+
+Json value_json(double value) { return number_json(value); }
+Json value_json(DeviceKind kind) { return to_text(kind); }
+Json value_json(Status status) { return to_text(status); }
+Json value_json(Stage stage) { return to_text(stage); }
+Json value_json(ComparedWith compared_with) { return to_text(compared_with); }
+template <typename T>
+Json value_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+template <typename T>
+Json value_json(const T& value) {
+  return value;
+}
+
+/// An object with a member for each field.
+template <typename T>
+Json fields_json(const T& value) {
+  Json object = Json::object();
+  visit_fields(value,
+               [&](const char* name, const auto& member) { object[name] = value_json(member); });
+  return object;
+}
+
+/// What the object has of the fields. One that it lacks was added after it was written.
+template <typename T>
+void read_fields(const Json& object, T& value) {
+  visit_fields(value, [&](const char* name, auto& member) {
+    using Member = std::remove_reference_t<decltype(member)>;
+    const auto found = object.find(name);
+    if (found == object.end() || found->is_null()) return;
+    if constexpr (std::is_same_v<Member, std::optional<std::int64_t>>) {
+      member = found->template get<std::int64_t>();
+    } else {
+      member = found->template get<Member>();
+    }
+  });
+}
+
+Json time_json(const Result& result) {
+  if (!result.timed()) return nullptr;
+  Json time = fields_json(result.measurement);
+  time["samples"] = result.measurement.samples_ms.size();
+  return time;
+}
+
+Json metrics_json(const Result& result) {
+  Json object = Json::object();
+  for (const auto& [name, work] : result.metrics) object[name] = number_json(work);
+  return object;
+}
+
+/// Work per time of the metrics that have a usual unit.
+Json throughput_json(const Result& result) {
+  Json object = Json::object();
+  if (!result.timed()) return object;
+  const auto add = [&](const char* metric, const char* name) {
+    if (result.metrics.contains(metric)) object[name] = number_json(giga_per_s(result, metric));
+  };
+  add("flops", "gflop_per_s");
+  add("bytes", "gb_per_s");
+  return object;
+}
+
+Json utc(double unix_seconds) {
+  const std::string text = utc_text(unix_seconds);
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+}  // namespace
+
+Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json bindings_json(const Bindings& bindings) {
+  Json object = Json::object();
+  for (const auto& [name, value] : bindings) {
+    std::visit([&, &key = name](const auto& held) { object[key] = held; }, value);
+  }
+  return object;
+}
+
+Json device_json(const Device& device) {
+  Json object = fields_json(device);
+  object.erase("compute_major");
+  object.erase("compute_minor");
+  object["compute_capability"] = capability_text(device);
+  object["model"] = device_model_key(device);
+  return object;
+}
+
+Json launch_json(const LaunchResult& launch) {
+  Json object = fields_json(launch.shape);
+  object["resources"] = fields_json(launch.resources);
+  object["occupancy"] = occupancy_json(launch.occupancy);
+  return object;
+}
+
+Json occupancy_json(const Occupancy& occupancy) {
+  Json object = fields_json(occupancy);
+  object["limiters"] = occupancy.limiters();
+  return object;
+}
+
+Json result_json(const Result& result) {
+  Json launches = Json::array();
+  for (const LaunchResult& launch : result.launches) launches.push_back(launch_json(launch));
+  Json object = {{"kernel", result.kernel},
+                 {"problem", bindings_json(result.problem)},
+                 {"configuration", bindings_json(result.configuration)}};
+  object.update(fields_json(result));
+  object["unit"] = result.unit;
+  object["launches"] = std::move(launches);
+  object["time"] = time_json(result);
+  object["metrics"] = metrics_json(result);
+  object["throughput"] = throughput_json(result);
+  return object;
+}
+
+Json stored_json(const StoredResult& stored) {
+  Json object = {{"space", stored.space}};
+  object.update(result_json(stored.result));
+  object["device"] = device_json(stored.device);
+  object["provenance"] = {{"kernel_hash", stored.kernel_hash},
+                          {"stale", stored.stale},
+                          {"driver", stored.device.driver_version},
+                          {"runtime", stored.device.runtime_version},
+                          {"compiler", stored.compiler},
+                          {"tool_version", stored.tool_version},
+                          {"host", stored.host},
+                          {"run", stored.run_id},
+                          {"measured_utc", utc(stored.at_unix)}};
+  return object;
+}
+
+Bindings bindings_from(const Json& json) {
+  Bindings bindings;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_string()) {
+      bindings[name] = value.get<std::string>();
+    } else {
+      bindings[name] = value.get<std::int64_t>();
+    }
+  }
+  return bindings;
+}
+
+LaunchResult launch_from(const Json& json) {
+  LaunchResult launch;
+  json.at("entry");  // An object that is none at all.
+  read_fields(json, launch.shape);
+  read_fields(json.at("resources"), launch.resources);
+  read_fields(json.at("occupancy"), launch.occupancy);
+  return launch;
+}
+
+std::string document_text(const char* format, int version, const Json& members) {
+  Json document = {{"format", format}, {"version", version}};
+  document.update(members);
+  return with_controls_escaped(document.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+}  // namespace smemtune::db

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+// All that is printed goes through here. What files, compilers, devices and options bring along
+// steers no terminal: printable_lines().
+
+namespace smemtune::cli {
+
+/// Exit status of a command that was asked to stop.
+constexpr int kInterrupted = 130;
+
+/// Text for people, on stdout.
+void write_out(const std::string& text);
+
+/// A document for programs, on stdout and as it is.
+void write_document(const std::string& document);
+
+/// Text for people, on stderr.
+void write_error(const std::string& text);
+
+/// A line on stderr, unless it is empty.
+void say(const std::string& line);
+
+/// Whether `descriptor` is a terminal that should show colors (NO_COLOR is empty, TERM is not
+/// dumb).
+bool colors(int descriptor);
+
+}  // namespace smemtune::cli

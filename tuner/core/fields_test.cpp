@@ -1,0 +1,53 @@
+#include "tuner/core/fields.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+/// Converts to whatever member it initializes.
+struct Any {
+  template <typename T>
+  operator T() const;  // NOLINT(google-explicit-constructor)
+};
+
+template <typename T, typename... Members>
+constexpr std::size_t member_count() {
+  if constexpr (requires { T{std::declval<Members>()..., std::declval<Any>()}; }) {
+    return member_count<T, Members..., Any>();
+  } else {
+    return sizeof...(Members);
+  }
+}
+
+/// How many fields are listed, each under a name of its own.
+template <typename T>
+std::size_t listed() {
+  std::set<std::string> names;
+  std::set<const void*> places;
+  T value;
+  visit_fields(value, [&](const char* name, auto& member) {
+    names.insert(name);
+    places.insert(&member);
+  });
+  EXPECT_EQ(names.size(), places.size());
+  return names.size();
+}
+
+TEST(Fields, AreAllMembers) {
+  EXPECT_EQ(listed<Device>(), member_count<Device>());
+  EXPECT_EQ(listed<LaunchShape>(), member_count<LaunchShape>());
+  EXPECT_EQ(listed<Resources>(), member_count<Resources>());
+  EXPECT_EQ(listed<Occupancy>(), member_count<Occupancy>());
+  EXPECT_EQ(listed<Measurement>(), member_count<Measurement>() - 1) << "the samples";
+  // What it is about, its launches, measurement, metrics and unit.
+  EXPECT_EQ(listed<Result>(), member_count<Result>() - 7);
+}
+
+}  // namespace
+}  // namespace smemtune
