@@ -16,8 +16,6 @@
 namespace smemtune {
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// A finite number that is the whole of the text.
 std::optional<double> parse_number(std::string_view text) {
