@@ -1,8 +1,9 @@
 // Copies from global to shared memory that go on while the thread computes: cp.async, from sm_80
 // on. Elsewhere, on older GPUs and on the CPU device, a copy is done at once.
 //
-// A thread sees what it copied after wait_for_copies(), the other threads of its block after a
-// barrier behind that.
+// Copies are waited for by groups: a thread closes a group behind the copies that belong to it, and
+// sees what it copied after wait_for_copies(), the other threads of its block after a barrier
+// behind that.
 
 #pragma once
 
@@ -30,9 +31,17 @@ __device__ __forceinline__ void start_copy(void* to_shared, const void* from, bo
 #endif
 }
 
-/// Waits for all copies that this thread has started.
+/// Ends the group of the copies that this thread has started since the last one.
+__device__ __forceinline__ void close_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/// Waits for all groups that this thread has closed but the last LATER ones.
+template <int LATER>
 __device__ __forceinline__ void wait_for_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
 #endif
 }

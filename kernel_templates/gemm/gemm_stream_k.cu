@@ -1,0 +1,139 @@
+// Matrix product whose steps along k are shared evenly among as many blocks as run at a time.
+//
+//   C[row][column] = sum over i of A[row][i] * B[i][column]
+//
+//   A: m x k, B: k x n, C: m x n, all row-major and dense, T elements; the sum is a T
+//
+// Tiles are those of gemm_register_tiled. Where their number is no multiple of the blocks, some
+// multiprocessors would have nothing to do in the end, or from the beginning where there are fewer
+// tiles than blocks. So a block computes as many whole tiles as every block can, and of what is
+// left over its share of the steps, which may begin in one tile and end in the next:
+//
+//             whole tiles    left over: 3 tiles (a, b, c) of 8 steps
+//   block 0   | 0 | 4 |      aaaaaa                        6 steps each, wherever they fall;
+//   block 1   | 1 | 5 |            aabbbb                  the sums of these pieces of tiles go to
+//   block 2   | 2 | 6 |                  bbbbcc            scratch memory
+//   block 3   | 3 | 7 |                        cccccc
+//
+// A second launch adds up the pieces of each tile, always in the same order, so that the result of
+// a configuration does not change from run to run.
+//
+// Template parameters
+//   T, VEC, TILE_M, TILE_N, DEPTH, ROWS, COLS, STAGES, BLOCKS    as gemm_register_tiled
+//
+// Arguments        partial: 2 * blocks tiles of T elements, scratch
+//                  group: as gemm_register_tiled
+//                  blocks (of the second launch): the first one's
+// Constraints      as gemm_register_tiled, where tiles are left over
+// Blocks           TILE_M * TILE_N / (ROWS * COLS) threads in both launches
+// Grids            any number of blocks: BLOCKS for each multiprocessor;
+//                  tiles left over * ROWS * COLS * sizeof(T) / 16
+// Shared memory    as gemm_register_tiled, dynamic; none in the second launch
+// Memory traffic   as gemm_register_tiled, and up to 2 * blocks tiles written and read
+
+#include "register_tile.cuh"
+
+namespace gemm_detail {
+
+/// Which block computes what.
+struct Shares {
+  int steps;      // Of a tile.
+  int whole;      // Tiles that one block computes.
+  int left_over;  // Tiles whose steps are shared.
+  int share;      // Steps of a block; the first `longer` blocks have one more.
+  int longer;
+
+  __device__ __forceinline__ Shares(int tiles, int steps_of_a_tile, int blocks)
+      : steps(steps_of_a_tile),
+        whole(tiles - tiles % blocks),
+        left_over(tiles % blocks),
+        share(left_over * steps / blocks),
+        longer(left_over * steps % blocks) {}
+
+  /// The first of a block's steps of the tiles that are left over.
+  __device__ __forceinline__ int begin(int block) const {
+    return block * share + min(block, longer);
+  }
+
+  __device__ __forceinline__ int block_of(int step) const {
+    const int short_ones = step - longer * (share + 1);
+    return short_ones < 0 ? step / (share + 1) : longer + short_ones / share;
+  }
+};
+
+}  // namespace gemm_detail
+
+template <typename T, int VEC, int TILE_M, int TILE_N, int DEPTH, int ROWS, int COLS, int STAGES,
+          int BLOCKS, int THREADS = (TILE_M * TILE_N / (ROWS * COLS))>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+    gemm_stream_k(const T* __restrict__ a, const T* __restrict__ b, T* __restrict__ c,
+                  T* __restrict__ partial, int m, int n, int k, int group) {
+  using Tile = gemm_detail::RegisterTile<T, VEC, TILE_M, TILE_N, DEPTH, ROWS, COLS, STAGES>;
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  const int block = static_cast<int>(blockIdx.x);
+  const int blocks = static_cast<int>(gridDim.x);
+  const int tiles = (m + TILE_M - 1) / TILE_M * ((n + TILE_N - 1) / TILE_N);
+
+  for (int item = 0;; ++item) {
+    const gemm_detail::Shares shares(tiles, (k + DEPTH - 1) / DEPTH, blocks);
+    int number = block + item * blocks;
+    int first = 0;
+    int last = shares.steps;
+    T* piece = nullptr;
+    if (number >= shares.whole) {
+      const int begin = shares.begin(block);
+      const int nth = item - shares.whole / blocks;  // The first or the second that it touches.
+      const int left_over = begin / shares.steps + nth;
+      first = max(begin - left_over * shares.steps, 0);
+      last = min(shares.begin(block + 1) - left_over * shares.steps, shares.steps);
+      if (first >= last) return;
+      number = shares.whole + left_over;
+      piece = partial + (2LL * block + nth) * (TILE_M * TILE_N);
+    }
+
+    const auto place = gemm_detail::tile_place<TILE_M, TILE_N>(number, m, n, group);
+    Tile tile;
+    tile.multiply(a, b, m, n, k, place, first * DEPTH, min(last * DEPTH, k),
+                  reinterpret_cast<T*>(shared_bytes));
+    if (piece == nullptr) {
+      tile.store(c, m, n, place);
+    } else {
+#pragma unroll
+      for (int e = 0; e < ROWS * COLS; ++e) {
+        piece[e * THREADS + static_cast<int>(threadIdx.x)] = tile.sums[e / COLS][e % COLS];
+      }
+    }
+    wait_for_copies<0>();
+    __syncthreads();
+  }
+}
+
+// A thread adds up what is one piece of 16 bytes of a tile's thread.
+template <typename T, int VEC, int TILE_M, int TILE_N, int DEPTH, int ROWS, int COLS, int STAGES,
+          int THREADS = (TILE_M * TILE_N / (ROWS * COLS))>
+__global__ void __launch_bounds__(THREADS)
+    gemm_stream_k_sum(const T* __restrict__ partial, T* __restrict__ c, int m, int n, int k,
+                      int group, int blocks) {
+  using Tile = gemm_detail::RegisterTile<T, VEC, TILE_M, TILE_N, DEPTH, ROWS, COLS, STAGES>;
+  constexpr int PIECES = ROWS * COLS / Tile::PIECE;
+  const int left_over = static_cast<int>(blockIdx.x) / PIECES;
+  const int piece = static_cast<int>(blockIdx.x) % PIECES;
+  const int tiles = (m + TILE_M - 1) / TILE_M * ((n + TILE_N - 1) / TILE_N);
+  const gemm_detail::Shares shares(tiles, (k + DEPTH - 1) / DEPTH, blocks);
+  const int first = left_over * shares.steps;
+  const int last_block = shares.block_of(first + shares.steps - 1);
+  const T* const from = partial + piece * Tile::PIECE * THREADS + static_cast<int>(threadIdx.x);
+
+  T sums[Tile::PIECE] = {};
+#pragma unroll 4
+  for (int block = shares.block_of(first); block <= last_block; ++block) {
+    const int nth = shares.begin(block) < first ? 1 : 0;
+#pragma unroll
+    for (int v = 0; v < Tile::PIECE; ++v) {
+      sums[v] += from[(2LL * block + nth) * (TILE_M * TILE_N) + v * THREADS];
+    }
+  }
+  const int e = piece * Tile::PIECE;
+  const auto place = gemm_detail::tile_place<TILE_M, TILE_N>(shares.whole + left_over, m, n, group);
+  Tile::template store<Tile::PIECE>(c, m, n, place, e / COLS, e % COLS, sums);
+}

@@ -1,0 +1,216 @@
+// The tile of C that a block computes, in the registers of its threads: what gemm_register_tiled
+// and gemm_stream_k have in common. gemm_register_tiled.cu has the picture.
+
+#pragma once
+
+#include "../common/async_copy.cuh"
+
+namespace gemm_detail {
+
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Piece {
+  T element[N];
+};
+
+/// Row and column of the first element of something.
+struct Place {
+  int row;
+  int column;
+};
+
+/// Where a tile begins. Tiles count down the columns of groups of `group` rows of tiles.
+template <int TILE_M, int TILE_N>
+__device__ __forceinline__ Place tile_place(int tile, int m, int n, int group) {
+  const int tiles_m = (m + TILE_M - 1) / TILE_M;
+  const int tiles_n = (n + TILE_N - 1) / TILE_N;
+  const int first_row = tile / (group * tiles_n) * group;
+  const int rows = min(group, tiles_m - first_row);
+  const int within = tile % (group * tiles_n);
+  return {(first_row + within % rows) * TILE_M, within / rows * TILE_N};
+}
+
+template <typename T, int VEC, int TILE_M, int TILE_N, int DEPTH, int ROWS, int COLS, int STAGES>
+struct RegisterTile {
+  static constexpr int PIECE = 16 / static_cast<int>(sizeof(T));  // Elements.
+  static constexpr int THREADS = TILE_M * TILE_N / (ROWS * COLS);
+  // A warp has 4 x 8 threads, unless the tile is too low or too narrow for that.
+  static constexpr int LANES_M = TILE_M < 4 * ROWS   ? TILE_M / ROWS
+                                 : TILE_N < 8 * COLS ? 32 / (TILE_N / COLS)
+                                                     : 4;
+  static constexpr int LANES_N = 32 / LANES_M;
+  static constexpr int WARP_M = LANES_M * ROWS;
+  static constexpr int WARP_N = LANES_N * COLS;
+  // A's tile is stored transposed; a piece more in each row spreads its elements over the banks.
+  static constexpr int A_ROW = TILE_M + PIECE;
+  static constexpr int STAGE = DEPTH * (A_ROW + TILE_N);  // Elements.
+  // From one copy of a thread to its next: rows of A, columns and depths of B.
+  static constexpr int A_STEP = THREADS / DEPTH;
+  static constexpr int A_COPIES = (TILE_M + A_STEP - 1) / A_STEP;
+  static constexpr int B_PER_DEPTH = TILE_N / VEC;
+  static constexpr int B_COPIES_N = B_PER_DEPTH > THREADS ? B_PER_DEPTH / THREADS : 1;
+  static constexpr int B_STEP = B_PER_DEPTH > THREADS ? 1 : THREADS / B_PER_DEPTH;
+  static constexpr int B_COPIES = (DEPTH + B_STEP - 1) / B_STEP * B_COPIES_N;
+  static_assert(PIECE % VEC == 0, "a copy has at most 16 bytes");
+  static_assert(TILE_M % WARP_M == 0 && TILE_N % WARP_N == 0, "a block has whole warps");
+  static_assert(ROWS % PIECE == 0 && COLS % PIECE == 0, "a thread reads pieces of 16 bytes");
+  static_assert(DEPTH % 2 == 0, "fragments take turns");
+  static_assert(THREADS % DEPTH == 0, "a thread copies one depth of A's rows");
+  static_assert(B_PER_DEPTH % THREADS == 0 || THREADS % B_PER_DEPTH == 0,
+                "a thread copies the same columns of B");
+  static_assert(STAGES >= 2, "one stage is multiplied while others are loaded");
+
+  using Fragment = Piece<T, PIECE>;
+
+  T sums[ROWS][COLS];
+
+  /// Of the thread's first piece in the block's tile. Two lanes that follow each other differ in
+  /// their row, so that each quarter of a warp, which reads 16 bytes per thread at a time, reads
+  /// two pieces of A and four of B.
+  static __device__ __forceinline__ Place own_place() {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int lane_m = LANES_M == 1 ? 0 : lane % 2 + lane / (2 * LANES_N) * 2;
+    const int lane_n = LANES_M == 1 ? lane : lane / 2 % LANES_N;
+    return {warp / (TILE_N / WARP_N) * WARP_M + lane_m * PIECE,
+            warp % (TILE_N / WARP_N) * WARP_N + lane_n * PIECE};
+  }
+
+  /// Sums up the depths first_depth to last_depth. `shared` is STAGES * STAGE elements, which the
+  /// whole block may use again behind a barrier.
+  __device__ __forceinline__ void multiply(const T* __restrict__ a, const T* __restrict__ b, int m,
+                                           int n, int k, Place place, int first_depth,
+                                           int last_depth, T* shared) {
+    // What this thread copies: one depth of some rows of A, VEC columns of some depths of B.
+    const int thread = static_cast<int>(threadIdx.x);
+    const int a_depth = thread % DEPTH;
+    const int a_row = thread / DEPTH;
+    const int b_depth = thread / B_PER_DEPTH;
+    const int b_column = thread % B_PER_DEPTH * VEC;
+    const int rows_left = min(m - place.row, TILE_M) - a_row;
+    const int columns_left = n - place.column - b_column;
+    int depths_left = last_depth - first_depth;
+    const T* a_from = a + static_cast<long long>(place.row + a_row) * k + first_depth + a_depth;
+    const T* b_from =
+        b + static_cast<long long>(first_depth + b_depth) * n + place.column + b_column;
+
+    // Behind the edges there are zeros. Every step closes a group, also one that copies nothing.
+    const auto start_copies = [&](T* stage) {
+      T* const a_tile = stage + a_depth * A_ROW + a_row;
+      T* const b_tile = stage + DEPTH * A_ROW + b_depth * TILE_N + b_column;
+#pragma unroll
+      for (int copy = 0; copy < A_COPIES; ++copy) {
+        const int row = copy * A_STEP;
+        if (TILE_M % A_STEP != 0 && a_row + row >= TILE_M) continue;
+        start_copy<sizeof(T)>(a_tile + row, a_from + static_cast<long long>(row) * k,
+                              row < rows_left && a_depth < depths_left);
+      }
+#pragma unroll
+      for (int copy = 0; copy < B_COPIES; ++copy) {
+        const int depth = copy / B_COPIES_N * B_STEP;
+        const int column = copy % B_COPIES_N * THREADS * VEC;
+        if (DEPTH % B_STEP != 0 && b_depth + depth >= DEPTH) continue;
+        start_copy<VEC * sizeof(T)>(b_tile + depth * TILE_N + column,
+                                    b_from + static_cast<long long>(depth) * n + column,
+                                    b_depth + depth < depths_left && column < columns_left);
+      }
+      close_copies();
+      a_from += DEPTH;
+      b_from += static_cast<long long>(DEPTH) * n;
+      depths_left -= DEPTH;
+    };
+
+    const Place own = own_place();
+    Fragment a_fragments[2][ROWS / PIECE];
+    Fragment b_fragments[2][COLS / PIECE];
+    const auto read_fragments = [&](const T* stage, int depth) {
+      const T* const a_tile = stage + depth * A_ROW + own.row;
+      const T* const b_tile = stage + DEPTH * A_ROW + depth * TILE_N + own.column;
+#pragma unroll
+      for (int i = 0; i < ROWS / PIECE; ++i) {
+        a_fragments[depth % 2][i] =
+            *reinterpret_cast<const Fragment*>(a_tile + i * LANES_M * PIECE);
+      }
+#pragma unroll
+      for (int j = 0; j < COLS / PIECE; ++j) {
+        b_fragments[depth % 2][j] =
+            *reinterpret_cast<const Fragment*>(b_tile + j * LANES_N * PIECE);
+      }
+    };
+
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i) {
+#pragma unroll
+      for (int j = 0; j < COLS; ++j) sums[i][j] = T(0);
+    }
+
+    T* to = shared;
+    for (int stage = 0; stage < STAGES - 1; ++stage) {
+      start_copies(to);
+      to += STAGE;
+    }
+    T* from = shared;
+    wait_for_copies<STAGES - 2>();
+    __syncthreads();
+    read_fragments(from, 0);
+    for (int depth_done = first_depth; depth_done < last_depth; depth_done += DEPTH) {
+#pragma unroll
+      for (int depth = 0; depth < DEPTH; ++depth) {
+        if (depth + 1 < DEPTH) {
+          read_fragments(from, depth + 1);
+        } else {
+          // The next stage is there, and nobody reads this one any more.
+          wait_for_copies<STAGES - 2>();
+          __syncthreads();
+          to = from;
+          from = from == shared + (STAGES - 1) * STAGE ? shared : from + STAGE;
+          read_fragments(from, 0);
+        }
+        if (depth == 0) start_copies(to);
+          // Back and forth along the longer side, for which the compiler finds registers whose
+          // banks conflict least.
+#pragma unroll
+        for (int outer = 0; outer < min(ROWS, COLS); ++outer) {
+#pragma unroll
+          for (int inner = 0; inner < max(ROWS, COLS); ++inner) {
+            const int along = outer % 2 == 0 ? inner : max(ROWS, COLS) - 1 - inner;
+            const int i = ROWS > COLS ? along : outer;
+            const int j = ROWS > COLS ? outer : along;
+            sums[i][j] += a_fragments[depth % 2][i / PIECE].element[i % PIECE] *
+                          b_fragments[depth % 2][j / PIECE].element[j % PIECE];
+          }
+        }
+      }
+    }
+  }
+
+  /// Stores VEC elements at a time the thread's elements j to j + N - 1 of row i that lie in C.
+  ///
+  /// Elements that are stored together must lie in neighboring registers. Were these the sums' own,
+  /// many a multiply-add would find its three operands in one bank of registers; a zero that the
+  /// compiler does not know moves them only here.
+  template <int N>
+  static __device__ __forceinline__ void store(T* __restrict__ c, int m, int n, Place place, int i,
+                                               int j, const T* elements) {
+    const Place own = own_place();
+    const int row = place.row + own.row + i / PIECE * LANES_M * PIECE + i % PIECE;
+    if (row >= m) return;
+    const T zero = static_cast<T>(blockDim.y - 1);
+#pragma unroll
+    for (int e = 0; e < N; e += VEC) {
+      const int column =
+          place.column + own.column + (j + e) / PIECE * LANES_N * PIECE + (j + e) % PIECE;
+      if (column >= n) return;
+      Piece<T, VEC> sum;
+#pragma unroll
+      for (int v = 0; v < VEC; ++v) sum.element[v] = elements[e + v] + zero;
+      *reinterpret_cast<Piece<T, VEC>*>(c + static_cast<long long>(row) * n + column) = sum;
+    }
+  }
+
+  __device__ __forceinline__ void store(T* __restrict__ c, int m, int n, Place place) const {
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i) store<COLS>(c, m, n, place, i, 0, sums[i]);
+  }
+};
+
+}  // namespace gemm_detail
