@@ -259,11 +259,17 @@ TEST(Templates, RefuseWhatWouldBeWrong) {
   EXPECT_THAT(refusal("gemm", "buffered", "gemm_buffered<float, 32, 8, 1, 1, 0>"),
               HasSubstr("same number of elements"));
   EXPECT_THAT(
-      refusal("gemm", "register_tiled", "gemm_register_tiled<float, 4, 64, 32, 8, 8, 8, 0, 1>"),
+      refusal("gemm", "register_tiled", "gemm_register_tiled<float, 4, 96, 32, 8, 16, 8, 2, 1>"),
       HasSubstr("whole warps"));
   EXPECT_THAT(
-      refusal("gemm", "register_tiled", "gemm_register_tiled<float, 4, 128, 128, 8, 8, 8, 1, 1>"),
-      HasSubstr("whole pieces"));
+      refusal("gemm", "register_tiled", "gemm_register_tiled<float, 4, 64, 64, 8, 8, 2, 2, 1>"),
+      HasSubstr("pieces of 16 bytes"));
+  EXPECT_THAT(refusal("gemm", "stream_k", "gemm_stream_k<float, 8, 128, 128, 8, 8, 8, 2, 1>"),
+              HasSubstr("at most 16 bytes"));
+  EXPECT_THAT(refusal("convolution", "rows", "convolution_rows<1, 4, 128, 2, 64, 3, 3>"),
+              HasSubstr("whole accesses"));
+  EXPECT_THAT(refusal("stencil1d", "grouped", "stencil1d_grouped<float, 1, 128, 1>"),
+              HasSubstr("the end of its first group"));
   EXPECT_THAT(refusal("stencil1d", "shared", "stencil1d_shared<float, 5000, 1024, 8, 0, 1>"),
               HasSubstr("ends at 48 KB"));
 }

@@ -2,12 +2,14 @@
 
 #include "add_one/add_one.cu"
 #include "convolution/convolution_naive.cu"
+#include "convolution/convolution_rows.cu"
 #include "convolution/convolution_tiled.cu"
 #include "gemm/gemm_buffered.cu"
 #include "gemm/gemm_naive.cu"
 #include "gemm/gemm_register_tiled.cu"
 #include "gemm/gemm_row.cu"
 #include "gemm/gemm_row_column.cu"
+#include "gemm/gemm_stream_k.cu"
 #include "gemm/gemm_tiled.cu"
 #include "memory/memory_bandwidth.cu"
 #include "memory/memory_coalescing.cu"
@@ -19,11 +21,13 @@
 #include "memory/memory_padding.cu"
 #include "memory/memory_spills.cu"
 #include "memory/memory_stride.cu"
+#include "stencil1d/stencil1d_grouped.cu"
 #include "stencil1d/stencil1d_naive.cu"
 #include "stencil1d/stencil1d_shared.cu"
 
 template __global__ void add_one<double, 128, 2, 2>(double*, long long);
 template __global__ void convolution_naive<32, 8, 3, 5>(const float*, float*, int, int);
+template __global__ void convolution_rows<2, 4, 64, 4, 32, 3, 5>(const float*, float*, int, int);
 template __global__ void convolution_tiled<48, 2, 2, 3, 0, 1, 1, 3, 5>(const float*, float*, int,
                                                                        int);
 template __global__ void convolution_tiled<32, 4, 1, 2, 1, 0, 0, 3, 5>(const float*, float*, int,
@@ -32,16 +36,22 @@ template __global__ void gemm_buffered<float, 64, 16, 4, 4, 1>(const float*, con
                                                                int, int, int);
 template __global__ void gemm_naive<float, 32, 8>(const float*, const float*, float*, int, int,
                                                   int);
-template __global__ void gemm_register_tiled<float, 4, 128, 128, 8, 8, 8, 4, 2>(const float*,
-                                                                                const float*,
-                                                                                float*, int, int,
-                                                                                int, int);
-template __global__ void gemm_register_tiled<double, 1, 64, 32, 8, 4, 4, 0, 1>(const double*,
+template __global__ void gemm_register_tiled<float, 4, 128, 256, 16, 16, 8, 2, 1>(const float*,
+                                                                                  const float*,
+                                                                                  float*, int, int,
+                                                                                  int, int);
+template __global__ void gemm_register_tiled<double, 1, 64, 32, 8, 4, 4, 2, 1>(const double*,
                                                                                const double*,
                                                                                double*, int, int,
                                                                                int, int);
 template __global__ void gemm_row<float, 32, 4>(const float*, const float*, float*, int, int, int);
 template __global__ void gemm_row_column<int, 8, 4>(const int*, const int*, int*, int, int, int);
+template __global__ void gemm_stream_k<float, 1, 16, 128, 16, 8, 4, 3, 2>(const float*,
+                                                                          const float*, float*,
+                                                                          float*, int, int, int,
+                                                                          int);
+template __global__ void gemm_stream_k_sum<float, 1, 16, 128, 16, 8, 4, 3>(const float*, float*,
+                                                                           int, int, int, int, int);
 template __global__ void gemm_tiled<float, 32, 32, 2, 1, 0>(const float*, const float*, float*, int,
                                                             int, int);
 template __global__ void memory_bandwidth<l2, 16>(const unsigned*, cudaTextureObject_t,
@@ -55,6 +65,7 @@ template __global__ void memory_occupancy<16>(const float*, float*);
 template __global__ void memory_padding<1, 2>(const unsigned*, unsigned*, int);
 template __global__ void memory_spills<32, 8, 4>(const float*, float*, int);
 template __global__ void memory_stride<8, 3, 2>(const unsigned*, unsigned*, int);
+template __global__ void stencil1d_grouped<double, 5, 128, 2>(const double*, double*, long long);
 template __global__ void stencil1d_naive<int, 3, 256>(const int*, int*, long long);
 template __global__ void stencil1d_shared<int, 3, 256, 1, 0, 1>(const int*, int*, long long);
 template __global__ void stencil1d_shared<float, 16, 128, 4, 1, 4>(const float*, float*, long long);
