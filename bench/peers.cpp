@@ -1,29 +1,33 @@
-// The best stored configuration of a space against the vendor's own code, in one run:
+// The best stored configurations of spaces against what they are held against, in one run:
 //   gemm                  cublasSgemm (CUBLAS_PEDANTIC_MATH: no TF32)
+//   convolution           the best stored configuration of the kernel tiled, whose parameters are
+//                         the FAIR benchmark hub's
 //   stencil1d, add_one    cudaMemcpyAsync, device to device, of as many bytes as the kernel must
-//   move
+//                         move
 //
-//   smemtune_peers SPACE.json DATABASE [ROUNDS]
+//   smemtune_peers DATABASE ROUNDS SPACE.json...
 //
 // Every round times each of the two once, in random order, each with a cold L2 and its launch
-// queued behind the flush. Printed per problem: both medians and the median of the rounds' ratios.
+// queued behind the flush. Printed per problem, as a row of a table: both medians and the median of
+// the rounds' ratios, the peer's time over ours; then the ratios' geometric mean.
 
 #include "db/result_store.h"
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/error.h"
 #include "tuner/core/kernel_binding.h"
+#include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cublas_v2.h>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -81,6 +85,9 @@ class BestKernel {
     for (const LaunchShape& launch : instance.launches) {
       request.name_expressions.push_back(launch.name_expression);
     }
+    for (const Argument& argument : instance.arguments) {
+      if (argument.in_constant_memory()) request.symbol_expressions.push_back(argument.symbol);
+    }
     cuda::NvrtcCompiler compiler;
     const Outcome<CompiledKernel> compiled = compiler.compile(request);
     if (!compiled) throw Error(compiled.failure().detail);
@@ -100,6 +107,9 @@ class BestKernel {
     for (const Argument& argument : instance.arguments) {
       if (argument.is_buffer()) {
         void* memory = buffers[argument.name];
+        if (argument.in_constant_memory()) {
+          fill_constant(compiled->symbol(argument.symbol)->lowered_name, memory, argument.bytes());
+        }
         const auto* bytes = reinterpret_cast<const std::uint8_t*>(&memory);
         values_[argument.name].assign(bytes, bytes + sizeof memory);
       } else {
@@ -130,6 +140,14 @@ class BestKernel {
   }
 
  private:
+  void fill_constant(const std::string& symbol, const void* from, std::int64_t bytes) {
+    void* to = nullptr;
+    std::size_t room = 0;
+    check(cudaLibraryGetGlobal(&to, &room, library_, symbol.c_str()), "cudaLibraryGetGlobal");
+    check(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice),
+          "cudaMemcpy");
+  }
+
   KernelInstance instance_;
   cudaLibrary_t library_ = nullptr;
   std::vector<cudaKernel_t> kernels_;
@@ -170,108 +188,210 @@ class Timer {
   cudaEvent_t stop_ = nullptr;
 };
 
-std::int64_t integer(const Problem& problem, const std::string& name) {
-  return std::get<std::int64_t>(problem.at(name));
-}
+/// What the best configuration is held against, ready to launch on the timer's stream.
+class Peer {
+ public:
+  virtual ~Peer() = default;
+  virtual std::string name() const = 0;
+  virtual void launch() = 0;
+};
 
-void compare(const LoadedSpace& loaded, const db::StoredResult& best, int rounds) {
-  const Space& space = loaded.space;
-  const KernelTemplate* kernel = space.kernel(best.result.kernel);
-  if (kernel == nullptr) throw InputError("the space has no kernel " + best.result.kernel);
-  const KernelBinding bound(space, *kernel, best.result.problem, best.device);
-  const KernelInstance instance = bound.instantiate(best.result.configuration);
-  const Buffers buffers(instance.arguments);
-  BestKernel ours(instance, loaded.sources.at(kernel->name), best.device.architecture, buffers);
-  Timer timer;
+class Copy final : public Peer {
+ public:
+  Copy(std::size_t bytes, cudaStream_t stream) : bytes_(bytes), stream_(stream) {
+    check(cudaMalloc(&from_, bytes), "cudaMalloc");
+    check(cudaMalloc(&to_, bytes), "cudaMalloc");
+  }
+  ~Copy() override {
+    cudaFree(from_);
+    cudaFree(to_);
+  }
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
 
-  std::function<void()> theirs;
-  std::string peer;
-  cublasHandle_t blas = nullptr;
-  const float one = 1;
-  const float zero = 0;
-  void* copy_from = nullptr;
-  void* copy_to = nullptr;
-  const std::map<std::string, double> metrics = bound.metrics(best.result.configuration);
-  if (space.name == "gemm") {
-    peer = "cublasSgemm";
-    check(cublasCreate(&blas), "cublasCreate");
-    check(cublasSetStream(blas, timer.stream()), "cublasSetStream");
-    check(cublasSetMathMode(blas, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
-    const auto size = [&](const char* name) {
-      return static_cast<int>(integer(best.result.problem, name));
-    };
-    // Row-major c = a b is column-major c' = b' a'.
-    theirs = [&, m = size("M"), n = size("N"), k = size("K")] {
-      check(cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one,
-                        static_cast<const float*>(buffers["b"]), n,
-                        static_cast<const float*>(buffers["a"]), k, &zero,
-                        static_cast<float*>(buffers["c"]), n),
-            "cublasSgemm");
-    };
-  } else {
-    peer = "cudaMemcpyAsync";
-    const auto bytes = static_cast<std::size_t>(metrics.at("bytes") / 2);
-    check(cudaMalloc(&copy_from, bytes), "cudaMalloc");
-    check(cudaMalloc(&copy_to, bytes), "cudaMalloc");
-    theirs = [&, bytes] {
-      check(cudaMemcpyAsync(copy_to, copy_from, bytes, cudaMemcpyDeviceToDevice, timer.stream()),
-            "cudaMemcpyAsync");
-    };
+  std::string name() const override { return "copy"; }
+  void launch() override {
+    check(cudaMemcpyAsync(to_, from_, bytes_, cudaMemcpyDeviceToDevice, stream_),
+          "cudaMemcpyAsync");
   }
 
+ private:
+  std::size_t bytes_ = 0;
+  cudaStream_t stream_ = nullptr;
+  void* from_ = nullptr;
+  void* to_ = nullptr;
+};
+
+class CublasSgemm final : public Peer {
+ public:
+  CublasSgemm(const Problem& problem, const Buffers& buffers, cudaStream_t stream)
+      : m_(size(problem, "M")),
+        n_(size(problem, "N")),
+        k_(size(problem, "K")),
+        a_(static_cast<const float*>(buffers["a"])),
+        b_(static_cast<const float*>(buffers["b"])),
+        c_(static_cast<float*>(buffers["c"])) {
+    check(cublasCreate(&blas_), "cublasCreate");
+    check(cublasSetStream(blas_, stream), "cublasSetStream");
+    check(cublasSetMathMode(blas_, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
+  }
+  ~CublasSgemm() override { cublasDestroy(blas_); }
+  CublasSgemm(const CublasSgemm&) = delete;
+  CublasSgemm& operator=(const CublasSgemm&) = delete;
+
+  std::string name() const override { return "cublasSgemm"; }
+  void launch() override {
+    const float one = 1;
+    const float zero = 0;
+    // Row-major c = a b is column-major c' = b' a'.
+    check(cublasSgemm(blas_, CUBLAS_OP_N, CUBLAS_OP_N, n_, m_, k_, &one, b_, n_, a_, k_, &zero, c_,
+                      n_),
+          "cublasSgemm");
+  }
+
+ private:
+  static int size(const Problem& problem, const char* name) {
+    return static_cast<int>(std::get<std::int64_t>(problem.at(name)));
+  }
+
+  int m_ = 0;
+  int n_ = 0;
+  int k_ = 0;
+  const float* a_ = nullptr;
+  const float* b_ = nullptr;
+  float* c_ = nullptr;
+  cublasHandle_t blas_ = nullptr;
+};
+
+/// A stored configuration and what it needs to be launched.
+class Stored {
+ public:
+  Stored(const LoadedSpace& loaded, const db::StoredResult& result)
+      : bound_(loaded.space, kernel(loaded, result), result.result.problem, result.device),
+        instance_(bound_.instantiate(result.result.configuration)),
+        buffers_(instance_.arguments),
+        kernel_(instance_, loaded.sources.at(result.result.kernel), result.device.architecture,
+                buffers_) {}
+
+  const Buffers& buffers() const { return buffers_; }
+  void launch(cudaStream_t stream) { kernel_.launch(stream); }
+
+ private:
+  static const KernelTemplate& kernel(const LoadedSpace& loaded, const db::StoredResult& result) {
+    const KernelTemplate* found = loaded.space.kernel(result.result.kernel);
+    if (found == nullptr) throw InputError("the space has no kernel " + result.result.kernel);
+    return *found;
+  }
+
+  KernelBinding bound_;
+  KernelInstance instance_;
+  Buffers buffers_;
+  BestKernel kernel_;
+};
+
+class OtherKernel final : public Peer {
+ public:
+  OtherKernel(const LoadedSpace& loaded, const db::StoredResult& result, cudaStream_t stream)
+      : name_(result.result.kernel + " " + key(result.result.configuration)),
+        stored_(loaded, result),
+        stream_(stream) {}
+
+  std::string name() const override { return name_; }
+  void launch() override { stored_.launch(stream_); }
+
+ private:
+  std::string name_;
+  Stored stored_;
+  cudaStream_t stream_ = nullptr;
+};
+
+std::unique_ptr<Peer> peer_of(const LoadedSpace& loaded, const db::ResultStore& store,
+                              const db::StoredResult& best, const Stored& ours, double bytes,
+                              cudaStream_t stream) {
+  const std::string& space = loaded.space.name;
+  const Problem& problem = best.result.problem;
+  if (space == "gemm") return std::make_unique<CublasSgemm>(problem, ours.buffers(), stream);
+  if (space == "convolution") {
+    const std::vector<db::StoredResult> hubs = store.best(
+        {.space = space, .kernel = "tiled", .device = best.device.name, .problem = key(problem)},
+        true);
+    if (hubs.empty()) throw InputError("no result of the kernel tiled on " + key(problem));
+    return std::make_unique<OtherKernel>(loaded, hubs.front(), stream);
+  }
+  return std::make_unique<Copy>(static_cast<std::size_t>(bytes / 2), stream);
+}
+
+/// Returns the median of the rounds' ratios.
+double compare(const LoadedSpace& loaded, const db::ResultStore& store,
+               const db::StoredResult& best, int rounds) {
+  const KernelBinding bound(loaded.space, *loaded.space.kernel(best.result.kernel),
+                          best.result.problem, best.device);
+  const std::map<std::string, double> metrics = bound.metrics(best.result.configuration);
+  Stored ours(loaded, best);
+  Timer timer;
+  const auto peer = peer_of(loaded, store, best, ours, metrics.at("bytes"), timer.stream());
+
   const auto launch_ours = [&] { ours.launch(timer.stream()); };
+  const auto launch_peer = [&] { peer->launch(); };
   std::mt19937 random(1);
   std::vector<double> our_ms;
-  std::vector<double> their_ms;
+  std::vector<double> peer_ms;
   std::vector<double> ratios;
   for (int round = -5; round < rounds; ++round) {
     const bool ours_first = (random() & 1u) != 0;
     double ours_now = ours_first ? timer.time_ms(launch_ours) : 0;
-    const double theirs_now = timer.time_ms(theirs);
+    const double peer_now = timer.time_ms(launch_peer);
     if (!ours_first) ours_now = timer.time_ms(launch_ours);
     if (round < 0) continue;  // warm-up
     our_ms.push_back(ours_now);
-    their_ms.push_back(theirs_now);
-    ratios.push_back(theirs_now / ours_now);
+    peer_ms.push_back(peer_now);
+    ratios.push_back(peer_now / ours_now);
   }
   const double ours_median = quantile(our_ms, 0.5);
-  const double theirs_median = quantile(their_ms, 0.5);
-  const std::string metric = space.name == "gemm" ? "flops" : "bytes";
-  const double work = metrics.at(metric);
-  const double scale = space.name == "gemm" ? 1e-9 : 1e-6;  // TFLOP/s, GB/s
-  std::printf(
-      "%s %s\n  ours  %s %s  %.4f ms  %.2f %s\n  peer  %s  %.4f ms  %.2f\n"
-      "  ours / peer: %.3f (quartiles %.3f to %.3f over %d rounds)\n",
-      space.name.c_str(), key(best.result.problem).c_str(), best.result.kernel.c_str(),
-      key(best.result.configuration).c_str(), ours_median, work / ours_median * scale,
-      space.name == "gemm" ? "TFLOP/s" : "GB/s", peer.c_str(), theirs_median,
-      work / theirs_median * scale, quantile(ratios, 0.5), quantile(ratios, 0.25),
-      quantile(ratios, 0.75), rounds);
-  if (blas != nullptr) check(cublasDestroy(blas), "cublasDestroy");
-  check(cudaFree(copy_from), "cudaFree");
-  check(cudaFree(copy_to), "cudaFree");
+  const double peer_median = quantile(peer_ms, 0.5);
+  const double ratio = quantile(ratios, 0.5);
+  const bool computes = loaded.space.name == "gemm" || loaded.space.name == "convolution";
+  const double work = metrics.at(computes ? "flops" : "bytes") * (computes ? 1e-9 : 1e-6);
+  const char* unit = computes ? "TFLOP/s" : "GB/s";
+  std::printf("| %s %s | %s %s | %.2f us, %.2f %s | %s %.2f us, %.2f %s | %.3f (%.3f-%.3f) |\n",
+              loaded.space.name.c_str(), key(best.result.problem).c_str(),
+              best.result.kernel.c_str(), key(best.result.configuration).c_str(), ours_median * 1e3,
+              work / ours_median, unit, peer->name().c_str(), peer_median * 1e3, work / peer_median,
+              unit, ratio, quantile(ratios, 0.25), quantile(ratios, 0.75));
+  std::fflush(stdout);
+  return ratio;
 }
 
-int run(int argc, char** argv) {
-  if (argc < 3) {
-    std::fprintf(stderr, "usage: smemtune_peers SPACE.json DATABASE [ROUNDS]\n");
-    return 2;
-  }
-  const int rounds = argc > 3 ? std::atoi(argv[3]) : 51;
-  if (rounds < 1) throw InputError("ROUNDS must be 1 or more");
+void compare_all(const std::string& file, const db::ResultStore& store, int rounds) {
   const LoadedSpace loaded =
-      load_space(argv[1], std::filesystem::path(argv[1]).parent_path().parent_path());
-  const db::ResultStore store(argv[2], db::ResultStore::Mode::read_only);
+      load_space(file, std::filesystem::path(file).parent_path().parent_path());
+  double logarithms = 0;
   int compared = 0;
   for (const db::StoredResult& best : store.best({.space = loaded.space.name}, false)) {
     if (best.device.kind != DeviceKind::gpu) continue;
     if (loaded.space.name == "gemm" && best.result.problem.at("T") != Value(std::string("float"))) {
       continue;
     }
-    compare(loaded, best, rounds);
+    logarithms += std::log(compare(loaded, store, best, rounds));
     ++compared;
   }
-  if (compared == 0) throw InputError(std::string(argv[2]) + ": no GPU result of this space");
+  if (compared == 0) throw InputError(file + ": no GPU result of this space is stored");
+  std::printf("| %s, geometric mean of %d | | | | %.3f |\n", loaded.space.name.c_str(), compared,
+              std::exp(logarithms / compared));
+}
+
+int run(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: smemtune_peers DATABASE ROUNDS SPACE.json...\n");
+    return 2;
+  }
+  const db::ResultStore store(argv[1], db::ResultStore::Mode::read_only);
+  const int rounds = std::atoi(argv[2]);
+  if (rounds < 1) throw InputError("ROUNDS must be 1 or more");
+  std::printf(
+      "| problem | best configuration | ours | peer | peer / ours (quartiles) |\n"
+      "|---|---|---|---|---|\n");
+  for (int i = 3; i < argc; ++i) compare_all(argv[i], store, rounds);
   return 0;
 }
 
