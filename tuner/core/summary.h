@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/derived_tolerance.h"
+#include "tuner/core/failure_pattern.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/outcome.h"
 #include "tuner/core/result.h"
@@ -21,6 +22,18 @@ struct StaticRejects {
   std::vector<Result> lost;  ///< ... and these of them would have been rejected.
 };
 
+/// A reference of which most others say that it is wrong.
+struct DefaultInDoubt {
+  std::string kernel;
+  std::uint64_t agreeing = 0;  ///< Other configurations of the kernel that agree with each other...
+  std::uint64_t others = 0;    ///< ... of so many that were compared with its default.
+
+  bool operator==(const DefaultInDoubt&) const = default;
+};
+
+/// `5 of 6 other configurations of twice agree with each other and not with its default: ...`.
+std::string to_text(const DefaultInDoubt& doubt);
+
 /// What is known of a problem at the end.
 struct ProblemSummary {
   Problem problem;
@@ -33,10 +46,14 @@ struct ProblemSummary {
   std::uint64_t known = 0;
   /// A line for each parameter of which all values gave the same code, launches and arguments.
   std::vector<std::string> without_effect;
-  std::optional<StaticRejects> static_rejects;  ///< Where they were turned off.
-  std::optional<double> noise_percent;          ///< A/A: the best against itself in the finals.
-  std::optional<Transfers> transfers;           ///< Where they were asked for.
-  std::vector<DerivedTolerance> derived;        ///< Where tolerances are and the device was needed.
+  /// Where nothing but the default says what is right, and most others contradict it: then none of
+  /// what was found right may be so.
+  std::optional<DefaultInDoubt> default_in_doubt;
+  std::vector<FailurePattern> failure_patterns;  ///< Which values the failures have in common.
+  std::optional<StaticRejects> static_rejects;   ///< Where they were turned off.
+  std::optional<double> noise_percent;           ///< A/A: the best against itself in the finals.
+  std::optional<Transfers> transfers;            ///< Where they were asked for.
+  std::vector<DerivedTolerance> derived;  ///< Where tolerances are and the device was needed.
   /// How much slower the default of the best's kernel was in the finals; nullopt when it is the
   /// best or no finals were held.
   std::optional<PairedDifference> default_slower;

@@ -1,0 +1,267 @@
+#include "tuner/core/failure_pattern.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+using Relation = ParameterCondition::Relation;
+
+// The probability that any of the conditions that were tried would hold for failures only if
+// failures fell blindly.
+constexpr double kMostChance = 0.005;
+constexpr std::uint64_t kLeastFailures = 3;
+constexpr std::size_t kMostPatterns = 3;      // Of one kernel and status.
+constexpr std::size_t kMostPairs = 20'000;    // Conditions tried two at a time.
+constexpr std::size_t kMostResults = 20'000;  // Looked at, of one kernel.
+
+double log_choose(double n, double k) {
+  return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
+}
+
+/// The conditions that tell some of the results from others.
+std::vector<ParameterCondition> conditions_of(const std::vector<const Result*>& results) {
+  std::map<std::string, std::set<Value>> values;
+  for (const Result* result : results) {
+    for (const auto& [name, value] : result->configuration) values[name].insert(value);
+  }
+  std::vector<ParameterCondition> conditions;
+  for (const auto& [name, its_values] : values) {
+    if (its_values.size() < 2) continue;
+    const bool is_ordered = std::ranges::all_of(
+        its_values, [](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
+    for (const Value& value : its_values) {
+      conditions.push_back({name, Relation::equal, value});
+      // Of two values one is the other's opposite, and the ends of a range are single values.
+      if (its_values.size() > 2) conditions.push_back({name, Relation::unequal, value});
+      const bool is_inner = value != *its_values.begin() && value != *its_values.rbegin();
+      if (!is_ordered || !is_inner) continue;
+      conditions.push_back({name, Relation::at_most, value});
+      conditions.push_back({name, Relation::at_least, value});
+    }
+  }
+  return conditions;
+}
+
+/// The failures of one kernel and status, beside all that they could have come through with.
+class PatternSearch {
+ public:
+  PatternSearch(std::vector<const Result*> results, Status status)
+      : results_(std::move(results)), conditions_(conditions_of(results_)) {
+    for (const Result* result : results_) failed_.push_back(result->status == status);
+    for (const ParameterCondition& condition : conditions_) {
+      std::vector<bool>& row = holds_.emplace_back();
+      for (const Result* result : results_) row.push_back(condition.holds(result->configuration));
+    }
+    failures_ = static_cast<std::uint64_t>(std::ranges::count(failed_, true));
+  }
+
+  std::vector<FailurePattern> run(FailurePattern pattern) {
+    std::vector<FailurePattern> found;
+    if (failures_ < kLeastFailures || failures_ == results_.size()) return found;
+    pattern.all_failures = failures_;
+    std::vector<bool> explained(results_.size(), false);
+    while (found.size() < kMostPatterns) {
+      std::optional<std::vector<std::size_t>> best = best_of_one(explained);
+      if (!best) best = best_of_two(explained);
+      if (!best) break;
+      pattern.conditions.clear();
+      pattern.reasons.clear();
+      pattern.failures = 0;
+      for (const std::size_t i : *best) pattern.conditions.push_back(conditions_[i]);
+      for (std::size_t r = 0; r < results_.size(); ++r) {
+        if (!all_hold(*best, r)) continue;
+        explained[r] = true;
+        ++pattern.failures;
+        ++pattern.reasons[results_[r]->reason];
+      }
+      found.push_back(pattern);
+    }
+    return found;
+  }
+
+ private:
+  bool all_hold(const std::vector<std::size_t>& conditions, std::size_t result) const {
+    return std::ranges::all_of(conditions, [&](std::size_t i) { return holds_[i][result]; });
+  }
+
+  /// How many failures that nothing explains yet these conditions explain; 0 where something else
+  /// than failures has them, or where it may be chance.
+  std::uint64_t explains(const std::vector<std::size_t>& conditions,
+                         const std::vector<bool>& explained, double tried) const {
+    std::uint64_t all = 0;
+    std::uint64_t further = 0;
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      if (!all_hold(conditions, r)) continue;
+      if (!failed_[r]) return 0;
+      ++all;
+      if (!explained[r]) ++further;
+    }
+    if (further < kLeastFailures) return 0;
+    const auto n = static_cast<double>(results_.size());
+    const auto k = static_cast<double>(all);
+    const double log_chance = log_choose(static_cast<double>(failures_), k) - log_choose(n, k);
+    return std::log(tried) + log_chance < std::log(kMostChance) ? further : 0;
+  }
+
+  std::optional<std::vector<std::size_t>> best_of_one(const std::vector<bool>& explained) const {
+    std::optional<std::vector<std::size_t>> best;
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < conditions_.size(); ++i) {
+      const std::uint64_t its = explains({i}, explained, static_cast<double>(conditions_.size()));
+      const bool is_simpler =
+          best && its == most && conditions_[i].relation < conditions_[best->front()].relation;
+      if (its == 0 || (its <= most && !is_simpler)) continue;
+      most = its;
+      best = {i};
+    }
+    return best;
+  }
+
+  std::optional<std::vector<std::size_t>> best_of_two(const std::vector<bool>& explained) const {
+    const std::size_t count = conditions_.size();
+    const std::size_t pairs = count * (count - std::min<std::size_t>(count, 1)) / 2;
+    if (pairs > kMostPairs) return std::nullopt;
+    std::optional<std::vector<std::size_t>> best;
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t k = i + 1; k < count; ++k) {
+        if (conditions_[i].parameter == conditions_[k].parameter) continue;
+        const std::uint64_t its = explains({i, k}, explained, static_cast<double>(pairs));
+        if (its <= most) continue;
+        most = its;
+        best = {i, k};
+      }
+    }
+    return best;
+  }
+
+  std::vector<const Result*> results_;
+  std::vector<ParameterCondition> conditions_;
+  std::vector<bool> failed_;              ///< By result.
+  std::vector<std::vector<bool>> holds_;  ///< By condition and result.
+  std::uint64_t failures_ = 0;
+};
+
+/// Whether a result could have had this failure: it got as far.
+bool got_to(Status status, const Result& result) {
+  if (result.status == Status::constraints) return false;
+  return status == Status::compile || result.status != Status::compile;
+}
+
+bool names(const std::string& text, const std::string& name) {
+  const auto is_part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool any_names(const std::vector<ExpressionText>& texts, const std::string& name) {
+  return std::ranges::any_of(texts,
+                             [&](const ExpressionText& text) { return names(text.text, name); });
+}
+
+std::string failed_text(Status status) {
+  switch (status) {
+    case Status::compile:
+      return "do not compile";
+    case Status::correctness:
+      return "are wrong";
+    case Status::timeout:
+      return "hang";
+    default:
+      return "fail when they run";
+  }
+}
+
+}  // namespace
+
+bool ParameterCondition::holds(const Configuration& configuration) const {
+  const auto found = configuration.find(parameter);
+  if (found == configuration.end()) return false;
+  switch (relation) {
+    case Relation::equal:
+      return found->second == value;
+    case Relation::unequal:
+      return found->second != value;
+    case Relation::at_most:
+      return found->second <= value;
+    case Relation::at_least:
+      return found->second >= value;
+  }
+  return false;
+}
+
+std::string to_text(const ParameterCondition& condition) {
+  static const std::map<Relation, std::string> kSigns = {{Relation::equal, " == "},
+                                                         {Relation::unequal, " != "},
+                                                         {Relation::at_most, " <= "},
+                                                         {Relation::at_least, " >= "}};
+  return condition.parameter + kSigns.at(condition.relation) + to_text(condition.value);
+}
+
+std::vector<FailurePattern> failure_patterns(std::span<const Result> results) {
+  std::set<std::pair<std::string, Status>> kinds;
+  for (const Result& result : results) {
+    const bool failed = result.status != Status::correct && result.status != Status::constraints;
+    if (failed) kinds.emplace(result.kernel, result.status);
+  }
+  std::vector<FailurePattern> patterns;
+  for (const auto& [kernel, status] : kinds) {
+    std::vector<const Result*> comparable;
+    for (const Result& result : results) {
+      if (result.kernel == kernel && got_to(status, result)) comparable.push_back(&result);
+    }
+    if (comparable.size() > kMostResults) continue;
+    FailurePattern kind;
+    kind.kernel = kernel;
+    kind.status = status;
+    for (FailurePattern& pattern : PatternSearch(std::move(comparable), status).run(kind)) {
+      patterns.push_back(std::move(pattern));
+    }
+  }
+  return patterns;
+}
+
+std::string grid_hint(const FailurePattern& pattern, const KernelTemplate& kernel) {
+  if (pattern.status != Status::correctness) return "";
+  for (const ParameterCondition& condition : pattern.conditions) {
+    const std::string& name = condition.parameter;
+    const bool is_in_blocks_only =
+        std::ranges::any_of(kernel.launches, [&](const LaunchTemplate& launch) {
+          return any_names(launch.block, name) && !any_names(launch.grid, name);
+        });
+    if (is_in_blocks_only) return "the grid does not depend on " + name;
+  }
+  return "";
+}
+
+std::string to_text(const FailurePattern& pattern) {
+  std::string conditions;
+  for (const ParameterCondition& condition : pattern.conditions) {
+    conditions += (conditions.empty() ? "" : " and ") + to_text(condition);
+  }
+  std::string reasons;
+  for (const auto& [reason, count] : pattern.reasons) {
+    reasons += (reasons.empty() ? "" : ", ") +
+               (pattern.reasons.size() > 1 ? std::to_string(count) + " " : "") + reason;
+  }
+  return "all " + std::to_string(pattern.failures) + " of " + pattern.kernel + " with " +
+         conditions + " " + failed_text(pattern.status) + " (" + reasons + ")" +
+         (pattern.hint.empty() ? "" : ": " + pattern.hint);
+}
+
+}  // namespace smemtune
