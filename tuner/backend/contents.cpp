@@ -1,5 +1,6 @@
 #include "tuner/backend/contents.h"
 
+#include "tuner/backend/usable_cores.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/reasons.h"
@@ -182,8 +183,7 @@ void fill(std::vector<std::uint8_t>& bytes, ScalarType type, const Element& elem
     });
   };
   constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.
-  const std::uint64_t parts = std::clamp<std::uint64_t>(
-      count / kWorthAThread, 1, std::max(1u, std::thread::hardware_concurrency()));
+  const std::uint64_t parts = std::clamp<std::uint64_t>(count / kWorthAThread, 1, usable_cores());
   std::vector<std::jthread> others;
   for (std::uint64_t part = 1; part < parts; ++part) {
     others.emplace_back(fill_range, count * part / parts, count * (part + 1) / parts);

@@ -1,0 +1,62 @@
+#include "tuner/backend/usable_cores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sched.h>
+#include <sstream>
+#include <string_view>
+#include <thread>
+
+namespace smemtune {
+
+namespace {
+
+std::string first_line(const std::filesystem::path& file) {
+  std::string line;
+  std::ifstream stream(file);
+  std::getline(stream, line);
+  return line;
+}
+
+/// Of this process in the version 2 hierarchy: `/user.slice`; empty where there is none.
+std::string control_group() {
+  std::ifstream groups("/proc/self/cgroup");
+  constexpr std::string_view kVersion2 = "0::";
+  for (std::string line; std::getline(groups, line);) {
+    if (line.starts_with(kVersion2)) return line.substr(kVersion2.size());
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<unsigned> cores_of_quota(const std::string& cpu_max) {
+  std::istringstream words(cpu_max);
+  double quota_us = 0;
+  double period_us = 0;
+  if (!(words >> quota_us >> period_us) || quota_us <= 0 || period_us <= 0) return std::nullopt;
+  return static_cast<unsigned>(std::clamp(std::ceil(quota_us / period_us), 1.0, 1e6));
+}
+
+unsigned usable_cores() {
+  unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  // Fails where there are more cores than the mask has bits; then the machine's count stands.
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 0) {
+    cores = static_cast<unsigned>(CPU_COUNT(&mask));
+  }
+  const std::filesystem::path root = "/sys/fs/cgroup";
+  const std::filesystem::path group = root / std::filesystem::path(control_group()).relative_path();
+  // Every group above limits as well. In a container its own may be the root.
+  for (std::filesystem::path at = group; at.native().size() >= root.native().size();
+       at = at.parent_path()) {
+    if (const auto most = cores_of_quota(first_line(at / "cpu.max")))
+      cores = std::min(cores, *most);
+  }
+  return cores;
+}
+
+}  // namespace smemtune

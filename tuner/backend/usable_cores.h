@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace smemtune {
+
+/// How many cores this process may use, 1 at least: those of its affinity mask, but no more than
+/// the quotas of its control groups (version 2) come to.
+unsigned usable_cores();
+
+/// What a control group's `cpu.max` comes to, rounded up: `150000 100000` is 2; nullopt for `max`
+/// and for what is no quota.
+std::optional<unsigned> cores_of_quota(const std::string& cpu_max);
+
+}  // namespace smemtune
