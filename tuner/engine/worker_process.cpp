@@ -361,6 +361,7 @@ void WorkerProcess::end_gently(double patience_s) {
   socket_.reset();
   log_pipe_.reset();
   if (!wait_status_ && !wait_for_end(patience_s)) kill_group();
+  kill(-pid_, SIGKILL);  // Children that it left behind.
 }
 
 }  // namespace smemtune

@@ -109,7 +109,8 @@ class WorkerProcess {
   /// ended.
   WorkerDeath end(double patience_s);
 
-  /// Closes the socket, which asks the worker to end, and waits for that before killing it.
+  /// Closes the socket, which asks the worker to end, and waits for that before killing it; what it
+  /// has started and left behind is killed too.
   void end_gently(double patience_s);
 
  private:

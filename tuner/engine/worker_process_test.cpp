@@ -66,6 +66,14 @@ TEST(WorkerProcess, EndsWithItsOwner) {
   EXPECT_FALSE(is_alive(id));
 }
 
+TEST(WorkerProcess, TakesAlongWhatItHasStartedAlsoWhenItEndsByItself) {
+  WorkerProcess worker = shell("sleep 100 & echo $!.; exec cat <&3 >/dev/null");
+  const int child = std::stoi(printed(worker, "."));
+  EXPECT_TRUE(is_alive(child));
+  worker.end_gently(5);
+  EXPECT_TRUE(eventually([&] { return !is_alive(child); }));
+}
+
 TEST(WorkerProcess, LeavesNoCoreAndHasNoInput) {
   WorkerProcess worker = shell("ulimit -c; cat; echo done");
   EXPECT_THAT(printed(worker, "done"), StartsWith("0\ndone"));

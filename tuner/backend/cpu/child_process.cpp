@@ -10,9 +10,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string_view>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 namespace smemtune::cpu {
@@ -29,7 +31,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-/// The environment, with messages in English and temporary files in `folder`.
+/// The environment, with messages in English and temporary files in `folder`. Without a PATH a
+/// compiler would not find its assembler and linker.
 std::vector<std::string> environment(const std::filesystem::path& folder) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -39,9 +42,23 @@ std::vector<std::string> environment(const std::filesystem::path& folder) {
     }
     variables.emplace_back(text);
   }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment.
+  if (std::getenv("PATH") == nullptr) variables.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
   variables.emplace_back("LC_ALL=C");
   variables.push_back("TMPDIR=" + folder.string());
   return variables;
+}
+
+/// A descriptor that holds the lock of a folder; -1 where somebody else has it.
+int locked(const std::filesystem::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+  }
+  return descriptor;
 }
 
 extern "C" void kill_own_group(int) { kill(0, SIGKILL); }
@@ -133,32 +150,55 @@ TemporaryFolder::TemporaryFolder() {
     throw UnavailableError("no folder for temporary files ($TMPDIR, else /tmp): " +
                            error.message());
   }
-  std::string name = root / (kFolderPrefix + std::to_string(getpid()) + "-XXXXXX");
-  if (mkdtemp(name.data()) == nullptr) throw_system_error("creating " + name, errno);
-  path_ = name;
+  for (;;) {
+    std::string name = root / (kFolderPrefix + std::to_string(getpid()) + "-XXXXXX");
+    if (mkdtemp(name.data()) == nullptr) throw_system_error("creating " + name, errno);
+    path_ = name;
+    lock_ = locked(path_);
+    const bool is_taken = lock_ < 0 && errno == EWOULDBLOCK;
+    if (!is_taken && std::filesystem::exists(path_, error)) return;
+    // Another process took it for abandoned before it was locked.
+    if (lock_ >= 0) close(lock_);
+  }
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+  if (lock_ >= 0) close(lock_);
 }
 
-void remove_abandoned_folders() {
+namespace {
+
+/// Returns false when a folder of a process that is gone is still locked, by one it has started.
+bool remove_unlocked_folders() {
   std::error_code error;
   const auto folder = std::filesystem::temp_directory_path(error);
-  if (error) return;
-  // Younger ones may belong to a process of another PID namespace.
-  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  bool all = true;
+  if (error) return all;
   for (auto entry = std::filesystem::directory_iterator(folder, error);
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(kFolderPrefix)) continue;
-    const long pid = std::strtol(name.c_str() + std::strlen(kFolderPrefix), nullptr, 10);
-    std::error_code ignored;
-    const bool is_dead = pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
-    if (is_dead && entry->last_write_time(ignored) < old) {
-      std::filesystem::remove_all(entry->path(), ignored);
+    const int lock = locked(entry->path());
+    if (lock < 0) {
+      const long pid = std::strtol(name.c_str() + std::strlen(kFolderPrefix), nullptr, 10);
+      if (pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) all = false;
+      continue;
     }
+    std::error_code ignored;
+    std::filesystem::remove_all(entry->path(), ignored);
+    close(lock);
+  }
+  return all;
+}
+
+}  // namespace
+
+void remove_abandoned_folders() {
+  // What a killed process has started ends a moment after it.
+  for (int i = 0; i < 20 && !remove_unlocked_folders(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 

@@ -20,7 +20,8 @@ struct ChildResult {
 /// UnavailableError when no process can be started.
 ChildResult run_child(const std::vector<std::string>& command, const std::filesystem::path& folder);
 
-/// A new folder for temporary files, removed with its contents by the destructor.
+/// A new folder for temporary files, removed with its contents by the destructor. A lock on it
+/// shows that its process lives.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -32,6 +33,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  int lock_ = -1;
 };
 
 /// Removes temporary folders whose processes were killed before they could.

@@ -285,6 +285,26 @@ TEST(HostCompiler, LeavesNoFilesBehind) {
   EXPECT_EQ(0, ours());
 }
 
+TEST(TemporaryFolder, OfAProcessThatWasKilledIsRemovedAndNoOther) {
+  const std::filesystem::path root = std::filesystem::temp_directory_path();
+  const TemporaryFolder ours;
+  const std::filesystem::path abandoned = root / "smemtune-cpu-1-killed";
+  std::filesystem::create_directory(abandoned);
+  std::ofstream(abandoned / "fast.o") << "half";
+  remove_abandoned_folders();
+  EXPECT_FALSE(std::filesystem::exists(abandoned)) << "though process 1 lives: it has no lock";
+  EXPECT_TRUE(std::filesystem::exists(ours.path()));
+}
+
+TEST(HostCompiler, FindsItsProgramsWithoutAPath) {
+  const char* const path = std::getenv("PATH");
+  const std::string before = path == nullptr ? "" : path;
+  unsetenv("PATH");
+  const auto outcome = compile("__global__ void kernel(int* out) { *out = 1; }", {"kernel"});
+  if (path != nullptr) setenv("PATH", before.c_str(), 1);
+  EXPECT_TRUE(outcome) << outcome.failure().detail;
+}
+
 TEST(ChildProcess, ReturnsStatusAndOutput) {
   const TemporaryFolder folder;
   const ChildResult result =
