@@ -24,6 +24,12 @@ class ReferenceError : public InputError {
   using InputError::InputError;
 };
 
+/// What was asked for is wanted no more: the time is up, or a signal came. No fault of anything.
+class Cancelled : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The results database cannot be used: locked, corrupt, newer, not ours. Exit status 4.
 class StoreError : public Error {
  public:

@@ -489,10 +489,11 @@ KernelBinding::KernelBinding(const Space& space, const KernelTemplate& kernel,
       problem_(problem),
       compiled_(std::make_shared<Compiled>(space, kernel, problem, device)) {}
 
-const SearchSpace& KernelBinding::search_space() const {
+const SearchSpace& KernelBinding::search_space(const std::function<bool()>& must_end) const {
   if (search_space_) return *search_space_;
   try {
-    search_space_ = std::make_shared<SearchSpace>(kernel_->parameters, compiled_->constraints);
+    search_space_ =
+        std::make_shared<SearchSpace>(kernel_->parameters, compiled_->constraints, must_end);
   } catch (const InputError& error) {
     compiled_->fail(kernel_->where + "/constraints", error.what());
   }

@@ -5,6 +5,7 @@
 #include "tuner/core/space.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -88,8 +89,9 @@ class KernelBinding {
   const KernelTemplate& kernel() const { return *kernel_; }
   const Problem& problem() const { return problem_; }
 
-  /// The valid configurations; enumerated when first asked for (by one thread). Throws InputError.
-  const SearchSpace& search_space() const;
+  /// The valid configurations; enumerated when first asked for (by one thread), until `must_end`
+  /// says so. Throws InputError; Cancelled then.
+  const SearchSpace& search_space(const std::function<bool()>& must_end = {}) const;
 
   /// Whether the constraints hold for a configuration that need not lie on the lists of values.
   /// Throws InputError when it has other parameters, or where a constraint has no value.

@@ -15,7 +15,8 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kMaxValues = 65536;                // Rows hold 16-bit numbers.
-constexpr std::size_t kMaxCells = std::size_t{1} << 30;  // 2 GB of them.
+constexpr std::size_t kMaxCells = std::size_t{1} << 27;  // 256 MB of them, in all groups together.
+constexpr std::uint64_t kStepsPerLook = 1 << 16;         // A few milliseconds.
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 63;
 
 // What the values of a parameter are in a slot.
@@ -123,16 +124,27 @@ std::vector<std::uint16_t> reordered(const std::vector<std::uint16_t>& rows,
   return result;
 }
 
+// What finding the valid combinations of all groups may still take.
+struct Allowance {
+  const std::function<bool()>& must_end;
+  std::uint64_t steps = 0;
+  std::size_t cells = kMaxCells;
+
+  void look() const {
+    if (must_end && must_end()) throw Cancelled("listing the valid configurations was given up");
+  }
+};
+
 // Finds the valid combinations of one group by backtracking.
 class Enumeration {
  public:
   Enumeration(const std::vector<Parameter>& parameters, const std::vector<Expression>& constraints,
-              std::vector<std::size_t> order, std::uint64_t& steps_left)
+              std::vector<std::size_t> order, Allowance& left)
       : order_(std::move(order)),
         checks_(order_.size()),
         slots_(parameters.size()),
         row_(order_.size()),
-        steps_left_(steps_left) {
+        left_(left) {
     for (const std::size_t p : order_) values_.push_back(slots_of(parameters[p]));
     for (const Expression& constraint : constraints) {
       std::size_t deepest = 0;
@@ -147,6 +159,7 @@ class Enumeration {
   /// Rows of value indices, in the order given, ascending.
   std::vector<std::uint16_t> rows() {
     descend(0);
+    left_.cells -= rows_.size();
     return std::move(rows_);
   }
 
@@ -154,7 +167,7 @@ class Enumeration {
   void descend(std::size_t depth) {
     if (depth == order_.size()) {
       if (error_) std::rethrow_exception(error_);
-      if (rows_.size() + row_.size() > kMaxCells) {
+      if (rows_.size() + row_.size() > left_.cells) {
         throw InputError("more than " + std::to_string(rows_.size() / row_.size()) +
                          " valid combinations of connected parameters: too many to list, the space "
                          "can only be sampled");
@@ -175,12 +188,12 @@ class Enumeration {
 
   bool holds(std::size_t depth) {
     for (const Expression* constraint : checks_[depth]) {
-      if (steps_left_ == 0) {
+      if (left_.steps == 0) {
         throw InputError(
             "the constraints were evaluated too often without an end in sight: too "
             "many combinations to try, the space can only be sampled");
       }
-      --steps_left_;
+      if (--left_.steps % kStepsPerLook == 0) left_.look();
       try {
         if (constraint->evaluate(slots_) == 0) return false;
       } catch (const ExpressionError&) {
@@ -197,7 +210,7 @@ class Enumeration {
   std::vector<std::uint16_t> row_;
   std::vector<std::uint16_t> rows_;
   std::exception_ptr error_;  // Of a constraint that has no value for what is set so far.
-  std::uint64_t& steps_left_;
+  Allowance& left_;
 };
 
 }  // namespace
@@ -234,7 +247,8 @@ SearchSpace SearchSpace::of_points(std::vector<Parameter> parameters,
 }
 
 SearchSpace::SearchSpace(std::vector<Parameter> parameters,
-                         const std::vector<Expression>& constraints, std::uint64_t max_steps)
+                         const std::vector<Expression>& constraints,
+                         const std::function<bool()>& must_end, std::uint64_t max_steps)
     : parameters_(std::move(parameters)) {
   check_values(parameters_);
   size_ = 1;
@@ -242,7 +256,7 @@ SearchSpace::SearchSpace(std::vector<Parameter> parameters,
     if (constraint.variables().empty() && constraint.evaluate() == 0) size_ = 0;
   }
   if (size_ == 0) return;
-  std::uint64_t steps_left = max_steps;
+  Allowance left = {.must_end = must_end, .steps = max_steps};
   for (std::vector<std::size_t>& members : connected(parameters_.size(), constraints)) {
     std::vector<Expression> own;
     for (const Expression& constraint : constraints) {
@@ -253,8 +267,11 @@ SearchSpace::SearchSpace(std::vector<Parameter> parameters,
     }
     Group group;
     const std::vector<std::size_t> order = pruning_order(parameters_, members, own);
-    group.rows = Enumeration(parameters_, own, order, steps_left).rows();
-    if (order != members) group.rows = reordered(group.rows, order, members);
+    group.rows = Enumeration(parameters_, own, order, left).rows();
+    if (order != members) {
+      left.look();
+      group.rows = reordered(group.rows, order, members);
+    }
     group.size = group.rows.size() / members.size();
     group.parameters = std::move(members);
     groups_.push_back(std::move(group));

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -33,13 +34,14 @@ using ConfigurationIndex = std::uint64_t;
 /// point that none excludes and where one has no value is an error.
 class SearchSpace {
  public:
-  /// Parameter i is slot i of the constraints. Throws ExpressionError from a constraint that cannot
-  /// be evaluated, and InputError when finding the valid configurations takes more than
-  /// `max_steps` constraint evaluations, when a group's list would take more than 2 GB, or when
-  /// there are more than 2^63 configurations: then only sample() can serve, and the message says
-  /// so.
+  /// Parameter i is slot i of the constraints. `must_end` is asked now and then whether nobody
+  /// wants the list any more. Throws ExpressionError from a constraint that cannot be evaluated,
+  /// Cancelled when it must end, and InputError when finding the valid configurations takes more
+  /// than `max_steps` constraint evaluations, when the groups' lists would take more than 256 MB,
+  /// or when there are more than 2^63 configurations: then only sample() can serve, and the message
+  /// says so.
   SearchSpace(std::vector<Parameter> parameters, const std::vector<Expression>& constraints,
-              std::uint64_t max_steps = 2'000'000'000);
+              const std::function<bool()>& must_end = {}, std::uint64_t max_steps = 2'000'000'000);
 
   /// The space of the given points: value indices by parameter, in any order; equal ones count
   /// once. REQUIRES: every point has an index for each parameter. Throws InputError for more than

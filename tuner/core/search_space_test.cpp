@@ -1,5 +1,7 @@
 #include "tuner/core/search_space.h"
 
+#include "tuner/core/error.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -212,7 +214,8 @@ TEST(SearchSpace, TriesConstraintsOnPartOfAConfiguration) {
     const char before = static_cast<char>(name - 1);
     constraints.push_back(std::string(1, before) + " < " + std::string(1, name));
   }
-  EXPECT_EQ(184756u, SearchSpace(parameters, compile(parameters, constraints), 13'000'000).size());
+  EXPECT_EQ(184756u,
+            SearchSpace(parameters, compile(parameters, constraints), {}, 13'000'000).size());
 }
 
 TEST(SearchSpace, TriesCheapConstraintsFirstWhereverTheirParametersStand) {
@@ -223,7 +226,7 @@ TEST(SearchSpace, TriesCheapConstraintsFirstWhereverTheirParametersStand) {
                                              integers("G", up_to(10))};
   const std::vector<Expression> constraints =
       compile(parameters, {"A + B + C + D + E + F >= 59", "A * G == 81"});
-  const SearchSpace space(parameters, constraints, 110'000);
+  const SearchSpace space(parameters, constraints, {}, 110'000);
   EXPECT_THAT(keys(space), ElementsAre("A=9,B=10,C=10,D=10,E=10,F=10,G=9"));
 }
 
@@ -232,7 +235,7 @@ TEST(SearchSpace, SaysWhenItCanOnlyBeSampled) {
                                              integers("C", up_to(100))};
   const std::vector<Expression> constraints = compile(parameters, {"A + B + C < 0"});
   try {
-    const SearchSpace space(parameters, constraints, 1000);
+    const SearchSpace space(parameters, constraints, {}, 1000);
     FAIL() << space.size();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("can only be sampled"));
@@ -242,6 +245,21 @@ TEST(SearchSpace, SaysWhenItCanOnlyBeSampled) {
   EXPECT_THROW(SearchSpace(many, {}), InputError);
   many.pop_back();
   EXPECT_EQ(std::uint64_t{1} << 63, SearchSpace(many, {}).size());
+}
+
+TEST(SearchSpace, IsGivenUpWhenNobodyWantsItAnyMore) {
+  // 30^20 points whose sum is tried last.
+  std::vector<Parameter> parameters;
+  std::string sum;
+  for (char name = 'A'; name <= 'T'; ++name) {
+    parameters.push_back(integers(std::string(1, name), up_to(30)));
+    sum += (sum.empty() ? "" : " + ") + std::string(1, name);
+  }
+  const std::vector<Expression> constraints = compile(parameters, {sum + " == 300"});
+  int looks = 0;
+  const auto must_end = [&] { return ++looks == 3; };
+  EXPECT_THROW(SearchSpace(parameters, constraints, must_end), Cancelled);
+  EXPECT_EQ(looks, 3);
 }
 
 TEST(SearchSpace, TellsAConstraintWithoutAValueOnlyWhereNoneExcludes) {
