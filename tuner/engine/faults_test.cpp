@@ -460,6 +460,25 @@ TEST(Workers, ThatEndAtTheirStartAreUnavailable) {
   }
 }
 
+TEST(Workers, ThatAreLostAgainAreReplacedByASpareThatIsReady) {
+  FakeSpace fake;
+  fake.add("tiled", "fault context_lost in run");
+  FakeRun run(fake);
+  run.pool = std::make_shared<WorkerPool>(run.workers);
+  std::vector<std::vector<pid_t>> seen;
+  run.observer.result = [&](const Result&, bool) { seen.push_back(run.pool->process_ids()); };
+  run.run();
+  int replaced = 0;
+  int by_spare = 0;
+  for (std::size_t i = 1; i < seen.size(); ++i) {
+    if (seen[i].front() == seen[i - 1].front()) continue;
+    ++replaced;
+    if (std::ranges::count(seen[i - 1], seen[i].front()) > 0) ++by_spare;
+  }
+  EXPECT_GT(replaced, 5);
+  EXPECT_GE(by_spare, replaced - 1) << "all but the first";
+}
+
 TEST(Workers, ThatDoNotGreetInTimeAreUnavailable) {
   WorkerCommand command = fake_workers(1);
   command.devices.front() = {"/bin/sh", "-c", "exec sleep 60"};

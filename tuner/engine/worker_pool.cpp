@@ -17,6 +17,8 @@ namespace {
 // ended; a process that holds a GPU takes a while.
 constexpr double kEndPatience_s = 5;
 constexpr double kGoodbyePatience_s = 2;
+// How often a stop is looked at.
+constexpr double kLook_s = 0.2;
 // Something else may kill a worker while it starts; more often than this in a row is no accident.
 constexpr int kMaxFailedStarts = 3;
 // What something else has killed, or the machine had no room for, is compiled so often.
@@ -28,6 +30,9 @@ std::chrono::steady_clock::duration seconds(double s) {
       std::chrono::duration<double>(std::clamp(s, 0.0, 86400.0)));
 }
 
+// Descriptors of a worker that are polled: its socket and log, and those of its spare.
+constexpr std::size_t kPolled = 4;
+
 const char* name_of(bool is_device) { return is_device ? "device worker" : "compile worker"; }
 
 std::string stuck_text(bool is_device) {
@@ -37,7 +42,8 @@ std::string stuck_text(bool is_device) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(WorkerCommand command) : command_(std::move(command)) {
+WorkerPool::WorkerPool(WorkerCommand command, const std::atomic<bool>* stop)
+    : command_(std::move(command)) {
   for (std::size_t i = 0; i < units(); ++i) workers_.push_back(Worker{.is_device = true});
   greeting_.devices = command_.known_devices;
   greeting_.devices.resize(units());
@@ -55,7 +61,7 @@ WorkerPool::WorkerPool(WorkerCommand command) : command_(std::move(command)) {
         });
     return devices && compiler;
   };
-  while (!all_greeted()) wait(1);
+  while (!all_greeted() && (stop == nullptr || !*stop)) wait(kLook_s);
 }
 
 WorkerPool::~WorkerPool() {
@@ -65,6 +71,7 @@ WorkerPool::~WorkerPool() {
       worker.process->end_gently(kGoodbyePatience_s);
     }
     worker.process.reset();
+    worker.spare.process.reset();
   }
 }
 
@@ -89,6 +96,9 @@ std::vector<pid_t> WorkerPool::process_ids() const {
   for (const Worker& worker : workers_) {
     if (worker.process) ids.push_back(worker.process->pid());
   }
+  for (const Worker& worker : workers_) {
+    if (worker.spare.process) ids.push_back(worker.spare.process->pid());
+  }
   return ids;
 }
 
@@ -99,13 +109,51 @@ void WorkerPool::start(Worker& worker) {
   worker.broken.reset();
   worker.deadline = Clock::now() + seconds(command_.hello_timeout_s);
   if (worker.is_device) {
-    const auto unit = static_cast<std::size_t>(&worker - workers_.data());
+    worker.was_lost = worker.generation > 0;
     worker.generation = ++generations_;
-    worker.process = std::make_unique<WorkerProcess>(command_.devices[unit], 0);
+    worker.was_spare = worker.spare.process != nullptr;
+    if (worker.was_spare) {
+      worker.process = std::move(worker.spare.process);
+      worker.greeted = worker.spare.greeted;
+      worker.deadline = worker.spare.deadline;
+      return;
+    }
+    worker.process = std::make_unique<WorkerProcess>(command_.devices[unit_of(worker)], 0);
   } else {
     worker.process =
         std::make_unique<WorkerProcess>(command_.compile, command_.compile_address_space);
   }
+}
+
+void WorkerPool::start_spare(Worker& worker) {
+  if (!worker.was_lost || worker.spare.has_failed || worker.spare.process) return;
+  worker.spare.greeted = false;
+  worker.spare.deadline = Clock::now() + seconds(command_.hello_timeout_s);
+  worker.spare.process = std::make_unique<WorkerProcess>(command_.devices[unit_of(worker)], 0);
+}
+
+void WorkerPool::collect_spare(Worker& worker) {
+  Worker::Spare& spare = worker.spare;
+  std::vector<Frame> frames;
+  bool open = true;
+  try {
+    open = spare.process->read(frames);
+    for (const Frame& frame : frames) {
+      spare.greeted =
+          frame.type == MessageType::hello &&
+          unpack<DeviceHello>(frame.payload).device == greeting_.devices[unit_of(worker)];
+      open = open && spare.greeted;
+    }
+  } catch (const WireError&) {
+    open = false;
+  }
+  if (!open) lose_spare(worker);
+}
+
+/// Where there is no memory for another context, say.
+void WorkerPool::lose_spare(Worker& worker) {
+  worker.spare.process.reset();
+  worker.spare.has_failed = true;
 }
 
 void WorkerPool::send_compile(Worker& worker) {
@@ -129,6 +177,8 @@ Ticket WorkerPool::compile(CompileBatch batch) {
 Ticket WorkerPool::ask_device(std::size_t unit, MessageType type, std::vector<std::uint8_t> payload,
                               double deadline_s) {
   Worker& device = workers_[unit];
+  // Its buffers may need all of the memory.
+  if (type == MessageType::prepare) device.spare.process.reset();
   device.ticket = ++last_ticket_;
   device.phase = Phase{};
   device.deadline = Clock::now() + seconds(deadline_s);
@@ -158,9 +208,10 @@ void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<Wor
   if (!worker.is_device || !worker.has_started || left == 1) throw UnavailableError(why);
   worker.gone = true;
   worker.process.reset();
+  worker.spare.process.reset();
   WorkerEvent event = {.kind = WorkerEvent::Kind::unit_gone,
                        .ticket = worker.ticket.value_or(0),
-                       .unit = static_cast<std::size_t>(&worker - workers_.data())};
+                       .unit = unit_of(worker)};
   event.death.message = why;
   event.death.phase_number = worker.phase.number;
   events.push_back(std::move(event));
@@ -172,6 +223,9 @@ int WorkerPool::poll_timeout_ms(double timeout_s) const {
   for (const Worker& worker : workers_) {
     if (worker.gone) continue;
     if (!worker.greeted || worker.ticket) until = std::min(until, worker.deadline);
+    if (worker.spare.process && !worker.spare.greeted) {
+      until = std::min(until, worker.spare.deadline);
+    }
   }
   const double left_ms = std::chrono::duration<double, std::milli>(until - Clock::now()).count();
   return static_cast<int>(std::ceil(std::max(0.0, left_ms)));
@@ -181,15 +235,21 @@ std::vector<WorkerEvent> WorkerPool::wait(double timeout_s) {
   std::vector<WorkerEvent> events = std::exchange(early_events_, {});
   if (!events.empty()) return events;
   std::vector<pollfd> polled;
+  constexpr pollfd kNeverReady = {.fd = -1, .events = 0, .revents = 0};
   for (const Worker& worker : workers_) {
     if (worker.gone) {
-      polled.resize(polled.size() + 2, {.fd = -1, .events = 0, .revents = 0});  // Never ready.
+      polled.resize(polled.size() + kPolled, kNeverReady);
       continue;
     }
     const short wanted =
         static_cast<short>(POLLIN | (worker.process->wants_to_write() ? POLLOUT : 0));
     polled.push_back({.fd = worker.process->socket(), .events = wanted, .revents = 0});
     polled.push_back({.fd = worker.process->log_descriptor(), .events = POLLIN, .revents = 0});
+    const auto& spare = worker.spare.process;
+    polled.push_back(spare ? pollfd{.fd = spare->socket(), .events = POLLIN, .revents = 0}
+                           : kNeverReady);
+    polled.push_back(spare ? pollfd{.fd = spare->log_descriptor(), .events = POLLIN, .revents = 0}
+                           : kNeverReady);
   }
   const int ready = poll(polled.data(), polled.size(), poll_timeout_ms(timeout_s));
   if (ready < 0 && errno != EINTR) {
@@ -197,9 +257,13 @@ std::vector<WorkerEvent> WorkerPool::wait(double timeout_s) {
   }
   if (ready > 0) {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-      if (polled[2 * i + 1].revents != 0) workers_[i].process->read_log();
-      if ((polled[2 * i].revents & POLLOUT) != 0) workers_[i].process->write();
-      if ((polled[2 * i].revents & ~POLLOUT) != 0) collect(workers_[i], events);
+      const pollfd* const its = &polled[kPolled * i];
+      // A spare first: it may take the worker's place in a moment.
+      if (its[3].revents != 0) workers_[i].spare.process->read_log();
+      if (its[2].revents != 0) collect_spare(workers_[i]);
+      if (its[1].revents != 0) workers_[i].process->read_log();
+      if ((its[0].revents & POLLOUT) != 0) workers_[i].process->write();
+      if ((its[0].revents & ~POLLOUT) != 0) collect(workers_[i], events);
     }
   }
   enforce_deadlines(events);
@@ -246,7 +310,7 @@ void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEve
   if (frame.type != MessageType::hello) throw WireError("no greeting");
   if (worker.is_device) {
     Device device = unpack<DeviceHello>(frame.payload).device;
-    Device& known = greeting_.devices[static_cast<std::size_t>(&worker - workers_.data())];
+    Device& known = greeting_.devices[unit_of(worker)];
     const bool is_first = known.name.empty();
     if (!is_first && device != known) {
       give_up(worker,
@@ -272,6 +336,7 @@ void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEve
   if (worker.is_device) {
     event.kind = WorkerEvent::Kind::replied;
     event.reply = frame;
+    if (frame.type == MessageType::prepared) start_spare(worker);
   } else {
     if (frame.type != MessageType::compiled) throw WireError("no module");
     auto compiled = unpack<CompileReply>(frame.payload);
@@ -288,6 +353,11 @@ void WorkerPool::lose(Worker& worker, WorkerDeath::Cause cause, const std::strin
   WorkerDeath death = worker.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
   if (death.cause == WorkerDeath::Cause::stuck) {
     give_up(worker, stuck_text(worker.is_device), events);
+    return;
+  }
+  if (!worker.greeted && worker.was_spare) {  // It says nothing of one that starts by itself.
+    lose_spare(worker);
+    start(worker);
     return;
   }
   death.cause = cause;
@@ -345,6 +415,9 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
 void WorkerPool::enforce_deadlines(std::vector<WorkerEvent>& events) {
   const Clock::time_point now = Clock::now();
   for (Worker& worker : workers_) {
+    if (worker.spare.process && !worker.spare.greeted && now >= worker.spare.deadline) {
+      lose_spare(worker);
+    }
     if (!worker.gone && (!worker.greeted || worker.ticket) && now >= worker.deadline) {
       lose(worker, WorkerDeath::Cause::deadline, "", events);
     }

@@ -4,6 +4,7 @@
 #include "tuner/engine/worker_command.h"
 #include "tuner/engine/worker_process.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -44,14 +45,16 @@ struct WorkerEvent {
 /// Compile workers, and a device worker for each unit (one board). Units are numbered from 0, in
 /// the order of the command; one that fails for good is gone, and the others go on. Ended workers
 /// are started again at once, and what they were compiling becomes a failure (or is tried again,
-/// once, when something else has killed them). Nothing here waits but the constructor and wait().
+/// once, when something else has killed them). A unit whose worker was lost has a spare from then on,
+/// which has greeted and holds no data, and takes the place of the next one that is lost. Nothing
+/// here waits but the constructor and wait().
 /// Belongs to one thread, whose end is the workers' end too.
 class WorkerPool {
  public:
   /// Starts the workers and waits for the greetings of the first compile worker and of the device
   /// workers, unless it is known what those run on. Throws UnavailableError with what they said
-  /// when they cannot start.
-  explicit WorkerPool(WorkerCommand command);
+  /// when they cannot start. When `stop` is set meanwhile, greetings are missing.
+  explicit WorkerPool(WorkerCommand command, const std::atomic<bool>* stop = nullptr);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
@@ -95,7 +98,7 @@ class WorkerPool {
   std::uint64_t deaths() const { return deaths_; }
 
   /// For tests and messages: the processes of the device workers, then those of the compile
-  /// workers.
+  /// workers, then the spares.
   std::vector<pid_t> process_ids() const;
 
  private:
@@ -114,9 +117,24 @@ class WorkerPool {
     std::uint64_t generation = 0;
     Phase phase = {};
     std::optional<Broken> broken = std::nullopt;
+    bool was_lost = false;   ///< Or one before it.
+    bool was_spare = false;  ///< Until it took its place.
+    /// Of a device worker.
+    struct Spare {
+      std::unique_ptr<WorkerProcess> process = nullptr;
+      bool greeted = false;
+      Clock::time_point deadline = {};  ///< Of the greeting.
+      bool has_failed = false;          ///< The unit does without one.
+    } spare = {};
   };
 
+  std::size_t unit_of(const Worker& worker) const {
+    return static_cast<std::size_t>(&worker - workers_.data());
+  }
   void start(Worker& worker);
+  void start_spare(Worker& worker);
+  void collect_spare(Worker& worker);
+  static void lose_spare(Worker& worker);
   void send_compile(Worker& worker);
   void collect(Worker& worker, std::vector<WorkerEvent>& events);
   void take(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
