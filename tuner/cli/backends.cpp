@@ -1,7 +1,9 @@
 #include "tuner/cli/backends.h"
 
+#include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/cpu/cpu_launcher.h"
 #include "tuner/backend/cpu/host_compiler.h"
+#include "tuner/backend/usable_cores.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
@@ -25,7 +27,6 @@
 #include <span>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -46,8 +47,7 @@ std::vector<std::string> worker_words(const std::string& role, const std::string
 }
 
 int worker_count(std::uint64_t asked) {
-  const std::uint64_t cores = std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<int>(asked == 0 ? cores : asked);
+  return static_cast<int>(asked == 0 ? usable_cores() : asked);
 }
 
 /// An even part of most of the memory: one compile that grows without end, as templates and
@@ -192,6 +192,13 @@ WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& devi
   command.devices.clear();
   command.known_devices.clear();
   return command;
+}
+
+std::shared_ptr<WorkerPool> start_workers(WorkerCommand command, const std::atomic<bool>* stop) {
+  return {new WorkerPool(std::move(command), stop), [](WorkerPool* pool) {
+            delete pool;
+            cpu::remove_abandoned_folders();
+          }};
 }
 
 DeviceUse device_use(const Device& device) {

@@ -4,10 +4,12 @@
 #include "tuner/backend/device_use.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/device.h"
-#include "tuner/engine/worker_command.h"
+#include "tuner/engine/worker_pool.h"
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +41,11 @@ WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> de
 
 /// Compile workers alone, for a device that need not be here (`--dry-run`).
 WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& device);
+
+/// Starts workers. Their end leaves nothing in the folder for temporary files, also where they had
+/// to be killed. Throws as WorkerPool does.
+std::shared_ptr<WorkerPool> start_workers(WorkerCommand command,
+                                          const std::atomic<bool>* stop = nullptr);
 
 /// Who uses a device now. Nobody where that cannot be known.
 DeviceUse device_use(const Device& device);

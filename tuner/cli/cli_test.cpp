@@ -50,6 +50,7 @@ class CommandLine : public testing::Test {
     std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-cli-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
+    std::filesystem::create_directory(folder_ / "tmp");
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -60,6 +61,7 @@ class CommandLine : public testing::Test {
     setenv("SMEMTUNE_DB", database().c_str(), 1);
     setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
     setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
+    setenv("TMPDIR", (folder_ / "tmp").c_str(), 1);
     if (freopen((folder_ / "out").c_str(), "w", stdout) == nullptr) _exit(126);
     if (freopen((folder_ / "err").c_str(), "w", stderr) == nullptr) _exit(126);
     signal(SIGHUP, hangup_);
@@ -541,6 +543,7 @@ TEST_F(CommandLine, StopsCleanlyWhenInterruptedAndGoesOnLater) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "tmp"));
   const Ended list = run({"list", "--json"});
   EXPECT_THAT(list.out, HasSubstr("interrupted"));
   const Ended best = run({"best"});

@@ -164,7 +164,8 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
   const std::vector<DeviceLock> locks =
       lock_devices({device}, "checking " + loaded.space.name, !options.no_wait, stop, say);
   if (stop) return kInterrupted;
-  const auto pool = std::make_shared<WorkerPool>(workers_for(options.device, {&device, 1}));
+  const auto pool = start_workers(workers_for(options.device, {&device, 1}), &stop);
+  if (stop) return kInterrupted;
   ProgressLine progress(options.quiet ? Verbosity::quiet : Verbosity::normal,
                         isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO), device.kind);
   const Observer observer = progress.observer();

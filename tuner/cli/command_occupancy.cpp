@@ -189,7 +189,7 @@ Json kernel_json(const OccupancyOptions& options, const Device& device, const Re
 int answer_kernels(const OccupancyOptions& options, const Device& device) {
   const LoadedSpace loaded = load_space(find_space(options.space), share_folder());
   const std::vector<FitQuestion> asked = questions(options, loaded.space);
-  const auto pool = std::make_shared<WorkerPool>(compile_workers_for({}, device));
+  const auto pool = start_workers(compile_workers_for({}, device));
   const std::vector<Result> results = check_fit(loaded.space, loaded.sources, asked, device, *pool);
   const bool compiled =
       std::ranges::any_of(results, [](const Result& result) { return !result.launches.empty(); });

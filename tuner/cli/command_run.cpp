@@ -353,9 +353,10 @@ int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
   if (!options.dry_run)
     locks = lock_devices({device}, "running " + wanted.name(), !options.no_wait, stop, say);
   if (stop) return kInterrupted;
-  const auto pool =
-      std::make_shared<WorkerPool>(options.dry_run ? compile_workers_for(options.device, device)
-                                                   : workers_for(options.device, {&device, 1}));
+  const auto pool = start_workers(options.dry_run ? compile_workers_for(options.device, device)
+                                                  : workers_for(options.device, {&device, 1}),
+                                  &stop);
+  if (stop) return kInterrupted;
   if (!options.dry_run) device = pool->greeting().devices.front();
   Observer observer;
   observer.note = say;

@@ -92,7 +92,9 @@ int exit_status(const TuningSummary& summary) {
 }
 
 void report_nothing_worked(const TuningSummary& summary) {
-  write_error("smemtune: no configuration worked");
+  const bool too_short = summary.out_of_budget && !summary.first_failure;
+  write_error(too_short ? "smemtune: the time was up before any configuration was through"
+                        : "smemtune: no configuration worked");
   if (summary.first_failure) {
     write_error("; the first failure (" + to_text(summary.first_failure->status) + "/" +
                 summary.first_failure->reason + "):\n" + summary.first_failure->detail);
@@ -139,7 +141,8 @@ int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest
   request.problems = chosen_problems(loaded.space, options.problems, device.kind);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
                         device.kind);
-  const auto pool = std::make_shared<WorkerPool>(compile_workers_for(options.device, device));
+  const auto pool = start_workers(compile_workers_for(options.device, device), &stop);
+  if (stop) return kInterrupted;
   const TuningSummary summary = dry_run(request, device, *pool, progress.observer(), stop);
   progress.clear();
   return finish(options, loaded.space, summary, device);
@@ -199,7 +202,8 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
                         units.front().kind);
   Observer observer = progress.observer();
   StartupCheck startup(units, device_use, observer.note, StartupCheck::Clock::now());
-  const auto pool = std::make_shared<WorkerPool>(workers_for(options.device, units));
+  const auto pool = start_workers(workers_for(options.device, units), &stop);
+  if (stop) return kInterrupted;
   const DeviceGreeting& hello = pool->greeting();
 
   Run run;
