@@ -3,6 +3,7 @@
 #include "tuner/core/definition.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/messages.h"
+#include "tuner/engine/output_classes.h"
 #include "tuner/engine/sampler.h"
 #include "tuner/engine/tolerance_derivation.h"
 #include "tuner/engine/verifier.h"
@@ -87,6 +88,7 @@ class DeviceWorker {
       reply.failure = establish_reference(launcher_, check, exact[check.workload]);
       if (reply.failure) return reply;
     }
+    classes_.begin(checks->front(), workloads_.at(checks->front().workload));
     if (!request.with_transfers) return reply;
     channel_.tell_phase("transfers");
     TimeRequest copies = {.workload = checks->front().workload};
@@ -108,6 +110,7 @@ class DeviceWorker {
     if (checks) {
       reply.loaded = loaded.front();
       reply.failure = measure(request, *checks, reply);
+      if (request.classify) classify(checks->front(), reply);
     } else {
       reply.failure = checks.failure();
     }
@@ -218,6 +221,19 @@ class DeviceWorker {
     return std::nullopt;
   }
 
+  void classify(const Check& check, EvaluateReply& reply) {
+    const bool differs = reply.failure && reply.failure->status == Status::correctness &&
+                         reply.failure->reason == "mismatch" && !reply.failure->context_lost;
+    if (!differs) return;
+    channel_.tell_phase("classify");
+    const Outcome<int> its_class = classes_.classify(launcher_, check);
+    if (its_class) {
+      reply.output_class = *its_class;
+    } else {
+      reply.failure->context_lost = its_class.failure().context_lost;
+    }
+  }
+
   Outcome<Derived> derive(const PrepareRequest& request, const std::vector<Check>& checks) {
     DoubleReference in_double = {
         .truth = request.truth, .is_independent = !request.in_double, .factor = request.derive};
@@ -301,6 +317,7 @@ class DeviceWorker {
   std::vector<DerivedTolerance> derived_;
   std::vector<LoadedKernel> reference_handles_;
   std::map<std::int32_t, KernelHandle> kept_;
+  OutputClasses classes_;
 };
 
 /// After this the context is gone, and releasing anything in it may hang: the process ends here.

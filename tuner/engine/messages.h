@@ -132,6 +132,7 @@ struct EvaluateRequest {
   std::int32_t screen_samples = 0;  ///< 0: do not time it.
   double stop_above_ms = 0;
   double enough_ms = 0;
+  bool classify = false;      ///< Of one that differs from the reference, say with whom it agrees.
   std::int32_t keep_as = -1;  ///< Slot under which rounds find it; negative: unload it.
 
   bool operator==(const EvaluateRequest&) const = default;
@@ -143,6 +144,7 @@ struct EvaluateReply {
   double max_absolute_error = 0;
   double max_relative_error = 0;
   double verify_ms = 0;
+  std::int32_t output_class = -1;  ///< OutputClasses::classify.
   TimeReport time;
 
   bool operator==(const EvaluateReply&) const = default;
@@ -256,10 +258,11 @@ void fields(auto& archive, Is<PrepareReply> auto& v) {
   archive(v.failure, v.notes, v.transfers, v.derived);
 }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
-  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.keep_as);
+  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.classify, v.keep_as);
 }
 void fields(auto& archive, Is<EvaluateReply> auto& v) {
-  archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms, v.time);
+  archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms,
+          v.output_class, v.time);
 }
 void fields(auto& archive, Is<RoundEntry> auto& v) { archive(v.slot, v.launches_per_sample); }
 void fields(auto& archive, Is<SampleRoundRequest> auto& v) { archive(v.entries); }

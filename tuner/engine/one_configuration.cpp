@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
+#include "tuner/engine/evaluation.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/no_log.h"
 #include "tuner/engine/preparation.h"
@@ -61,11 +62,12 @@ class One {
                              tuning_.request.options.resource_limits, one_.result)) {
       return failure;
     }
-    if (!wanted_.launch) {
+    if (wanted_.launch) {
+      measure(make_job(*variant, *modules));
+    } else {
       one_.result.status = Status::fits;
-      return std::nullopt;
     }
-    return measure(make_job(*variant, *modules));
+    return std::nullopt;
   }
 
   /// Fewer modules than requests when stop was asked for.
@@ -91,9 +93,9 @@ class One {
     }
   }
 
-  std::optional<Failure> measure(Job job) {
+  void measure(Job job) {
     while (!devices_have_preparation(tuning_, state_) || !state_.devices.front().ready()) {
-      if (tuning_.stop) return std::nullopt;
+      if (tuning_.stop) return;
       work(tuning_, state_, kWait_s);
     }
     EvaluateRequest asked = {
@@ -103,24 +105,11 @@ class One {
                   deadline_s(tuning_.request.options, std::nullopt, 0), true);
     asked.job.modules.clear();
     std::optional<DeviceAnswer> answer;
-    while (!(answer = device.take_answer())) work(tuning_, state_, kWait_s);
-    if (!answer->reply) return answer->failure;
-    if (answer->reply->type != MessageType::evaluated) throw WireError("no evaluation");
-    const auto reply = unpack<EvaluateReply>(answer->reply->payload);
-    check(reply, asked);
-    one_.result.verify_ms = reply.verify_ms;
-    if (reply.failure) {
-      if (reply.failure->context_lost) device.context_is_lost();
-      return reply.failure;
+    while (!(answer = device.take_answer())) {
+      if (tuning_.stop) return;
+      work(tuning_, state_, kWait_s);
     }
-    one_.result.max_absolute_error = reply.max_absolute_error;
-    one_.result.max_relative_error = reply.max_relative_error;
-    one_.result.stage = Stage::screen;
-    one_.result.measurement = summarize(reply.time.samples_ms, reply.time.launches_per_sample);
-    one_.result.measurement.discarded = reply.time.discarded;
-    one_.result.measurement.sm_clock_mhz = reply.time.sm_clock_mhz;
-    one_.result.detail = cross_check(one_.result, reply.loaded);
-    return std::nullopt;
+    take_screening(read_evaluation(*answer, asked, device), asked, one_.result);
   }
 
   Tuning& tuning_;

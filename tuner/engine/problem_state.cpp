@@ -96,7 +96,8 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   double cartesian = 0;
   for (const KernelTemplate* kernel : tuning.request.kernels) {
     state.kernels.push_back(bind(tuning, state.set, *kernel));
-    const SearchSpace& space = state.kernels.back().bound.front().search_space();
+    const SearchSpace& space =
+        state.kernels.back().bound.front().search_space([&tuning] { return tuning.must_end(); });
     cartesian += space.cartesian_size();
     state.summary.valid += space.size();
     if (!space.index_of(kernel->default_configuration)) {

@@ -37,16 +37,24 @@ struct Tuning {
   double elapsed_s() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
+
+  /// Whether whatever is waited for has to be given up: stop is asked for, or the time was up a
+  /// moment ago.
+  bool must_end() const {
+    const double most_s = request.options.budget.max_seconds;
+    return stop || (most_s > 0 && elapsed_s() > most_s + request.options.grace_s);
+  }
 };
 
 /// A result and where it comes from.
 struct Entry {
   Candidate candidate;
   Result result;
-  bool known = false;         ///< From the log.
-  std::string identity = {};  ///< See identity(); empty when it is known from the log.
-  bool shared = false;        ///< Measured by another entry, which has the same identity.
-  bool hopeless = false;      ///< Static rejects would have kept it from being timed.
+  bool known = false;             ///< From the log.
+  std::string identity = {};      ///< See identity(); empty when it is known from the log.
+  bool shared = false;            ///< Measured by another entry, which has the same identity.
+  std::string output_class = {};  ///< Equal for those that differ from the reference and agree.
+  bool hopeless = false;          ///< Static rejects would have kept it from being timed.
 };
 
 /// How fast the best of a kernel so far went, from which it is told how long others may take.
@@ -78,7 +86,8 @@ struct ProblemState {
 /// Binds a kernel of the request's space to each problem of the set. Throws InputError.
 KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel);
 
-/// Binds the space's kernels to the problem. Throws InputError.
+/// Binds the space's kernels to the problem and lists their valid configurations. Throws
+/// InputError, and Cancelled when the run must end before that is done.
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number);
 
 /// Lets workers work until something has happened, at most so long.

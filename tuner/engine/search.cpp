@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
+#include "tuner/engine/evaluation.h"
 #include "tuner/engine/preparation.h"
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/static_reject.h"
@@ -167,7 +168,8 @@ class Search {
     bool on_device = false;
     bool done = false;
     bool shared = false;  ///< Measured with another of the same identity.
-    bool saved = false;   ///< Its result is in the log.
+    std::string output_class = {};
+    bool saved = false;  ///< Its result is in the log.
   };
 
   /// What a device is doing.
@@ -239,7 +241,7 @@ class Search {
   std::optional<Result> find(const KernelOnProblems& kernel, const Result& wanted) {
     if (tuning_.log == nullptr || !options().resume) return std::nullopt;
     std::optional<Result> known = tuning_.log->find(key_of(kernel.hash, wanted));
-    if (!known || !still_holds(*known)) return std::nullopt;
+    if (!known || !still_holds(*known) || is_asked_again(kernel, *known)) return std::nullopt;
     known->is_default = wanted.is_default;
     known->is_reference = wanted.is_reference;
     known->compared_with = wanted.compared_with;
@@ -255,6 +257,12 @@ class Search {
     return std::ranges::any_of(known.launches, [&](const LaunchResult& launch) {
       return launch.occupancy.blocks_per_sm == 0 || launch.occupancy.percent < least_percent;
     });
+  }
+
+  /// With whom one agrees that differs from the only witness is not stored: some are asked again.
+  bool is_asked_again(const KernelOnProblems& kernel, const Result& known) {
+    constexpr int kMost = 8;
+    return kernel.is_only_witness() && known.reason == "mismatch" && asked_again_++ < kMost;
   }
 
   void tell(InFlight& pending) {
@@ -277,6 +285,7 @@ class Search {
                               .known = pending.known,
                               .identity = std::move(pending.identity),
                               .shared = pending.shared,
+                              .output_class = std::move(pending.output_class),
                               .hopeless = pending.hopeless});
   }
 
@@ -437,7 +446,8 @@ class Search {
     EvaluateRequest asked = {.job = make_job(*pending.variant, pending.modules),
                              .verify = true,
                              .screen_samples = std::max(1, options().screen_samples),
-                             .enough_ms = options().screen_ms};
+                             .enough_ms = options().screen_ms,
+                             .classify = kernel(pending).is_only_witness()};
     // A kernel's default is what people compare with, however slow it is.
     const bool cut = !result.is_default && incumbent_ms < HUGE_VAL;
     asked.stop_above_ms = cut ? options().cut_factor * incumbent_ms : 0;
@@ -462,7 +472,14 @@ class Search {
     pending->on_device = false;
     if (answer->not_asked) return;  // Another device takes it.
     pending->result.unit = state_.devices[device].device().uuid;
-    read_answer(*answer, *evaluation, state_.devices[device], pending->result);
+    const std::string worker =
+        pending->result.unit + "/" + std::to_string(state_.devices[device].generation()) + "/";
+    const EvaluateReply reply = read_evaluation(*answer, evaluation->asked, state_.devices[device]);
+    if (reply.output_class >= 0) {
+      pending->output_class = worker + std::to_string(reply.output_class);
+    }
+    take_screening(reply, evaluation->asked, pending->result);
+    if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer->elapsed_s);
     note_pace(*pending, *pending->variant, answer->elapsed_s);
     pending->done = true;
     if (!pending->result.unit.empty()) ++tuning_.summary.evaluated_on[pending->result.unit];
@@ -508,80 +525,61 @@ class Search {
     if (variant) note_pace(pending, *variant, evaluation_s);
   }
 
-  void read_answer(const DeviceAnswer& answer, const Evaluation& evaluation, DeviceSession& device,
-                   Result& result) {
-    if (!answer.reply) {
-      set_failure(result, answer.failure);
-      return;
-    }
-    EvaluateReply reply;
-    try {
-      if (answer.reply->type != MessageType::evaluated) throw WireError("no evaluation");
-      reply = unpack<EvaluateReply>(answer.reply->payload);
-      check(reply, evaluation.asked);
-    } catch (const WireError& error) {
-      device.context_is_lost();
-      set_failure(result, failure({Status::runtime, "crash"},
-                                  std::string("the device worker answered with ") + error.what()));
-      return;
-    }
-    result.verify_ms = reply.verify_ms;
-    if (reply.failure) {
-      if (reply.failure->context_lost) device.context_is_lost();
-      set_failure(result, *reply.failure);
-      return;
-    }
-    state_.slowest_s = std::max(state_.slowest_s, answer.elapsed_s);
-    result.max_absolute_error = reply.max_absolute_error;
-    result.max_relative_error = reply.max_relative_error;
-    result.stage = Stage::screen;
-    result.measurement = summarize(reply.time.samples_ms, reply.time.launches_per_sample);
-    result.measurement.discarded = reply.time.discarded;
-    result.measurement.sm_clock_mhz = reply.time.sm_clock_mhz;
-    result.measurement.throttled = reply.time.throttled;
-    const std::string differences = cross_check(result, reply.loaded);
-    if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
-    const double stop_above_ms = evaluation.asked.stop_above_ms;
-    const bool is_short =
-        reply.time.samples_ms.size() < static_cast<std::size_t>(evaluation.asked.screen_samples);
-    if (is_short && stop_above_ms > 0 && reply.time.samples_ms.back() > stop_above_ms) {
-      result.detail += std::string(result.detail.empty() ? "" : "; ") +
-                       "sampled no further: the first sample is far behind its kernel's best";
-    }
-  }
-
   bool ended() {
     if (tuning_.stop) return true;
     const bool time_is_up = budget_.until_s > 0 && tuning_.elapsed_s() >= budget_.until_s;
     const bool device_time_is_up =
         budget_.until_device_s > 0 && device_s(tuning_, state_) >= budget_.until_device_s;
     if (!time_is_up && !device_time_is_up) return false;
-    // What the user has now is measured however little time there is.
+    // What the user has now is measured also in the time that is kept for the finals.
     const bool default_is_pending = std::ranges::any_of(in_flight_, [](const InFlight& pending) {
       return pending.result.is_default && !pending.done;
     });
-    if (default_is_pending) return false;
+    if (default_is_pending && !tuning_.must_end()) return false;
     tuning_.summary.out_of_budget = true;
     return true;
   }
 
-  /// Lets the devices finish, and drops what has not reached them.
+  /// Lets the devices finish, as far as there is time, and drops what has not reached them.
   void leave() {
     save();
+    const double patience_until_s = tuning_.elapsed_s() + options().grace_s;
     const auto is_measuring = [](const DeviceSession& device) {
       return device.busy() && !device.preparing();
     };
     while (std::ranges::any_of(state_.devices, is_measuring)) {
+      if (tuning_.must_end() && tuning_.elapsed_s() > patience_until_s) break;
       work(tuning_, state_, kWait_s);
       take_answers();
       report();
     }
+    say_what_is_given_up();
     for (InFlight& pending : in_flight_) {
       for (const std::uint64_t number : pending.numbers) tuning_.queue.forget(number);
       if (pending.done) keep(pending);
     }
     in_flight_.clear();
     report();
+  }
+
+  void say_what_is_given_up() {
+    for (const InFlight& pending : in_flight_) {
+      if (!pending.on_device) continue;
+      tuning_.observer.note("given up while it was being measured: " + pending.result.kernel + " " +
+                            key(pending.result.configuration));
+    }
+    if (tuning_.must_end() && preparing()) {
+      tuning_.observer.note("given up while " + state_.reference_name +
+                            ", which the others are compared with, was being prepared");
+    }
+  }
+
+  /// Preparing again, where a context was lost, is part of the search.
+  bool preparing() const {
+    return !state_.progress.best && !state_.devices.empty() &&
+           std::ranges::all_of(state_.devices, [](const DeviceSession& device) {
+             return device.preparing() || device.gone();
+           });
   }
 
   void report() {
@@ -603,12 +601,7 @@ class Search {
       if (busy > 0) progress.remaining_s = std::min(*progress.remaining_s, left_s / busy);
     }
     progress.waiting_for = waiting_for();
-    // Preparing again, where a context was lost, is part of the search.
-    const bool preparing = !progress.best && !state_.devices.empty() &&
-                           std::ranges::all_of(state_.devices, [](const DeviceSession& device) {
-                             return device.preparing() || device.gone();
-                           });
-    show_progress(tuning_, state_, preparing ? "prepare" : "search");
+    show_progress(tuning_, state_, preparing() ? "prepare" : "search");
   }
 
   std::string waiting_for() const {
@@ -640,6 +633,7 @@ class Search {
   std::vector<StaticReject> static_rejects_;          ///< By kernel.
   ProgressMeter meter_;
   std::uint64_t begun_ = 0;
+  int asked_again_ = 0;
   bool no_more_ = false;
 };
 

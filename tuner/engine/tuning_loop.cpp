@@ -1,5 +1,7 @@
 #include "tuner/engine/tuning_loop.h"
 
+#include "tuner/core/error.h"
+#include "tuner/engine/conclusions.h"
 #include "tuner/engine/finals.h"
 #include "tuner/engine/preparation.h"
 #include "tuner/engine/problem_state.h"
@@ -40,56 +42,6 @@ ProblemBudget budget_of(const Tuning& tuning, std::size_t problems_left) {
   return share;
 }
 
-/// Which of the fastest 1 % static rejects would have kept from being timed.
-StaticRejects would_be_lost(const ProblemState& state) {
-  StaticRejects rejects;
-  std::vector<const Entry*> timed;
-  for (const Entry& entry : state.entries) {
-    if (entry.hopeless) ++rejects.rejected;
-    if (entry.result.timed()) timed.push_back(&entry);
-  }
-  std::ranges::sort(timed, {},
-                    [](const Entry* entry) { return entry->result.measurement.median_ms; });
-  timed.resize((timed.size() + 99) / 100);
-  rejects.top = timed.size();
-  for (const Entry* entry : timed) {
-    if (entry->hopeless) rejects.lost.push_back(entry->result);
-  }
-  return rejects;
-}
-
-/// Parameters of which all values that were tried gave the same code, launches and arguments: what
-/// differs in one of them only has one identity. A sample says so only after some such pairs, as do
-/// those that are new beside known ones, whose code is not at hand.
-std::vector<std::string> without_effect(const ProblemState& state) {
-  constexpr std::size_t kEnoughPairs = 8;
-  const bool has_all = state.entries.size() >= state.summary.valid && state.summary.known == 0;
-  const std::size_t least = has_all ? 1 : kEnoughPairs;
-  std::vector<std::string> lines;
-  for (const KernelOnProblems& kernel : state.kernels) {
-    for (const Parameter& parameter : kernel.kernel().parameters) {
-      std::map<std::string, std::string> identities;  // By the other parameters' values.
-      std::size_t equal = 0;
-      bool has_effect = false;
-      for (const Entry& entry : state.entries) {
-        if (entry.identity.empty() || entry.result.kernel != kernel.kernel().name) continue;
-        Configuration others = entry.result.configuration;
-        others.erase(parameter.name);
-        const auto [first, is_new] = identities.try_emplace(key(others), entry.identity);
-        if (is_new) continue;
-        if (first->second == entry.identity) ++equal;
-        has_effect = has_effect || first->second != entry.identity;
-      }
-      if (has_effect || equal < least) continue;
-      lines.push_back(parameter.name + " of " + kernel.kernel().name +
-                      " is without effect: wherever nothing else differed (" +
-                      std::to_string(equal) + (equal == 1 ? " time" : " times") +
-                      ") its values gave the same code and launches");
-    }
-  }
-  return lines;
-}
-
 /// What preparing measured; prepares where all was known and nothing had to be.
 std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
   constexpr double kWait_s = 0.1;
@@ -97,7 +49,7 @@ std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
     for (const DeviceSession& device : state.devices) {
       if (device.transfers()) return device.transfers();
     }
-    if (tuning.stop) return std::nullopt;
+    if (tuning.must_end()) return std::nullopt;
     if (devices_have_preparation(tuning, state)) {
       for (DeviceSession& device : state.devices) {
         if (!device.gone()) device.ready();
@@ -143,8 +95,17 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   note_findings(tuning, state);
   state.summary.derived = derived_tolerances(state);
   state.summary.without_effect = without_effect(state);
+  if (tuning.log != nullptr) state.summary.default_in_doubt = default_in_doubt(state);
   tuning.summary.device_s = device_s(tuning, state);
   for (Entry& entry : state.entries) state.summary.results.push_back(std::move(entry.result));
+  state.summary.failure_patterns = failure_patterns(state.summary.results);
+  for (FailurePattern& pattern : state.summary.failure_patterns) {
+    pattern.hint = grid_hint(pattern, *request.space->kernel(pattern.kernel));
+    tuning.observer.note(to_text(pattern));
+  }
+  if (state.summary.default_in_doubt) {
+    tuning.observer.note("*** " + to_text(*state.summary.default_in_doubt));
+  }
   tuning.summary.problems.push_back(std::move(state.summary));
 }
 
@@ -162,7 +123,16 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
                    .stop = stop,
                    .summary = summary,
                    .findings = request.elsewhere};
-  for (std::size_t i = 0; i < request.problems.size() && !stop; ++i) tune_problem(tuning, i);
+  for (std::size_t i = 0; i < request.problems.size() && !stop; ++i) {
+    try {
+      tune_problem(tuning, i);
+    } catch (const Cancelled&) {
+      observer.note("given up while the valid configurations were being listed: " +
+                    key(request.problems[i]));
+      summary.out_of_budget = !stop;
+      summary.problems.push_back({.problem = request.problems[i]});
+    }
+  }
   summary.interrupted = stop;
   summary.elapsed_s = tuning.elapsed_s();
   summary.worker_deaths = pool.deaths() - deaths_before;

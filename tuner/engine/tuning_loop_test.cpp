@@ -20,6 +20,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 constexpr std::size_t kConfigurations = 16;  // 1 of naive, 15 of tiled.
 
@@ -322,6 +323,7 @@ TEST(TuningLoop, MeasuresTheDefaultsWhateverTheBudget) {
 
   FakeRun hurried(fake);
   hurried.request.options.budget.max_seconds = 0.001;
+  hurried.request.options.grace_s = 60;
   const TuningSummary short_run = hurried.run();
   const ProblemSummary& short_of_time = short_run.problems.front();
   EXPECT_TRUE(result_of(short_of_time, "naive", "BLOCK=64").timed());
@@ -363,6 +365,7 @@ TEST(TuningLoop, EndsWhenItsTimeIsUp) {
   FakeRun run(fake);
   run.request.options.max_deadline_s = run.request.options.min_deadline_s = 0.2;
   run.request.options.budget.max_seconds = 0.4;
+  run.request.options.grace_s = 60;
   const TuningSummary summary = run.run();
   EXPECT_TRUE(summary.out_of_budget);
   EXPECT_LT(summary.problems.front().results.size(), kConfigurations);
@@ -504,6 +507,7 @@ TEST(TuningLoop, RemembersWhichOfItsTiesWasChosen) {
 TEST(TuningLoop, StopsWithTheBestSoFarWhenAsked) {
   const FakeSpace fake;
   FakeRun run(fake);
+  run.request.options.grace_s = 60;
   run.observer.result = [&](const Result& result, bool) {
     if (result.timed()) run.stop = true;
   };
@@ -520,12 +524,126 @@ TEST(TuningLoop, FinishesWhatHangsWithinItsDeadlineWhenAskedToStop) {
   fake.add("tiled", "fault hang in run");
   FakeRun run(fake);
   run.request.options.max_deadline_s = run.request.options.min_deadline_s = 0.3;
+  run.request.options.grace_s = 60;
   run.observer.progress = [&](const Progress& progress) {
     if (progress.phase == "search" && !run.log->open.empty()) run.stop = true;
   };
   const TuningSummary summary = run.run();
   EXPECT_TRUE(summary.interrupted);
   EXPECT_THAT(run.log->open, IsEmpty());
+}
+
+/// Deadlines that no test lives to see: whatever ends before them was given up.
+void let_hang(FakeRun& run) {
+  run.request.options.min_deadline_s = run.request.options.max_deadline_s = 3600;
+  run.request.options.prepare_deadline_s = 3600;
+  run.request.options.grace_s = 0.1;
+}
+
+TEST(TuningLoop, GivesUpWhatHangsWhenAskedToStop) {
+  FakeSpace fake;
+  fake.add("tiled", "fault hang in run");
+  FakeRun run(fake);
+  let_hang(run);
+  run.observer.progress = [&](const Progress& progress) {
+    if (progress.phase == "search" && !run.log->open.empty()) run.stop = true;
+  };
+  EXPECT_TRUE(run.run().interrupted);
+  EXPECT_THAT(run.notes, Contains(StartsWith("given up while it was being measured: ")));
+}
+
+TEST(TuningLoop, GivesUpPreparingWhenItsTimeIsUpOrItIsAskedToStop) {
+  FakeSpace fake;
+  fake.add("naive", "fault hang in run");
+  for (const bool stop : {false, true}) {
+    FakeRun run(fake);
+    let_hang(run);
+    run.request.options.budget.max_seconds = stop ? 0 : 0.2;
+    run.observer.progress = [&](const Progress& progress) {
+      if (stop && progress.compiled > 0) run.stop = true;
+    };
+    const TuningSummary summary = run.run();
+    EXPECT_EQ(summary.interrupted, stop);
+    EXPECT_EQ(summary.out_of_budget, !stop);
+    EXPECT_FALSE(summary.problems.front().best);
+    EXPECT_EQ(summary.problems.front().evaluated, 0u);
+  }
+}
+
+TEST(TuningLoop, GivesUpTheFinalsWhenItsTimeIsUp) {
+  FakeSpace fake;
+  fake.add("tiled", "fault hang in time when TIMES > 3");
+  FakeRun run(fake);
+  let_hang(run);
+  run.observer.progress = [&](const Progress& progress) {
+    double& most_s = run.request.options.budget.max_seconds;
+    if (progress.phase == "finals" && most_s == 0) most_s = progress.elapsed_s + 0.3;
+  };
+  const TuningSummary summary = run.run();
+  EXPECT_TRUE(summary.out_of_budget);
+  ASSERT_TRUE(summary.problems.front().best);
+  EXPECT_EQ(summary.problems.front().best->stage, Stage::screen);
+}
+
+TEST(TuningLoop, GivesUpListingConfigurationsWhenItsTimeIsUpOrItIsAskedToStop) {
+  FakeSpace fake;
+  KernelTemplate& tiled = fake.kernel("tiled");
+  std::string sum = "TILE";
+  for (int i = 0; i < 20; ++i) {
+    Parameter parameter = {.name = "P" + std::to_string(i)};
+    for (std::int64_t value = 1; value <= 30; ++value) parameter.values.emplace_back(value);
+    tiled.default_configuration.emplace(parameter.name, std::int64_t{1});
+    tiled.parameters.push_back(std::move(parameter));
+    sum += " + P" + std::to_string(i);
+  }
+  tiled.constraints.push_back({sum + " == 640", "/test"});
+  for (const bool stop : {false, true}) {
+    FakeRun run(fake);
+    run.request.options.budget.max_seconds = stop ? 0 : 0.2;
+    run.request.options.grace_s = 0;
+    run.observer.progress = [&](const Progress&) { run.stop = stop; };
+    const TuningSummary summary = run.run();
+    EXPECT_EQ(summary.interrupted, stop);
+    EXPECT_EQ(summary.out_of_budget, !stop);
+    ASSERT_THAT(summary.problems, SizeIs(1));
+    EXPECT_THAT(summary.problems.front().results, IsEmpty());
+    EXPECT_THAT(run.notes, Contains(StartsWith("given up while the valid configurations")));
+  }
+}
+
+/// Of naive alone, whose default is 64: nothing else says what is right, and all others differ.
+struct OnlyWitness {
+  explicit OnlyWitness(const std::string& out) {
+    fake.kernel("naive").parameters.front().values.clear();
+    for (const std::int64_t block : {64, 128, 256, 512, 1024}) {
+      fake.kernel("naive").parameters.front().values.emplace_back(block);
+    }
+    fake.add("naive", "computes out[i] = " + out);
+    fake.add("naive", "fault mismatch in run when BLOCK != 64");
+  }
+
+  ProblemSummary run() {
+    FakeRun run(fake);
+    run.request.kernels = {&fake.kernel("naive")};
+    run.log = &log;
+    return run.run().problems.front();
+  }
+
+  FakeSpace fake;
+  MemoryLog log;
+};
+
+TEST(TuningLoop, DoubtsADefaultThatOthersContradictTogether) {
+  OnlyWitness alike("in[i] + min(BLOCK, 65)");
+  const DefaultInDoubt doubt = {.kernel = "naive", .agreeing = 4, .others = 4};
+  EXPECT_EQ(alike.run().default_in_doubt, doubt);
+  EXPECT_EQ(alike.run().default_in_doubt, doubt) << "known or not";
+
+  EXPECT_FALSE(OnlyWitness("in[i] + BLOCK").run().default_in_doubt) << "all differ";
+
+  OnlyWitness proven("in[i] + min(BLOCK, 65)");
+  proven.fake.space.verify.definitions = {{"out[i] = in[i] + 64", "/test"}};
+  EXPECT_FALSE(proven.run().default_in_doubt);
 }
 
 TEST(TuningLoop, RejectsBeforeCompilingWhatTheDeviceCannotHold) {

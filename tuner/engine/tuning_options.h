@@ -47,6 +47,8 @@ struct TuningOptions {
   /// came through, may take the most.
   double min_deadline_s = 5;
   double max_deadline_s = 60;
+  /// When the time is up, or stop is asked for, what is on a device may take so much longer.
+  double grace_s = 0.5;
   double prepare_deadline_s = 300;  ///< Filling buffers and running and checking the reference.
 };
 

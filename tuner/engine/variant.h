@@ -32,6 +32,10 @@ struct KernelOnProblems {
   ComparedWith compared_with = ComparedWith::unknown;
 
   const KernelTemplate& kernel() const { return bound.front().kernel(); }
+  /// The reference, and nothing else says what is right.
+  bool is_only_witness() const {
+    return is_reference && compared_with == ComparedWith::only_itself;
+  }
 };
 
 /// A configuration ready to be compiled.

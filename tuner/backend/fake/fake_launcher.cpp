@@ -156,7 +156,6 @@ Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& requ
                                  .value = *fault == "nan" ? std::nan("") : 1.5,
                                  .expected = 1,
                                  .count = 1};
-      return report;
     }
   }
   compute(kernel, data, request, report);

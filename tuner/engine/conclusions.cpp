@@ -1,0 +1,75 @@
+#include "tuner/engine/conclusions.h"
+
+#include <algorithm>
+#include <map>
+
+namespace smemtune {
+
+StaticRejects would_be_lost(const ProblemState& state) {
+  StaticRejects rejects;
+  std::vector<const Entry*> timed;
+  for (const Entry& entry : state.entries) {
+    if (entry.hopeless) ++rejects.rejected;
+    if (entry.result.timed()) timed.push_back(&entry);
+  }
+  std::ranges::sort(timed, {},
+                    [](const Entry* entry) { return entry->result.measurement.median_ms; });
+  timed.resize((timed.size() + 99) / 100);
+  rejects.top = timed.size();
+  for (const Entry* entry : timed) {
+    if (entry->hopeless) rejects.lost.push_back(entry->result);
+  }
+  return rejects;
+}
+
+std::vector<std::string> without_effect(const ProblemState& state) {
+  constexpr std::size_t kEnoughPairs = 8;
+  const bool has_all = state.entries.size() >= state.summary.valid && state.summary.known == 0;
+  const std::size_t least = has_all ? 1 : kEnoughPairs;
+  std::vector<std::string> lines;
+  for (const KernelOnProblems& kernel : state.kernels) {
+    for (const Parameter& parameter : kernel.kernel().parameters) {
+      std::map<std::string, std::string> identities;  // By the other parameters' values.
+      std::size_t equal = 0;
+      bool has_effect = false;
+      for (const Entry& entry : state.entries) {
+        if (entry.identity.empty() || entry.result.kernel != kernel.kernel().name) continue;
+        Configuration others = entry.result.configuration;
+        others.erase(parameter.name);
+        const auto [first, is_new] = identities.try_emplace(key(others), entry.identity);
+        if (is_new) continue;
+        if (first->second == entry.identity) ++equal;
+        has_effect = has_effect || first->second != entry.identity;
+      }
+      if (has_effect || equal < least) continue;
+      lines.push_back(parameter.name + " of " + kernel.kernel().name +
+                      " is without effect: wherever nothing else differed (" +
+                      std::to_string(equal) + (equal == 1 ? " time" : " times") +
+                      ") its values gave the same code and launches");
+    }
+  }
+  return lines;
+}
+
+std::optional<DefaultInDoubt> default_in_doubt(const ProblemState& state) {
+  std::map<std::string, std::uint64_t> classes;
+  std::uint64_t others = 0;
+  std::uint64_t with_default = 0;
+  for (const Entry& entry : state.entries) {
+    const Result& result = entry.result;
+    if (!state.kernels[entry.candidate.kernel].is_only_witness() || result.is_default) continue;
+    if (entry.shared) continue;  // The same code is no further witness.
+    const bool is_right = result.status == Status::correct;
+    if (!is_right && result.status != Status::correctness) continue;
+    ++others;
+    if (is_right) ++with_default;
+    if (!entry.output_class.empty()) ++classes[entry.output_class];
+  }
+  std::uint64_t agreeing = 0;
+  for (const auto& [name, count] : classes) agreeing = std::max(agreeing, count);
+  if (agreeing < 2 || agreeing <= with_default) return std::nullopt;
+  return DefaultInDoubt{
+      .kernel = state.reference.kernel().name, .agreeing = agreeing, .others = others};
+}
+
+}  // namespace smemtune

@@ -1,0 +1,56 @@
+#include "tuner/engine/evaluation.h"
+
+#include "tuner/core/reasons.h"
+#include "tuner/engine/variant.h"
+
+#include <cstddef>
+#include <string>
+
+namespace smemtune {
+
+EvaluateReply read_evaluation(const DeviceAnswer& answer, const EvaluateRequest& asked,
+                              DeviceSession& device) {
+  EvaluateReply reply;
+  if (!answer.reply) {
+    reply.failure = answer.failure;
+    return reply;
+  }
+  try {
+    if (answer.reply->type != MessageType::evaluated) throw WireError("no evaluation");
+    reply = unpack<EvaluateReply>(answer.reply->payload);
+    check(reply, asked);
+  } catch (const WireError& error) {
+    device.context_is_lost();
+    reply = EvaluateReply();
+    reply.failure = failure({Status::runtime, "crash"},
+                            std::string("the device worker answered with ") + error.what());
+    return reply;
+  }
+  if (reply.failure && reply.failure->context_lost) device.context_is_lost();
+  return reply;
+}
+
+void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Result& result) {
+  result.verify_ms = reply.verify_ms;
+  if (reply.failure) {
+    set_failure(result, *reply.failure);
+    return;
+  }
+  const TimeReport& time = reply.time;
+  result.max_absolute_error = reply.max_absolute_error;
+  result.max_relative_error = reply.max_relative_error;
+  result.stage = Stage::screen;
+  result.measurement = summarize(time.samples_ms, time.launches_per_sample);
+  result.measurement.discarded = time.discarded;
+  result.measurement.sm_clock_mhz = time.sm_clock_mhz;
+  result.measurement.throttled = time.throttled;
+  const std::string differences = cross_check(result, reply.loaded);
+  if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
+  const bool is_short = time.samples_ms.size() < static_cast<std::size_t>(asked.screen_samples);
+  if (is_short && asked.stop_above_ms > 0 && time.samples_ms.back() > asked.stop_above_ms) {
+    result.detail += std::string(result.detail.empty() ? "" : "; ") +
+                     "sampled no further: the first sample is far behind its kernel's best";
+  }
+}
+
+}  // namespace smemtune

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "tuner/core/result.h"
+#include "tuner/engine/device_session.h"
+#include "tuner/engine/messages.h"
+
+namespace smemtune {
+
+/// What a device made of an evaluation, checked. Where it made nothing, as its worker was lost or
+/// sent what is no answer to this, the reply's failure says so. A worker that has lost its context
+/// is replaced. `asked` needs no modules.
+EvaluateReply read_evaluation(const DeviceAnswer& answer, const EvaluateRequest& asked,
+                              DeviceSession& device);
+
+/// Makes what was found in screening a configuration its result.
+void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Result& result);
+
+}  // namespace smemtune

@@ -1,0 +1,221 @@
+#include "tuner/engine/finals_device.h"
+
+#include "tuner/engine/evaluation.h"
+#include "tuner/engine/preparation.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+constexpr double kWait_s = 0.2;
+constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+
+// A round counts as hung after so many times what the screens promise, and a bit for each entry:
+// flushing the L2 and waiting for the clock to recover take their time.
+constexpr double kSlowRound = 20;
+constexpr double kEntryOverhead_s = 0.5;
+
+void note_clock(Contender& contender, const RoundSample& sample) {
+  if (sample.sm_clock_mhz > 0) contender.clocks_mhz.push_back(sample.sm_clock_mhz);
+  contender.discarded += sample.discarded;
+  contender.throttled = contender.throttled || sample.throttled;
+}
+
+/// The checked reply, or why there is none: the worker was lost or is not to be trusted any more.
+Outcome<SampleRoundReply> read_round(const DeviceAnswer& answer, const SampleRoundRequest& asked,
+                                     DeviceSession& device) {
+  if (!answer.reply) return answer.failure;
+  try {
+    if (answer.reply->type != MessageType::sampled) throw WireError("no samples");
+    auto reply = unpack<SampleRoundReply>(answer.reply->payload);
+    check(reply, asked);
+    return reply;
+  } catch (const WireError& error) {
+    device.context_is_lost();
+    return Failure{.status = Status::runtime,
+                   .reason = "crash",
+                   .detail = std::string("the device worker answered with ") + error.what()};
+  }
+}
+
+}  // namespace
+
+DeviceSession& FinalsDevice::session() const {
+  return *std::ranges::find_if(state_.devices,
+                               [](const DeviceSession& session) { return !session.gone(); });
+}
+
+std::vector<double> FinalsDevice::measure(const std::vector<std::size_t>& round) {
+  std::vector<double> times_ms;
+  while (times_ms.empty() && !tuning_.must_end()) {
+    load(round);
+    if (tuning_.must_end()) break;
+    const double start_s = tuning_.elapsed_s();
+    times_ms = sample(round);
+    round_s_ = tuning_.elapsed_s() - start_s;
+  }
+  return times_ms;
+}
+
+bool FinalsDevice::verify(Contender& contender, bool screen) {
+  want_modules(contender);
+  if (contender.failed || !take_modules(contender)) return false;
+  const TuningOptions& options = tuning_.request.options;
+  return evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
+                              .verify = true,
+                              .screen_samples = screen ? std::max(1, options.screen_samples) : 0,
+                              .enough_ms = options.screen_ms});
+}
+
+/// Brings everyone of the round onto the device.
+void FinalsDevice::load(const std::vector<std::size_t>& round) {
+  for (const std::size_t i : round) want_modules(contenders_[i]);
+  for (const std::size_t i : round) {
+    Contender& contender = contenders_[i];
+    while (!contender.failed && !tuning_.must_end() && !is_kept(contender)) {
+      if (take_modules(contender)) keep(contender, i);
+    }
+  }
+}
+
+bool FinalsDevice::is_kept(const Contender& contender) const {
+  return contender.kept_on == session().generation();
+}
+
+void FinalsDevice::want_modules(Contender& contender) {
+  if (contender.failed || is_kept(contender) || contender.variant) return;
+  Outcome<Variant> variant = plan(kernel_of(state_, contender), state_.set,
+                                  result_of(state_, contender).configuration, tuning_.device);
+  if (!variant) {
+    fail_(contender, variant.failure());
+    return;
+  }
+  for (const CompileRequest& request : variant->requests) {
+    contender.numbers.push_back(tuning_.queue.add_first(request));
+  }
+  contender.variant = std::move(*variant);
+}
+
+/// Waits for a contender's modules. Returns false when it has failed or the run must end.
+bool FinalsDevice::take_modules(Contender& contender) {
+  const auto ready = [this](std::uint64_t number) { return tuning_.queue.ready(number); };
+  while (!std::ranges::all_of(contender.numbers, ready)) {
+    if (tuning_.must_end()) return false;
+    work(tuning_, state_, kWait_s);
+  }
+  if (contender.numbers.empty()) return true;  // They were taken before.
+  Outcome<std::vector<Module>> modules = tuning_.queue.take(std::exchange(contender.numbers, {}));
+  if (!modules) {
+    fail_(contender, modules.failure());
+    return false;
+  }
+  contender.modules = std::move(*modules);
+  return true;
+}
+
+void FinalsDevice::keep(Contender& contender, std::size_t slot) {
+  const bool is_kept = evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
+                                            .verify = false,
+                                            .keep_as = static_cast<std::int32_t>(slot)});
+  if (is_kept) contender.kept_on = session().generation();
+}
+
+double FinalsDevice::deadline(const Contender& contender) const {
+  const std::size_t kernel = state_.entries[contender.entry].candidate.kernel;
+  const bool is_default = result_of(state_, contender).is_default;
+  return deadline_s(tuning_.request.options, is_default ? std::nullopt : state_.paces[kernel],
+                    state_.slowest_s);
+}
+
+/// Returns false when the contender has failed or the run must end.
+bool FinalsDevice::evaluate(Contender& contender, EvaluateRequest request) {
+  const std::vector<std::uint8_t> payload = pack(request);
+  request.job.modules.clear();
+  std::optional<DeviceAnswer> answer;
+  do {
+    if (!wait_until_ready()) return false;
+    answer = ask(MessageType::evaluate, payload, deadline(contender), true);
+    if (!answer) return false;
+  } while (answer->not_asked);
+  const EvaluateReply reply = read_evaluation(*answer, request, session());
+  if (reply.failure) fail_(contender, *reply.failure);
+  return !reply.failure;
+}
+
+/// Empty when the round must begin again: someone has failed, or the worker was replaced.
+std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) {
+  SampleRoundRequest request;
+  std::vector<std::size_t> places;  ///< In the round, of the request's entries.
+  double expected_s = 0;
+  for (std::size_t place = 0; place < round.size(); ++place) {
+    const Contender& contender = contenders_[round[place]];
+    if (contender.failed) continue;
+    const Measurement& screen = result_of(state_, contender).measurement;
+    request.entries.push_back({.slot = static_cast<std::int32_t>(round[place]),
+                               .launches_per_sample = screen.launches_per_sample});
+    places.push_back(place);
+    expected_s += screen.median_ms * 1e-3 * screen.launches_per_sample;
+  }
+  std::vector<double> times_ms(round.size(), kNotMeasured);
+  if (places.empty()) return times_ms;
+  if (!wait_until_ready()) return {};
+  for (const std::size_t place : places) {
+    if (!is_kept(contenders_[round[place]])) return {};
+  }
+  const double limit_s = tuning_.request.options.min_deadline_s + kSlowRound * expected_s +
+                         kEntryOverhead_s * static_cast<double>(places.size());
+  const std::optional<DeviceAnswer> answer =
+      ask(MessageType::sample_round, pack(request), limit_s, false);
+  if (!answer || answer->not_asked) return {};
+  const Outcome<SampleRoundReply> reply = read_round(*answer, request, session());
+  if (!reply) {
+    const auto at = static_cast<std::size_t>(std::max(0, answer->phase_number));
+    Contender& guilty = contenders_[round[places[std::min(at, places.size() - 1)]]];
+    if (!answer->from_outside || ++guilty.lost > 1) fail_(guilty, reply.failure());
+    return {};
+  }
+  bool lost_context = false;
+  for (std::size_t i = 0; i < reply->samples.size(); ++i) {
+    const RoundSample& sample = reply->samples[i];
+    if (sample.failure) {
+      lost_context = lost_context || sample.failure->context_lost;
+      fail_(contenders_[round[places[i]]], *sample.failure);
+    } else {
+      times_ms[places[i]] = sample.time_ms;
+      // What the leader takes for being measured against itself is not among its samples.
+      const auto here = round.begin() + static_cast<std::ptrdiff_t>(places[i]);
+      if (std::find(round.begin(), here, *here) == here) note_clock(contenders_[*here], sample);
+    }
+  }
+  if (!lost_context) return times_ms;
+  session().context_is_lost();
+  return {};
+}
+
+/// Waits until the device is prepared. Returns false when the run must end.
+bool FinalsDevice::wait_until_ready() {
+  while (!devices_have_preparation(tuning_, state_) || !session().ready()) {
+    if (tuning_.must_end()) return false;
+    work(tuning_, state_, kWait_s);
+  }
+  return true;
+}
+
+/// Nullopt when the run must end before the answer has come. REQUIRES: wait_until_ready().
+std::optional<DeviceAnswer> FinalsDevice::ask(MessageType type, std::vector<std::uint8_t> payload,
+                                              double limit_s, bool try_again) {
+  DeviceSession& asked = session();
+  asked.submit(type, std::move(payload), limit_s, try_again);
+  while (!tuning_.must_end()) {
+    work(tuning_, state_, kWait_s);
+    if (auto answer = asked.take_answer()) return answer;
+  }
+  return std::nullopt;
+}
+
+}  // namespace smemtune

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "tuner/engine/contender.h"
+#include "tuner/engine/messages.h"
+#include "tuner/engine/problem_state.h"
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace smemtune {
+
+/// The device of the finals: brings contenders onto it, verifies and samples them. It is the first
+/// unit that is left, as only times of one unit can be compared.
+class FinalsDevice {
+ public:
+  using Fail = std::function<void(Contender&, const Failure&)>;
+
+  /// `fail` is told of a contender that fails, once.
+  FinalsDevice(Tuning& tuning, ProblemState& state, std::vector<Contender>& contenders, Fail fail)
+      : tuning_(tuning), state_(state), contenders_(contenders), fail_(std::move(fail)) {}
+
+  const Device& device() const { return session().device(); }
+
+  /// One sample of each in `round` (numbers of contenders); not a number for one that failed. Empty
+  /// when the run must end.
+  std::vector<double> measure(const std::vector<std::size_t>& round);
+
+  /// How long the last round took, without loading.
+  double round_s() const { return round_s_; }
+
+  /// Verifies a contender by itself, and screens it too if asked to. Returns whether it was found
+  /// right: not when it has failed or the run must end.
+  bool verify(Contender& contender, bool screen = false);
+
+ private:
+  DeviceSession& session() const;
+  void load(const std::vector<std::size_t>& round);
+  bool is_kept(const Contender& contender) const;
+  void want_modules(Contender& contender);
+  bool take_modules(Contender& contender);
+  void keep(Contender& contender, std::size_t slot);
+  double deadline(const Contender& contender) const;
+  bool evaluate(Contender& contender, EvaluateRequest request);
+  std::vector<double> sample(const std::vector<std::size_t>& round);
+  bool wait_until_ready();
+  std::optional<DeviceAnswer> ask(MessageType type, std::vector<std::uint8_t> payload,
+                                  double limit_s, bool try_again);
+
+  Tuning& tuning_;
+  ProblemState& state_;
+  std::vector<Contender>& contenders_;
+  Fail fail_;
+  double round_s_ = 0;
+};
+
+}  // namespace smemtune
