@@ -12,6 +12,13 @@
 #include <typeinfo>
 
 namespace smemtune {
+
+/// An initializer for a member of any type.
+struct Anything {
+  template <typename T>
+  operator T() const&;  // NOLINT(google-explicit-constructor)
+};
+
 namespace {
 
 Resources some_resources() {
@@ -133,12 +140,6 @@ std::optional<Frame> decode(std::span<const std::uint8_t> bytes) {
   decoder.append(bytes);
   return decoder.next();
 }
-
-/// An initializer for a member of any type.
-struct Anything {
-  template <typename T>
-  operator T() const&;  // NOLINT(google-explicit-constructor)
-};
 
 /// How many members an aggregate has.
 template <typename T, typename... Initializers>
