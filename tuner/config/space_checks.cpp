@@ -252,6 +252,9 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
     for (const ExpressionText& extent : launch.grid) use(extent);
     if (launch.dynamic_shared_bytes) use(*launch.dynamic_shared_bytes);
   }
+  for (const std::string& option : kernel.options) {
+    for (const std::string_view name : identifiers(option)) used.insert(name);
+  }
   for (const ArgumentTemplate& argument : kernel.arguments) {
     used.insert(argument.type);
     for (const ExpressionText& extent : argument.shape) use(extent);

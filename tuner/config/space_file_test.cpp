@@ -337,6 +337,25 @@ TEST(SpaceFile, TakesEveryAllowedOption) {
   }
 }
 
+TEST(SpaceFile, TakesParametersInOptions) {
+  const SpaceFolder folder;
+  const std::string space = replaced(replaced(kSpace, "--use_fast_math", "--maxrregcount=${REGS}"),
+                                     "\"SWITCH\": [", "\"REGS\": [32, 64], \"SWITCH\": [");
+  folder.write("space.json", space);
+  EXPECT_THAT(folder.faults(), IsEmpty());  // REGS has an effect.
+  EXPECT_EQ("--maxrregcount=${REGS}", folder.load().space.kernels[2].options[0]);
+  folder.write("space.json", replaced(space, "[32, 64], \"S", "[32, 8], \"S"));
+  EXPECT_THAT(folder.faults(),
+              ElementsAre(HasSubstr("/kernels/2/options/0: '--maxrregcount=8' is not allowed: '8' "
+                                    "is no value of --maxrregcount=")));
+  folder.write("space.json", replaced(space, "${REGS}", "${REG}"));
+  EXPECT_THAT(folder.faults(),
+              testing::Contains(HasSubstr("'REG' is neither a parameter nor a name "
+                                          "of the problem; did you mean 'REGS'?")));
+  folder.write("space.json", replaced(space, "${REGS}", "${REGS"));
+  EXPECT_THAT(folder.faults(), testing::Contains(HasSubstr("has no name between ${ and }")));
+}
+
 /// One change of the space and what must be said of it.
 struct Fault {
   std::string name;

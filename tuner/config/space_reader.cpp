@@ -5,6 +5,7 @@
 #include "tuner/core/expression.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/limits.h"
+#include "tuner/core/option_template.h"
 #include "tuner/core/text.h"
 #include "tuner/core/text_file.h"
 
@@ -857,6 +858,35 @@ void SpaceReader::read_features(const Json& value, const std::string& pointer,
   }
 }
 
+/// With every value that it may take.
+bool SpaceReader::allows_option(const std::string& option, const std::string& where,
+                                const KernelTemplate& kernel) {
+  std::vector<Value> values = {Value()};
+  try {
+    if (const auto name = name_in_option(option)) {
+      const auto parameter = std::ranges::find(kernel.parameters, *name, &Parameter::name);
+      values.clear();
+      if (parameter != kernel.parameters.end()) values = parameter->values;
+      for (const Problem& problem : every_problem()) {
+        if (const auto found = problem.find(*name); found != problem.end()) {
+          values.push_back(found->second);
+        }
+      }
+    }
+  } catch (const InputError& error) {
+    fault(where, error.what());
+    return false;
+  }
+  for (const Value& value : values) {
+    const std::string bound = bind_option(option, value);
+    const std::string why = refused_option(bound);
+    if (why.empty()) continue;
+    fault(where, quote(bound) + " is not allowed: " + why);
+    return false;
+  }
+  return true;
+}
+
 void SpaceReader::read_options(const Json& value, const std::string& pointer,
                                KernelTemplate& result) {
   if (!value.is_array()) {
@@ -868,11 +898,7 @@ void SpaceReader::read_options(const Json& value, const std::string& pointer,
     const std::string where = child(pointer, i);
     const auto option = text(value[i], where, "an option of the compiler");
     if (!option) continue;
-    const std::string why = refused_option(*option);
-    if (!why.empty()) {
-      fault(where, quote(*option) + " is not allowed: " + why);
-      continue;
-    }
+    if (!allows_option(*option, where, result)) continue;
     const std::string name = option->substr(0, option->find('='));
     if (!names.insert(name).second) fault(where, quote(name) + " is there twice");
     const std::string macro = name.starts_with("-D") ? name.substr(2) : "";

@@ -71,6 +71,8 @@ class SpaceReader {
   void read_launches(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   LaunchTemplate read_launch(const Json& value, const std::string& pointer);
   void read_features(const Json& value, const std::string& pointer, KernelTemplate& result);
+  bool allows_option(const std::string& option, const std::string& where,
+                     const KernelTemplate& kernel);
   void read_options(const Json& value, const std::string& pointer, KernelTemplate& result);
   void read_include(const Json& value, const std::string& pointer, KernelTemplate& result);
 

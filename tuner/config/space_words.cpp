@@ -111,7 +111,8 @@ std::string refused_option(const std::string& option) {
        {"--use_fast_math", "-lineinfo", "--extra-device-vectorization", "--device-int128"}) {
     if (option == plain) return {};
   }
-  for (const std::string_view name : {"--fmad=", "--ftz=", "--prec-div=", "--prec-sqrt="}) {
+  for (const std::string_view name : {"--fmad=", "--ftz=", "--prec-div=", "--prec-sqrt=", "-fmad=",
+                                      "-ftz=", "-prec-div=", "-prec-sqrt="}) {
     if (option.starts_with(name)) return refused_value(name, is_one_of({"true", "false"}));
   }
   if (option.starts_with("--std=")) {

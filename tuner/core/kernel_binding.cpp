@@ -1,6 +1,7 @@
 #include "tuner/core/kernel_binding.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/option_template.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
@@ -120,6 +121,7 @@ struct KernelBinding::Compiled {
       if (argument.is_passed() && !named.contains(argument.name)) continue;
       arguments.push_back(std::move(compiled));
     }
+    for (const std::string& option : kernel->options) check_option(option);
     for (const auto& [name, text] : kernel->metrics) metrics.emplace(name, compile(text));
     if (kernel->expect) expected_time = compile(kernel->expect->time);
   }
@@ -193,6 +195,17 @@ struct KernelBinding::Compiled {
   std::optional<PlacedExpression> compile(const std::optional<ExpressionText>& text) const {
     if (!text) return std::nullopt;
     return compile(*text);
+  }
+
+  void check_option(const std::string& option) const {
+    const auto name = name_in_option(option);
+    if (!name || problem.contains(*name)) return;
+    std::vector<std::string> known;
+    for (const Parameter& parameter : kernel->parameters) known.push_back(parameter.name);
+    if (std::ranges::find(known, *name) != known.end()) return;
+    fail(kernel->where + "/options", in_quotes(option) + ": " + in_quotes(*name) +
+                                         " is neither a parameter nor a name of the problem" +
+                                         suggestion(*name, known));
   }
 
   std::optional<std::size_t> word_parameter(std::string_view name) const {
@@ -365,6 +378,13 @@ class KernelBinding::Evaluation {
     return shape;
   }
 
+  std::string option(const std::string& option) const {
+    const auto name = name_in_option(option);
+    if (!name) return option;
+    const Bindings& values = configuration_.contains(*name) ? configuration_ : compiled_.problem;
+    return bind_option(option, values.find(*name)->second);
+  }
+
   Argument argument(const CompiledArgument& compiled) const {
     const ArgumentTemplate& source = *compiled.source;
     Argument argument;
@@ -532,7 +552,9 @@ KernelInstance KernelBinding::instantiate(const Configuration& configuration) co
   instance.architecture_specific = kernel_->architecture_specific;
   instance.required_features = kernel_->required_features;
   instance.tolerance = kernel_->tolerance;
-  instance.options = kernel_->options;
+  for (const std::string& option : kernel_->options) {
+    instance.options.push_back(evaluation.option(option));
+  }
   if (kernel_->pass == KernelTemplate::Pass::as_define) {
     Bindings macros = problem_;
     macros.insert(configuration.begin(), configuration.end());

@@ -142,6 +142,14 @@ TEST(KernelBinding, PrintsAPlainEntryAsItStands) {
   EXPECT_EQ("stencil1d_plain", instance.launches[0].name_expression);
 }
 
+TEST(KernelBinding, PutsValuesIntoOptions) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.options = {"--maxrregcount=${THREADS}", "-DWIDTH=${N}", "--use_fast_math"};
+  const Space space = stencil(kernel);
+  EXPECT_THAT(bind(space).instantiate(configuration(256, 4)).options,
+              ElementsAre("--maxrregcount=256", "-DWIDTH=1000", "--use_fast_math"));
+}
+
 TEST(KernelBinding, HandsParametersAndTheProblemOverAsMacros) {
   KernelTemplate kernel = shared_kernel();
   kernel.pass = KernelTemplate::Pass::as_define;
