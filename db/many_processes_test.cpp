@@ -76,7 +76,7 @@ Result random_result(std::mt19937_64& random, std::int64_t marker) {
         for (auto together = 1 + random() % 3; together > 0; --together) {
           results.push_back(random_result(random, ++marker));
         }
-        log->begin_attempt("hash", results[0].kernel, results[0].problem, results[0].configuration);
+        log->begin_attempt(key_of("hash", results[0]));
         log->together([&] {
           for (const Result& result : results) log->record("hash", result);
         });

@@ -335,7 +335,7 @@ void RunLog::close_attempts(const Subject& subject, const char* outcome, bool lo
 }
 
 void RunLog::update_best(const Subject& subject, const Result& result, std::int64_t result_id) {
-  if (result.status == Status::correct ? !result.timed() : may_pass(result)) return;
+  if (result.status == Status::correct ? !result.timed() : is_transient(result)) return;
   Statement select(connection_, R"sql(
     SELECT configuration_id, median_ms FROM best
     WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql");
