@@ -51,7 +51,7 @@ class PlainModel {
   /// nullptr where it does not stand.
   const Entry* newest_time(const Name& name) const {
     for (auto entry = results_.rbegin(); entry != results_.rend(); ++entry) {
-      if (entry->name != name || may_pass(entry->result)) continue;
+      if (entry->name != name || is_transient(entry->result)) continue;
       if (entry->result.status != Status::correct) return nullptr;
       return &*entry;
     }

@@ -219,8 +219,9 @@ std::optional<Result> RunLog::find(const ResultKey& of) {
   const int lost = lost_attempts(*id, of);
   const bool lasts = !newest.empty() && !is_transient(newest.front());
   if (lasts && lost < kMaxAttempts) return newest.front();
-  const auto failed =
-      static_cast<int>(std::ranges::find_if_not(newest, is_transient) - newest.begin());
+  const auto failed = static_cast<int>(
+      std::ranges::find_if_not(newest, [](const Result& result) { return is_transient(result); }) -
+      newest.begin());
   if (lost + failed < kMaxAttempts) return std::nullopt;
   if (lost == 0) return newest.front();
   Result quarantined;

@@ -1,6 +1,6 @@
 #include "db/standings.h"
 
-#include "db/run_log.h"
+#include "tuner/core/reasons.h"
 
 #include <optional>
 #include <string>
@@ -48,11 +48,10 @@ class Reader {
  private:
   bool passes(std::int64_t result_id) {
     failure_.bind(":id", result_id).step();
-    Result failure;
-    failure.status = parse_status(failure_.text("status"));
-    failure.reason = failure_.text("reason");
+    const bool passes =
+        is_transient(parse_status(failure_.text("status")), failure_.text("reason"));
     failure_.reset();
-    return may_pass(failure);
+    return passes;
   }
 
   Statement failure_;
