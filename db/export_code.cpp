@@ -309,7 +309,7 @@ class SpaceWriter {
       for (const KernelDefaults* defaults : defaults_) {
         text += "    {\"\", 0, " + problem_.value({}) +
                 ", Kernel::" + kernels_.of(defaults->kernel) + ", " +
-                parameters_.value(defaults->configuration) + ", 0, 0, false},\n";
+                parameters_.value(defaults->configuration) + ", 0, 0, false, \"\"},\n";
       }
       text += "};\n";
     }

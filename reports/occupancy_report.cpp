@@ -27,6 +27,11 @@ std::string percent_text(double percent) {
   return text;
 }
 
+/// `1,024 threads`.
+std::string amount(std::int64_t count, const std::string& noun) {
+  return counted(static_cast<std::uint64_t>(count), noun);
+}
+
 std::int64_t warps_of(const Device& device, std::int64_t threads) {
   return (threads + device.warp_size - 1) / device.warp_size;
 }
@@ -48,7 +53,7 @@ std::string registers_taken(const Device& device, const BlockNeeds& needs) {
   const std::int64_t of_warp = std::int64_t{needs.registers_per_thread} * device.warp_size;
   const std::int64_t allocated =
       (of_warp + units.registers - 1) / units.registers * units.registers;
-  return counted(warps_of(device, needs.threads), "warp") + " x " + number(allocated);
+  return amount(warps_of(device, needs.threads), "warp") + " x " + number(allocated);
 }
 
 std::string shared_taken(const Device& device, const BlockNeeds& needs) {
@@ -70,8 +75,8 @@ std::string limits_table(const Device& device, const BlockNeeds& needs, const Oc
                {"a block takes", Align::right},
                {"a multiprocessor has", Align::right},
                {"blocks  ", Align::right}});
-  table.add_row({"threads", counted(warps_of(device, needs.threads), "warp"),
-                 counted(max_warps(device), "warp"),
+  table.add_row({"threads", amount(warps_of(device, needs.threads), "warp"),
+                 amount(max_warps(device), "warp"),
                  blocks_text(reached.blocks_by_threads, reached)});
   const bool known = needs.registers_per_thread > 0;
   table.add_row({"registers", known ? registers_taken(device, needs) : "not given",
@@ -88,11 +93,11 @@ std::string limits_table(const Device& device, const BlockNeeds& needs, const Oc
 std::string change_text(const BlockNeeds& now, const BlockNeeds& then) {
   std::vector<std::string> changes;
   if (then.threads != now.threads) {
-    changes.push_back("blocks of " + counted(then.threads, "thread") + " instead of " +
+    changes.push_back("blocks of " + amount(then.threads, "thread") + " instead of " +
                       number(now.threads));
   }
   if (then.registers_per_thread != now.registers_per_thread) {
-    changes.push_back("at most " + counted(then.registers_per_thread, "register") +
+    changes.push_back("at most " + amount(then.registers_per_thread, "register") +
                       " per thread instead of " + number(now.registers_per_thread));
   }
   if (then.shared_bytes != now.shared_bytes) {
@@ -120,15 +125,13 @@ Json needs_json(const BlockNeeds& needs) {
   return json;
 }
 
-Json blocks_json(int blocks) { return blocks == kUnlimited ? Json(nullptr) : Json(blocks); }
-
 }  // namespace
 
 std::string occupancy_text(const Device& device, const BlockNeeds& needs) {
   const Occupancy reached = occupancy(device, needs);
-  std::string text = "  " + counted(needs.threads, "thread");
+  std::string text = "  " + amount(needs.threads, "thread");
   if (needs.registers_per_thread > 0) {
-    text += ", " + counted(needs.registers_per_thread, "register") + " per thread";
+    text += ", " + amount(needs.registers_per_thread, "register") + " per thread";
   }
   text += ", " + number(needs.shared_bytes) + " bytes of shared memory per block\n\n";
   const std::string limiters = joined(reached.limiters(), " and ");
@@ -136,8 +139,8 @@ std::string occupancy_text(const Device& device, const BlockNeeds& needs) {
     text += "  does not fit: not even one block, limited by " + limiters + "\n\n";
   } else {
     text += "  " + percent_text(reached.percent) +
-            " occupancy: " + counted(reached.blocks_per_sm, "block") + ", " +
-            std::to_string(reached.warps_per_sm) + " of " + counted(max_warps(device), "warp") +
+            " occupancy: " + amount(reached.blocks_per_sm, "block") + ", " +
+            std::to_string(reached.warps_per_sm) + " of " + amount(max_warps(device), "warp") +
             " per multiprocessor, limited by " + limiters + "\n\n";
   }
   text += limits_table(device, needs, reached);
@@ -160,7 +163,7 @@ std::string allowance_text(const Device& device, std::int64_t threads_per_block,
   if (!most) {
     const Occupancy reached = occupancy(device, threads_per_block, 0, 0);
     std::string text = "  " + percent_text(target_percent) + " is out of reach: blocks of " +
-                       counted(threads_per_block, "thread") + " reach " +
+                       amount(threads_per_block, "thread") + " reach " +
                        percent_text(reached.percent) + " at most, limited by " +
                        joined(reached.limiters(), " and ") + "\n";
     std::vector<std::string> sizes;
@@ -171,9 +174,9 @@ std::string allowance_text(const Device& device, std::int64_t threads_per_block,
     return text;
   }
   std::string text =
-      "  " + percent_text(target_percent) + " takes " + counted(most->blocks_per_sm, "block") +
-      " of " + counted(threads_per_block, "thread") + " (" + std::to_string(most->warps_per_sm) +
-      " of " + counted(max_warps(device), "warp") + "). What each block may use:\n";
+      "  " + percent_text(target_percent) + " takes " + amount(most->blocks_per_sm, "block") +
+      " of " + amount(threads_per_block, "thread") + " (" + std::to_string(most->warps_per_sm) +
+      " of " + amount(max_warps(device), "warp") + "). What each block may use:\n";
   text += "    shared memory  " + number(most->shared_bytes) + " bytes per block at most";
   if (most->divided_shared_bytes != most->shared_bytes) {
     text += " (plain division: " + number(device.shared_bytes_per_sm) + " / " +

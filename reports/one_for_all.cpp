@@ -114,7 +114,7 @@ std::string one_for_all_text(const OneForAll& one, const std::string& indent) {
 }
 
 nlohmann::ordered_json one_for_all_json(const OneForAll& one) {
-  db::Json losses = Json::array();
+  db::Json losses = db::Json::array();
   for (const OneForAll::Loss& loss : one.losses) {
     losses.push_back({{"problem", db::bindings_json(loss.problem)},
                       {"median_ms", loss.median_ms},

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -211,6 +212,47 @@ TEST_F(CommandLine, SuggestsWhatAMistypedWordWasMeantToBe) {
     EXPECT_THAT(ended.err, HasSubstr(message));
     EXPECT_EQ(lines(ended.err), 1u) << ended.err;
   }
+}
+
+TEST_F(CommandLine, ChecksArgumentsAgainstTheSignature) {
+  const std::string file = space(kTwice);
+  const auto check_with = [&](const std::function<void(nlohmann::json&)>& change) {
+    nlohmann::json json = nlohmann::json::parse(read(file));
+    change(json);
+    write(folder_ / "changed.json", json.dump());
+    return run({"--check", (folder_ / "changed.json").string()});
+  };
+  const Ended right = check_with([](nlohmann::json&) {});
+  EXPECT_EQ(right.status, 0) << right.err;
+  if (!SMEMTUNE_CUDA_BUILD) {
+    EXPECT_THAT(right.out, HasSubstr("note: not checked"));
+    GTEST_SKIP() << "built without the CUDA back end";
+  }
+  if (right.out.find("not checked") != std::string::npos) GTEST_SKIP() << right.out;
+  for (const char* type : {"double", "__nv_bfloat16", "int"}) {
+    const Ended wrong = check_with([&](nlohmann::json& json) {
+      json["arguments"][0]["type"] = type;
+      if (type == std::string("int")) json["arguments"][0]["init"] = "zeros()";
+    });
+    EXPECT_EQ(wrong.status, 2) << type << wrong.out;
+    EXPECT_THAT(wrong.err, HasSubstr("argument 1 of twice<32> is of another type: the space passes "
+                                     "a pointer to " +
+                                     std::string(type) + " for 'in'"));
+  }
+  const Ended swapped = check_with([](nlohmann::json& json) {
+    json["kernels"][0]["arguments"] = {"in", "n", "out"};
+  });
+  EXPECT_EQ(swapped.status, 2);
+  EXPECT_THAT(swapped.err, HasSubstr("argument 2 of twice<32> is of another type"));
+  const Ended fewer = check_with([](nlohmann::json& json) {
+    json["kernels"][0]["arguments"] = {"in", "out"};
+  });
+  EXPECT_EQ(fewer.status, 2);
+  EXPECT_THAT(fewer.err, HasSubstr("twice<32> does not take 2 arguments"));
+  const Ended shared =
+      check_with([](nlohmann::json& json) { json["kernels"][0]["static_shared_bytes"] = 64; });
+  EXPECT_EQ(shared.status, 2);
+  EXPECT_THAT(shared.err, HasSubstr("64 bytes of static shared memory are declared"));
 }
 
 TEST_F(CommandLine, FindsTheSpacesThatItBringsAlong) {
@@ -956,6 +998,41 @@ __global__ void twice(const float* in, float* out, int n) {
   EXPECT_THAT(edited.out, HasSubstr("stale: the kernel's source"));
   const Ended other = run({"check", "--space", config("add_one.json"), "--device", "cpu"});
   EXPECT_EQ(other.status, 2) << "nothing is stored: " << other.err;
+}
+
+TEST_F(CommandLine, SaysThatAWinnerWasComparedWithOnlyItself) {
+  const std::string file = space(kTwice);
+  const Ended defined = run({"--space", file, "--device", "cpu"});
+  EXPECT_THAT(defined.out, HasSubstr("verified against its definition"));
+  EXPECT_THAT(defined.err, Not(HasSubstr("*** Nothing says")));
+  EXPECT_EQ(
+      run({"check", "--space", file, "--device", "cpu", "--tolerance", "1e6", "--strict"}).status,
+      0);
+
+  nlohmann::json alone = nlohmann::json::parse(read(file));
+  alone["name"] = "alone";
+  alone["verify"].erase("definition");
+  write(file, alone.dump());
+  const Ended tuned = run({"--space", file, "--device", "cpu"});
+  EXPECT_EQ(tuned.status, 0) << tuned.err;
+  EXPECT_THAT(tuned.out, HasSubstr("*** compared with nothing but its own default"));
+  EXPECT_THAT(tuned.out, Not(HasSubstr("already the best")));
+  EXPECT_THAT(tuned.err, HasSubstr("*** Nothing says that the results of twice are right"));
+  const Ended best = run({"best", "--json"});
+  const auto document = nlohmann::json::parse(best.out);
+  ASSERT_EQ(document["best"].size(), 2u);
+  EXPECT_EQ(document["best"][0]["compared_with"], "only itself");
+  EXPECT_EQ(document["best"][1]["compared_with"], "definition");
+  EXPECT_THAT(run({"best"}).out, HasSubstr("only itself"));
+  EXPECT_THAT(run({"export", "--format", "header"}).out, HasSubstr("\"only itself\"}"));
+  const std::vector<std::string> words = {"check", "--space",     file, "--device",
+                                          "cpu",   "--tolerance", "1e6"};
+  EXPECT_EQ(run(words).status, 0);
+  std::vector<std::string> strictly = words;
+  strictly.emplace_back("--strict");
+  const Ended strict = run(strictly);
+  EXPECT_EQ(strict.status, 1);
+  EXPECT_THAT(strict.out, HasSubstr("no longer holds: it was compared with nothing but"));
 }
 
 TEST_F(CommandLine, AStoredWinnerThatIsWrongNowIsStatusOne) {

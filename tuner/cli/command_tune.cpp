@@ -4,6 +4,7 @@
 #include "db/export_json.h"
 #include "db/result_store.h"
 #include "reports/run_summary.h"
+#include "tuner/cli/default_check.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/host_baseline.h"
 #include "tuner/cli/known_devices.h"
@@ -33,7 +34,7 @@ namespace {
 constexpr int kNothingWorked = 3;
 
 void say(const TuneOptions& options, const std::string& line) {
-  if (!options.quiet) say(line);
+  if (!options.quiet) cli::say(line);
 }
 
 std::string strategies_text() {
@@ -45,13 +46,19 @@ std::string strategies_text() {
 }
 
 int check(const std::filesystem::path& file) {
-  const std::vector<std::string> faults = check_space(file, share_folder());
+  std::vector<std::string> faults = check_space(file, share_folder());
   if (faults.empty()) {
     const LoadedSpace loaded = load_space(file, share_folder());
-    write_out(file.string() + ": ok, " + counted(loaded.space.kernels.size(), "kernel") + ", " +
-              counted(loaded.space.problems.size(), "problem") + "\n");
-    for (const std::string& note : loaded.notes) write_out("note: " + note + "\n");
-    return 0;
+    DefaultCheck compiled = check_defaults(loaded);
+    faults = std::move(compiled.faults);
+    for (std::string& fault : faults) fault.insert(0, file.string() + ": ");
+    if (faults.empty()) {
+      write_out(file.string() + ": ok, " + counted(loaded.space.kernels.size(), "kernel") + ", " +
+                counted(loaded.space.problems.size(), "problem") + "\n");
+      for (const std::string& note : loaded.notes) write_out("note: " + note + "\n");
+      for (const std::string& note : compiled.notes) write_out("note: " + note + "\n");
+      return 0;
+    }
   }
   std::string text;
   for (const std::string& fault : faults) text += "smemtune: " + fault + "\n";

@@ -23,9 +23,9 @@ const KernelTemplate* Space::kernel(std::string_view kernel_name) const {
 ComparedWith Space::compared_with(const KernelTemplate& kernel) const {
   const auto is_defined = [&](const std::string& output) {
     return std::ranges::any_of(verify.definitions, [&](const ExpressionText& definition) {
-      const std::size_t name = definition.text.find_first_not_of(" \t\n");
-      return name != std::string::npos && definition.text.substr(name).starts_with(output) &&
-             definition.text.find_first_not_of(" \t\n", name + output.size()) ==
+      const std::size_t begin = definition.text.find_first_not_of(" \t\n");
+      return begin != std::string::npos && definition.text.substr(begin).starts_with(output) &&
+             definition.text.find_first_not_of(" \t\n", begin + output.size()) ==
                  definition.text.find('[');
     });
   };

@@ -1,0 +1,79 @@
+#include "tuner/cli/default_check.h"
+
+#include "reports/run_summary.h"
+#include "tuner/cli/backends.h"
+#include "tuner/cli/known_devices.h"
+#include "tuner/cli/signature_probe.h"
+#include "tuner/config/devices_file.h"
+#include "tuner/core/error.h"
+#include "tuner/engine/fit_check.h"
+#include "tuner/engine/worker_pool.h"
+
+namespace smemtune::cli {
+namespace {
+
+/// Whose limits a default exceeds is for a dry run to say: this one allows most.
+constexpr const char* kDevice = "h200";
+
+std::string not_checked(const std::string& why) {
+  return "not checked whether the kernels compile, their arguments' types and their static shared "
+         "memory: " +
+         why;
+}
+
+void add_faults(const Result& result, DefaultCheck& check) {
+  const std::string kernel = "kernel '" + result.kernel + "': ";
+  const std::vector<std::string> signature = signature_faults(result.detail);
+  for (const std::string& fault : signature) check.faults.push_back(kernel + fault);
+  if (!signature.empty() || !result.failed()) return;
+  if (result.status == Status::compile && result.reason == "error") {
+    check.faults.push_back(kernel + "its default " + key(result.configuration) +
+                           " does not compile: " + telling_line(result));
+  } else if (result.reason == "declared_shared_bytes") {
+    check.faults.push_back(kernel + result.detail);
+  } else {
+    check.notes.push_back(kernel + "its default was not compiled for " + kDevice + " (" +
+                          to_text(result.status) + "/" + result.reason +
+                          "): " + telling_line(result));
+  }
+}
+
+}  // namespace
+
+DefaultCheck check_defaults(const LoadedSpace& loaded) {
+  DefaultCheck check;
+  if (!has_cuda()) {
+    check.notes.push_back(not_checked("this smemtune was built without the CUDA back end"));
+    return check;
+  }
+  const Space& space = loaded.space;
+  const Device device = find_device(published_devices(), kDevice);
+  std::map<std::string, KernelSource> sources = loaded.sources;
+  std::vector<FitQuestion> questions;
+  for (const KernelTemplate& kernel : space.kernels) {
+    const BoundKernel bound(space, kernel, space.problems.front(), device);
+    if (!bound.satisfies_constraints(kernel.default_configuration)) {
+      check.notes.push_back("kernel '" + kernel.name +
+                            "': its default does not fulfill the "
+                            "constraints on " +
+                            key(space.problems.front()) + " and was not compiled");
+      continue;
+    }
+    sources.at(kernel.name).files.front().text +=
+        signature_probe(bound.instantiate(kernel.default_configuration));
+    questions.push_back({.kernel = &kernel,
+                         .problem = space.problems.front(),
+                         .configuration = kernel.default_configuration});
+  }
+  try {
+    const auto pool = std::make_shared<WorkerPool>(compile_workers_for({}, device));
+    for (const Result& result : check_fit(space, sources, questions, device, *pool)) {
+      add_faults(result, check);
+    }
+  } catch (const UnavailableError& error) {
+    check.notes.push_back(not_checked(error.what()));
+  }
+  return check;
+}
+
+}  // namespace smemtune::cli
