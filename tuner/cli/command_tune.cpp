@@ -175,7 +175,8 @@ std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
 /// One run over all problems on the units of one model.
 int device_distance(const Device& one, const Device& other) {
   if (db::device_model_key(one) == db::device_model_key(other)) return 0;
-  return one.compute_major == other.compute_major && one.compute_minor == other.compute_minor ? 1 : 2;
+  return one.compute_major == other.compute_major && one.compute_minor == other.compute_minor ? 1
+                                                                                              : 2;
 }
 
 /// What is stored of the space on devices of this kind, but for what the log will find as known.
@@ -187,7 +188,8 @@ std::vector<Findings> stored_findings(const db::ResultStore& store, const Tuning
     const Result& result = stored.result;
     if (stored.stale || !result.timed() || stored.device.kind != device.kind) continue;
     const int distance = device_distance(stored.device, device);
-    const bool is_tuned = std::ranges::find(request.problems, result.problem) != request.problems.end();
+    const bool is_tuned =
+        std::ranges::find(request.problems, result.problem) != request.problems.end();
     if (distance == 0 && is_tuned) continue;
     Findings& findings = found[{result.kernel, stored.device.name, key(result.problem)}];
     findings.device = stored.device.name;

@@ -6,6 +6,7 @@
 #include "tuner/cli/command_replay.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/command_run.h"
+#include "tuner/cli/command_space.h"
 #include "tuner/cli/command_tune.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
@@ -169,6 +170,11 @@ int run_command_line(int argc, char** argv) {
       app.add_subcommand("replay", "Search what was measured again: how good is a strategy?");
   add_replay_options(*replay_command, replay);
   replay_command->callback([&] { command = [&] { return run_replay(replay); }; });
+  SpaceOptions space;
+  CLI::App* space_command =
+      app.add_subcommand("space", "What a search space is made of, and what removes most of it");
+  add_space_options(*space_command, space);
+  space_command->callback([&] { command = [&] { return run_space(space); }; });
   app.require_subcommand(0, 1);
   refuse_empty_values(app);
   for (CLI::App* subcommand : app.get_subcommands({})) refuse_empty_values(*subcommand);

@@ -78,6 +78,7 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
         "expect",
         "verify"}},
       {"expect", {"time", "within_percent"}},
+      {"parameter", {"values", "when"}},
       {"kernel_verify", {"absolute", "relative", "ulps", "derived"}},
       {"launch",
        {"description", "entry", "block", "grid", "arguments", "static_shared_bytes",

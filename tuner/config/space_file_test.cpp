@@ -1,6 +1,7 @@
 #include "tuner/config/space_file.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/h200.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/temporary_folder.h"
@@ -194,6 +195,24 @@ TEST(SpaceFile, GivesWhatTheFileSays) {
   EXPECT_EQ(-1, macro.arguments[0].init.a);
   EXPECT_EQ(1, macro.arguments[0].init.b);
   EXPECT_EQ(Role::scratch, macro.arguments[3].role);
+}
+
+TEST(SpaceFile, GivesAParameterThatDoesNotCountItsDefaultValueOnly) {
+  const SpaceFolder folder;
+  std::string text = replaced(kSpace, "\"WIDE\": [false, true]",
+                              "\"WIDE\": {\"values\": [false, true], \"when\": \"TILE == 16\"}");
+  text = replaced(text, "\"SWITCH\": [\"on\", \"off\"]",
+                  "\"SWITCH\": {\"values\": [\"on\", \"off\"], \"when\": \"BLOCK > 32\"}");
+  folder.write("space.json", text);
+  const LoadedSpace loaded = folder.load();
+  const KernelTemplate* tiled = loaded.space.kernel("tiled");
+  const KernelTemplate* macro = loaded.space.kernel("macro");
+  EXPECT_EQ("(TILE == 16) || WIDE == " + to_text(tiled->default_configuration.at("WIDE")),
+            tiled->constraints.back().text);
+  EXPECT_EQ("/kernels/1/parameters/WIDE/when", tiled->constraints.back().where);
+  EXPECT_EQ("(BLOCK > 32) || SWITCH == \"on\"", macro->constraints.back().text);
+  const BoundKernel bound(loaded.space, *macro, loaded.space.problems.front(), h200());
+  EXPECT_EQ(3u, bound.search_space().size());  // 32 on, 64 on, 64 off.
 }
 
 TEST(SpaceFile, HoldsEverySourceWithItsIncludes) {

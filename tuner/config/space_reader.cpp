@@ -27,6 +27,11 @@ constexpr std::size_t kMaxFileBytes = 1u << 20;
 // Times the reference's own error: see engine/tolerance_derivation.h.
 constexpr double kDerivedFactor = 16;
 
+/// As an expression has it.
+std::string literal(const Value& value) {
+  return holds_word(value) ? "\"" + to_text(value) + "\"" : to_text(value);
+}
+
 }  // namespace
 
 LoadedSpace SpaceReader::read() {
@@ -660,10 +665,18 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
       read_tolerance(value["verify"], where, kernel.tolerance);
     }
   }
-  read_parameters(value, pointer, kernel);
+  const Conditions conditions = read_parameters(value, pointer, kernel);
   if (value.contains("constraints")) {
     kernel.constraints =
         expressions(value["constraints"], child(pointer, "constraints"), "a list of expressions");
+  }
+  // Where it does not count, a parameter has its default value and no other.
+  for (const auto& [name, when] : conditions) {
+    const auto value_then = kernel.default_configuration.find(name);
+    if (value_then == kernel.default_configuration.end()) continue;
+    kernel.constraints.push_back(
+        {.text = "(" + when.text + ") || " + name + " == " + literal(value_then->second),
+         .where = when.where});
   }
   read_launches(value, pointer, kernel);
   if (value.contains("include")) read_include(value["include"], child(pointer, "include"), kernel);
@@ -694,17 +707,30 @@ void SpaceReader::read_expectation(const Json& value, const std::string& pointer
   result.expect = expectation;
 }
 
-void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer,
-                                  KernelTemplate& result) {
+SpaceReader::Conditions SpaceReader::read_parameters(const Json& kernel, const std::string& pointer,
+                                                     KernelTemplate& result) {
+  Conditions conditions;
   const std::string where = child(pointer, "parameters");
   if (kernel.contains("parameters") && !kernel["parameters"].is_object()) {
     fault(where, summary(kernel["parameters"]) + " is not an object of lists");
-    return;
+    return conditions;
   }
   if (kernel.contains("parameters")) {
-    for (const auto& [name, values] : kernel["parameters"].items()) {
-      const std::string place = child(where, name);
+    for (const auto& [name, given] : kernel["parameters"].items()) {
+      std::string place = child(where, name);
       if (!is_identifier(name)) fault(place, quote(name) + " is not a name");
+      const bool has_condition = given.is_object();
+      if (has_condition) {
+        if (!check_object(given, place, "parameter")) continue;
+        if (!given.contains("values")) fault(place, "lacks \"values\"");
+        if (given.contains("when")) {
+          const auto when = expression(given["when"], child(place, "when"));
+          if (when) conditions.emplace(name, *when);
+        }
+        if (!given.contains("values")) continue;
+        place = child(place, "values");
+      }
+      const Json& values = has_condition ? given["values"] : given;
       if (!check_list(values, place, "a list of values")) continue;
       Parameter parameter;
       parameter.name = name;
@@ -729,11 +755,11 @@ void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer
     }
   }
 
-  if (!kernel.contains("default")) return;
+  if (!kernel.contains("default")) return conditions;
   const std::string defaults = child(pointer, "default");
   if (!kernel["default"].is_object()) {
     fault(defaults, summary(kernel["default"]) + " is not an object of values");
-    return;
+    return conditions;
   }
   const std::vector<std::string> known = names_of(result.default_configuration);
   for (const auto& [name, value] : kernel["default"].items()) {
@@ -757,6 +783,7 @@ void SpaceReader::read_parameters(const Json& kernel, const std::string& pointer
     }
     result.default_configuration.insert_or_assign(name, *found);
   }
+  return conditions;
 }
 
 void SpaceReader::read_launches(const Json& kernel, const std::string& pointer,

@@ -67,7 +67,10 @@ class SpaceReader {
   void read_expected(const Json& value, const std::string& pointer);
   KernelTemplate read_kernel(const Json& value, const std::string& pointer);
   void read_expectation(const Json& value, const std::string& pointer, KernelTemplate& result);
-  void read_parameters(const Json& kernel, const std::string& pointer, KernelTemplate& result);
+  /// What `when` makes of parameters that have one, by their names.
+  using Conditions = std::map<std::string, ExpressionText>;
+  Conditions read_parameters(const Json& kernel, const std::string& pointer,
+                             KernelTemplate& result);
   void read_launches(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   LaunchTemplate read_launch(const Json& value, const std::string& pointer);
   void read_features(const Json& value, const std::string& pointer, KernelTemplate& result);

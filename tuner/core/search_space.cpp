@@ -7,7 +7,6 @@
 #include <exception>
 #include <limits>
 #include <numeric>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -18,6 +17,9 @@ constexpr std::size_t kMaxValues = 65536;                // Rows hold 16-bit num
 constexpr std::size_t kMaxCells = std::size_t{1} << 27;  // 256 MB of them, in all groups together.
 constexpr std::uint64_t kStepsPerLook = 1 << 16;         // A few milliseconds.
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 63;
+
+/// There are too many combinations to list.
+struct TooMany {};
 
 // What the values of a parameter are in a slot.
 std::vector<std::int64_t> slots_of(const Parameter& parameter) {
@@ -168,9 +170,7 @@ class Enumeration {
     if (depth == order_.size()) {
       if (error_) std::rethrow_exception(error_);
       if (rows_.size() + row_.size() > left_.cells) {
-        throw InputError("more than " + std::to_string(rows_.size() / row_.size()) +
-                         " valid combinations of connected parameters: too many to list, the space "
-                         "can only be sampled");
+        throw TooMany();
       }
       rows_.insert(rows_.end(), row_.begin(), row_.end());
       return;
@@ -188,11 +188,7 @@ class Enumeration {
 
   bool holds(std::size_t depth) {
     for (const Expression* constraint : checks_[depth]) {
-      if (left_.steps == 0) {
-        throw InputError(
-            "the constraints were evaluated too often without an end in sight: too "
-            "many combinations to try, the space can only be sampled");
-      }
+      if (left_.steps == 0) throw TooMany();
       if (--left_.steps % kStepsPerLook == 0) left_.look();
       try {
         if (constraint->evaluate(slots_) == 0) return false;
@@ -228,6 +224,119 @@ bool satisfies(std::span<const Expression> constraints, std::span<const std::int
   return true;
 }
 
+/// Finds single valid combinations of a group.
+class SearchSpace::Construction {
+ public:
+  Construction(const std::vector<Parameter>& parameters, const std::vector<std::size_t>& members,
+               const std::vector<std::size_t>& order, std::vector<Expression> constraints)
+      : members_(members), slot_count_(parameters.size()), constraints_(std::move(constraints)) {
+    for (const std::size_t p : members) values_.push_back(slots_of(parameters[p]));
+    for (const std::size_t p : order) order_.push_back(position(members, p));
+    checks_.resize(order.size());
+    for (std::size_t i = 0; i < constraints_.size(); ++i) {
+      std::size_t deepest = 0;
+      for (const std::size_t slot : constraints_[i].variables()) {
+        deepest = std::max(deepest, position(order, slot));
+      }
+      checks_[deepest].push_back(i);
+    }
+  }
+
+  /// Points of the product. Throws InputError when they cannot be numbered.
+  std::uint64_t size() const {
+    std::uint64_t size = 1;
+    for (const std::vector<std::int64_t>& values : values_) {
+      if (size > kMaxSize / values.size()) {
+        throw InputError("more than 2^63 points of connected parameters: the space is too large");
+      }
+      size *= values.size();
+    }
+    return size;
+  }
+
+  std::vector<std::uint16_t> row(std::uint64_t number) const {
+    std::vector<std::uint16_t> row(members_.size());
+    for (std::size_t i = row.size(); i-- > 0;) {
+      row[i] = static_cast<std::uint16_t>(number % values_[i].size());
+      number /= values_[i].size();
+    }
+    return row;
+  }
+
+  /// Nullopt for a row that is not valid.
+  std::optional<std::uint64_t> find(std::span<const std::uint16_t> row) const {
+    std::vector<std::int64_t> slots(slot_count_);
+    for (std::size_t i = 0; i < row.size(); ++i) slots[members_[i]] = values_[i][row[i]];
+    if (!satisfies(constraints_, slots)) return std::nullopt;
+    return number_of(row);
+  }
+
+  std::optional<std::uint64_t> draw(RandomEngine& random) const {
+    constexpr int kAttempts = 20;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      Attempt state = {.slots = std::vector<std::int64_t>(slot_count_),
+                       .row = std::vector<std::uint16_t>(members_.size())};
+      if (descend(0, state, random) && satisfies(constraints_, state.slots)) {
+        return number_of(state.row);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Attempt {
+    std::vector<std::int64_t> slots;
+    std::vector<std::uint16_t> row;
+    int steps_left = 5000;
+  };
+
+  static std::size_t position(const std::vector<std::size_t>& of, std::size_t parameter) {
+    return static_cast<std::size_t>(std::ranges::find(of, parameter) - of.begin());
+  }
+
+  std::uint64_t number_of(std::span<const std::uint16_t> row) const {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) number = number * values_[i].size() + row[i];
+    return number;
+  }
+
+  /// Sets the parameters from `depth` on to random values that satisfy the constraints.
+  bool descend(std::size_t depth, Attempt& state, RandomEngine& random) const {
+    if (depth == order_.size()) return true;
+    const std::size_t at = order_[depth];
+    std::vector<std::uint16_t> numbers(values_[at].size());
+    std::iota(numbers.begin(), numbers.end(), std::uint16_t{0});
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (--state.steps_left < 0) return false;
+      std::swap(numbers[i],
+                numbers[i + static_cast<std::size_t>(below(random, numbers.size() - i))]);
+      const std::uint16_t number = numbers[i];
+      state.row[at] = number;
+      state.slots[members_[at]] = values_[at][number];
+      if (holds(depth, state.slots) && descend(depth + 1, state, random)) return true;
+    }
+    return false;
+  }
+
+  /// One that has no value may be told by another that does not hold: draw() asks again.
+  bool holds(std::size_t depth, std::span<const std::int64_t> slots) const {
+    return std::ranges::all_of(checks_[depth], [&](std::size_t i) {
+      try {
+        return constraints_[i].evaluate(slots) != 0;
+      } catch (const ExpressionError&) {
+        return true;
+      }
+    });
+  }
+
+  std::vector<std::size_t> members_;
+  std::size_t slot_count_;
+  std::vector<Expression> constraints_;
+  std::vector<std::vector<std::int64_t>> values_;  ///< By member.
+  std::vector<std::size_t> order_;                 ///< Places among the members.
+  std::vector<std::vector<std::size_t>> checks_;   ///< By depth in that order.
+};
+
 SearchSpace SearchSpace::of_points(std::vector<Parameter> parameters,
                                    std::vector<std::vector<std::uint16_t>> points) {
   check_values(parameters);
@@ -256,7 +365,7 @@ SearchSpace::SearchSpace(std::vector<Parameter> parameters,
     if (constraint.variables().empty() && constraint.evaluate() == 0) size_ = 0;
   }
   if (size_ == 0) return;
-  Allowance left = {.must_end = must_end, .steps = max_steps};
+  Allowance left = {.must_end = must_end};
   for (std::vector<std::size_t>& members : connected(parameters_.size(), constraints)) {
     std::vector<Expression> own;
     for (const Expression& constraint : constraints) {
@@ -267,22 +376,45 @@ SearchSpace::SearchSpace(std::vector<Parameter> parameters,
     }
     Group group;
     const std::vector<std::size_t> order = pruning_order(parameters_, members, own);
-    group.rows = Enumeration(parameters_, own, order, left).rows();
-    if (order != members) {
-      left.look();
-      group.rows = reordered(group.rows, order, members);
+    try {
+      left.steps = max_steps;
+      group.rows = Enumeration(parameters_, own, order, left).rows();
+      if (order != members) {
+        left.look();
+        group.rows = reordered(group.rows, order, members);
+      }
+      group.size = group.rows.size() / members.size();
+    } catch (const TooMany&) {
+      group.construction = std::make_shared<Construction>(parameters_, members, order, own);
+      group.size = group.construction->size();
     }
-    group.size = group.rows.size() / members.size();
     group.parameters = std::move(members);
     groups_.push_back(std::move(group));
   }
   for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
     group->stride = size_;
     if (group->size != 0 && size_ > kMaxSize / group->size) {
-      throw InputError("more than 2^63 valid configurations: the space can only be sampled");
+      throw InputError("more than 2^63 valid configurations: the space is too large");
     }
     size_ *= group->size;
   }
+}
+
+bool SearchSpace::is_listed() const {
+  return std::ranges::none_of(groups_,
+                              [](const Group& group) { return group.construction != nullptr; });
+}
+
+std::optional<ConfigurationIndex> SearchSpace::draw(RandomEngine& random) const {
+  if (size_ == 0) return std::nullopt;
+  ConfigurationIndex index = 0;
+  for (const Group& group : groups_) {
+    const std::optional<std::uint64_t> number =
+        group.construction ? group.construction->draw(random) : below(random, group.size);
+    if (!number) return std::nullopt;
+    index += *number * group.stride;
+  }
+  return index;
 }
 
 double SearchSpace::cartesian_size() const {
@@ -296,8 +428,14 @@ double SearchSpace::cartesian_size() const {
 std::vector<std::size_t> SearchSpace::value_indices(ConfigurationIndex index) const {
   std::vector<std::size_t> indices(parameters_.size());
   for (const Group& group : groups_) {
-    const std::span<const std::uint16_t> row = group.row(index / group.stride % group.size);
-    for (std::size_t i = 0; i < row.size(); ++i) indices[group.parameters[i]] = row[i];
+    const std::uint64_t number = index / group.stride % group.size;
+    if (group.construction) {
+      const std::vector<std::uint16_t> row = group.construction->row(number);
+      for (std::size_t i = 0; i < row.size(); ++i) indices[group.parameters[i]] = row[i];
+    } else {
+      const std::span<const std::uint16_t> row = group.listed_row(number);
+      for (std::size_t i = 0; i < row.size(); ++i) indices[group.parameters[i]] = row[i];
+    }
   }
   return indices;
 }
@@ -345,8 +483,8 @@ std::vector<ConfigurationIndex> SearchSpace::neighbors(ConfigurationIndex index)
   std::vector<ConfigurationIndex> neighbors;
   for (const Group& group : groups_) {
     const std::uint64_t own = index / group.stride % group.size;
-    const std::span<const std::uint16_t> own_row = group.row(own);
-    std::vector<std::uint16_t> row(own_row.begin(), own_row.end());
+    const std::vector<std::uint16_t> own_row = group.row(own);
+    std::vector<std::uint16_t> row = own_row;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::size_t count = parameters_[group.parameters[i]].values.size();
       for (std::size_t value = 0; value < count; ++value) {
@@ -362,49 +500,29 @@ std::vector<ConfigurationIndex> SearchSpace::neighbors(ConfigurationIndex index)
   return neighbors;
 }
 
+std::vector<std::uint16_t> SearchSpace::Group::row(std::uint64_t i) const {
+  if (construction) return construction->row(i);
+  const std::span<const std::uint16_t> listed = listed_row(i);
+  return {listed.begin(), listed.end()};
+}
+
 std::optional<std::uint64_t> SearchSpace::Group::find(std::span<const std::uint16_t> wanted) const {
+  if (construction) return construction->find(wanted);
   std::uint64_t low = 0;
   std::uint64_t high = size;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    const std::span<const std::uint16_t> found = row(middle);
+    const std::span<const std::uint16_t> found = listed_row(middle);
     if (std::lexicographical_compare(found.begin(), found.end(), wanted.begin(), wanted.end())) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  if (low == size || !std::equal(wanted.begin(), wanted.end(), row(low).begin())) {
+  if (low == size || !std::equal(wanted.begin(), wanted.end(), listed_row(low).begin())) {
     return std::nullopt;
   }
   return low;
-}
-
-std::vector<Configuration> sample(std::span<const Parameter> parameters,
-                                  std::span<const Expression> constraints, std::size_t count,
-                                  std::uint64_t seed, std::uint64_t max_steps) {
-  std::vector<std::vector<std::int64_t>> values;
-  for (const Parameter& parameter : parameters) values.push_back(slots_of(parameter));
-  std::vector<Configuration> configurations;
-  std::set<std::vector<std::size_t>> seen;
-  std::vector<std::size_t> indices(parameters.size());
-  std::vector<std::int64_t> slots(parameters.size());
-  for (std::uint64_t step = 0; step < max_steps && configurations.size() < count; ++step) {
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      // The upper half of a 128-bit product: uniform up to a part in 2^64 / values.
-      const std::uint64_t bits = random_bits(seed, step * parameters.size() + i);
-      __extension__ using Wide = unsigned __int128;
-      indices[i] = static_cast<std::size_t>((Wide{bits} * values[i].size()) >> 64);
-      slots[i] = values[i][indices[i]];
-    }
-    if (!satisfies(constraints, slots) || !seen.insert(indices).second) continue;
-    Configuration configuration;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      configuration.emplace(parameters[i].name, parameters[i].values[indices[i]]);
-    }
-    configurations.push_back(std::move(configuration));
-  }
-  return configurations;
 }
 
 Permutation::Permutation(std::uint64_t size, std::uint64_t seed)

@@ -2,11 +2,13 @@
 
 #include "tuner/core/expression.h"
 #include "tuner/core/kernel_template.h"
+#include "tuner/core/random.h"
 #include "tuner/core/value.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -30,18 +32,20 @@ using ConfigurationIndex = std::uint64_t;
 /// fastest. Where no group has a parameter between those of another, this is the order of all
 /// parameters as the file has them, the last one fastest.
 ///
+/// A group that is too large to list is not listed: its numbers are those of its points in the
+/// Cartesian product, valid or not, and draw() finds valid ones.
+///
 /// A point that some constraint excludes is not valid, even if another one has no value there; a
 /// point that none excludes and where one has no value is an error.
 class SearchSpace {
  public:
   /// Parameter i is slot i of the constraints. `must_end` is asked now and then whether nobody
   /// wants the list any more. Throws ExpressionError from a constraint that cannot be evaluated,
-  /// Cancelled when it must end, and InputError when finding the valid configurations takes more
-  /// than `max_steps` constraint evaluations, when the groups' lists would take more than 256 MB,
-  /// or when there are more than 2^63 configurations: then only sample() can serve, and the message
-  /// says so.
+  /// Cancelled when it must end, and InputError when there are more than 2^63 configurations. A
+  /// group is not listed when finding its valid combinations takes more than `max_steps` constraint
+  /// evaluations, or when the groups' lists would take more than 256 MB together.
   SearchSpace(std::vector<Parameter> parameters, const std::vector<Expression>& constraints,
-              const std::function<bool()>& must_end = {}, std::uint64_t max_steps = 2'000'000'000);
+              const std::function<bool()>& must_end = {}, std::uint64_t max_steps = 300'000'000);
 
   /// The space of the given points: value indices by parameter, in any order; equal ones count
   /// once. REQUIRES: every point has an index for each parameter. Throws InputError for more than
@@ -54,8 +58,15 @@ class SearchSpace {
   /// Points of the Cartesian product; infinity is never reached because it is a double.
   double cartesian_size() const;
 
-  /// Valid configurations.
+  /// Whether every index below size() is a valid configuration.
+  bool is_listed() const;
+
+  /// Valid configurations; where they are not listed, points among which they are.
   std::uint64_t size() const { return size_; }
+
+  /// A valid configuration at random: uniform where they are listed, else built value by value.
+  /// Nullopt where there is none, or none was found within some thousand steps.
+  std::optional<ConfigurationIndex> draw(RandomEngine& random) const;
 
   /// REQUIRES: index < size().
   Configuration configuration(ConfigurationIndex index) const;
@@ -74,6 +85,8 @@ class SearchSpace {
   std::vector<ConfigurationIndex> neighbors(ConfigurationIndex index) const;
 
  private:
+  class Construction;
+
   SearchSpace() = default;
 
   // Parameters that are connected by constraints, and their valid combinations of value indices, as
@@ -84,9 +97,13 @@ class SearchSpace {
     std::uint64_t size = 0;
     std::uint64_t stride = 1;  ///< Configurations of all later groups.
 
-    std::span<const std::uint16_t> row(std::uint64_t i) const {
+    /// Where they are not listed.
+    std::shared_ptr<const Construction> construction = nullptr;
+
+    std::span<const std::uint16_t> listed_row(std::uint64_t i) const {
       return std::span(rows).subspan(i * parameters.size(), parameters.size());
     }
+    std::vector<std::uint16_t> row(std::uint64_t i) const;
     std::optional<std::uint64_t> find(std::span<const std::uint16_t> row) const;
   };
   std::vector<Parameter> parameters_;
@@ -97,14 +114,6 @@ class SearchSpace {
 /// Whether every constraint holds: false where one is false, else ExpressionError where one has no
 /// value.
 bool satisfies(std::span<const Expression> constraints, std::span<const std::int64_t> slots);
-
-/// Up to `count` distinct valid points, uniformly drawn, without enumerating the space: each draw
-/// is a point of the Cartesian product that is kept when every constraint holds. Gives fewer when
-/// `max_steps` draws did not find them. The same seed gives the same points on every machine.
-/// Throws ExpressionError as SearchSpace does.
-std::vector<Configuration> sample(std::span<const Parameter> parameters,
-                                  std::span<const Expression> constraints, std::size_t count,
-                                  std::uint64_t seed, std::uint64_t max_steps = 20'000'000);
 
 /// A permutation of 0 .. size-1 that needs no memory: the seed's order in which a space is visited.
 class Permutation {

@@ -230,16 +230,65 @@ TEST(SearchSpace, TriesCheapConstraintsFirstWhereverTheirParametersStand) {
   EXPECT_THAT(keys(space), ElementsAre("A=9,B=10,C=10,D=10,E=10,F=10,G=9"));
 }
 
-TEST(SearchSpace, SaysWhenItCanOnlyBeSampled) {
+TEST(SearchSpace, IsNotListedWhereThatTakesTooLong) {
   const std::vector<Parameter> parameters = {integers("A", up_to(100)), integers("B", up_to(100)),
-                                             integers("C", up_to(100))};
-  const std::vector<Expression> constraints = compile(parameters, {"A + B + C < 0"});
-  try {
-    const SearchSpace space(parameters, constraints, {}, 1000);
-    FAIL() << space.size();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("can only be sampled"));
+                                             integers("C", up_to(100)), integers("D", {1, 2})};
+  const std::vector<Expression> constraints = compile(parameters, {"A + B + C == 150"});
+  const SearchSpace listed(parameters, constraints);
+  const SearchSpace space(parameters, constraints, {}, 1000);
+  EXPECT_TRUE(listed.is_listed());
+  EXPECT_FALSE(space.is_listed());
+  EXPECT_EQ(2'000'000u, space.size());
+  RandomEngine random(1);
+  std::set<std::string> drawn;
+  for (int i = 0; i < 100; ++i) {
+    const auto index = space.draw(random);
+    ASSERT_TRUE(index);
+    const Configuration configuration = space.configuration(*index);
+    const auto known = listed.index_of(configuration);
+    ASSERT_TRUE(known) << key(configuration);
+    EXPECT_EQ(index, space.index_of(configuration));
+    EXPECT_EQ(listed.neighbors(*known).size(), space.neighbors(*index).size());
+    drawn.insert(key(configuration));
   }
+  EXPECT_GT(drawn.size(), 90u);
+  EXPECT_FALSE(space.index_of({{"A", std::int64_t{1}},
+                               {"B", std::int64_t{1}},
+                               {"C", std::int64_t{1}},
+                               {"D", std::int64_t{1}}}));
+  const SearchSpace none(parameters, compile(parameters, {"A + B + C < 0"}), {}, 1000);
+  EXPECT_EQ(std::nullopt, none.draw(random));
+}
+
+TEST(SearchSpace, DrawsFromMoreThanAnyListCouldHold) {
+  std::vector<Parameter> parameters;
+  std::string sum = "0";
+  for (int i = 0; i < 6; ++i) {
+    parameters.push_back(integers("P" + std::to_string(i), up_to(1000)));
+    sum += " + P" + std::to_string(i);
+  }
+  const SearchSpace space(parameters, compile(parameters, {"(" + sum + ") % 7 == 0"}), {}, 100'000);
+  EXPECT_EQ(1'000'000'000'000'000'000u, space.size());
+  RandomEngine random(1);
+  std::set<ConfigurationIndex> drawn;
+  for (int i = 0; i < 100; ++i) drawn.insert(space.draw(random).value());
+  EXPECT_EQ(100u, drawn.size());
+}
+
+TEST(SearchSpace, DrawsUniformlyWhatIsListed) {
+  const SearchSpace space =
+      space_of({integers("A", up_to(10)), integers("B", up_to(10))}, {"A + B <= 11"});
+  ASSERT_EQ(55u, space.size());
+  std::vector<int> counts(55);
+  RandomEngine random(1);
+  for (int i = 0; i < 5500; ++i) ++counts[space.draw(random).value()];
+  // 100 expected of each: chi-squared with 54 degrees of freedom exceeds 100 once in 7000 times.
+  double chi_squared = 0;
+  for (const int count : counts) chi_squared += (count - 100.0) * (count - 100.0) / 100;
+  EXPECT_LT(chi_squared, 100);
+}
+
+TEST(SearchSpace, RefusesWhatCannotBeNumbered) {
   std::vector<Parameter> many;
   for (int i = 0; i < 64; ++i) many.push_back(integers("P" + std::to_string(i), {1, 2}));
   EXPECT_THROW(SearchSpace(many, {}), InputError);
@@ -330,58 +379,6 @@ TEST(SearchSpace, FindsAsManyConvolutionConfigurationsAsItsPeers) {
   const SearchSpace space = space_of(parameters, constraints);
   EXPECT_EQ(10240, space.cartesian_size());
   EXPECT_EQ(4362u, space.size());
-}
-
-TEST(Sample, DrawsDistinctValidPointsTheSameForTheSameSeed) {
-  const std::vector<Parameter> parameters = hotspot_parameters();
-  const std::vector<Expression> constraints = compile(parameters, kHotspotConstraints);
-  const SearchSpace space(parameters, constraints);
-  const std::vector<Configuration> drawn = sample(parameters, constraints, 500, 42);
-  ASSERT_EQ(500u, drawn.size());
-  std::set<std::string> distinct;
-  for (const Configuration& configuration : drawn) {
-    EXPECT_TRUE(space.index_of(configuration));
-    distinct.insert(key(configuration));
-  }
-  EXPECT_EQ(500u, distinct.size());
-  EXPECT_EQ(drawn, sample(parameters, constraints, 500, 42));
-  EXPECT_NE(drawn, sample(parameters, constraints, 500, 43));
-}
-
-TEST(Sample, DrawsUniformly) {
-  const std::vector<Parameter> parameters = {integers("A", up_to(10)), integers("B", up_to(10))};
-  const std::vector<Expression> constraints = compile(parameters, {"A + B <= 11"});
-  std::map<std::string, int> first_draws;
-  constexpr int kSeeds = 5500;
-  for (int seed = 0; seed < kSeeds; ++seed) {
-    const auto drawn = sample(parameters, constraints, 1, static_cast<std::uint64_t>(seed));
-    ++first_draws[key(drawn.front())];
-  }
-  ASSERT_EQ(55u, first_draws.size());
-  // 100 expected of each: chi-squared with 54 degrees of freedom exceeds 100 once in 7000 times.
-  double chi_squared = 0;
-  for (const auto& [text, count] : first_draws)
-    chi_squared += (count - 100.0) * (count - 100.0) / 100;
-  EXPECT_LT(chi_squared, 100);
-}
-
-TEST(Sample, NeedsNoEnumeration) {
-  std::vector<Parameter> parameters;
-  std::vector<std::string> constraints;
-  std::string sum = "0";
-  for (int i = 0; i < 30; ++i) {
-    parameters.push_back(integers("P" + std::to_string(i), up_to(1000)));
-    sum += " + P" + std::to_string(i);
-  }
-  const std::vector<Configuration> drawn =
-      sample(parameters, compile(parameters, {"(" + sum + ") % 2 == 0"}), 20, 1);
-  EXPECT_EQ(20u, drawn.size());  // Of 10^90 points.
-}
-
-TEST(Sample, GivesFewerWhenThereAreNoMore) {
-  const std::vector<Parameter> parameters = {integers("A", up_to(4)), integers("B", up_to(4))};
-  EXPECT_EQ(6u, sample(parameters, compile(parameters, {"A < B"}), 100, 1, 10000).size());
-  EXPECT_TRUE(sample(parameters, compile(parameters, {"A > 4"}), 100, 1, 10000).empty());
 }
 
 TEST(Permutation, VisitsEveryIndexOnce) {

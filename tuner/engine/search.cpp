@@ -66,7 +66,8 @@ std::size_t window(const Tuning& tuning, const ProblemState& state) {
   if (options.window > 0) return options.window;
   const std::size_t compilers = tuning.pool.compilers();
   const bool learns = tuning.request.only.empty() && strategy_info(options.strategy).learns;
-  if (!learns || tuning.log == nullptr) return std::max(kLeastWindow, kWindowOfCompiler * compilers);
+  if (!learns || tuning.log == nullptr)
+    return std::max(kLeastWindow, kWindowOfCompiler * compilers);
   return compilers + kWindowOfDevice * state.devices.size();
 }
 
@@ -111,10 +112,10 @@ std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const Problem
   for (const KernelOnProblems& kernel : state.kernels) {
     const SearchSpace& space = kernel.bound.front().search_space();
     const std::string& name = kernel.kernel().name;
-    kernels.push_back({.space = &space,
-                       .default_configuration =
-                           space.index_of(kernel.kernel().default_configuration),
-                       .rankings = rankings(tuning, state, name, space)});
+    kernels.push_back(
+        {.space = &space,
+         .default_configuration = space.index_of(kernel.kernel().default_configuration),
+         .rankings = rankings(tuning, state, name, space)});
     for (const Ranking& ranking : kernels.back().rankings) {
       tuning.observer.note(name + ": also asks for what was fast on " + ranking.place + " (" +
                            std::to_string(ranking.fastest_first.size()) + " configurations)");

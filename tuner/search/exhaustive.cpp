@@ -1,10 +1,19 @@
 #include "tuner/search/exhaustive.h"
 
+#include "tuner/core/error.h"
+
 #include <utility>
 
 namespace smemtune {
 
-Exhaustive::Exhaustive(std::vector<SearchedKernel> kernels) : kernels_(std::move(kernels)) {}
+Exhaustive::Exhaustive(std::vector<SearchedKernel> kernels) : kernels_(std::move(kernels)) {
+  for (const SearchedKernel& kernel : kernels_) {
+    if (kernel.space->is_listed()) continue;
+    throw InputError(
+        "strategy exhaustive: the valid configurations are too many to list; any other strategy "
+        "draws from them");
+  }
+}
 
 std::optional<Candidate> Exhaustive::ask() {
   while (defaults_asked_ < kernels_.size()) {

@@ -10,6 +10,7 @@ namespace smemtune {
 /// Tries every kernel's default, then every configuration, kernel by kernel, in the space's order.
 class Exhaustive final : public Strategy {
  public:
+  /// Throws InputError for a space that is not listed.
   explicit Exhaustive(std::vector<SearchedKernel> kernels);
 
   std::optional<Candidate> ask() override;

@@ -161,7 +161,9 @@ std::size_t Forest::positives() const {
   return std::min(timed_, std::max(kLeastPositives, share));
 }
 
-bool Forest::lists_all() const { return untried_.space().size() <= kMostListed; }
+bool Forest::lists_all() const {
+  return untried_.space().is_listed() && untried_.space().size() <= kMostListed;
+}
 
 void Forest::fill_pool() {
   if (lists_all()) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -116,9 +117,68 @@ double mean_share(const std::string& strategy, std::size_t evaluations) {
   return sum / static_cast<double>(kSeeds);
 }
 
+TEST(EachStrategyButExhaustive, SearchesASpaceThatIsTooLargeToList) {
+  std::vector<Parameter> parameters;
+  Scope scope;
+  std::string sum;
+  for (std::size_t i = 0; i < 8; ++i) {
+    const std::string name = "P" + std::to_string(i);
+    Parameter parameter = {.name = name, .values = {}};
+    for (std::int64_t value = 1; value <= 200; ++value) parameter.values.emplace_back(value);
+    parameters.push_back(std::move(parameter));
+    scope.add_variable(name, i);
+    sum += (i == 0 ? "" : " + ") + name;
+  }
+  const SearchSpace space(parameters, {Expression::compile("(" + sum + ") % 7 == 0", scope)},
+                          100'000);
+  for (const StrategyInfo& info : strategies()) {
+    const SearchedKernel kernel = {.space = &space, .default_configuration = std::nullopt};
+    if (info.name == "exhaustive") {
+      EXPECT_THROW(make_strategy(info.name, {kernel}, 1), InputError);
+      continue;
+    }
+    const auto strategy = make_strategy(info.name, {kernel}, 1);
+    std::set<Candidate> seen;
+    for (int i = 0; i < 60; ++i) {
+      const auto candidate = strategy->ask();
+      ASSERT_TRUE(candidate) << info.name;
+      EXPECT_TRUE(seen.insert(*candidate).second) << info.name;
+      EXPECT_TRUE(space.index_of(space.configuration(candidate->configuration))) << info.name;
+      Result result;
+      result.stage = Stage::screen;
+      result.measurement.median_ms =
+          1 + static_cast<double>(space.value_indices(candidate->configuration).front());
+      strategy->tell(*candidate, result);
+    }
+  }
+}
+
+TEST(Replay, KnowsWhatWasFastElsewhereButDoesNotTrustIt) {
+  const RecordedKernel kernel = tiles();
+  std::vector<std::pair<double, ConfigurationIndex>> timed;
+  for (ConfigurationIndex i = 0; i < kernel.answers.size(); ++i) {
+    if (kernel.answers[i].time_ms) timed.emplace_back(*kernel.answers[i].time_ms, i);
+  }
+  std::sort(timed.begin(), timed.end());
+  Ranking sibling = {.place = "sibling", .fastest_first = {}};
+  for (const auto& [time_ms, index] : timed) sibling.fastest_first.push_back(index);
+  const ReplayOptions options = {.strategy = "auto", .evaluations = 10, .rankings = {sibling}};
+  EXPECT_EQ(1, replay(kernel, options).front().share);
+  Ranking stranger = sibling;
+  std::reverse(stranger.fastest_first.begin(), stranger.fastest_first.end());
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    sum += replay(kernel,
+                  {.strategy = "auto", .seed = seed, .evaluations = 80, .rankings = {stranger}})
+               .back()
+               .share;
+  }
+  EXPECT_GT(sum / 10, .95);
+}
+
 TEST(Replay, ShowsThatStrategiesLearn) {
   const double random = mean_share("random", 60);
-  EXPECT_GT(mean_share("forest", 60), .95);
+  EXPECT_GT(mean_share("forest", 60), random + .15);
   EXPECT_GT(mean_share("local", 60), random + .05);
   EXPECT_GT(mean_share("genetic", 60), random + .05);
   EXPECT_LT(random, .85);

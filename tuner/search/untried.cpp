@@ -3,9 +3,14 @@
 namespace smemtune {
 
 Untried::Untried(const SearchSpace& space, std::uint64_t seed)
-    : space_(&space), order_(space.size(), seed) {}
+    : space_(&space), order_(space.size(), seed), random_(seed) {}
 
 std::optional<ConfigurationIndex> Untried::take_next() {
+  if (!space_->is_listed()) {
+    const std::optional<ConfigurationIndex> drawn = draw(random_);
+    if (drawn) take(*drawn);
+    return drawn;
+  }
   while (position_ < space_->size()) {
     const ConfigurationIndex configuration = order_(position_++);
     if (take(configuration)) return configuration;
@@ -15,9 +20,10 @@ std::optional<ConfigurationIndex> Untried::take_next() {
 
 std::optional<ConfigurationIndex> Untried::draw(RandomEngine& random) const {
   constexpr int kAttempts = 20;
-  for (int attempt = 0; attempt < kAttempts && space_->size() > 0; ++attempt) {
-    const ConfigurationIndex configuration = below(random, space_->size());
-    if (contains(configuration)) return configuration;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::optional<ConfigurationIndex> configuration = space_->draw(random);
+    if (!configuration) break;
+    if (contains(*configuration)) return configuration;
   }
   return std::nullopt;
 }

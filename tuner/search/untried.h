@@ -25,7 +25,8 @@ class Untried {
   /// Returns false for one that was taken before.
   bool take(ConfigurationIndex configuration) { return taken_.insert(configuration).second; }
 
-  /// The next in the seed's random order; nullopt when nothing is left.
+  /// The next in the seed's random order; nullopt when nothing is left, or nothing found in a space
+  /// that is not listed.
   std::optional<ConfigurationIndex> take_next();
 
   /// One at random that stays untried; nullopt where none was found at a few attempts.
@@ -38,6 +39,7 @@ class Untried {
   const SearchSpace* space_;
   Permutation order_;
   std::uint64_t position_ = 0;  ///< In `order_`, of what is taken next.
+  RandomEngine random_;         ///< Of what is drawn where there is no order.
   std::unordered_set<ConfigurationIndex> taken_;
 };
 

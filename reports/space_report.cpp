@@ -1,0 +1,184 @@
+#include "reports/space_report.h"
+
+#include "reports/table.h"
+#include "tuner/core/limits.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <variant>
+
+namespace smemtune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kMostLookedAt = 200'000;
+constexpr std::uint64_t kMostDrawn = 20'000;  // Where they are not listed: each is built.
+
+/// How many are valid without constraint `i`, beyond those that are with it.
+std::optional<std::uint64_t> removed_by(const Space& space, const KernelTemplate& kernel,
+                                        const Problem& problem, const Device& device, std::size_t i,
+                                        std::uint64_t valid) {
+  KernelTemplate without = kernel;
+  without.constraints.erase(without.constraints.begin() + static_cast<std::ptrdiff_t>(i));
+  const BoundKernel bound(space, without, problem, device);
+  if (!bound.search_space().is_listed()) return std::nullopt;
+  return bound.search_space().size() - valid;
+}
+
+std::string count_or_power(double count) {
+  if (count < 1e15) return format_count(static_cast<std::uint64_t>(count));
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", count);
+  return text;
+}
+
+std::string share(std::uint64_t part, std::uint64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%",
+                whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+std::string survey_text(const SpaceSurvey& survey) {
+  std::string text = printable(survey.kernel) + " (" + printable(key(survey.problem)) + ", " +
+                     printable(survey.device) + "): " + count_or_power(survey.cartesian) +
+                     " points, " +
+                     (survey.is_listed ? format_count(survey.valid) + " satisfy the constraints"
+                                       : "too many to count those that satisfy the constraints") +
+                     "\n";
+  if (!survey.constraints.empty()) {
+    Table table({{"would be valid besides", Table::Align::right}, {"without the constraint"}});
+    for (const SpaceSurvey::Constraint& constraint : survey.constraints) {
+      const std::string removes =
+          constraint.removes ? format_count(*constraint.removes) : "too many to count";
+      table.add_row({removes, printable(constraint.text)});
+    }
+    text += table.text("  ");
+  }
+  text += "  " + format_count(survey.fit) + " of " + format_count(survey.looked_at) +
+          (survey.looked_at != survey.valid ? " drawn at random" : "") +
+          " fit the device as far as is known before compiling\n";
+  for (const auto& [limit, count] : survey.beyond_limits) {
+    text += "    " + printable(limit) + ": " + format_count(count) + " do not\n";
+  }
+  Table values({{"parameter"}, {"values left"}});
+  for (const SpaceSurvey::Values& parameter : survey.parameters) {
+    std::string left;
+    for (const auto& [value, count] : parameter.left) {
+      left += (left.empty() ? "" : ", ") + printable(value) + " (" + share(count, survey.fit) + ")";
+    }
+    values.add_row({printable(parameter.name), left});
+  }
+  text += values.text("  ");
+  for (const Configuration& sample : survey.samples) text += "  " + printable(key(sample)) + "\n";
+  return text;
+}
+
+Json bindings_json(const Bindings& bindings) {
+  Json json = Json::object();
+  for (const auto& [name, value] : bindings) {
+    std::visit([&, &member = name](const auto& held) { json[member] = held; }, value);
+  }
+  return json;
+}
+
+Json survey_json(const SpaceSurvey& survey) {
+  Json json = {{"kernel", survey.kernel},
+               {"problem", bindings_json(survey.problem)},
+               {"device", survey.device},
+               {"cartesian", survey.cartesian},
+               {"valid", survey.is_listed ? Json(survey.valid) : Json(nullptr)},
+               {"constraints", Json::array()},
+               {"looked_at", survey.looked_at},
+               {"fit", survey.fit},
+               {"beyond_limits", Json::object()},
+               {"parameters", Json::object()},
+               {"samples", Json::array()}};
+  for (const SpaceSurvey::Constraint& constraint : survey.constraints) {
+    json["constraints"].push_back(
+        {{"text", constraint.text},
+         {"removes", constraint.removes ? Json(*constraint.removes) : Json(nullptr)}});
+  }
+  for (const auto& [limit, count] : survey.beyond_limits) json["beyond_limits"][limit] = count;
+  for (const SpaceSurvey::Values& parameter : survey.parameters) {
+    Json& left = json["parameters"][parameter.name] = Json::object();
+    for (const auto& [value, count] : parameter.left) left[value] = count;
+  }
+  for (const Configuration& sample : survey.samples) {
+    json["samples"].push_back(bindings_json(sample));
+  }
+  return json;
+}
+
+}  // namespace
+
+SpaceSurvey survey(const Space& space, const KernelTemplate& kernel, const Problem& problem,
+                   const Device& device, std::size_t samples, std::uint64_t seed) {
+  const BoundKernel bound(space, kernel, problem, device);
+  const SearchSpace& valid = bound.search_space();
+  SpaceSurvey survey = {.kernel = kernel.name,
+                        .problem = problem,
+                        .device = device.name,
+                        .cartesian = valid.cartesian_size(),
+                        .is_listed = valid.is_listed(),
+                        .valid = valid.is_listed() ? valid.size() : 0};
+  for (std::size_t i = 0; survey.is_listed && i < kernel.constraints.size(); ++i) {
+    survey.constraints.push_back(
+        {.text = kernel.constraints[i].text,
+         .removes = removed_by(space, kernel, problem, device, i, valid.size())});
+  }
+  const std::uint64_t most = survey.is_listed ? kMostLookedAt : kMostDrawn;
+  std::vector<std::vector<std::uint64_t>> left;
+  for (const Parameter& parameter : valid.parameters()) left.emplace_back(parameter.values.size());
+  std::map<std::string, std::uint64_t> beyond;
+  const Permutation order(valid.size(), seed);
+  RandomEngine random(seed);
+  for (; survey.looked_at < std::min(valid.size(), most); ++survey.looked_at) {
+    const std::optional<ConfigurationIndex> drawn =
+        survey.is_listed ? order(survey.looked_at) : valid.draw(random);
+    if (!drawn) break;
+    const ConfigurationIndex index = *drawn;
+    const Configuration configuration = valid.configuration(index);
+    const auto failure = exceeds_limits(bound.instantiate(configuration), device);
+    if (failure) {
+      ++beyond[failure->reason];
+      continue;
+    }
+    ++survey.fit;
+    const std::vector<std::size_t> values = valid.value_indices(index);
+    for (std::size_t p = 0; p < values.size(); ++p) ++left[p][values[p]];
+    if (survey.samples.size() < samples) survey.samples.push_back(configuration);
+  }
+  survey.beyond_limits.assign(beyond.begin(), beyond.end());
+  for (std::size_t p = 0; p < left.size(); ++p) {
+    const Parameter& parameter = valid.parameters()[p];
+    SpaceSurvey::Values values = {.name = parameter.name, .left = {}};
+    for (std::size_t v = 0; v < left[p].size(); ++v) {
+      values.left.emplace_back(to_text(parameter.values[v]), left[p][v]);
+    }
+    survey.parameters.push_back(std::move(values));
+  }
+  return survey;
+}
+
+std::string space_text(std::span<const SpaceSurvey> surveys) {
+  std::string text;
+  for (const SpaceSurvey& survey : surveys) {
+    text += (text.empty() ? "" : "\n") + survey_text(survey);
+  }
+  return text;
+}
+
+std::string space_json(std::span<const SpaceSurvey> surveys) {
+  Json json = {{"format", "smemtune-space"}, {"version", 1}, {"kernels", Json::array()}};
+  for (const SpaceSurvey& survey : surveys) json["kernels"].push_back(survey_json(survey));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace smemtune
