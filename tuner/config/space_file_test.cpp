@@ -364,9 +364,9 @@ TEST(SpaceFile, TakesParametersInOptions) {
   EXPECT_THAT(folder.faults(), IsEmpty());  // REGS has an effect.
   EXPECT_EQ("--maxrregcount=${REGS}", folder.load().space.kernels[2].options[0]);
   folder.write("space.json", replaced(space, "[32, 64], \"S", "[32, 8], \"S"));
-  EXPECT_THAT(folder.faults(),
-              ElementsAre(HasSubstr("/kernels/2/options/0: '--maxrregcount=8' is not allowed: '8' "
-                                    "is no value of --maxrregcount=")));
+  EXPECT_THAT(folder.faults(), testing::Contains(HasSubstr(
+                                   "/kernels/2/options/0: '--maxrregcount=8' is not allowed: '8' "
+                                   "is no value of --maxrregcount=")));
   folder.write("space.json", replaced(space, "${REGS}", "${REG}"));
   EXPECT_THAT(folder.faults(),
               testing::Contains(HasSubstr("'REG' is neither a parameter nor a name "

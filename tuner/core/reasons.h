@@ -125,12 +125,12 @@ inline Failure failure(const Reason& reason, std::string detail, bool context_lo
 /// Of a configuration that took the whole process down too often to be tried again.
 inline constexpr Reason kQuarantined(Status::runtime, "quarantined");
 
-/// Whether a failure that is stored with this word says nothing lasting of its configuration. Of a
-/// word that a newer version has stored it is taken to last.
+/// Whether a failure that is stored with this word says nothing lasting of its configuration: every
+/// timeout, and what the table says. Of a word that only a newer version knows it is taken to last.
 constexpr bool is_transient(Status status, std::string_view word) {
-  return std::ranges::any_of(kReasons, [&](const ReasonRow& row) {
-    return row.status == status && row.word == word && row.is_transient;
-  });
+  return status == Status::timeout || std::ranges::any_of(kReasons, [&](const ReasonRow& row) {
+           return row.status == status && row.word == word && row.is_transient;
+         });
 }
 
 }  // namespace smemtune

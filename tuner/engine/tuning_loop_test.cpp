@@ -1,6 +1,7 @@
 #include "tuner/engine/tuning_loop.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/reasons.h"
 #include "tuner/engine/engine_test_kit.h"
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/worker_pool.h"
