@@ -126,7 +126,9 @@ TEST(ExportJson, HasAllThatReadersOfItsFirstVersionKnow) {
 
 TEST(ExportJson, EscapesWhatSteersATerminal) {
   StoredResult stored = stored_result();
-  stored.host = "a\u202eb\u009bc\x1b\x7f";
+  stored.host =
+      "a\u202eb\xc2\x9b"
+      "c\x1b\x7f";
   const std::string text = export_json({stored}, {});
   EXPECT_THAT(text, HasSubstr("a\\u202eb\\u009bc\\u001b\\u007f"));
   EXPECT_EQ(json::parse(text)["best"][0]["provenance"]["host"], stored.host);

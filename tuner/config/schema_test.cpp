@@ -208,7 +208,7 @@ TEST(Schema, RefusesWhatTheLoaderRefuses) {
   EXPECT_EQ("/kernels/0/block has too many elements", changed("/kernels/0/block", "[1, 2, 3, 4]"));
   EXPECT_EQ("/verify/absolute is low", changed("/verify/absolute", "-1"));
   EXPECT_EQ("/verify/relative is high", changed("/verify/relative", "1"));
-  EXPECT_EQ("/arguments/2/role is none of [\"input\",\"output\",\"inout\",\"scratch\"]",
+  EXPECT_EQ("/arguments/2/role is not one of [\"input\",\"output\",\"inout\",\"scratch\"]",
             changed("/arguments/2/role", "\"result\""));
   EXPECT_THAT(changed("/kernels/0/options", R"(["-I/etc"])"),
               testing::StartsWith("/kernels/0/options/0 does not match "));

@@ -556,12 +556,12 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"NoRole", ", \"role\": \"output\"", "",
               ": /arguments/1: lacks \"role\", one of input, output, inout, scratch"},
         Fault{"OtherRole", "\"role\": \"output\"", "\"role\": \"outputs\"",
-              ": /arguments/1/role: 'outputs' is none of input, output, inout, scratch; did you "
+              ": /arguments/1/role: 'outputs' is not one of input, output, inout, scratch; did you "
               "mean 'output'?"},
         Fault{"NoInit", ", \"init\": \"uniform(-1, 1)\"", "",
               ": /arguments/0: lacks \"init\", how its elements begin, such as uniform(-1, 1)"},
         Fault{"OtherInit", "uniform(-1, 1)", "unifrom(-1, 1)",
-              ": /arguments/0/init: 'unifrom' is none of uniform, normal, iota, zero, constant, "
+              ": /arguments/0/init: 'unifrom' is not one of uniform, normal, iota, zero, constant, "
               "permutation, file; did you mean 'uniform'?"},
         Fault{"InitWithoutEnd", "uniform(-1, 1)", "uniform(-1)",
               ": /arguments/0/init: 'uniform(-1)' is not of the form uniform(LOW, HIGH)"},
@@ -594,7 +594,7 @@ INSTANTIATE_TEST_SUITE_P(
             "\"role\": \"output\", \"memory\": \"constant\"",
             ": /arguments/1/memory: constant memory and textures are for the role \"input\" only"},
         Fault{"OtherMemory", "\"role\": \"input\"", "\"role\": \"input\", \"memory\": \"textures\"",
-              ": /arguments/0/memory: 'textures' is none of constant, texture; did you mean "
+              ": /arguments/0/memory: 'textures' is not one of constant, texture; did you mean "
               "'texture'?"},
         Fault{"SymbolOfATexture", "\"role\": \"input\"",
               "\"role\": \"input\", \"memory\": \"texture\", \"symbol\": \"weights\"",

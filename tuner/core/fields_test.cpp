@@ -13,7 +13,9 @@ namespace {
 /// Converts to whatever member it initializes.
 struct Any {
   template <typename T>
-  operator T() const;  // NOLINT(google-explicit-constructor)
+  operator T() const {  // NOLINT(google-explicit-constructor)
+    return T();
+  }
 };
 
 template <typename T, typename... Members>

@@ -257,9 +257,9 @@ TEST(KernelBinding, NamesThePlaceOfWhatDoesNotCompile) {
       HasSubstr("/kernels/1/entry: 'RADUIS' column 1: unknown name 'RADUIS'; did you mean "
                 "'RADIUS'?"));
   EXPECT_THAT(message_of([](KernelTemplate& k) { k.arguments[0].type = "flaot"; }),
-              HasSubstr("/arguments/in/type: 'flaot' is no element type"));
+              HasSubstr("/arguments/in/type: 'flaot' is neither an element type"));
   EXPECT_THAT(message_of([](KernelTemplate& k) { k.arguments[0].type = "RADIUS"; }),
-              HasSubstr("/arguments/in/type: 'RADIUS' is no element type"));
+              HasSubstr("/arguments/in/type: 'RADIUS' is neither an element type"));
   EXPECT_THAT(message_of([](KernelTemplate& k) { k.arguments[2].value.reset(); }),
               HasSubstr("/arguments/n: 'n' has neither a shape nor a value"));
   EXPECT_THAT(message_of([](KernelTemplate& k) {

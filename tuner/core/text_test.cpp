@@ -37,7 +37,7 @@ TEST(PrintableLines, KeepsLinesAndTabs) {
 }
 
 TEST(WithControlsEscaped, WritesThemAsJsonDoes) {
-  EXPECT_EQ(with_controls_escaped("{\n  \"a\": \"\u202e\u009b caf\u00e9\x7f\"\n}\n"),
+  EXPECT_EQ(with_controls_escaped("{\n  \"a\": \"\u202e\xc2\x9b caf\u00e9\x7f\"\n}\n"),
             "{\n  \"a\": \"\\u202e\\u009b caf\u00e9\\u007f\"\n}\n");
 }
 

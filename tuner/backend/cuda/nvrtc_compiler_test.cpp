@@ -266,7 +266,7 @@ TEST_F(NvrtcCompilerTest, NamesWhatIsNoKernel) {
   EXPECT_THAT(unknown.failure().detail, HasSubstr("nosuch"));
   const auto variable = compile("__device__ int v; __global__ void k(int* p) { p[0] = v; }", "&v");
   ASSERT_FALSE(variable);
-  EXPECT_THAT(variable.failure().detail, HasSubstr("&v is no kernel"));
+  EXPECT_THAT(variable.failure().detail, HasSubstr("&v is not a kernel"));
 }
 
 TEST_F(NvrtcCompilerTest, RefusesAnOptionThatNvrtcDoesNotKnowAsAFailure) {
