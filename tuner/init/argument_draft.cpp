@@ -125,15 +125,17 @@ class Drafter {
   void add_buffer(Json& json, const KernelParameter& parameter, const Elements& elements,
                   const std::string& type, DraftedArgument& row) const {
     json["type"] = type;
+    bool is_whole = false;  // The shape counts float and not float4.
     if (const auto allocated = allocated_elements(parameter, elements)) {
       json["shape"] = Json::array({as_value(allocated->text)});
+      is_whole = allocated->counts_scalars;
       row.said_by = allocated->place;
     } else {
       json["shape"] =
           Json::array({"TODO: elements of " + parameter.name + ", such as " +
                        sizes_named_after(parameter.name).value_or(names_.sizes_text())});
     }
-    if (elements.count > 1) json["shape"].push_back(elements.count);
+    if (elements.count > 1 && !is_whole) json["shape"].push_back(elements.count);
     const auto [role, why] = role_of(parameter);
     json["role"] = role;
     row.is_guess = parameter.access == Access::unknown && !parameter.is_const;
@@ -174,7 +176,8 @@ class Drafter {
   /// How many elements the host allocates for a pointer, and where it says so.
   struct Allocated {
     std::string text;
-    std::string place;
+    bool counts_scalars = false;
+    std::string place = {};
   };
 
   std::optional<Allocated> allocated_elements(const KernelParameter& parameter,
@@ -187,17 +190,18 @@ class Drafter {
       const std::string pointer = last_word(terms.passed(number, frame));
       const auto bytes = site->frames[frame].allocated.find(pointer);
       if (pointer.empty() || bytes == site->frames[frame].allocated.end()) continue;
-      const auto text = elements_in(bytes->second, elements, terms, frame);
-      if (!text) return std::nullopt;
-      return Allocated{*text,
-                       source_.place(site->frames[frame].line) + ", " + bytes->second + " bytes"};
+      std::optional<Allocated> found = elements_in(bytes->second, elements, terms, frame);
+      if (found) {
+        found->place = source_.place(site->frames[frame].line) + ", " + bytes->second + " bytes";
+      }
+      return found;
     }
     return std::nullopt;
   }
 
   /// `B * T * sizeof(float)` bytes are `B * T` elements.
-  std::optional<std::string> elements_in(const std::string& bytes, const Elements& elements,
-                                         const HostTerms& terms, std::size_t frame) const {
+  std::optional<Allocated> elements_in(const std::string& bytes, const Elements& elements,
+                                       const HostTerms& terms, std::size_t frame) const {
     constexpr int kMaxDepth = 4;
     const Scope scope = names_.scope(Json::object());
     std::string text = bytes;
@@ -215,7 +219,10 @@ class Drafter {
         } else {
           return std::nullopt;
         }
-        return terms.in_our_names(names_.expanded(rest, Json::object()), scope, frame);
+        const auto ours = terms.in_our_names(names_.expanded(rest, Json::object()), scope, frame);
+        if (!ours) return std::nullopt;
+        const Elements counted = resolved_elements(joined(tokens, {i + 2, close}));
+        return Allocated{.text = *ours, .counts_scalars = counted.count < elements.count};
       }
       const auto& variables = terms.variables(frame);
       const auto value = variables.find(without_parentheses(text));
@@ -226,7 +233,7 @@ class Drafter {
     if (!ours) return std::nullopt;
     const std::size_t size =
         scalar_bytes_of(elements.type) * static_cast<std::size_t>(elements.count);
-    return "(" + *ours + ") / " + std::to_string(size);
+    return Allocated{.text = "(" + *ours + ") / " + std::to_string(size)};
   }
 
   static std::string last_word(const std::string& text) {

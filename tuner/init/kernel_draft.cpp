@@ -281,8 +281,21 @@ class Drafter {
     if (!ours) return std::nullopt;
     const auto number = number_of(*ours);
     if (!number) return Json(*ours);
+    if (const std::string same = parameter_of_extent(*number); !same.empty()) return Json(same);
     if (!is_free(i, *number)) return Json(*number);
     return Json(add_extent(i, values_around("THREADS", *number, true), *number));
+  }
+
+  /// The parameter that by its name and its default is the block's extent; empty: none or several.
+  std::string parameter_of_extent(std::int64_t number) const {
+    std::string found;
+    for (const auto& [name, value] : default_.items()) {
+      if (!value.is_number_integer() || value.get<std::int64_t>() != number) continue;
+      if (!counts_threads(name) || own_extents_.contains(name)) continue;
+      if (!found.empty()) return "";
+      found = name;
+    }
+    return found;
   }
 
   /// What the host calls dimension i of the block.

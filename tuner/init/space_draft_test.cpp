@@ -427,6 +427,21 @@ TEST(DraftSpace, TiesTheGridToTheBlocksNumbers) {
   EXPECT_EQ(untied["block"].dump(), "[128,2]");
 }
 
+TEST(DraftSpace, KeepsTheBlockAndATemplateArgumentTogether) {
+  Drafted draft(
+      "template <int BLOCK_SIZE> __global__ void k(float2* p, float* q, int n) {\n"
+      "  __shared__ float s[BLOCK_SIZE][BLOCK_SIZE];\n  q[threadIdx.y] = p[n].x + s[0][0];\n}\n"
+      "void run() {\n  int block_size = 32;\n  cudaMalloc(&d, n * sizeof(float));\n"
+      "  cudaMalloc(&e, sizeof(float2) * n);\n"
+      "  dim3 threads(block_size, block_size), grid(n / threads.x);\n"
+      "  k<32><<<grid, threads>>>(d, e, n);\n}\n");
+  const Json json = draft.json();
+  EXPECT_EQ(json["kernels"][0]["block"].dump(), R"(["BLOCK_SIZE","BLOCK_SIZE"])");
+  EXPECT_EQ(json["kernels"][0]["grid"].dump(), R"(["N / BLOCK_SIZE"])");
+  EXPECT_EQ(json["arguments"][0]["shape"].dump(), R"(["N"])");  // Of float.
+  EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"(["N"])");
+}
+
 TEST(DraftSpace, TakesEnumeratorsForWhatTheyAreAndNoTypesForNumbers) {
   Drafted draft(
       "enum class Mode { plain, fast };\n"

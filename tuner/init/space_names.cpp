@@ -117,6 +117,25 @@ Scope SpaceNames::scope(const Json& parameters) const {
   return scope;
 }
 
+/// Template arguments that are types, or that change what is computed.
+void SpaceNames::add_type_problems() {
+  for (const std::string& name : request_.kernels) {
+    const KernelFunction& kernel = kernel_named(file_, name);
+    for (std::size_t i = 0; i < kernel.template_parameters.size(); ++i) {
+      const TemplateParameter& parameter = kernel.template_parameters[i];
+      if (parameter.is_type()) {
+        const std::string text = template_value(kernel, i);
+        const std::string type = elements_of(text).count == 1 ? elements_of(text).type : "";
+        const std::string shown = type.empty() ? "float" : type;
+        add_problem(parameter.name, shown, shown);
+      } else if (meaning_of(parameter.name) == Meaning::problem) {
+        const std::int64_t value = number_of(template_value(kernel, i)).value_or(3);
+        add_problem(parameter.name, value, value);
+      }
+    }
+  }
+}
+
 std::string SpaceNames::template_value(const KernelFunction& kernel, std::size_t i) const {
   const LaunchSite* const site = launch_of(kernel.name);
   if (site != nullptr && i < site->template_arguments.size()) {
