@@ -27,7 +27,7 @@
 
 template __global__ void add_one<double, 128, 2, 2>(double*, long long);
 template __global__ void convolution_naive<32, 8, 3, 5>(const float*, float*, int, int);
-template __global__ void convolution_rows<2, 4, 64, 4, 32, 3, 5>(const float*, float*, int, int);
+template __global__ void convolution_rows<2, 64, 4, 32, 3, 5>(const float*, float*, int, int);
 template __global__ void convolution_tiled<48, 2, 2, 3, 0, 1, 1, 3, 5>(const float*, float*, int,
                                                                        int);
 template __global__ void convolution_tiled<32, 4, 1, 2, 1, 0, 0, 3, 5>(const float*, float*, int,

@@ -25,9 +25,8 @@
 // outermost third of them is added to a third of the sums only, the next to two thirds.
 //
 // Template parameters
-//   VEC      elements of a global read            4, 2, 1: the most that divide the width of the
-//                                                 image with its border
-//   STORE    elements of a store                  4, 2, 1: the most that divide COLS and the width
+//   VEC      elements of a global access          4, 2, 1: the most that divide COLS and the width
+//                                                 of the image with and without its border
 //   THREADS  threads per block                    32 .. 256
 //   COLS     columns per thread                   2, 4, 8
 //   ROWS     rows per thread                      16 .. 512
@@ -44,12 +43,12 @@
 #include "../common/async_copy.cuh"
 #include "convolution_filter.cuh"
 
-template <int VEC, int STORE, int THREADS, int COLS, int ROWS, int filter_width, int filter_height>
+template <int VEC, int THREADS, int COLS, int ROWS, int filter_width, int filter_height>
 __global__ void __launch_bounds__(THREADS)
     convolution_rows(const float* __restrict__ input_image, float* __restrict__ output_image,
                      int width, int height) {
   static_assert(THREADS <= 1024, "a block has at most 1024 threads");
-  static_assert(COLS % STORE == 0, "a thread stores its columns in whole accesses");
+  static_assert(COLS % VEC == 0, "a thread stores its columns in whole accesses");
   static_assert(filter_width >= 1 && filter_height >= 1, "a filter cannot be empty");
   static_assert(filter_width * filter_height <= kMaxCoefficients,
                 "a filter has at most 1024 coefficients");
@@ -62,8 +61,8 @@ __global__ void __launch_bounds__(THREADS)
   struct alignas(READ * sizeof(float)) Read {
     float element[READ];
   };
-  struct alignas(STORE * sizeof(float)) Store {
-    float element[STORE];
+  struct alignas(VEC * sizeof(float)) Store {
+    float element[VEC];
   };
   __shared__ __align__(16) float ring[STAGES][PITCH];
 
@@ -117,11 +116,11 @@ __global__ void __launch_bounds__(THREADS)
   };
   const auto store_row = [&] {
 #pragma unroll
-    for (int j = 0; j < COLS; j += STORE) {
+    for (int j = 0; j < COLS; j += VEC) {
       if (column + j >= width) break;
       Store store;
 #pragma unroll
-      for (int e = 0; e < STORE; ++e) store.element[e] = sums[filter_height - 1][j + e];
+      for (int e = 0; e < VEC; ++e) store.element[e] = sums[filter_height - 1][j + e];
       *reinterpret_cast<Store*>(to + j) = store;
     }
     to += width;
