@@ -631,9 +631,9 @@ TEST_F(ResultStoreFind, KnowsNothingAtFirst) {
   EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), std::nullopt);
   log->record(kHash, timed(tile(16), 1));
   EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(32)}), std::nullopt);
-  EXPECT_EQ(log->find("hash-2", "tiled", kProblem, tile(16)), std::nullopt);
-  EXPECT_EQ(log->find(kHash, "naive", kProblem, tile(16)), std::nullopt);
-  EXPECT_EQ(log->find(kHash, "tiled", {{"N", std::int64_t{1}}}, tile(16)), std::nullopt);
+  EXPECT_EQ(log->find({"hash-2", "tiled", kProblem, tile(16)}), std::nullopt);
+  EXPECT_EQ(log->find({kHash, "naive", kProblem, tile(16)}), std::nullopt);
+  EXPECT_EQ(log->find({kHash, "tiled", {{"N", std::int64_t{1}}}, tile(16)}), std::nullopt);
 }
 
 TEST_F(ResultStoreFind, AnswersWithTheNewest) {
@@ -1169,7 +1169,7 @@ TEST_F(ResultStoreOnDisk, SaysThatItsFileWasCutOffOrReplacedMeanwhile) {
     for (int i = 0; i < 10; ++i) log->record(kHash, timed(tile(i), 1 + i));
     harm();
     try {
-      log->find(kHash, "tiled", kProblem, tile(3));
+      log->find({kHash, "tiled", kProblem, tile(3)});
       log->record(kHash, timed(tile(3), 9));
       store.end_run("run-1", "complete");
     } catch (const StoreError& error) {

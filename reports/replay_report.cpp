@@ -150,7 +150,7 @@ std::string line_at(double y, double share) {
 std::string panel(const ReplayedRecording& recording) {
   // Shares from one half on, where strategies differ.
   constexpr double kLowest = 0.5;
-  const auto y_of = [](double share) {
+  const auto y_of = [&](double share) {
     return kTop + kPlotHeight * (1 - (std::max(share, kLowest) - kLowest) / (1 - kLowest));
   };
   std::string svg = text_at(kLeft, 18, recording.name, "#000");

@@ -26,7 +26,7 @@ std::optional<std::uint64_t> removed_by(const Space& space, const KernelTemplate
                                         std::uint64_t valid) {
   KernelTemplate without = kernel;
   without.constraints.erase(without.constraints.begin() + static_cast<std::ptrdiff_t>(i));
-  const BoundKernel bound(space, without, problem, device);
+  const KernelBinding bound(space, without, problem, device);
   if (!bound.search_space().is_listed()) return std::nullopt;
   return bound.search_space().size() - valid;
 }
@@ -120,7 +120,7 @@ Json survey_json(const SpaceSurvey& survey) {
 
 SpaceSurvey survey(const Space& space, const KernelTemplate& kernel, const Problem& problem,
                    const Device& device, std::size_t samples, std::uint64_t seed) {
-  const BoundKernel bound(space, kernel, problem, device);
+  const KernelBinding bound(space, kernel, problem, device);
   const SearchSpace& valid = bound.search_space();
   SpaceSurvey survey = {.kernel = kernel.name,
                         .problem = problem,

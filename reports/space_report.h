@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/device.h"
 #include "tuner/core/space.h"
 
@@ -41,7 +41,7 @@ struct SpaceSurvey {
   std::vector<Configuration> samples;  ///< Some of those that fit.
 };
 
-/// Throws InputError as BoundKernel does.
+/// Throws InputError as KernelBinding does.
 SpaceSurvey survey(const Space& space, const KernelTemplate& kernel, const Problem& problem,
                    const Device& device, std::size_t samples, std::uint64_t seed);
 

@@ -51,7 +51,7 @@ DefaultCheck check_defaults(const LoadedSpace& loaded) {
   std::map<std::string, KernelSource> sources = loaded.sources;
   std::vector<FitQuestion> questions;
   for (const KernelTemplate& kernel : space.kernels) {
-    const BoundKernel bound(space, kernel, space.problems.front(), device);
+    const KernelBinding bound(space, kernel, space.problems.front(), device);
     if (!bound.satisfies_constraints(kernel.default_configuration)) {
       check.notes.push_back("kernel '" + kernel.name +
                             "': its default does not fulfill the "

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/core/bound_kernel.h"
+#include "tuner/core/kernel_binding.h"
 
 #include <string>
 #include <vector>

@@ -38,7 +38,7 @@ TEST_F(ComparedWithTest, IsTheReferenceWhereNothingElseGivesTheAnswer) {
 }
 
 TEST_F(ComparedWithTest, IsADefinitionOfEveryOutput) {
-  space.verify.definitions = {{"out[i] = in[i]", ""}};
+  space.verify.definitions = {ExpressionText{.text = "out[i] = in[i]", .where = ""}};
   EXPECT_EQ(naive(), ComparedWith::only_itself) << "sum is not defined";
   space.verify.definitions.push_back({" sum [i] = 1", ""});
   EXPECT_EQ(naive(), ComparedWith::definition);
