@@ -211,7 +211,7 @@ TEST(SpaceFile, GivesAParameterThatDoesNotCountItsDefaultValueOnly) {
             tiled->constraints.back().text);
   EXPECT_EQ("/kernels/1/parameters/WIDE/when", tiled->constraints.back().where);
   EXPECT_EQ("(BLOCK > 32) || SWITCH == \"on\"", macro->constraints.back().text);
-  const KernelBinding bound(loaded.space, *macro, loaded.space.problems.front(), h200());
+  const KernelBinding bound(loaded.space, *macro, loaded.space.problems.front(), h200_limits());
   EXPECT_EQ(3u, bound.search_space().size());  // 32 on, 64 on, 64 off.
 }
 

@@ -48,7 +48,7 @@ TEST_F(ComparedWithTest, IsADefinitionOfEveryOutput) {
 }
 
 TEST_F(ComparedWithTest, IsAFileWhereThatGivesAnOutput) {
-  space.verify.definitions = {{"out[i] = in[i]", ""}};
+  space.verify.definitions = {ExpressionText{.text = "out[i] = in[i]", .where = ""}};
   space.verify.expected["sum"] = "sum.npy";
   EXPECT_EQ(naive(), ComparedWith::expected_file);
 }

@@ -102,7 +102,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& file,
   draft.text = "{\n";
   std::size_t left = root.size();
   for (const auto& [key, member] : root.items()) {
-    const std::string label = "  " + Json(key).dump() + ": ";
+    const std::string label = "  " + in_utf8(key) + ": ";
     draft.text += label + laid_out(member, 2, label.size()) + (--left > 0 ? ",\n" : "\n");
   }
   draft.text += "}\n";

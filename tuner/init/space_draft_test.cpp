@@ -89,6 +89,12 @@ TEST(DraftSpace, OfATemplateNeedsShapesAndAGrid) {
   EXPECT_THAT(draft.faults(), IsEmpty());
 }
 
+TEST(DraftSpace, ReplacesWhatIsNoUtf8AlsoInNames) {
+  const Drafted draft(
+      "template <int TI\xACLE>\n__global__ void k(float* out) { out[0] = TI\xACLE; }\n");
+  EXPECT_TRUE(draft.json()["kernels"][0]["parameters"].contains("TI\uFFFDLE"));
+}
+
 TEST(DraftSpace, OfMacrosTakesTheBlockFromTheHostsLaunch) {
   Drafted draft(
       "#ifndef TILE\n#define TILE 16\n#endif\n"
