@@ -199,9 +199,9 @@ struct Looked {
   std::int64_t version = 0;
 };
 
-/// Changes nothing: SQLite rolls nothing back on a connection that only reads. Where a writer that was
-/// killed has left a journal, a copy is read in which it is rolled back. nullopt: a writer was killed, or
-/// committed, in between.
+/// Changes nothing: SQLite rolls nothing back on a connection that only reads. Where a writer that
+/// was killed has left a journal, a copy is read in which it is rolled back. nullopt: a writer was
+/// killed, or committed, in between.
 std::optional<Looked> try_to_look(const std::filesystem::path& file, int busy_timeout_ms,
                                   std::span<const Migration> migrations) {
   const auto look = [&](Connection connection) {
