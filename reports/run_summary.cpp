@@ -75,6 +75,7 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
   const Result* const by_default = default_result(problem, best.kernel);
   if (by_default == nullptr) return "";
   if (by_default->configuration == best.configuration) {
+    if (problem.default_in_doubt) return to_text(*problem.default_in_doubt);
     if (best.configuration.empty()) return "";
     return best.compared_with == ComparedWith::only_itself
                ? "it is the default, which the others were compared with"

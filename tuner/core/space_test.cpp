@@ -38,7 +38,7 @@ TEST_F(ComparedWithTest, IsTheReferenceWhereNothingElseGivesTheAnswer) {
 }
 
 TEST_F(ComparedWithTest, IsADefinitionOfEveryOutput) {
-  space.verify.definitions = {ExpressionText{.text = "out[i] = in[i]", .where = ""}};
+  space.verify.definitions.push_back({.text = "out[i] = in[i]", .where = ""});
   EXPECT_EQ(naive(), ComparedWith::only_itself) << "sum is not defined";
   space.verify.definitions.push_back({" sum [i] = 1", ""});
   EXPECT_EQ(naive(), ComparedWith::definition);
@@ -48,8 +48,8 @@ TEST_F(ComparedWithTest, IsADefinitionOfEveryOutput) {
 }
 
 TEST_F(ComparedWithTest, IsAFileWhereThatGivesAnOutput) {
-  space.verify.definitions = {ExpressionText{.text = "out[i] = in[i]", .where = ""}};
-  space.verify.expected["sum"] = "sum.npy";
+  space.verify.definitions.push_back({.text = "out[i] = in[i]", .where = ""});
+  space.verify.expected["sum"] = {.path = "sum.npy"};
   EXPECT_EQ(naive(), ComparedWith::expected_file);
 }
 

@@ -466,7 +466,8 @@ TEST(Workers, ThatAreLostAgainAreReplacedByASpareThatIsReady) {
   FakeRun run(fake);
   run.pool = std::make_shared<WorkerPool>(run.workers);
   std::vector<std::vector<pid_t>> seen;
-  run.observer.result = [&](const Result&, bool) { seen.push_back(run.pool->process_ids()); };
+  // A spare is there from the end of preparing until the loss.
+  run.observer.progress = [&](const Progress&) { seen.push_back(run.pool->process_ids()); };
   run.run();
   int replaced = 0;
   int by_spare = 0;
