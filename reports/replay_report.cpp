@@ -4,8 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 
 namespace smemtune {
@@ -119,6 +121,7 @@ constexpr double kLeft = 45;
 constexpr double kTop = 30;
 constexpr double kPlotWidth = kWidth - kLeft - 15;
 constexpr double kPlotHeight = kHeight - kTop - 35;
+constexpr double kLowest = 0.5;  // Shares below it are drawn there: strategies differ above.
 constexpr const char* kColors[] = {"#1b6ca8", "#d1495b", "#2e933c",
                                    "#8e5aa8", "#c98a12", "#555555"};
 
@@ -148,9 +151,7 @@ std::string line_at(double y, double share) {
 }
 
 std::string panel(const ReplayedRecording& recording) {
-  // Shares from one half on, where strategies differ.
-  constexpr double kLowest = 0.5;
-  const auto y_of = [&](double share) {
+  const auto y_of = [](double share) {
     return kTop + kPlotHeight * (1 - (std::max(share, kLowest) - kLowest) / (1 - kLowest));
   };
   std::string svg = text_at(kLeft, 18, recording.name, "#000");

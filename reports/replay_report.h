@@ -12,7 +12,7 @@ namespace smemtune {
 
 /// Strategies replayed over one recording.
 struct ReplayedRecording {
-  std::string name;  ///< Kernel, device, problem, for people.
+  std::string name = {};  ///< Kernel, device, problem, for people.
   std::string file;
   std::string device;
   std::string kernel;
@@ -25,7 +25,7 @@ struct ReplayedRecording {
     ReplayStatistics statistics;
     double evaluations_per_s = 0;  ///< Of this processor, answers and strategy together.
   };
-  std::vector<Strategy> strategies;
+  std::vector<Strategy> strategies = {};
 };
 
 /// How it was replayed.

@@ -1,6 +1,7 @@
 #include "reports/space_report.h"
 
 #include "reports/table.h"
+#include "tuner/core/error.h"
 #include "tuner/core/limits.h"
 
 #include <nlohmann/json.hpp>
@@ -27,8 +28,12 @@ std::optional<std::uint64_t> removed_by(const Space& space, const KernelTemplate
   KernelTemplate without = kernel;
   without.constraints.erase(without.constraints.begin() + static_cast<std::ptrdiff_t>(i));
   const KernelBinding bound(space, without, problem, device);
-  if (!bound.search_space().is_listed()) return std::nullopt;
-  return bound.search_space().size() - valid;
+  try {
+    if (!bound.search_space().is_listed()) return std::nullopt;
+    return bound.search_space().size() - valid;
+  } catch (const InputError&) {  // It keeps others from points where they have no value.
+    return std::nullopt;
+  }
 }
 
 std::string count_or_power(double count) {
@@ -56,7 +61,7 @@ std::string survey_text(const SpaceSurvey& survey) {
     Table table({{"would be valid besides", Table::Align::right}, {"without the constraint"}});
     for (const SpaceSurvey::Constraint& constraint : survey.constraints) {
       const std::string removes =
-          constraint.removes ? format_count(*constraint.removes) : "too many to count";
+          constraint.removes ? format_count(*constraint.removes) : "cannot be counted";
       table.add_row({removes, printable(constraint.text)});
     }
     text += table.text("  ");

@@ -182,7 +182,8 @@ int device_distance(const Device& one, const Device& other) {
 /// What is stored of the space on devices of this kind, but for what the log will find as known.
 std::vector<Findings> stored_findings(const db::ResultStore& store, const TuningRequest& request,
                                       const Device& device) {
-  if (request.options.cold || !strategy_info(request.options.strategy).learns) return {};
+  const bool looks_elsewhere = strategy_info(request.options.strategy).looks_elsewhere;
+  if (request.options.cold || !looks_elsewhere) return {};
   std::map<std::tuple<std::string, std::string, std::string>, Findings> found;
   for (db::StoredResult& stored : store.results({.space = request.space->name})) {
     const Result& result = stored.result;

@@ -88,7 +88,9 @@ Ranking ranking_of(const Findings& findings, const SearchSpace& space) {
 /// is known.
 std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
                               const std::string& kernel, const SearchSpace& space) {
-  if (tuning.request.options.cold) return {};
+  const TuningOptions& options = tuning.request.options;
+  if (options.cold || tuning.log == nullptr || space.size() < 2) return {};
+  if (!strategy_info(options.strategy).looks_elsewhere) return {};
   std::vector<const Findings*> found;
   for (const Findings& findings : tuning.findings) {
     if (findings.kernel == kernel) found.push_back(&findings);

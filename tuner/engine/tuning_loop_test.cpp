@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -118,6 +119,45 @@ TEST(TuningLoop, TellsInTheSameOrderWhateverTheNumberOfCompileWorkers) {
     EXPECT_EQ(one.results[i].status, four.results[i].status);
   }
   EXPECT_EQ(best_key(one), best_key(four));
+}
+
+TEST(TuningLoop, AsksForWhatWasFastForTheProblemBeforeUnlessItStartsCold) {
+  FakeSpace fake;
+  fake.space.problems = {parse_key("N=1000"), parse_key("N=2000")};
+  for (const bool cold : {false, true}) {
+    FakeRun run(fake);
+    run.request.options.strategy = "auto";
+    run.request.options.window = 1;
+    run.request.options.cold = cold;
+    const ProblemSummary second = run.run().problems.at(1);
+    EXPECT_EQ("tiled ITEMS=2,TILE=8", best_key(second));
+    EXPECT_THAT(second.results, SizeIs(16));
+    EXPECT_EQ(cold ? 0 : 1, std::ranges::count_if(run.notes, [](const std::string& note) {
+      return note.find("also asks for what was fast on") != std::string::npos;
+    }));
+    if (cold) continue;
+    const auto best = std::ranges::find(second.results, parse_key("TILE=8,ITEMS=2"),
+                                        &Result::configuration);
+    EXPECT_LE(best - second.results.begin(), 2);  // After the defaults.
+  }
+}
+
+TEST(TuningLoop, AsksForWhatWasFastOnAnotherDevice) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.request.options.strategy = "auto";
+  run.request.options.window = 1;
+  run.request.elsewhere = {{.device = "Sibling",
+                            .kernel = "tiled",
+                            .problem = run.request.problems.front(),
+                            .device_distance = 1,
+                            .timed = {{2, parse_key("TILE=4,ITEMS=1")},
+                                      {1, parse_key("TILE=16,ITEMS=2")},
+                                      {3, parse_key("TILE=3,ITEMS=2")}}}};
+  const ProblemSummary problem = run.run().problems.front();
+  EXPECT_EQ("tiled ITEMS=2,TILE=8", best_key(problem));
+  EXPECT_EQ(parse_key("TILE=16,ITEMS=2"), problem.results.at(2).configuration);
+  EXPECT_THAT(run.notes, testing::Contains(testing::HasSubstr("Sibling")));
 }
 
 TEST(TuningLoop, KeepsNoDeviceWaitingForWhatIsLongInCompiling) {

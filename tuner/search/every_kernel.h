@@ -29,8 +29,8 @@ class EveryKernel final : public Strategy {
  private:
   struct Kernel {
     SearchedKernel searched;
-    std::unique_ptr<Untried> untried;
-    std::unique_ptr<KernelSearch> search;
+    std::unique_ptr<Untried> untried = nullptr;
+    std::unique_ptr<KernelSearch> search = nullptr;
     std::uint64_t failed = 0;
     std::optional<double> best_ms = std::nullopt;
     bool exhausted = false;

@@ -9,7 +9,7 @@ namespace smemtune {
 
 namespace {
 
-// Set by replaying measured spaces (bench/RESULTS.md); none of them depends on it much.
+// Set by replaying measured spaces, those of six GPUs, and left at round numbers.
 constexpr std::size_t kFirst = 20;  // Questions that lie far from each other.
 constexpr std::size_t kDistantPool = 1000;
 constexpr double kRandomShare = 0.1;  // Of the questions after these.
@@ -24,8 +24,9 @@ constexpr std::size_t kPool = 2000;
 constexpr std::size_t kFresh = 50;    // Of the pool, replaced before every question.
 constexpr std::size_t kExpanded = 5;  // The best whose neighbors are in the pool.
 
-// Of what is not among the fastest, so many teach the trees.
-constexpr std::size_t kMostNegatives = 500;
+// So many teach the trees, whose growth is what a question costs.
+constexpr std::size_t kMostPositives = 100;
+constexpr std::size_t kMostNegatives = 300;
 
 }  // namespace
 
@@ -44,6 +45,8 @@ Forest::Forest(Untried& untried, std::uint64_t seed, const std::vector<Ranking>&
 std::optional<ConfigurationIndex> Forest::ask() {
   // Where hardly anything works, what works is looked for far from what failed.
   if (distant_asked_ < kFirst || timed_ < kLeastPositives) return take_distant();
+  // Where more than half was tried, all of it will be: the order is not worth its price.
+  if (lists_all() && 2 * untried_.taken() > untried_.space().size()) return untried_.take_next();
   if (uniform(random_) < kRandomShare) return untried_.take_next();
   return take_likely();
 }
@@ -158,7 +161,7 @@ DecisionForest Forest::grown() {
 std::size_t Forest::positives() const {
   const auto share =
       static_cast<std::size_t>(std::ceil(kPositiveShare * static_cast<double>(told_.size())));
-  return std::min(timed_, std::max(kLeastPositives, share));
+  return std::min({timed_, std::max(kLeastPositives, share), kMostPositives});
 }
 
 bool Forest::lists_all() const {

@@ -67,10 +67,10 @@ struct ReplayStatistics {
     std::optional<double> seconds;
   };
   std::size_t seeds = 0;
-  std::vector<Quality> qualities;
-  std::vector<Effort> efforts;  ///< To 95 and 99 %.
+  std::vector<Quality> qualities = {};
+  std::vector<Effort> efforts = {};  ///< To 95 and 99 %.
   /// The mean share after each evaluation.
-  std::vector<double> curve;
+  std::vector<double> curve = {};
 };
 
 /// REQUIRES: runs is not empty. After `evaluations`, and after 20, 50, 100, 200 and 500 where that

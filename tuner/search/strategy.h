@@ -55,6 +55,7 @@ struct StrategyInfo {
   std::string description;
   /// What it is told changes what it asks for, so that what is asked for blindly costs.
   bool learns = true;
+  bool looks_elsewhere = false;  ///< It uses rankings.
 };
 const std::vector<StrategyInfo>& strategies();
 

@@ -1,0 +1,148 @@
+// `smemtune replay` and `smemtune space` as their users see them: the built executable is run.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <sys/wait.h>
+
+namespace smemtune {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+struct Ended {
+  int status = -1;
+  std::string output;  ///< Both streams.
+};
+
+Ended run(const std::string& words) {
+  const std::string command = "'" SMEMTUNE_EXECUTABLE "' " + words + " 2>&1";
+  FILE* stream = popen(command.c_str(), "r");
+  Ended ended;
+  char buffer[4096];
+  while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, stream)) {
+    ended.output.append(buffer, count);
+  }
+  const int status = pclose(stream);
+  if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
+  return ended;
+}
+
+class SearchCommands : public testing::Test {
+ protected:
+  SearchCommands() {
+    std::string pattern = testing::TempDir() + "smemtune-search-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~SearchCommands() override { std::filesystem::remove_all(folder_); }
+
+  /// A Kernel Tuner cache of 64 configurations, the best of which is 8,8.
+  std::string cache() const {
+    std::string text =
+        "{\n\"device_name\": \"Some GPU\",\n\"kernel_name\": \"scale\",\n\"problem_size\": 64,\n"
+        "\"tune_params_keys\": [\"x\", \"y\"],\n"
+        "\"tune_params\": {\"x\": [1,2,3,4,5,6,7,8], \"y\": [1,2,3,4,5,6,7,8]},\n\"cache\": {";
+    for (int x = 1; x <= 8; ++x) {
+      for (int y = 1; y <= 8; ++y) {
+        const std::string at = std::to_string(x) + "," + std::to_string(y);
+        text += (text.back() == '{' ? "\n\"" : ",\n\"") + at + "\": {\"x\": " + std::to_string(x) +
+                ", \"y\": " + std::to_string(y) + ", \"time\": " + std::to_string(17 - x - y) +
+                ", \"compile_time\": 1000}";
+      }
+    }
+    const std::filesystem::path file = folder_ / "cache.json";
+    std::ofstream(file) << text << "\n}\n}";
+    return file.string();
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(SearchCommands, ReplaysWhatWasMeasured) {
+  const std::filesystem::path plot = folder_ / "plot.svg";
+  const Ended ended =
+      run("replay --data " + cache() +
+          " --strategy auto,random --seeds 5 --evaluations 64 --json --plot " + plot.string());
+  ASSERT_EQ(0, ended.status) << ended.output;
+  const Json recording = Json::parse(ended.output).at("recordings").at(0);
+  EXPECT_EQ("Some GPU", recording.at("device"));
+  EXPECT_EQ(64, recording.at("configurations"));
+  EXPECT_EQ(1, recording.at("best_ms"));
+  for (const Json& strategy : recording.at("strategies")) {
+    const Json& last = strategy.at("share_of_optimum").back();
+    EXPECT_EQ(64, last.at("evaluations"));
+    EXPECT_EQ(1, last.at("mean"));
+  }
+  std::ifstream stream(plot);
+  const std::string svg{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_THAT(svg, HasSubstr("<svg"));
+  EXPECT_THAT(svg, HasSubstr("auto"));
+  EXPECT_THAT(run("replay --data " + cache() + " --seeds 2 --evaluations 30").output,
+              HasSubstr("genetic"));
+}
+
+TEST_F(SearchCommands, RefuseWhatTheyCannotRead) {
+  EXPECT_EQ(2, run("replay --data " + (folder_ / "none.json").string()).status);
+  EXPECT_EQ(2, run("replay").status);
+  EXPECT_EQ(2, run("replay --data " + cache() + " --strategy psychic").status);
+  EXPECT_EQ(2, run("space " + (folder_ / "none.json").string()).status);
+}
+
+// A short form of bench/RESULTS.md's table: few seeds, wide margins.
+TEST(SearchOfConvolutions, FindsInAHundredEvaluationsWhatRandomDoesNotFindInTwoHundred) {
+  const std::filesystem::path folder =
+      std::filesystem::path(SMEMTUNE_SOURCE_DIR) / "../shared/data/convolution";
+  if (!std::filesystem::exists(folder)) {
+    ASSERT_EQ(nullptr, std::getenv("SMEMTUNE_REQUIRE_SHARED")) << folder << " is missing";
+    GTEST_SKIP() << folder << " is missing";
+  }
+  const std::string files =
+      (folder / "A4000.json.gz").string() + " " + (folder / "A6000.json.gz").string();
+  const auto shares = [&](const std::string& options) {
+    const Ended ended = run("replay --json --data " + files + " " + options);
+    EXPECT_EQ(0, ended.status) << ended.output;
+    std::map<int, double> means;
+    const Json recordings = Json::parse(ended.output).at("recordings");
+    for (const Json& recording : recordings) {
+      for (const Json& share : recording.at("strategies").at(0).at("share_of_optimum")) {
+        means[share.at("evaluations").get<int>()] += share.at("mean").get<double>() / 2;
+      }
+    }
+    return means;
+  };
+  const auto random = shares("--strategy random --seeds 20 --evaluations 200");
+  const auto learnt = shares("--strategy auto --seeds 4 --evaluations 100");
+  EXPECT_GT(learnt.at(100), .93);
+  EXPECT_GT(learnt.at(100), random.at(200));
+  const auto warm = shares("--strategy auto --seeds 2 --evaluations 10 --from " + files);
+  EXPECT_GT(warm.at(10), .96);
+}
+
+TEST_F(SearchCommands, SayWhatASpaceIsMadeOf) {
+  const std::string gemm = std::string(SMEMTUNE_SOURCE_DIR) + "/configs/gemm.json";
+  const Ended ended = run("space " + gemm + " --device h200 --json --samples 3");
+  ASSERT_EQ(0, ended.status) << ended.output;
+  const Json kernels = Json::parse(ended.output).at("kernels");
+  for (const Json& kernel : kernels) {
+    EXPECT_LE(kernel.at("valid").get<double>(), kernel.at("cartesian").get<double>());
+    EXPECT_LE(kernel.at("fit"), kernel.at("looked_at"));
+    EXPECT_EQ(kernel.at("looked_at"), kernel.at("valid"));
+    for (const auto& [name, values] : kernel.at("parameters").items()) {
+      std::uint64_t sum = 0;
+      for (const auto& [value, count] : values.items()) sum += count.get<std::uint64_t>();
+      EXPECT_EQ(kernel.at("fit"), sum) << name;
+    }
+  }
+  EXPECT_THAT(run("space " + gemm + " --device h200").output, HasSubstr("satisfy the constraints"));
+}
+
+}  // namespace
+}  // namespace smemtune
