@@ -15,8 +15,8 @@
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/kernel_binding.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/measurement.h"
 
 #include <cuda_runtime.h>
@@ -325,7 +325,7 @@ std::unique_ptr<Peer> peer_of(const LoadedSpace& loaded, const db::ResultStore& 
 double compare(const LoadedSpace& loaded, const db::ResultStore& store,
                const db::StoredResult& best, int rounds) {
   const KernelBinding bound(loaded.space, *loaded.space.kernel(best.result.kernel),
-                          best.result.problem, best.device);
+                            best.result.problem, best.device);
   const std::map<std::string, double> metrics = bound.metrics(best.result.configuration);
   Stored ours(loaded, best);
   Timer timer;

@@ -388,7 +388,7 @@ std::string export_defines(const StoredResult& best) {
       "// " +
       for_comment(best.space + " " + result.kernel + ", " + key(result.problem) + " on " +
                   best.device.name + ": " + readable(result.measurement.median_ms) +
-                  " ms; compared with " + to_text(result.compared_with)) +
+                  " ms, compared with " + to_text(result.compared_with)) +
       (best.stale ? "; stale: the kernel has been edited since\n" : "\n");
   for (const auto& [name, value] : result.configuration) {
     if (!is_name(name) || is_reserved(name)) {

@@ -234,9 +234,10 @@ TEST(ExportDefines, AreOneConfiguration) {
   StoredResult best = results()[1];
   best.result.configuration["T"] = "unsigned char";
   best.result.measurement.median_ms = 0.06826650000000001;
-  EXPECT_EQ(export_defines(best),
-            "// gemm buffered, N=4096,T=float on NVIDIA H200: 0.06827 ms\n"
-            "#define DEPTH 8\n#define T unsigned char\n#define TILE 64\n");
+  EXPECT_EQ(
+      export_defines(best),
+      "// gemm buffered, N=4096,T=float on NVIDIA H200: 0.06827 ms, compared with definition\n"
+      "#define DEPTH 8\n#define T unsigned char\n#define TILE 64\n");
 }
 
 TEST(ExportDefines, RefuseWordsAndNamesThatWouldBeCode) {

@@ -56,7 +56,7 @@ TEST(ExportCsv, IsOneLineForEachResult) {
   const std::string text = export_csv({stored_result(), stored_result()});
   EXPECT_EQ(std::ranges::count(text, '\n'), 3);
   EXPECT_THAT(text, HasSubstr("gemm,tiled,\"N=4096,T=float\",NVIDIA H200,gpu,sm_90,TILE=32,0,0,"
-                              "final,2,"));
+                              "unknown,final,2,"));
   EXPECT_THAT(text, HasSubstr(",5e+05,,"));  // GFLOP/s, and no bytes to tell GB/s from.
   EXPECT_THAT(text, HasSubstr(",32x8x1;32x8x1,"));
   EXPECT_THAT(text, HasSubstr(",40;40,"));

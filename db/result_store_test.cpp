@@ -3,8 +3,8 @@
 #include "db/columns.h"
 #include "db/database_file.h"
 #include "db/device_model.h"
-#include "db/process_name.h"
 #include "db/plain_model.h"
+#include "db/process_name.h"
 #include "db/ranking.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
@@ -1114,7 +1114,11 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
   const Connection connection = open_database(file(), OpenMode::read_write, 0, migrations());
   const auto steps_of_best = [&] {
     Statement best(connection, best_sql());
-    best.bind(":space", "gemm").bind(":kernel", "").bind(":device", "").bind(":status", "");
+    best.bind(":space", "gemm")
+        .bind(":kernel", "")
+        .bind(":device", "")
+        .bind(":status", "")
+        .bind(":run", "");
     int rows = 0;
     while (best.step()) ++rows;
     EXPECT_EQ(rows, 2);

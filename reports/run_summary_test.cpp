@@ -186,9 +186,9 @@ TEST(Summary, ShowsOfACompilersLogTheFirstError) {
 TEST(Summary, SaysThatABestWasOnlyScreened) {
   TuningSummary summary;
   summary.problems = {problem()};
-  EXPECT_THAT(summary_text(space(), summary, gpu()), HasSubstr("screened only"));
+  EXPECT_THAT(summary_text(space(), summary, gpu()), HasSubstr("screened only: no finals"));
   summary.problems.front().best->stage = Stage::final;
-  EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("screened only")));
+  EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("screened only: no finals")));
 }
 
 TEST(Curves, HoldEachConfigurationAgainstWhatIsPredicted) {

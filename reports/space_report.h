@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tuner/core/kernel_binding.h"
 #include "tuner/core/device.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/space.h"
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/device_use.h"
-#include "tuner/core/kernel_binding.h"
 #include "tuner/core/device.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/engine/worker_pool.h"
 
 #include <atomic>

@@ -1,9 +1,9 @@
 #include "tuner/cli/command_space.h"
 
 #include "reports/space_report.h"
-#include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/selected_kernels.h"
 #include "tuner/config/space_file.h"
 
 #include <cstdio>

@@ -202,7 +202,7 @@ TEST(Schema, RefusesWhatTheLoaderRefuses) {
   };
   EXPECT_EQ("", changed("/description", "\"another\""));
   EXPECT_EQ("/problem is unknown", changed("/problem", "[]"));
-  EXPECT_EQ("/kernels/3/parameters/TILE/2 satisfies 0 of anyOf",
+  EXPECT_EQ("/kernels/3/parameters/TILE satisfies 0 of anyOf",
             changed("/kernels/3/parameters/TILE/2", "0.5"));
   EXPECT_EQ("/kernels/0 satisfies 2 of oneOf", changed("/kernels/0/launches", "[]"));
   EXPECT_EQ("/kernels/0/block has too many elements", changed("/kernels/0/block", "[1, 2, 3, 4]"));

@@ -366,8 +366,8 @@ TEST(SpaceFile, TakesParametersInOptions) {
   folder.write("space.json", replaced(space, "[32, 64], \"S", "[32, 8], \"S"));
   EXPECT_THAT(folder.faults(), testing::Contains(HasSubstr(
                                    "/kernels/2/options/0: '--maxrregcount=8' is not allowed: '8' "
-                                   "is no value of --maxrregcount=")));
-  folder.write("space.json", replaced(space, "${REGS}", "${REG}"));
+                                   "is not a value of --maxrregcount=")));
+  folder.write("space.json", replaced(space, "${REGS}\"", "${REGS}\", \"-DMOST=${REG}\""));
   EXPECT_THAT(folder.faults(),
               testing::Contains(HasSubstr("'REG' is neither a parameter nor a name "
                                           "of the problem; did you mean 'REGS'?")));
@@ -725,7 +725,7 @@ INSTANTIATE_TEST_SUITE_P(
               "--fmad="},
         Fault{"Registers", "--use_fast_math", "--maxrregcount=4294967300",
               ": /kernels/2/options/0: '--maxrregcount=4294967300' is not allowed: '4294967300' is "
-              "no value of --maxrregcount="},
+              "not a value of --maxrregcount="},
         Fault{"Standard", "--use_fast_math", "--std=c++03",
               ": /kernels/2/options/0: '--std=c++03' is not allowed: 'c++03' is not a value of "
               "--std="},

@@ -16,7 +16,6 @@
 namespace smemtune {
 namespace {
 
-
 /// A finite number that is the whole of the text.
 std::optional<double> parse_number(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

@@ -122,7 +122,6 @@ class Tokenizer {
 
 }  // namespace
 
-
 void fail_at(std::string_view text, std::size_t column, const std::string& message) {
   constexpr std::size_t kShown = 160;
   std::string shown(text);

@@ -2,11 +2,11 @@
 
 #include "tuner/core/device.h"
 #include "tuner/core/progress.h"
+#include "tuner/core/result_log.h"
 #include "tuner/core/summary.h"
 #include "tuner/engine/compile_queue.h"
 #include "tuner/engine/device_session.h"
 #include "tuner/engine/observer.h"
-#include "tuner/core/result_log.h"
 #include "tuner/engine/tuning_request.h"
 #include "tuner/engine/variant.h"
 #include "tuner/search/strategy.h"

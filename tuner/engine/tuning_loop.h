@@ -1,9 +1,9 @@
 #pragma once
 
 #include "tuner/core/device.h"
+#include "tuner/core/result_log.h"
 #include "tuner/core/summary.h"
 #include "tuner/engine/observer.h"
-#include "tuner/core/result_log.h"
 #include "tuner/engine/tuning_request.h"
 #include "tuner/engine/worker_pool.h"
 

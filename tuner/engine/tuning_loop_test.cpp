@@ -133,11 +133,11 @@ TEST(TuningLoop, AsksForWhatWasFastForTheProblemBeforeUnlessItStartsCold) {
     EXPECT_EQ("tiled ITEMS=2,TILE=8", best_key(second));
     EXPECT_THAT(second.results, SizeIs(16));
     EXPECT_EQ(cold ? 0 : 1, std::ranges::count_if(run.notes, [](const std::string& note) {
-      return note.find("also asks for what was fast on") != std::string::npos;
-    }));
+                return note.find("also asks for what was fast on") != std::string::npos;
+              }));
     if (cold) continue;
-    const auto best = std::ranges::find(second.results, parse_key("TILE=8,ITEMS=2"),
-                                        &Result::configuration);
+    const auto best =
+        std::ranges::find(second.results, parse_key("TILE=8,ITEMS=2"), &Result::configuration);
     EXPECT_LE(best - second.results.begin(), 2);  // After the defaults.
   }
 }

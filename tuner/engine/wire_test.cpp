@@ -156,7 +156,7 @@ class Filler {
  public:
   template <typename... Ts>
   void operator()(Ts&... values) {
-    sent_ = sizeof...(values);
+    sent_ += sizeof...(values);
     (fill(values), ...);
   }
 
@@ -166,7 +166,9 @@ class Filler {
     value = static_cast<T>(std::same_as<T, bool> ? !value : ++last_);
   }
   template <typename T>
-  void fill(T& value) requires std::is_enum_v<T> { value = last_enumerator(T{}); }
+  void fill(T& value) requires std::is_enum_v<T> {
+    value = last_enumerator(T{});
+  }
   void fill(std::string& value) { value = "text " + std::to_string(++last_); }
   void fill(std::filesystem::path& value) { value = "file " + std::to_string(++last_); }
   void fill(Value& value) { value = "word " + std::to_string(++last_); }
@@ -190,7 +192,9 @@ class Filler {
     fill(value.emplace());
   }
   template <typename T>
-  void fill(T& value) requires requires(Filler& filler) { fields(filler, value); }
+  void fill(T& value) requires requires(Filler& filler) {
+    fields(filler, value);
+  }
   {
     Filler one;
     one.last_ = last_;
@@ -200,7 +204,7 @@ class Filler {
   }
 
   int last_ = 0;
-  std::size_t sent_ = 0;  ///< Members of the struct that was described last.
+  std::size_t sent_ = 0;  ///< Members that were given a value.
 };
 
 template <typename Message>
@@ -324,7 +328,8 @@ TEST(Wire, ASizeIsNotBelievedBeforeItsElementsAreThere) {
 
 TEST(Wire, EnumeratorsAndFlagsOutOfRangeAreErrors) {
   Writer writer;
-  writer(std::uint32_t{6}, std::string(), std::string(), false);  // A status beyond the last.
+  writer(static_cast<std::uint32_t>(last_enumerator(Status{})) + 1, std::string(), std::string(),
+         false);  // A status beyond the last.
   EXPECT_THROW(unpack<Failure>(writer.take()), WireError);
   Writer flag;
   flag(Status::runtime, std::string(), std::string(), std::uint8_t{2});

@@ -129,8 +129,8 @@ TEST(EachStrategyButExhaustive, SearchesASpaceThatIsTooLargeToList) {
     scope.add_variable(name, i);
     sum += (i == 0 ? "" : " + ") + name;
   }
-  const SearchSpace space(parameters, {Expression::compile("(" + sum + ") % 7 == 0", scope)},
-                          {}, 100'000);
+  const SearchSpace space(parameters, {Expression::compile("(" + sum + ") % 7 == 0", scope)}, {},
+                          100'000);
   for (const StrategyInfo& info : strategies()) {
     const SearchedKernel kernel = {.space = &space, .default_configuration = std::nullopt};
     if (info.name == "exhaustive") {
