@@ -19,11 +19,11 @@
 //
 // Template parameters
 //   T        element type                 int, float, double
-//   RADIUS   of the problem               GROUP / 2 or more
+//   RADIUS   of the problem               GROUP or more
 //   THREADS  threads per block            64 .. 1024
 //   ITEMS    groups per thread            1, 2, 4
 //
-// Constraints      shared memory <= 49152 bytes
+// Constraints      shared memory <= 49152 bytes, 2 * RADIUS + 1 >= 2 * GROUP
 // Block            THREADS threads
 // Grid             ceil(n / (THREADS * ITEMS * GROUP)) blocks
 // Shared memory    THREADS * ITEMS + ceil(2 * RADIUS / GROUP) groups and sums, static
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(THREADS)
   constexpr int ENDS = (COMMON + GROUP - 1 + GROUP - 1) / GROUP;  // Groups that windows end in.
   static_assert(THREADS >= 1 && THREADS <= 1024, "a block has 1 to 1024 threads");
   static_assert(ITEMS >= 1, "each thread must compute at least one group");
-  static_assert(WINDOW >= GROUP, "every window must hold the end of its first group");
+  static_assert(LAST >= 2, "every window must hold a whole group: only then are sums used");
   static_assert(GROUPS * (16 + sizeof(T)) <= 49152, "static shared memory ends at 48 KB");
   struct alignas(16) Group {
     T element[GROUP];

@@ -177,7 +177,7 @@ TEST_F(Occupancies, RefuseWhatNoBlockIs) {
     EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << words << ended.err;
   }
   EXPECT_THAT(run("occupancy --threads 1025 --device h200").err,
-              HasSubstr("--threads: '1025' is too much, compute capability 9.0 allows 1024"));
+              HasSubstr("--threads: '1025' is too much: compute capability 9.0 allows 1024"));
 }
 
 TEST_F(Occupancies, OfARealKernelAreThoseOfItsCompiledCode) {
@@ -238,8 +238,9 @@ TEST_F(Occupancies, KnowGpusThatOnlyTheDatabaseHasMet) {
   EXPECT_EQ(json["occupancy"]["blocks_by_limit"], 31);
   const Ended known = run("devices --known --json");
   ASSERT_EQ(known.status, 0) << known.err;
+  const Json all = Json::parse(known.out);
   std::size_t met = 0;
-  for (const Json& device : Json::parse(known.out)["devices"]) {
+  for (const Json& device : all["devices"]) {
     if (device["known_from"] != "database") continue;
     ++met;
     EXPECT_EQ(device["name"], "NVIDIA H100 80GB HBM3");
