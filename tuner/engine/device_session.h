@@ -86,8 +86,11 @@ class DeviceSession {
   /// How long the device has been asked for something, preparing included.
   double busy_s() const { return busy_s_; }
 
-  /// The worker has lost its context and is replaced before the next request.
-  void context_is_lost() { pool_.restart_device(unit_); }
+  /// The worker that answered has lost its context and is replaced before the next request. It may
+  /// have ended by itself, and its successor may be preparing already.
+  void context_is_lost() {
+    if (prepared_generation_ == generation()) pool_.restart_device(unit_);
+  }
 
  private:
   struct Pending {
