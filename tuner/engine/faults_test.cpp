@@ -509,6 +509,7 @@ TEST(Workers, CompileBeforeTheDeviceIsThere) {
   const FakeFolder folder;
   const FakeSpace fake;
   FakeRun run(fake);
+  run.request.options.window = 16;
   run.workers.devices.front().push_back("late");
   run.workers.known_devices = {fake::fake_device()};
   let_happen_when_compiled(run, folder, 16);
@@ -521,6 +522,7 @@ TEST(Workers, CompileWhileTheReferenceIsChecked) {
   FakeSpace fake;
   fake.add("naive", "fault wait in run");
   FakeRun run(fake);
+  run.request.options.window = 16;
   let_happen_when_compiled(run, folder, 16);
   EXPECT_EQ(run.run().evaluated, 16u);
 }
@@ -530,6 +532,7 @@ TEST(Workers, AreWaitedForWhileTheReferenceIsChecked) {
   FakeSpace fake;
   fake.add("naive", "fault wait in run");
   FakeRun run(fake);
+  run.request.options.window = 16;
   std::set<std::string> waited_for;
   run.observer.progress = [&](const Progress& progress) {
     if (progress.phase != "prepare" || progress.compiled < 16) return;
@@ -543,6 +546,7 @@ TEST(Workers, AreWaitedForWhileTheReferenceIsChecked) {
 TEST(Workers, CompileWhileTheDeviceMayNotBeUsed) {
   const FakeSpace fake;
   FakeRun run(fake);
+  run.request.options.window = 16;
   std::uint64_t compiled = 0;
   run.observer.progress = [&](const Progress& progress) {
     compiled = progress.compiled;
