@@ -110,6 +110,7 @@ TEST(StaticReject, DependsOnTheWindowAndNotOnTheWorkers) {
   for (const int workers : {1, 4}) {
     FakeRun run(fake);
     run.workers.compile_workers = workers;
+    run.request.options.window = 64;
     const TuningSummary summary = run.run();
     for (const Result& result : summary.problems.front().results) {
       if (is_static_reject(result))
@@ -158,6 +159,7 @@ TEST(StaticReject, TellsWhatItWouldHaveLost) {
   std::size_t lost = 0;
   for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) {
     FakeRun some(harmful);
+    some.request.options.strategy = "random";
     some.request.options.window = 4;
     some.request.options.static_reject = false;
     some.request.options.seed = seed;

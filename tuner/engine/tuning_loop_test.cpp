@@ -184,6 +184,7 @@ TEST(TuningLoop, CompilesTheFurtherAheadTheMoreCompilersThereAre) {
   fake.give_items(40);
   fake.add("tiled", "fault wait in compile when TILE == 1 && ITEMS == 1");
   FakeRun run(fake);
+  run.request.options.strategy = "random";
   run.request.kernels = {&fake.kernel("tiled")};
   run.pool = std::make_shared<WorkerPool>(fake_workers(24));
   const auto begin = std::chrono::steady_clock::now();
