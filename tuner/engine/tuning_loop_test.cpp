@@ -885,6 +885,7 @@ TEST(TuningLoop, TunesEveryProblemAndCompilesWhatIsEqualOnce) {
 TEST(TuningLoop, WritesAResultDownTogetherWithTheNextAttempt) {
   const FakeSpace fake;
   FakeRun run(fake);
+  run.request.options.window = kConfigurations;
   std::uint64_t compiled = 0;
   int commits = 0;
   run.observer.progress = [&](const Progress& progress) {
@@ -901,6 +902,7 @@ TEST(TuningLoop, WritesDownTogetherWhatNeedsNoDevice) {
   FakeSpace fake;
   fake.kernel("tiled").launches.front().block = {{"2048", "/test"}};
   FakeRun run(fake);
+  run.request.options.window = kConfigurations;
   run.run();
   EXPECT_THAT(run.own_log.records, SizeIs(testing::Ge(kConfigurations)));
   EXPECT_LE(run.own_log.commits, 5);
