@@ -125,8 +125,8 @@ std::string anchor(const std::string& heading) {
 
 std::vector<fs::path> pages_below(const fs::path& root) {
   std::vector<fs::path> pages;
-  for (const char* place :
-       {"README.md", "CHANGELOG.md", "db/EXPORT.md", "bench/RESULTS.md", "tuner/README.md"}) {
+  for (const char* place : {"README.md", "CHANGELOG.md", "db/EXPORT.md", "db/README.md",
+                            "bench/RESULTS.md", "tuner/README.md"}) {
     pages.push_back(root / place);
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(root / "docs")) {
