@@ -17,9 +17,7 @@ std::size_t at_least_one(std::int64_t bytes) {
 }
 
 void copy_on_device(void* to, const void* from, std::int64_t bytes, CUstream stream) {
-  check(
-      cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream),
-      "cudaMemcpyAsync");
+  copy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream);
 }
 
 }  // namespace
@@ -45,13 +43,11 @@ DeviceBuffer::DeviceBuffer(const Argument& argument, const std::vector<std::uint
   copies_.emplace_back(argument_.bytes());
   if (!contents.empty()) {
     pristine_ = allocate(at_least_one(argument_.bytes()));
-    check(cudaMemcpyAsync(pristine_.get(), contents.data(), contents.size(), cudaMemcpyHostToDevice,
-                          stream),
-          "cudaMemcpyAsync");
+    copy(pristine_.get(), contents.data(), contents.size(), cudaMemcpyHostToDevice, stream);
   }
   if (is_result()) expected_ = allocate(at_least_one(argument_.bytes()));
   restore(0, stream);
-  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  synchronize(stream);
 }
 
 std::int64_t DeviceBuffer::device_bytes(const Argument& argument, bool has_contents) {
@@ -74,11 +70,10 @@ void DeviceBuffer::keep_as_expected(CUstream stream) const {
 }
 
 void DeviceBuffer::keep_as_expected(const std::vector<std::uint8_t>& bytes, CUstream stream) const {
-  check(cudaMemcpyAsync(expected_.get(), bytes.data(),
-                        std::min(bytes.size(), static_cast<std::size_t>(argument_.bytes())),
-                        cudaMemcpyHostToDevice, stream),
-        "cudaMemcpyAsync");
-  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  copy(expected_.get(), bytes.data(),
+       std::min(bytes.size(), static_cast<std::size_t>(argument_.bytes())), cudaMemcpyHostToDevice,
+       stream);
+  synchronize(stream);
 }
 
 void DeviceBuffer::provide_copies(std::size_t count, CUstream stream) {

@@ -74,4 +74,17 @@ DeviceMemory allocate(std::size_t bytes) {
   return DeviceMemory(memory);
 }
 
+void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, CUstream stream) {
+  check(cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync");
+}
+
+void synchronize(CUstream stream) { check(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); }
+
+std::vector<std::uint8_t> download(CUdeviceptr from, std::int64_t bytes, CUstream stream) {
+  std::vector<std::uint8_t> host(static_cast<std::size_t>(bytes));
+  copy(host.data(), as_pointer(from), host.size(), cudaMemcpyDeviceToHost, stream);
+  synchronize(stream);
+  return host;
+}
+
 }  // namespace smemtune::cuda

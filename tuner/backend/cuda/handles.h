@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace smemtune::cuda {
 
@@ -51,6 +52,15 @@ Module make_module(const Driver& driver, std::span<const std::uint8_t> image);
 /// Throws CudaError (cudaErrorMemoryAllocation) naming what is needed and what is free, also when
 /// the memory would only just do: the driver needs some for itself.
 DeviceMemory allocate(std::size_t bytes);
+
+/// Copies on the stream, without waiting for it.
+void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, CUstream stream);
+
+/// Waits for all that is on the stream.
+void synchronize(CUstream stream);
+
+/// The bytes at `from`, when all that is on the stream is done.
+std::vector<std::uint8_t> download(CUdeviceptr from, std::int64_t bytes, CUstream stream);
 
 /// The runtime knows addresses on the device as pointers, the driver as numbers.
 inline void* as_pointer(CUdeviceptr address) {

@@ -109,7 +109,7 @@ Outcome<Interval> Stopwatch::time(const std::function<std::optional<Failure>()>&
     check(cudaEventRecord(stop_.get(), stream_), "cudaEventRecord");
     kernels_.stamp(stream_, stamps + kStampBytes, kStampSlots);
   }
-  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  synchronize(stream_);
   if (failure) return *failure;
   Interval measured = interval();
   measured.late = shared.timed_out.load() == ticket_;
@@ -120,10 +120,8 @@ Interval Stopwatch::interval() const {
   float elapsed_ms = 0;
   check(cudaEventElapsedTime(&elapsed_ms, start_.get(), stop_.get()), "cudaEventElapsedTime");
   std::vector<ClockStamp> stamps(std::size_t{2} * kStampSlots);
-  check(cudaMemcpyAsync(stamps.data(), stamps_.get(), 2 * kStampBytes, cudaMemcpyDeviceToHost,
-                        stream_),
-        "cudaMemcpyAsync");
-  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  copy(stamps.data(), stamps_.get(), 2 * kStampBytes, cudaMemcpyDeviceToHost, stream_);
+  synchronize(stream_);
   const std::span<const ClockStamp> all = stamps;
   return {.elapsed_ms = elapsed_ms,
           .sm_clock_mhz = clock_mhz(all.first(kStampSlots), all.last(kStampSlots))};

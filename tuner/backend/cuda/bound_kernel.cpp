@@ -1,0 +1,203 @@
+#include "tuner/backend/cuda/bound_kernel.h"
+
+#include "tuner/backend/contents.h"
+#include "tuner/backend/cuda/faults.h"
+#include "tuner/core/reasons.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace smemtune::cuda {
+namespace {
+
+std::string described(const Argument& argument) {
+  return std::string(cuda_name(argument.type)) + " of " + std::to_string(argument.bytes()) +
+         " bytes";
+}
+
+std::optional<Failure> differs(const Argument& kernels, const Argument& problems) {
+  if (problems.type == kernels.type && problems.bytes() == kernels.bytes()) return std::nullopt;
+  return argument_failure("the kernel takes " + kernels.name + " as " + described(kernels) +
+                          ", the problem's is " + described(problems));
+}
+
+std::optional<Failure> exceeds_texture(const Argument& argument) {
+  const std::int64_t texels = argument.elements() / argument.texel_elements();
+  const std::int64_t allowed = max_texels();
+  if (texels <= allowed) return std::nullopt;
+  return failure({Status::runtime, "texture_width"},
+                 "the texture " + argument.name + " has " + std::to_string(texels) +
+                     " texels, the device's linear textures at most " + std::to_string(allowed));
+}
+
+std::optional<Failure> copy_constants(CudaKernel& kernel, const PreparedWorkload& workload,
+                                      CUstream stream) {
+  if (kernel.constants_of == workload.number) return std::nullopt;
+  for (const CudaKernel::Constant& constant : kernel.constants) {
+    const auto found = workload.constants.find(constant.argument.name);
+    if (found == workload.constants.end()) {
+      return argument_failure("the problem has no argument " + constant.argument.name +
+                              " in constant memory");
+    }
+    const auto& [argument, contents] = found->second;
+    if (auto failed = differs(constant.argument, argument)) return failed;
+    copy(as_pointer(constant.address), contents.data(), contents.size(), cudaMemcpyHostToDevice,
+         stream);
+  }
+  kernel.constants_of = workload.number;
+  return std::nullopt;
+}
+
+// A launch's dimensions as the driver takes them, or nullopt.
+std::optional<std::array<unsigned, 3>> dimensions(const Dim3& shape) {
+  std::array<unsigned, 3> narrow = {};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!std::in_range<unsigned>(shape[i])) return std::nullopt;
+    narrow[i] = static_cast<unsigned>(shape[i]);
+  }
+  return narrow;
+}
+
+}  // namespace
+
+Outcome<BoundKernel> BoundKernel::bind(CudaKernel& kernel, PreparedWorkload& workload,
+                                       ScratchPool& pool, CUstream stream) {
+  BoundKernel bound;
+  bound.kernel_ = &kernel;
+  std::map<std::string, Source> known;
+  for (const CudaKernel::Launch& launch : kernel.launches) {
+    std::vector<Source>& sources = bound.sources_.emplace_back();
+    for (const std::string& name : launch.shape.arguments) {
+      auto found = known.find(name);
+      if (found == known.end()) {
+        const auto source = bound.add(*find_argument(kernel.arguments, name), workload);
+        if (!source) return source.failure();
+        found = known.emplace(name, *source).first;
+      }
+      sources.push_back(found->second);
+    }
+  }
+  bound.take_scratch(pool);
+  if (auto failed = copy_constants(kernel, workload, stream)) return *failed;
+  return bound;
+}
+
+Outcome<BoundKernel::Source> BoundKernel::add(const Argument& argument,
+                                              PreparedWorkload& workload) {
+  if (!argument.is_buffer()) {
+    scalars_.push_back(scalar_bytes(argument));
+    return Source{Source::Kind::scalar, scalars_.size() - 1};
+  }
+  if (argument.role == Role::scratch) {
+    const auto salt = static_cast<std::uint32_t>(scratch_.size() + 1);
+    scratch_.push_back({argument, nullptr, ~(salt * kSaltStep)});
+    return Source{Source::Kind::scratch, scratch_.size() - 1};
+  }
+  const auto found = workload.buffers.find(argument.name);
+  if (found == workload.buffers.end()) {
+    return argument_failure("the problem has no buffer " + argument.name);
+  }
+  DeviceBuffer& buffer = found->second;
+  if (auto failed = differs(argument, buffer.argument())) return *failed;
+  if (argument.is_texture()) {
+    if (auto failed = exceeds_texture(argument)) return *failed;
+    buffer.provide_textures();
+  }
+  buffers_.push_back(&buffer);
+  return Source{argument.is_texture() ? Source::Kind::texture : Source::Kind::buffer,
+                buffers_.size() - 1};
+}
+
+void BoundKernel::take_scratch(ScratchPool& pool) {
+  if (pool.size() < scratch_.size()) pool.resize(scratch_.size());
+  for (std::size_t i = 0; i < scratch_.size(); ++i) {
+    const std::int64_t bytes = scratch_[i].argument.bytes();
+    if (pool[i].empty() || pool[i].front().capacity() < bytes) {
+      pool[i].clear();
+      pool[i].emplace_back(bytes);
+    }
+    scratch_[i].copies = &pool[i];
+  }
+}
+
+bool BoundKernel::has_inout() const {
+  return std::ranges::any_of(
+      buffers_, [](const DeviceBuffer* buffer) { return buffer->argument().role == Role::inout; });
+}
+
+std::int64_t BoundKernel::bytes() const {
+  std::int64_t sum = 0;
+  for (const DeviceBuffer* buffer : buffers_) sum += buffer->argument().bytes();
+  for (const Scratch& one : scratch_) sum += one.argument.bytes();
+  return sum;
+}
+
+/// As cuLaunchKernel takes them; `addresses` must live as long.
+std::vector<void*> BoundKernel::parameters(std::size_t launch, std::size_t copy,
+                                           std::vector<CUdeviceptr>& addresses) const {
+  std::vector<void*> pointers;
+  addresses.resize(sources_[launch].size());
+  for (const Source& source : sources_[launch]) {
+    CUdeviceptr& address = addresses[pointers.size()];
+    pointers.push_back(&address);
+    switch (source.kind) {
+      case Source::Kind::buffer:
+        address = buffers_[source.index]->data(copy);
+        break;
+      case Source::Kind::texture:
+        address = buffers_[source.index]->texture(copy);
+        break;
+      case Source::Kind::scratch:
+        address = (*scratch_[source.index].copies)[copy].data();
+        break;
+      case Source::Kind::scalar:
+        pointers.back() = const_cast<std::uint8_t*>(scalars_[source.index].data());
+        break;
+    }
+  }
+  return pointers;
+}
+
+std::optional<Failure> BoundKernel::enqueue(const Driver& driver, std::size_t copy,
+                                            CUstream stream) const {
+  std::vector<CUdeviceptr> addresses;
+  for (std::size_t i = 0; i < kernel_->launches.size(); ++i) {
+    const CudaKernel::Launch& launch = kernel_->launches[i];
+    const auto grid = dimensions(launch.shape.grid);
+    const auto block = dimensions(launch.shape.block);
+    const auto dynamic = launch.shape.dynamic_shared_bytes;
+    CUresult code = CUDA_ERROR_INVALID_VALUE;
+    if (grid && block && std::in_range<unsigned>(dynamic)) {
+      code = driver.launch_kernel(launch.function, (*grid)[0], (*grid)[1], (*grid)[2], (*block)[0],
+                                  (*block)[1], (*block)[2], static_cast<unsigned>(dynamic), stream,
+                                  parameters(i, copy, addresses).data(), nullptr);
+    }
+    if (code != CUDA_SUCCESS) {
+      return refused_launch(
+          static_cast<int>(code),
+          "cuLaunchKernel of " + launch.shape.name_expression + ": " + driver.text(code));
+    }
+  }
+  return std::nullopt;
+}
+
+std::size_t BoundKernel::provide_copies(std::size_t wanted, CUstream stream) {
+  try {
+    for (DeviceBuffer* buffer : buffers_) buffer->provide_copies(wanted, stream);
+    for (const Scratch& scratch : scratch_) {
+      const std::int64_t capacity = scratch.copies->front().capacity();
+      while (scratch.copies->size() < wanted) scratch.copies->emplace_back(capacity);
+    }
+    return wanted;
+  } catch (const CudaError& error) {
+    if (error.code() != cudaErrorMemoryAllocation) throw;
+  }
+  std::size_t provided = wanted;
+  for (const DeviceBuffer* buffer : buffers_) provided = std::min(provided, buffer->copies());
+  for (const Scratch& scratch : scratch_) provided = std::min(provided, scratch.copies->size());
+  return provided;
+}
+
+}  // namespace smemtune::cuda

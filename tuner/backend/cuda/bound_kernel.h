@@ -1,0 +1,63 @@
+#pragma once
+
+#include "tuner/backend/cuda/cuda_kernel.h"
+#include "tuner/backend/cuda/prepared_workload.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune::cuda {
+
+/// Scratch buffers hold nothing from one run to the next, so all kernels share them: the i-th of a
+/// kernel lies in the i-th here, which has the size of the largest. Of each, its copies.
+using ScratchPool = std::vector<std::vector<GuardedMemory>>;
+
+/// A kernel's launches with the addresses of a workload's buffers. Refers to all three that it is
+/// made of, until the next one is bound.
+class BoundKernel {
+ public:
+  struct Scratch {
+    Argument argument;
+    std::vector<GuardedMemory>* copies = nullptr;
+    std::uint32_t salt = 0;
+  };
+
+  /// Copies the workload's constants into the kernel's module where they are not there yet. Failure
+  /// `runtime`, `arguments` where the workload's arguments are not the kernel's.
+  static Outcome<BoundKernel> bind(CudaKernel& kernel, PreparedWorkload& workload,
+                                   ScratchPool& pool, CUstream stream);
+
+  const std::vector<DeviceBuffer*>& buffers() const { return buffers_; }
+  const std::vector<Scratch>& scratch() const { return scratch_; }
+  int launches() const { return static_cast<int>(kernel_->launches.size()); }
+  bool has_inout() const;
+  std::int64_t bytes() const;  ///< Of all buffers and scratch.
+
+  /// Puts all launches on the stream, on this copy of the buffers. Does not wait.
+  std::optional<Failure> enqueue(const Driver& driver, std::size_t copy, CUstream stream) const;
+
+  /// As many of the wanted copies of each buffer as there is memory for, at least one.
+  std::size_t provide_copies(std::size_t wanted, CUstream stream);
+
+ private:
+  struct Source {
+    enum class Kind { buffer, texture, scratch, scalar };
+    Kind kind = Kind::scalar;
+    std::size_t index = 0;  ///< In buffers (of a texture, too), scratch or scalars.
+  };
+
+  Outcome<Source> add(const Argument& argument, PreparedWorkload& workload);
+  void take_scratch(ScratchPool& pool);
+  std::vector<void*> parameters(std::size_t launch, std::size_t copy,
+                                std::vector<CUdeviceptr>& addresses) const;
+
+  const CudaKernel* kernel_ = nullptr;
+  std::vector<DeviceBuffer*> buffers_;
+  std::vector<Scratch> scratch_;
+  std::vector<std::vector<std::uint8_t>> scalars_;
+  std::vector<std::vector<Source>> sources_;  ///< Of each launch's arguments.
+};
+
+}  // namespace smemtune::cuda

@@ -1,0 +1,44 @@
+#include "tuner/backend/cuda/prepared_workload.h"
+
+#include "tuner/backend/contents.h"
+
+namespace smemtune::cuda {
+namespace {
+
+bool is_device_buffer(const Argument& argument) {
+  return argument.is_buffer() && !argument.in_constant_memory() && argument.role != Role::scratch;
+}
+
+bool begins_with_contents(const Argument& argument) {
+  return argument.role == Role::input || argument.role == Role::inout ||
+         argument.init.kind != Init::Kind::none;
+}
+
+}  // namespace
+
+std::int64_t device_bytes(const Workload& workload) {
+  std::int64_t sum = 0;
+  for (const Argument& argument : workload.arguments) {
+    if (!is_device_buffer(argument)) continue;
+    sum += DeviceBuffer::device_bytes(argument, begins_with_contents(argument));
+  }
+  return sum;
+}
+
+PreparedWorkload::PreparedWorkload(const Workload& workload, std::uint64_t its_number,
+                                   CUstream stream)
+    : number(its_number) {
+  std::uint32_t salt = static_cast<std::uint32_t>(number) * 1000u;
+  for (const Argument& argument : workload.arguments) {
+    if (is_device_buffer(argument)) {
+      std::vector<std::uint8_t> contents;
+      if (begins_with_contents(argument)) contents = initial_contents(argument, workload.seed);
+      salt += 1;
+      buffers.try_emplace(argument.name, argument, contents, salt * kSaltStep, stream);
+    } else if (argument.is_buffer() && argument.in_constant_memory()) {
+      constants[argument.name] = {argument, initial_contents(argument, workload.seed)};
+    }
+  }
+}
+
+}  // namespace smemtune::cuda
