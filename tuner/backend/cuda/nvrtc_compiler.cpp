@@ -4,11 +4,11 @@
 #include "tuner/backend/cuda/cubin.h"
 #include "tuner/backend/cuda/ptxas_report.h"
 #include "tuner/backend/cuda/readable_text.h"
+#include "tuner/backend/cuda/standard_headers.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -47,99 +47,7 @@ std::vector<const char*> c_strings(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-constexpr const char* kIntegerTypes = R"(#pragma once
-typedef signed char int8_t;
-typedef unsigned char uint8_t;
-typedef short int16_t;
-typedef unsigned short uint16_t;
-typedef int int32_t;
-typedef unsigned int uint32_t;
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
-typedef long long intptr_t;
-typedef unsigned long long uintptr_t;
-#define INT8_MAX 127
-#define INT8_MIN (-128)
-#define UINT8_MAX 255
-#define INT16_MAX 32767
-#define INT16_MIN (-32768)
-#define UINT16_MAX 65535
-#define INT32_MAX 2147483647
-#define INT32_MIN (-2147483647 - 1)
-#define UINT32_MAX 4294967295u
-#define INT64_MAX 9223372036854775807ll
-#define INT64_MIN (-9223372036854775807ll - 1)
-#define UINT64_MAX 18446744073709551615ull
-namespace std {
-using ::int8_t; using ::uint8_t; using ::int16_t; using ::uint16_t;
-using ::int32_t; using ::uint32_t; using ::int64_t; using ::uint64_t;
-using ::intptr_t; using ::uintptr_t;
-}
-)";
-
-constexpr const char* kIntegerLimits = R"(#pragma once
-#define CHAR_BIT 8
-#define SCHAR_MAX 127
-#define SCHAR_MIN (-128)
-#define UCHAR_MAX 255
-#define CHAR_MAX 127
-#define CHAR_MIN (-128)
-#define SHRT_MAX 32767
-#define SHRT_MIN (-32768)
-#define USHRT_MAX 65535
-#define INT_MAX 2147483647
-#define INT_MIN (-2147483647 - 1)
-#define UINT_MAX 4294967295u
-#define LONG_MAX __LONG_MAX__
-#define LONG_MIN (-__LONG_MAX__ - 1)
-#define ULONG_MAX (__LONG_MAX__ * 2ul + 1)
-#define LLONG_MAX 9223372036854775807ll
-#define LLONG_MIN (-9223372036854775807ll - 1)
-#define ULLONG_MAX 18446744073709551615ull
-)";
-
-constexpr const char* kFloatLimits = R"(#pragma once
-#define FLT_RADIX 2
-#define FLT_MANT_DIG 24
-#define FLT_DIG 6
-#define FLT_EPSILON 1.19209290e-7f
-#define FLT_MIN 1.17549435e-38f
-#define FLT_MAX 3.40282347e+38f
-#define DBL_MANT_DIG 53
-#define DBL_DIG 15
-#define DBL_EPSILON 2.2204460492503131e-16
-#define DBL_MIN 2.2250738585072014e-308
-#define DBL_MAX 1.7976931348623157e+308
-)";
-
 constexpr const char* kNoSourceInclude = "--no-source-include";
-
-/// The C library's headers, which NVRTC has not: it declares their functions that device code may
-/// call, printf and assert among them, by itself. A source that names them compiles as it is.
-struct StandardHeader {
-  const char* name;
-  const char* text;
-};
-constexpr std::array<StandardHeader, 20> kStandardHeaders = {{{"assert.h", ""},
-                                                              {"cassert", ""},
-                                                              {"cfloat", kFloatLimits},
-                                                              {"climits", kIntegerLimits},
-                                                              {"cmath", ""},
-                                                              {"cstddef", ""},
-                                                              {"cstdint", kIntegerTypes},
-                                                              {"cstdio", ""},
-                                                              {"cstdlib", ""},
-                                                              {"cstring", ""},
-                                                              {"ctime", ""},
-                                                              {"float.h", kFloatLimits},
-                                                              {"limits.h", kIntegerLimits},
-                                                              {"math.h", ""},
-                                                              {"stddef.h", ""},
-                                                              {"stdint.h", kIntegerTypes},
-                                                              {"stdio.h", ""},
-                                                              {"stdlib.h", ""},
-                                                              {"string.h", ""},
-                                                              {"time.h", ""}}};
 
 bool includes(const KernelSource& source, const StandardHeader& header) {
   const std::string name = "<" + std::string(header.name) + ">";
@@ -155,7 +63,7 @@ Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
                      const std::string& builtins = {}) {
   std::vector<const char*> headers;
   std::vector<const char*> names;
-  for (const StandardHeader& header : kStandardHeaders) {
+  for (const StandardHeader& header : standard_headers()) {
     if (std::ranges::find(source.files, header.name, &KernelSource::File::name) !=
         source.files.end()) {
       continue;
@@ -291,6 +199,63 @@ std::optional<std::string> lowered_name(const Nvrtc& nvrtc, nvrtcProgram program
   return lowered;
 }
 
+void add_names(const Nvrtc& nvrtc, nvrtcProgram program, const CompileRequest& request) {
+  std::vector<std::string> names = request.name_expressions;
+  for (const std::string& symbol : request.symbol_expressions) names.push_back(address_of(symbol));
+  for (const std::string& name : names) {
+    check(nvrtc, nvrtc.add_name_expression(program, name.c_str()), "nvrtcAddNameExpression");
+  }
+}
+
+// The next three add to what was compiled, and say what is missing, if anything is.
+
+std::string not_a_kernel(const std::string& expression) {
+  return expression + " is not a kernel (__global__ function)";
+}
+
+std::string add_entries(const Nvrtc& nvrtc, nvrtcProgram program, const CompileRequest& request,
+                        CompiledKernel& compiled) {
+  for (const std::string& expression : request.name_expressions) {
+    const auto lowered = lowered_name(nvrtc, program, expression);
+    if (!lowered) return not_a_kernel(expression);
+    compiled.entries.push_back({.name_expression = expression,
+                                .lowered_name = *lowered,
+                                .resources = {},
+                                .code_sha256 = {}});
+  }
+  return {};
+}
+
+std::string add_resources(const std::string& log, CompiledKernel& compiled) {
+  const auto reports = ptxas_report(log);
+  const CubinFacts facts = cubin_facts(compiled.image);
+  for (CompiledEntry& entry : compiled.entries) {
+    const auto report = reports.find(entry.lowered_name);
+    if (report == reports.end()) return not_a_kernel(entry.name_expression);
+    entry.resources = report->second;
+    entry.resources.constant_bytes = facts.constant_bytes;
+    if (const auto bounds = facts.max_threads_per_block.find(entry.lowered_name);
+        bounds != facts.max_threads_per_block.end()) {
+      entry.resources.max_threads_per_block = bounds->second;
+    }
+    if (const auto hash = facts.code_sha256.find(entry.lowered_name);
+        hash != facts.code_sha256.end()) {
+      entry.code_sha256 = hash->second;
+    }
+  }
+  return {};
+}
+
+std::string add_symbols(const Nvrtc& nvrtc, nvrtcProgram program, const CompileRequest& request,
+                        CompiledKernel& compiled) {
+  for (const std::string& symbol : request.symbol_expressions) {
+    const auto lowered = lowered_name(nvrtc, program, address_of(symbol));
+    if (!lowered) return symbol + " is not a __constant__ variable";
+    compiled.symbols.push_back({symbol, *lowered});
+  }
+  return {};
+}
+
 /// Memory that ran out says nothing of the text, nor do static arrays above 48 KB, which ptxas
 /// refuses.
 Failure program_failure(const std::string& log) {
@@ -358,27 +323,41 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
 
   const std::string builtins = builtins_for(request.source);
   const Program program = make_program(nvrtc_, request.source, builtins);
-  for (const std::string& expression : request.name_expressions) {
-    check(nvrtc_, nvrtc_.add_name_expression(program.get(), expression.c_str()),
-          "nvrtcAddNameExpression");
-  }
-  for (const std::string& symbol : request.symbol_expressions) {
-    check(nvrtc_, nvrtc_.add_name_expression(program.get(), address_of(symbol).c_str()),
-          "nvrtcAddNameExpression");
-  }
-  std::vector<std::string> options = own_options_;
-  if (!builtins.empty()) options.push_back("--pre-include=" + std::string(kBuiltinsName));
-  options.push_back("-arch=" + request.architecture);
-  if (std::ranges::none_of(request.options, is_standard_option)) options.emplace_back("-std=c++17");
-  options.insert(options.end(), request.options.begin(), request.options.end());
+  add_names(nvrtc_, program.get(), request);
+  const std::vector<std::string> options = options_for(request, !builtins.empty());
   const std::vector<const char*> pointers = c_strings(options);
   const nvrtcResult code =
       nvrtc_.compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
-
   const std::string log = program_log(nvrtc_, program.get());
+  if (code != NVRTC_SUCCESS) return failure_of(code, log, request);
+
+  CompiledKernel compiled;
+  const bool as_ptx = is_virtual(request.architecture);
+  compiled.image = as_ptx ? ptx(nvrtc_, program.get()) : cubin(nvrtc_, program.get());
+  compiled.compile_ms = milliseconds_since(start);
+  compiled.log = readable_text(log);
+  std::string missing = add_entries(nvrtc_, program.get(), request, compiled);
+  if (missing.empty() && !as_ptx) missing = add_resources(log, compiled);
+  if (missing.empty()) missing = add_symbols(nvrtc_, program.get(), request, compiled);
+  if (missing.empty()) return compiled;
+  return failure({Status::compile, "error"},
+                 missing + " of " + request.source.files.front().name + "\n" + compiled.log);
+}
+
+std::vector<std::string> NvrtcCompiler::options_for(const CompileRequest& request,
+                                                    bool has_builtins) const {
+  std::vector<std::string> options = own_options_;
+  if (has_builtins) options.push_back("--pre-include=" + std::string(kBuiltinsName));
+  options.push_back("-arch=" + request.architecture);
+  if (std::ranges::none_of(request.options, is_standard_option)) options.emplace_back("-std=c++17");
+  options.insert(options.end(), request.options.begin(), request.options.end());
+  return options;
+}
+
+/// Of a program that did not compile. Throws UnavailableError where that is not its own fault.
+Failure NvrtcCompiler::failure_of(nvrtcResult code, const std::string& log,
+                                  const CompileRequest& request) const {
   switch (code) {
-    case NVRTC_SUCCESS:
-      break;
     case NVRTC_ERROR_BUILTIN_OPERATION_FAILURE:
       throw UnavailableError(version() + ": " + nvrtc_.error_string(code) +
                              ": libnvrtc-builtins of the same version is missing beside " +
@@ -398,62 +377,6 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
       return failure({Status::compile, "error"},
                      version() + ": " + nvrtc_.error_string(code) + "\n" + readable_text(log));
   }
-
-  CompiledKernel compiled;
-  const bool as_ptx = is_virtual(request.architecture);
-  compiled.image = as_ptx ? ptx(nvrtc_, program.get()) : cubin(nvrtc_, program.get());
-  compiled.compile_ms = milliseconds_since(start);
-  compiled.log = readable_text(log);
-  if (as_ptx) {
-    for (const std::string& expression : request.name_expressions) {
-      const auto lowered = lowered_name(nvrtc_, program.get(), expression);
-      if (!lowered)
-        return failure({Status::compile, "error"}, expression + " is not in the program");
-      compiled.entries.push_back({.name_expression = expression,
-                                  .lowered_name = *lowered,
-                                  .resources = {},
-                                  .code_sha256 = {}});
-    }
-    for (const std::string& symbol : request.symbol_expressions) {
-      const auto lowered = lowered_name(nvrtc_, program.get(), address_of(symbol));
-      if (!lowered) return failure({Status::compile, "error"}, symbol + " is not in the program");
-      compiled.symbols.push_back({symbol, *lowered});
-    }
-    return compiled;
-  }
-  const auto reports = ptxas_report(log);
-  const CubinFacts facts = cubin_facts(compiled.image);
-  for (const std::string& expression : request.name_expressions) {
-    const auto lowered = lowered_name(nvrtc_, program.get(), expression);
-    const auto report = lowered ? reports.find(*lowered) : reports.end();
-    if (report == reports.end()) {
-      return failure({Status::compile, "error"},
-                     expression + " is not a kernel (__global__ function) of " +
-                         request.source.files.front().name + "\n" + compiled.log);
-    }
-    Resources resources = report->second;
-    resources.constant_bytes = facts.constant_bytes;
-    const auto bounds = facts.max_threads_per_block.find(*lowered);
-    if (bounds != facts.max_threads_per_block.end()) {
-      resources.max_threads_per_block = bounds->second;
-    }
-    const auto hash = facts.code_sha256.find(*lowered);
-    compiled.entries.push_back(
-        {.name_expression = expression,
-         .lowered_name = *lowered,
-         .resources = resources,
-         .code_sha256 = hash == facts.code_sha256.end() ? "" : hash->second});
-  }
-  for (const std::string& symbol : request.symbol_expressions) {
-    const auto lowered = lowered_name(nvrtc_, program.get(), address_of(symbol));
-    if (!lowered) {
-      return failure({Status::compile, "error"}, symbol + " is not a __constant__ variable of " +
-                                                     request.source.files.front().name + "\n" +
-                                                     compiled.log);
-    }
-    compiled.symbols.push_back({symbol, *lowered});
-  }
-  return compiled;
 }
 
 void NvrtcCompiler::require_architecture(const std::string& architecture) const {

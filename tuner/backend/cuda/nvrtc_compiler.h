@@ -27,6 +27,8 @@ class NvrtcCompiler final : public Compiler {
 
  private:
   void require_architecture(const std::string& architecture) const;
+  std::vector<std::string> options_for(const CompileRequest& request, bool has_builtins) const;
+  Failure failure_of(nvrtcResult code, const std::string& log, const CompileRequest& request) const;
 
   Nvrtc nvrtc_;
   std::string library_sha256_;
