@@ -354,7 +354,7 @@ void SpaceReader::check_expected() {
 
 /// What is exact must be there: the reference in double precision, or definitions.
 void SpaceReader::check_derived(LoadedSpace& loaded) {
-  if (!space_.derives_tolerances() || !faults_.empty()) return;
+  if (!space_.derives_tolerances() || !faults().empty()) return;
   const KernelTemplate& reference = *space_.kernel(space_.verify.reference);
   const std::string where = "/verify/derived";
   bool is_narrow_anywhere = false;

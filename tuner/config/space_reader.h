@@ -2,6 +2,7 @@
 
 #include "tuner/config/json_reader.h"
 #include "tuner/config/space_file.h"
+#include "tuner/config/space_values.h"
 #include "tuner/core/kernel_template.h"
 #include "tuner/core/space.h"
 #include "tuner/core/value.h"
@@ -10,52 +11,34 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace smemtune {
 
-/// Reads one space file and collects what is wrong with it.
-class SpaceReader {
+/// Reads one space file and collects what is wrong with it. Kernels and arguments are read in files
+/// of their own, and so is the whole checked when it has been read.
+class SpaceReader : private SpaceValues {
  public:
   SpaceReader(const std::filesystem::path& file, const std::filesystem::path& share)
-      : file_(file),
+      : SpaceValues(file),
         roots_{.space = file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
                .templates = share / "kernel_templates"} {}
 
   LoadedSpace read();
 
-  const std::vector<std::string>& faults() const { return faults_; }
+  using SpaceValues::faults;
 
  private:
-  void fault(const std::string& pointer, const std::string& message);
-  void find_todos(const Json& value, const std::string& pointer);
-  void fault_with_place(const std::string& message);
-  void add_line(const std::string& line);
-
-  // Each of these says what is wrong and gives nothing, or false, when the value is not of its
-  // kind. `expected` says what would be right.
-  bool check_object(const Json& value, const std::string& pointer, const std::string& kind);
-  bool check_list(const Json& value, const std::string& pointer, const std::string& expected);
-  std::optional<std::string> text(const Json& value, const std::string& pointer,
-                                  const std::string& expected);
-  std::optional<std::string> identifier(const Json& value, const std::string& pointer);
-  bool flag(const Json& object, const std::string& name, const std::string& pointer);
-  std::optional<Value> scalar(const Json& value, const std::string& pointer);
-  std::optional<double> tolerance(const Json& value, const std::string& pointer);
-  std::optional<ExpressionText> expression(const Json& value, const std::string& pointer);
-  std::vector<ExpressionText> expressions(const Json& value, const std::string& pointer,
-                                          const std::string& expected);
-  std::vector<ExpressionText> dimensions(const Json& value, const std::string& pointer);
-
   void read_problems(const Json& root);
   std::vector<Problem> problem_list(const Json& value, const std::string& pointer);
   std::vector<ArgumentTemplate> read_arguments(const Json& value, const std::string& pointer,
                                                bool of_kernel);
   std::optional<ArgumentTemplate> read_argument(const Json& value, const std::string& pointer);
   void read_buffer(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  void read_compare(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  void read_memory(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   void read_scalar(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   DataFile data_file(const std::filesystem::path& name) const;
   void read_init(const std::string& init, const std::string& where, ArgumentTemplate& argument);
@@ -71,6 +54,8 @@ class SpaceReader {
   using Conditions = std::map<std::string, ExpressionText>;
   Conditions read_parameters(const Json& kernel, const std::string& pointer,
                              KernelTemplate& result);
+  std::vector<Value> parameter_values(const Json& given, const std::string& pointer);
+  void read_default(const Json& value, const std::string& pointer, KernelTemplate& result);
   void read_launches(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   LaunchTemplate read_launch(const Json& value, const std::string& pointer);
   void read_features(const Json& value, const std::string& pointer, KernelTemplate& result);
@@ -93,11 +78,7 @@ class SpaceReader {
   void check_derived(LoadedSpace& loaded);
   std::vector<Problem> every_problem() const;
 
-  std::filesystem::path file_;
   SourceRoots roots_;
-  JsonLines lines_;
-  std::vector<std::string> faults_;
-  std::set<std::string> todos_;  ///< Pointers of what the user has yet to decide.
   Space space_;
   std::vector<ArgumentTemplate> arguments_;        ///< The space's, which kernels may override...
   std::map<std::string, ExpressionText> metrics_;  ///< ... and so these...

@@ -1,0 +1,384 @@
+#include "tuner/config/space_reader.h"
+#include "tuner/config/space_words.h"
+#include "tuner/core/error.h"
+#include "tuner/core/limits.h"
+#include "tuner/core/option_template.h"
+#include "tuner/core/text.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+#include <utility>
+
+// What SpaceReader reads of kernels.
+
+namespace smemtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As an expression has it.
+std::string literal(const Value& value) {
+  return holds_word(value) ? "\"" + to_text(value) + "\"" : to_text(value);
+}
+
+}  // namespace
+
+KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& pointer) {
+  KernelTemplate kernel;
+  kernel.where = pointer;
+  kernel.arguments = arguments_;
+  kernel.metrics = metrics_;
+  kernel.tolerance = tolerance_;
+  if (!check_object(value, pointer, "kernel")) return kernel;
+
+  for (const char* const needed : {"name", "source"}) {
+    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
+  }
+  if (value.contains("name")) {
+    kernel.name = identifier(value["name"], child(pointer, "name")).value_or("");
+  }
+  if (value.contains("description")) {
+    kernel.description =
+        text(value["description"], child(pointer, "description"), "a text").value_or("");
+  }
+  if (value.contains("source")) {
+    kernel.source = text(value["source"], child(pointer, "source"), "a path").value_or("");
+  }
+  if (value.contains("pass")) {
+    const auto pass = text(value["pass"], child(pointer, "pass"), "\"template\" or \"define\"");
+    if (pass && *pass == "define") {
+      kernel.pass = KernelTemplate::Pass::as_define;
+    } else if (pass && *pass != "template") {
+      fault(child(pointer, "pass"), quote(*pass) + " is neither \"template\" nor \"define\"");
+    }
+  }
+  kernel.architecture_specific = flag(value, "architecture_specific", pointer);
+  kernel.default_is_a_guess = flag(value, "default_is_a_guess", pointer);
+  if (value.contains("requires")) {
+    read_features(value["requires"], child(pointer, "requires"), kernel);
+  }
+  if (value.contains("arguments")) {
+    kernel.arguments = read_arguments(value["arguments"], child(pointer, "arguments"), true);
+  } else if (arguments_.empty()) {
+    fault(pointer, "lacks \"arguments\", as does the space");
+  }
+  if (value.contains("metrics")) {
+    for (auto& [name, metric] : read_metrics(value["metrics"], child(pointer, "metrics"))) {
+      kernel.metrics.insert_or_assign(name, metric);
+    }
+  }
+  if (value.contains("expect")) read_expectation(value["expect"], child(pointer, "expect"), kernel);
+  if (value.contains("verify")) {
+    const std::string where = child(pointer, "verify");
+    if (check_object(value["verify"], where, "kernel_verify")) {
+      read_tolerance(value["verify"], where, kernel.tolerance);
+    }
+  }
+  const Conditions conditions = read_parameters(value, pointer, kernel);
+  if (value.contains("constraints")) {
+    kernel.constraints =
+        expressions(value["constraints"], child(pointer, "constraints"), "a list of expressions");
+  }
+  // Where it does not count, a parameter has its default value and no other.
+  for (const auto& [name, when] : conditions) {
+    const auto value_then = kernel.default_configuration.find(name);
+    if (value_then == kernel.default_configuration.end()) continue;
+    kernel.constraints.push_back(
+        {.text = "(" + when.text + ") || " + name + " == " + literal(value_then->second),
+         .where = when.where});
+  }
+  read_launches(value, pointer, kernel);
+  if (value.contains("include")) read_include(value["include"], child(pointer, "include"), kernel);
+  if (value.contains("options")) read_options(value["options"], child(pointer, "options"), kernel);
+  return kernel;
+}
+
+void SpaceReader::read_expectation(const Json& value, const std::string& pointer,
+                                   KernelTemplate& result) {
+  if (!check_object(value, pointer, "expect")) return;
+  for (const char* const needed : {"time", "within_percent"}) {
+    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
+  }
+  Expectation expectation;
+  if (value.contains("time")) {
+    if (const auto time = expression(value["time"], child(pointer, "time"))) {
+      expectation.time = *time;
+    }
+  }
+  if (value.contains("within_percent")) {
+    const Json& within = value["within_percent"];
+    if (within.is_number() && within.get<double>() > 0) {
+      expectation.within_percent = within.get<double>();
+    } else {
+      fault(child(pointer, "within_percent"), summary(within) + " is not a number above 0");
+    }
+  }
+  result.expect = expectation;
+}
+
+SpaceReader::Conditions SpaceReader::read_parameters(const Json& kernel, const std::string& pointer,
+                                                     KernelTemplate& result) {
+  Conditions conditions;
+  if (kernel.contains("parameters")) {
+    const std::string where = child(pointer, "parameters");
+    if (!kernel["parameters"].is_object()) {
+      fault(where, summary(kernel["parameters"]) + " is not an object of lists");
+      return conditions;
+    }
+    for (const auto& [name, given] : kernel["parameters"].items()) {
+      const std::string place = child(where, name);
+      if (!is_identifier(name)) fault(place, quote(name) + " is not a name");
+      Parameter parameter = {.name = name, .values = {}};
+      if (!given.is_object()) {
+        parameter.values = parameter_values(given, place);
+      } else if (check_object(given, place, "parameter")) {
+        if (given.contains("when")) {
+          const auto when = expression(given["when"], child(place, "when"));
+          if (when) conditions.emplace(name, *when);
+        }
+        if (given.contains("values")) {
+          parameter.values = parameter_values(given["values"], child(place, "values"));
+        } else {
+          fault(place, "lacks \"values\"");
+        }
+      }
+      if (parameter.values.empty()) continue;
+      result.default_configuration.emplace(name, parameter.values.front());
+      result.parameters.push_back(std::move(parameter));
+    }
+  }
+  if (kernel.contains("default")) {
+    read_default(kernel["default"], child(pointer, "default"), result);
+  }
+  return conditions;
+}
+
+std::vector<Value> SpaceReader::parameter_values(const Json& given, const std::string& pointer) {
+  std::vector<Value> values;
+  if (!check_list(given, pointer, "a list of values")) return values;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::string place = child(pointer, i);
+    const auto found = scalar(given[i], place);
+    if (!found) continue;
+    if (std::ranges::find(values, *found) != values.end()) {
+      fault(place, quote(to_text(*found)) + " is there twice");
+    } else if (!values.empty() && holds_word(values.front()) != holds_word(*found)) {
+      fault(place, quote(to_text(*found)) + " is " +
+                       (holds_word(*found) ? "a word" : "an integer") +
+                       ", but the first value is " + quote(to_text(values.front())));
+    } else {
+      values.push_back(*found);
+    }
+  }
+  return values;
+}
+
+void SpaceReader::read_default(const Json& value, const std::string& pointer,
+                               KernelTemplate& result) {
+  if (!value.is_object()) {
+    fault(pointer, summary(value) + " is not an object of values");
+    return;
+  }
+  const std::vector<std::string> known = names_of(result.default_configuration);
+  for (const auto& [name, given] : value.items()) {
+    const std::string place = child(pointer, name);
+    const auto parameter = std::ranges::find(result.parameters, name, &Parameter::name);
+    if (parameter == result.parameters.end()) {
+      fault(place, "there is no parameter " + quote(name) + suggestion(name, known));
+      continue;
+    }
+    const auto found = scalar(given, place);
+    if (!found) continue;
+    const std::vector<Value>& values = parameter->values;
+    if (std::ranges::find(values, *found) == values.end()) {
+      std::vector<std::string> texts;
+      texts.reserve(values.size());
+      for (const Value& other : values) texts.push_back(to_text(other));
+      fault(place,
+            quote(to_text(*found)) + " is not one of the parameter's values " + listed(texts));
+      continue;
+    }
+    result.default_configuration.insert_or_assign(name, *found);
+  }
+}
+
+void SpaceReader::read_launches(const Json& kernel, const std::string& pointer,
+                                KernelTemplate& result) {
+  if (kernel.contains("entry") == kernel.contains("launches")) {
+    fault(pointer, "needs either \"entry\" with \"block\" and \"grid\", or \"launches\"");
+    return;
+  }
+  if (kernel.contains("entry")) {
+    result.launches = {read_launch(kernel, pointer)};
+    return;
+  }
+  for (const char* const key : {"block", "grid", "static_shared_bytes", "dynamic_shared_bytes"}) {
+    if (kernel.contains(key)) fault(child(pointer, key), "belongs into each of the launches");
+  }
+  const std::string where = child(pointer, "launches");
+  if (!check_list(kernel["launches"], where, "a list of launches")) return;
+  for (std::size_t i = 0; i < kernel["launches"].size(); ++i) {
+    const Json& value = kernel["launches"][i];
+    const std::string place = child(where, i);
+    if (!check_object(value, place, "launch")) continue;
+    LaunchTemplate launch = read_launch(value, place);
+    if (value.contains("arguments") &&
+        check_list(value["arguments"], child(place, "arguments"), "a list of arguments' names")) {
+      std::vector<std::string> known;
+      for (const ArgumentTemplate& argument : result.arguments) {
+        if (argument.is_passed()) known.push_back(argument.name);
+      }
+      for (std::size_t j = 0; j < value["arguments"].size(); ++j) {
+        const std::string named = child(child(place, "arguments"), j);
+        const auto name = text(value["arguments"][j], named, "an argument's name");
+        if (!name) continue;
+        if (std::find(known.begin(), known.end(), *name) == known.end()) {
+          fault(named,
+                "there is no argument " + quote(*name) + " to pass" + suggestion(*name, known));
+        }
+        launch.arguments.push_back(*name);
+      }
+    }
+    result.launches.push_back(std::move(launch));
+  }
+}
+
+LaunchTemplate SpaceReader::read_launch(const Json& value, const std::string& pointer) {
+  LaunchTemplate launch;
+  if (value.contains("description")) {
+    text(value["description"], child(pointer, "description"), "a text");
+  }
+  for (const char* const needed : {"entry", "block", "grid"}) {
+    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
+  }
+  if (value.contains("entry")) {
+    const std::string where = child(pointer, "entry");
+    if (const auto entry = text(value["entry"], where, "a function's name")) {
+      launch.entry = *entry;
+      try {
+        const auto [name, arguments] = split_entry(*entry);
+        launch.entry_name = name;
+        for (const std::string& argument : arguments) {
+          launch.template_arguments.push_back({.text = argument, .where = where});
+        }
+      } catch (const InputError& error) {
+        fault(where, error.what());
+      }
+    }
+  }
+  if (value.contains("block")) launch.block = dimensions(value["block"], child(pointer, "block"));
+  if (value.contains("grid")) launch.grid = dimensions(value["grid"], child(pointer, "grid"));
+  if (value.contains("static_shared_bytes")) {
+    launch.static_shared_bytes =
+        expression(value["static_shared_bytes"], child(pointer, "static_shared_bytes"));
+  }
+  if (value.contains("dynamic_shared_bytes")) {
+    launch.dynamic_shared_bytes =
+        expression(value["dynamic_shared_bytes"], child(pointer, "dynamic_shared_bytes"));
+  }
+  return launch;
+}
+
+void SpaceReader::read_features(const Json& value, const std::string& pointer,
+                                KernelTemplate& result) {
+  if (!check_list(value, pointer, "a list of features")) return;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string where = child(pointer, i);
+    const auto feature = text(value[i], where, "a feature of a device");
+    if (!feature) continue;
+    const std::vector<std::string>& known = feature_words();
+    if (std::find(known.begin(), known.end(), *feature) == known.end()) {
+      const std::string meant = suggestion(*feature, known);
+      fault(where, quote(*feature) + " is not a feature" +
+                       (meant.empty() ? "; known are " + listed(known) : meant));
+      continue;
+    }
+    std::vector<std::string>& features = result.required_features;
+    if (std::find(features.begin(), features.end(), *feature) != features.end()) {
+      fault(where, quote(*feature) + " is there twice");
+    }
+    features.push_back(*feature);
+  }
+}
+
+/// With every value that it may take.
+bool SpaceReader::allows_option(const std::string& option, const std::string& where,
+                                const KernelTemplate& kernel) {
+  std::vector<Value> values = {Value()};
+  try {
+    if (const auto name = name_in_option(option)) {
+      const auto parameter = std::ranges::find(kernel.parameters, *name, &Parameter::name);
+      values.clear();
+      if (parameter != kernel.parameters.end()) values = parameter->values;
+      for (const Problem& problem : every_problem()) {
+        if (const auto found = problem.find(*name); found != problem.end()) {
+          values.push_back(found->second);
+        }
+      }
+    }
+  } catch (const InputError& error) {
+    fault(where, error.what());
+    return false;
+  }
+  for (const Value& value : values) {
+    const std::string bound = bind_option(option, value);
+    const std::string why = refused_option(bound);
+    if (why.empty()) continue;
+    fault(where, quote(bound) + " is not allowed: " + why);
+    return false;
+  }
+  return true;
+}
+
+void SpaceReader::read_options(const Json& value, const std::string& pointer,
+                               KernelTemplate& result) {
+  if (!value.is_array()) {
+    fault(pointer, summary(value) + " is not a list of options");
+    return;
+  }
+  std::set<std::string> names;  // What stands before the `=`.
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string where = child(pointer, i);
+    const auto option = text(value[i], where, "an option of the compiler");
+    if (!option) continue;
+    if (!allows_option(*option, where, result)) continue;
+    const std::string name = option->substr(0, option->find('='));
+    if (!names.insert(name).second) fault(where, quote(name) + " is there twice");
+    const std::string macro = name.starts_with("-D") ? name.substr(2) : "";
+    if (result.default_configuration.contains(macro)) {
+      fault(where, quote(macro) + " is a parameter, which gets its value from the search");
+    }
+    if (!space_.problems.empty() && space_.problems.front().contains(macro)) {
+      fault(where, quote(macro) + " is a name of the problems, which give it its value");
+    }
+    result.options.push_back(*option);
+  }
+}
+
+void SpaceReader::read_include(const Json& value, const std::string& pointer,
+                               KernelTemplate& result) {
+  if (!value.is_array()) {
+    fault(pointer, summary(value) + " is not a list of folders");
+    return;
+  }
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string where = child(pointer, i);
+    const auto folder = text(value[i], where, "a folder");
+    if (!folder) continue;
+    const fs::path path = *folder;
+    const fs::path normal = path.lexically_normal();
+    std::error_code error;
+    if (path.is_absolute() || *normal.begin() == "..") {
+      fault(where, quote(*folder) + " leaves the folder of the space file");
+    } else if (!fs::is_directory(roots_.space / path, error) &&
+               !fs::is_directory(roots_.templates / path, error)) {
+      fault(where, "there is no folder " + quote(*folder) + " in " + roots_.space.string() +
+                       " or " + roots_.templates.string());
+    } else {
+      result.include.push_back(path);
+    }
+  }
+}
+
+}  // namespace smemtune

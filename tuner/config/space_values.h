@@ -1,0 +1,64 @@
+#pragma once
+
+#include "tuner/config/json_reader.h"
+#include "tuner/core/space.h"
+#include "tuner/core/value.h"
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace smemtune {
+
+/// Takes values out of the JSON of one space file and collects what is wrong with them, each with
+/// its line and JSON pointer.
+class SpaceValues {
+ public:
+  explicit SpaceValues(std::filesystem::path file) : file_(std::move(file)) {}
+
+  const std::filesystem::path& file() const { return file_; }
+  const std::vector<std::string>& faults() const { return faults_; }
+
+  /// Each TODO in the text is a fault. Throws InputError where the text is not JSON.
+  Json parse(std::string_view text);
+
+  void fault(const std::string& pointer, const std::string& message);
+  /// Of a message that begins with the file and the pointer.
+  void fault_with_place(const std::string& message);
+
+  // Each of these says what is wrong and gives nothing, or false, when the value is not of its
+  // kind. `expected` says what would be right.
+
+  /// `kind` is one of space_file_keys().
+  bool check_object(const Json& value, const std::string& pointer, const std::string& kind);
+  bool check_list(const Json& value, const std::string& pointer, const std::string& expected);
+  std::optional<std::string> text(const Json& value, const std::string& pointer,
+                                  const std::string& expected);
+  /// The place of the word in the list.
+  std::optional<std::size_t> one_of(const std::vector<std::string>& words, const Json& value,
+                                    const std::string& pointer);
+  std::optional<std::string> identifier(const Json& value, const std::string& pointer);
+  /// A member that is false where it is left out.
+  bool flag(const Json& object, const std::string& name, const std::string& pointer);
+  std::optional<Value> scalar(const Json& value, const std::string& pointer);
+  std::optional<double> tolerance(const Json& value, const std::string& pointer);
+  std::optional<ExpressionText> expression(const Json& value, const std::string& pointer);
+  std::vector<ExpressionText> expressions(const Json& value, const std::string& pointer,
+                                          const std::string& expected);
+  std::vector<ExpressionText> dimensions(const Json& value, const std::string& pointer);
+
+ private:
+  void find_todos(const Json& value, const std::string& pointer);
+  void add_line(const std::string& line);
+
+  std::filesystem::path file_;
+  JsonLines lines_;
+  std::vector<std::string> faults_;
+  std::set<std::string> todos_;  ///< Pointers of what the user has yet to decide.
+};
+
+}  // namespace smemtune
