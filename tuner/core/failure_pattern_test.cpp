@@ -19,7 +19,8 @@ std::vector<Result> results(const std::function<bool(int x, int y, bool row)>& i
   for (const int x : {16, 32, 64, 128}) {
     for (int y = 1; y <= 6; ++y) {
       for (const bool row : {true, false}) {
-        Result result = {.kernel = "tiled"};
+        Result result;
+        result.kernel = "tiled";
         result.configuration = {
             {"LAYOUT", row ? "row" : "column"}, {"X", std::int64_t{x}}, {"Y", std::int64_t{y}}};
         if (is_wrong(x, y, row)) {

@@ -130,7 +130,7 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
       observer.note("given up while the valid configurations were being listed: " +
                     key(request.problems[i]));
       summary.out_of_budget = !stop;
-      summary.problems.push_back({.problem = request.problems[i]});
+      summary.problems.emplace_back().problem = request.problems[i];
     }
   }
   summary.interrupted = stop;

@@ -100,10 +100,11 @@ TEST_P(EachStrategy, DoesNotLoopOnAnEmptySpace) {
 
 INSTANTIATE_TEST_SUITE_P(All, EachStrategy, testing::ValuesIn([] {
                            std::vector<std::string> names;
-                           for (const StrategyInfo& info : strategies()) names.push_back(info.name);
+                           for (const StrategyInfo& strategy : strategies())
+                             names.push_back(strategy.name);
                            return names;
                          }()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& strategy) { return strategy.param; });
 
 double mean_share(const std::string& strategy, std::size_t evaluations) {
   const RecordedKernel kernel = tiles();
