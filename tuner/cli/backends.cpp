@@ -53,7 +53,7 @@ int worker_count(std::uint64_t asked) {
 /// An even part of most of the memory: one compile that grows without end, as templates and
 /// unrolled loops can, ends by itself and not with the machine.
 std::uint64_t compile_address_space([[maybe_unused]] int workers) {
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SMEMTUNE_SANITIZED
   return 0;
 #else
   constexpr std::uint64_t kLeast = std::uint64_t{4} << 30;

@@ -705,7 +705,7 @@ TEST_F(CommandLine, ADiskThatIsFullIsStatusFourAndCostsNothingStored) {
 }
 
 TEST_F(CommandLine, TooLittleMemoryIsStatusFive) {
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SMEMTUNE_SANITIZED
   GTEST_SKIP() << "the sanitizer itself needs more addresses than are left here";
 #endif
   const std::string file = space(kTwice);
@@ -789,7 +789,7 @@ TEST_F(CommandLine, DryRunsEveryShippedSpaceWithoutAGpu) {
 }
 
 TEST_F(CommandLine, LimitsTheMemoryOfItsCompileWorkers) {
-#if !SMEMTUNE_CUDA_BUILD || defined(__SANITIZE_ADDRESS__)
+#if !SMEMTUNE_CUDA_BUILD || defined(SMEMTUNE_SANITIZED)
   GTEST_SKIP() << "no NVRTC, or sanitizers, which reserve terabytes";
 #endif
   const pid_t child =

@@ -10,14 +10,7 @@
 #include <sys/mman.h>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SMEMTUNE_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SMEMTUNE_ASAN 1
-#endif
-#endif
-#ifdef SMEMTUNE_ASAN
+#ifdef SMEMTUNE_SANITIZED
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -42,21 +35,21 @@ thread_local BlockRunner* running = nullptr;
 // AddressSanitizer must know on which stack the thread is.
 void tell_leaving([[maybe_unused]] void** fake_stack, [[maybe_unused]] const void* to,
                   [[maybe_unused]] std::size_t bytes) {
-#ifdef SMEMTUNE_ASAN
+#ifdef SMEMTUNE_SANITIZED
   __sanitizer_start_switch_fiber(fake_stack, to, bytes);
 #endif
 }
 
 void tell_arrived([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void** from,
                   [[maybe_unused]] std::size_t* bytes) {
-#ifdef SMEMTUNE_ASAN
+#ifdef SMEMTUNE_SANITIZED
   __sanitizer_finish_switch_fiber(fake_stack, from, bytes);
 #endif
 }
 
 /// A stack that begins anew may hold marks of frames that were given up.
 void forget_frames([[maybe_unused]] const void* stack) {
-#ifdef SMEMTUNE_ASAN
+#ifdef SMEMTUNE_SANITIZED
   __asan_unpoison_memory_region(stack, abi::kStackBytes);
 #endif
 }
