@@ -3,6 +3,7 @@
 #include "db/export_json.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
 #include "tuner/config/space_words.h"
 #include "tuner/core/error.h"
@@ -13,7 +14,6 @@
 #include "tuner/source/kernel_file.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 #include <vector>
@@ -92,8 +92,6 @@ std::string signature_text(const FlatSource& source, const KernelFunction& kerne
   return text + ", " + std::to_string(kernel.parameters.size()) + " arguments";
 }
 
-void say(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
 /// What is written, and where.
 struct Files {
   std::filesystem::path space;
@@ -138,30 +136,30 @@ void say_kernels(const FlatSource& source, const KernelFile& file, const InitOpt
   for (std::size_t i = 0; i < std::min(kMost, file.kernels.size()); ++i) {
     const KernelFunction& kernel = file.kernels[i];
     const bool is_taken = std::ranges::find(taken, kernel.name) != taken.end();
-    say(shown + signature_text(source, kernel) +
-        (is_taken                  ? "\n"
-         : options.kernels.empty() ? ": not taken (--kernel)\n"
-                                   : ": not taken\n"));
+    write_out(shown + signature_text(source, kernel) +
+              (is_taken                  ? "\n"
+               : options.kernels.empty() ? ": not taken (--kernel)\n"
+                                         : ": not taken\n"));
   }
   if (file.kernels.size() > kMost) {
-    say(shown + std::to_string(file.kernels.size() - kMost) + " more kernels: not shown\n");
+    write_out(shown + std::to_string(file.kernels.size() - kMost) + " more kernels: not shown\n");
   }
   if (taken.size() > 1 && options.kernels.empty()) {
-    say("all are compared with " + taken.front() +
-        ": remove from the space those that compute something else, or name those to take "
-        "(--kernel)\n");
+    write_out("all are compared with " + taken.front() +
+              ": remove from the space those that compute something else, or name those to take "
+              "(--kernel)\n");
   }
   for (const std::string& header : source.missing) {
-    say(shown + "#include " + header + " is not found, so what it declares is not known\n");
+    write_out(shown + "#include " + header + " is not found, so what it declares is not known\n");
   }
   for (const MissingName& missing : file.missing) {
     if (!missing.is_type) continue;
-    say(shown + source.place(missing.line) + " uses the type " + quote(missing.name) +
-        ", which nothing here declares\n");
+    write_out(shown + source.place(missing.line) + " uses the type " + quote(missing.name) +
+              ", which nothing here declares\n");
   }
   for (const std::string& texture : file.texture_references) {
-    say(shown + "texture reference " + quote(texture) +
-        ": CUDA 12 removed these; pass a cudaTextureObject_t\n");
+    write_out(shown + "texture reference " + quote(texture) +
+              ": CUDA 12 removed these; pass a cudaTextureObject_t\n");
   }
 }
 
@@ -170,8 +168,8 @@ void say_left_out(const FlatSource& source, const KernelFile& file, const InitOp
   for (std::size_t i = 0; i < std::min(kMost, file.left_out.size()); ++i) {
     const LeftOut& left = file.left_out[i];
     if (!source.is_of_source(left.first_line)) continue;
-    say(options.source.string() + ", " + source.places(left.first_line, left.last_line) +
-        ": left out: " + left.what + "\n");
+    write_out(options.source.string() + ", " + source.places(left.first_line, left.last_line) +
+              ": left out: " + left.what + "\n");
   }
 }
 
@@ -181,8 +179,8 @@ void say_draft(const SpaceDraft& draft) {
     table.add_row({row.name, row.role, row.shape, row.said_by.empty() ? "the kernel" : row.said_by,
                    row.is_guess ? "a guess" : ""});
   }
-  say(table.text("  "));
-  for (const std::string& launch : draft.launches) say("  " + launch + "\n");
+  write_out(table.text("  "));
+  for (const std::string& launch : draft.launches) write_out("  " + launch + "\n");
 }
 
 }  // namespace
@@ -229,13 +227,13 @@ int run_init(const InitOptions& options) {
 
   say_kernels(source, file, options, kernels);
   if (needs_copy) say_left_out(source, file, options);
-  if (needs_copy) say("wrote " + files.kernels.string() + ", the kernels by themselves\n");
+  if (needs_copy) write_out("wrote " + files.kernels.string() + ", the kernels by themselves\n");
   const std::vector<std::string> faults = check_space(files.space, share_folder());
-  say("wrote " + files.space.string() + ", to be completed:\n");
+  write_out("wrote " + files.space.string() + ", to be completed:\n");
   say_draft(draft);
-  for (const std::string& fault : faults) say("  " + fault + "\n");
-  say((faults.empty() ? "next: smemtune --space " : "then: smemtune --check ") +
-      files.space.string() + "\n");
+  for (const std::string& fault : faults) write_out("  " + fault + "\n");
+  write_out((faults.empty() ? "next: smemtune --space " : "then: smemtune --check ") +
+            files.space.string() + "\n");
   return 0;
 }
 
