@@ -23,6 +23,7 @@
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 namespace smemtune::cpu {
 
@@ -124,6 +125,66 @@ Failure unsupported(const std::string& what) {
   return failure({Status::constraints, "cpu_unsupported"}, "the CPU device does not have " + what);
 }
 
+/// Writes what is compiled into `folder`, or says why it cannot lie there.
+std::optional<Failure> write_sources(const CompileRequest& request, const KernelSource& source,
+                                     const std::filesystem::path& folder) {
+  const std::filesystem::path sources = folder / kSourceFolder;
+  std::string source_file;
+  for (const KernelSource::File& file : source.files) {
+    std::filesystem::path name = file.name;
+    if (source_file.empty()) {
+      // A name that cannot be written between quotes is not seen by the compiler.
+      const bool is_plain = file.name.find_first_of("\"\\\n\r") == std::string::npos;
+      name = is_plain ? name.filename() : "kernel.cu";
+      source_file = name.string();
+    }
+    const std::string inside = (sources / name).lexically_normal().string();
+    if (name.is_absolute() || !inside.starts_with(folder.string() + "/s/")) {
+      return unsupported("included files outside of the kernel's folders: " + file.name);
+    }
+    write_file(inside, file.text);
+  }
+  for (const DeviceHeader& header : device_headers()) {
+    write_file(folder / kHeaderFolder / header.name, header.text);
+  }
+  // What cuda_on_host.h declares, the C++ library's headers would declare again.
+  for (const char* const name : {"cmath", "cstdlib", "math.h", "stdlib.h"}) {
+    write_file(folder / kHeaderFolder / name, "");
+  }
+  write_file(sources / "smemtune_main.cpp", main_file(request, source_file));
+  return std::nullopt;
+}
+
+std::vector<std::string> with(std::vector<std::string> words,
+                              const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::vector<std::string> common_options(const CompileRequest& request,
+                                        const std::filesystem::path& headers, bool is_clang) {
+  std::vector<std::string> options = {"-c",
+                                      "smemtune_main.cpp",
+                                      "-std=c++17",
+                                      "-march=native",
+                                      "-fPIC",
+                                      "-fvisibility=hidden",
+                                      "-ffunction-sections",
+                                      "-fdata-sections",
+                                      "-fno-exceptions",
+                                      "-fno-rtti",
+                                      "-fno-asynchronous-unwind-tables",
+                                      "-fno-strict-aliasing",
+                                      "-fstack-clash-protection",
+                                      "-ffp-contract=fast",
+                                      "-w",
+                                      "-I.",
+                                      "-I" + headers.string()};
+  // Unique symbols are one for the whole process, and keep a library from being unloaded.
+  if (!is_clang) options.emplace_back("-fno-gnu-unique");
+  return with(std::move(options), host_options(request.options));
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> pack(const Image& image) {
@@ -177,75 +238,12 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   if (!translation.unsupported.empty()) return unsupported(translation.unsupported);
 
   const TemporaryFolder folder;
+  if (auto failure = write_sources(request, translation.source, folder.path())) return *failure;
   const std::filesystem::path sources = folder.path() / kSourceFolder;
-  std::string source_file;
-  for (const KernelSource::File& file : translation.source.files) {
-    std::filesystem::path name = file.name;
-    if (source_file.empty()) {
-      // A name that cannot be written between quotes is not seen by the compiler.
-      const bool is_plain = file.name.find_first_of("\"\\\n\r") == std::string::npos;
-      name = is_plain ? name.filename() : "kernel.cu";
-      source_file = name.string();
-    }
-    const std::string inside = (sources / name).lexically_normal().string();
-    if (name.is_absolute() || !inside.starts_with(folder.path().string() + "/s/")) {
-      return unsupported("included files outside of the kernel's folders: " + file.name);
-    }
-    write_file(inside, file.text);
-  }
-  for (const DeviceHeader& header : device_headers()) {
-    write_file(folder.path() / kHeaderFolder / header.name, header.text);
-  }
-  // What cuda_on_host.h declares, the C++ library's headers would declare again.
-  for (const char* const name : {"cmath", "cstdlib", "math.h", "stdlib.h"}) {
-    write_file(folder.path() / kHeaderFolder / name, "");
-  }
-  write_file(sources / "smemtune_main.cpp", main_file(request, source_file));
-
+  const std::vector<std::string> common =
+      common_options(request, folder.path() / kHeaderFolder, is_clang_);
   std::string log;
-  const auto run = [&](const std::vector<std::string>& options) -> std::optional<Failure> {
-    std::vector<std::string> command = command_;
-    command.insert(command.end(), options.begin(), options.end());
-    const ChildResult result = run_child(command, sources);
-    log += printable_lines(std::string_view(result.output).substr(0, kMaxLogBytes));
-    if (result.status == 0) return std::nullopt;
-    if (result.status == kNotFound) throw UnavailableError("cannot run " + command_.front());
-    if (runs_out_of_memory(log)) {
-      return failure({Status::compile, "out_of_memory"},
-                     "the compiler needs more memory than its worker may have\n" + log);
-    }
-    if (result.status == kNoProcess || result.status > kSignalled || tells_of_shortage(log)) {
-      throw MachineError(command_.front() + " ended with status " + std::to_string(result.status) +
-                         (log.empty() ? "" : ": " + log));
-    }
-    if (log.empty()) log = command_.front() + " ended with status " + std::to_string(result.status);
-    return failure({Status::compile, "error"}, log);
-  };
-
-  std::vector<std::string> common = {"-c",
-                                     "smemtune_main.cpp",
-                                     "-std=c++17",
-                                     "-march=native",
-                                     "-fPIC",
-                                     "-fvisibility=hidden",
-                                     "-ffunction-sections",
-                                     "-fdata-sections",
-                                     "-fno-exceptions",
-                                     "-fno-rtti",
-                                     "-fno-asynchronous-unwind-tables",
-                                     "-fno-strict-aliasing",
-                                     "-fstack-clash-protection",
-                                     "-ffp-contract=fast",
-                                     "-w",
-                                     "-I.",
-                                     "-I" + (folder.path() / kHeaderFolder).string()};
-  // Unique symbols are one for the whole process, and keep a library from being unloaded.
-  if (!is_clang_) common.emplace_back("-fno-gnu-unique");
-  for (const std::string& option : host_options(request.options)) common.push_back(option);
-
-  std::vector<std::string> fast = common;
-  fast.insert(fast.end(), {"-O3", "-o", "fast.o"});
-  if (auto failure = run(fast)) return *failure;
+  if (auto failure = run(with(common, {"-O3", "-o", "fast.o"}), sources, log)) return *failure;
 
   CompiledKernel kernel;
   const std::vector<std::uint8_t> object = read_file(sources / "fast.o");
@@ -265,17 +263,18 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
                               .lowered_name = "smemtune_symbol_" + std::to_string(i)});
   }
 
-  std::vector<std::string> checked = common;
-  checked.insert(checked.end(), {"-O1", "-DSMEMTUNE_CHECKED", "-fsanitize=thread",
-                                 "-fsanitize=bounds,alignment", "-o", "checked.o"});
+  std::vector<std::string> checked =
+      with(common, {"-O1", "-DSMEMTUNE_CHECKED", "-fsanitize=thread", "-fsanitize=bounds,alignment",
+                    "-o", "checked.o"});
   // The headers report atomics themselves; clang instruments them wherever they are.
-  if (is_clang_) checked.insert(checked.end(), {"-mllvm", "-tsan-instrument-atomics=0"});
-  if (auto failure = run(checked)) return *failure;
+  if (is_clang_) checked = with(checked, {"-mllvm", "-tsan-instrument-atomics=0"});
+  if (auto failure = run(checked, sources, log)) return *failure;
   // No libraries: what is left undefined is in the C library of the process that loads it. The
   // hooks of instrumented code are found in the object itself before any in that process.
   for (const std::string& name : std::vector<std::string>{"fast", "checked"}) {
     if (auto failure = run(
-            {"-shared", "-nostdlib", "-Wl,-Bsymbolic", name + ".o", "-lgcc", "-o", name + ".so"})) {
+            {"-shared", "-nostdlib", "-Wl,-Bsymbolic", name + ".o", "-lgcc", "-o", name + ".so"},
+            sources, log)) {
       return *failure;
     }
   }
@@ -285,6 +284,26 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   kernel.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return kernel;
+}
+
+/// Runs the compiler in `folder` and adds what it says to the log.
+std::optional<Failure> HostCompiler::run(const std::vector<std::string>& options,
+                                         const std::filesystem::path& folder,
+                                         std::string& log) const {
+  const ChildResult result = run_child(with(command_, options), folder);
+  log += printable_lines(std::string_view(result.output).substr(0, kMaxLogBytes));
+  if (result.status == 0) return std::nullopt;
+  if (result.status == kNotFound) throw UnavailableError("cannot run " + command_.front());
+  if (runs_out_of_memory(log)) {
+    return failure({Status::compile, "out_of_memory"},
+                   "the compiler needs more memory than its worker may have\n" + log);
+  }
+  const std::string ended =
+      command_.front() + " ended with status " + std::to_string(result.status);
+  if (result.status == kNoProcess || result.status > kSignalled || tells_of_shortage(log)) {
+    throw MachineError(ended + (log.empty() ? "" : ": " + log));
+  }
+  return failure({Status::compile, "error"}, log.empty() ? ended : log);
 }
 
 }  // namespace smemtune::cpu

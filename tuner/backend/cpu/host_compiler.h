@@ -3,6 +3,8 @@
 #include "tuner/backend/compiler.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +44,9 @@ class HostCompiler final : public Compiler {
   Outcome<CompiledKernel> compile(const CompileRequest& request) override;
 
  private:
+  std::optional<Failure> run(const std::vector<std::string>& options,
+                             const std::filesystem::path& folder, std::string& log) const;
+
   std::vector<std::string> command_;  ///< The compiler and what $CXX has behind it.
   std::string version_;
   std::string sha256_;
