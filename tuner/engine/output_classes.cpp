@@ -1,6 +1,6 @@
 #include "tuner/engine/output_classes.h"
 
-#include "tuner/backend/contents.h"
+#include "tuner/backend/tolerances.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "tuner/engine/tolerance_derivation.h"
 
-#include "tuner/backend/contents.h"
+#include "tuner/backend/tolerances.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/reasons.h"
 #include "tuner/source/in_double.h"

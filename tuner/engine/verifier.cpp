@@ -1,6 +1,8 @@
 #include "tuner/engine/verifier.h"
 
 #include "tuner/backend/contents.h"
+#include "tuner/backend/element_codec.h"
+#include "tuner/backend/tolerances.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/reasons.h"
 

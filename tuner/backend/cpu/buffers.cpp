@@ -1,6 +1,8 @@
 #include "tuner/backend/cpu/buffers.h"
 
 #include "tuner/backend/contents.h"
+#include "tuner/backend/element_codec.h"
+#include "tuner/backend/tolerances.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>

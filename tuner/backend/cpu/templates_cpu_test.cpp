@@ -1,6 +1,6 @@
-#include "tuner/backend/contents.h"
 #include "tuner/backend/cpu/cpu_launcher.h"
 #include "tuner/backend/cpu/host_compiler.h"
+#include "tuner/backend/tolerances.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/definition.h"

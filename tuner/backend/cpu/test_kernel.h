@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tuner/backend/contents.h"
 #include "tuner/backend/cpu/cpu_launcher.h"
 #include "tuner/backend/cpu/host_compiler.h"
 

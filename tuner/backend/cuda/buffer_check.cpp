@@ -1,6 +1,7 @@
 #include "tuner/backend/cuda/buffer_check.h"
 
-#include "tuner/backend/contents.h"
+#include "tuner/backend/element_codec.h"
+#include "tuner/backend/tolerances.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/backend/cuda/texture.h"
+#include "tuner/backend/element_codec.h"
 #include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/occupancy.h"

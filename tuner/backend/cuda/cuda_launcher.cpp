@@ -1,9 +1,9 @@
 #include "tuner/backend/cuda/cuda_launcher.h"
 
-#include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/buffer_check.h"
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/faults.h"
+#include "tuner/backend/element_codec.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 

@@ -1,6 +1,7 @@
 #include "tuner/backend/fake/fake_launcher.h"
 
 #include "tuner/backend/contents.h"
+#include "tuner/backend/element_codec.h"
 #include "tuner/backend/fake/fake_module.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"

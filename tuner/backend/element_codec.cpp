@@ -1,0 +1,227 @@
+#include "tuner/backend/element_codec.h"
+
+#include "tuner/backend/usable_cores.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <thread>
+#include <type_traits>
+
+namespace smemtune {
+namespace {
+
+/// A 16-bit floating format: a sign, then exponent and mantissa bits.
+template <int ExponentBits, int MantissaBits>
+struct Float16Bits {
+  static constexpr int kMantissaBits = MantissaBits;
+  static constexpr int kBias = (1 << (ExponentBits - 1)) - 1;
+  static constexpr int kMinExponent = 1 - kBias;  ///< Of normal numbers.
+  static constexpr std::uint32_t kInfinity = ((1u << ExponentBits) - 1) << MantissaBits;
+
+  std::uint16_t bits = 0;
+
+  Float16Bits() = default;
+
+  /// Rounds to nearest even, from the double in one step: rounding to float first would round some
+  /// values twice.
+  explicit Float16Bits(double value) {
+    const auto from = std::bit_cast<std::uint64_t>(value);
+    const auto sign = static_cast<std::uint32_t>(from >> 63) << 15;
+    bits = static_cast<std::uint16_t>(sign | magnitude(from));
+  }
+
+  explicit operator double() const {
+    const std::uint32_t field = (bits & kInfinity) >> MantissaBits;
+    const std::uint32_t fraction = bits & ((1u << MantissaBits) - 1);
+    double value = 0;
+    if ((bits & kInfinity) == kInfinity) {
+      value = fraction == 0 ? std::numeric_limits<double>::infinity()
+                            : std::numeric_limits<double>::quiet_NaN();
+    } else if (field == 0) {
+      value = std::ldexp(fraction, kMinExponent - MantissaBits);
+    } else {
+      value = std::ldexp(fraction | (1u << MantissaBits),
+                         static_cast<int>(field) - kBias - MantissaBits);
+    }
+    return (bits >> 15) != 0 ? -value : value;
+  }
+
+ private:
+  static std::uint32_t magnitude(std::uint64_t from) {
+    constexpr int kDoubleMantissa = 52;
+    constexpr std::uint64_t kOne = 1;
+    const int field = static_cast<int>((from >> kDoubleMantissa) & 0x7FF);
+    std::uint64_t fraction = from & ((kOne << kDoubleMantissa) - 1);
+    if (field == 0x7FF) return fraction == 0 ? kInfinity : kInfinity | (1u << (MantissaBits - 1));
+    if (field == 0) return 0;  // Zero, or far below the least subnormal.
+    const int exponent = field - 1023;
+    if (exponent > kBias) return kInfinity;
+    fraction |= kOne << kDoubleMantissa;
+    const int shift = kDoubleMantissa - MantissaBits + std::max(0, kMinExponent - exponent);
+    if (shift > kDoubleMantissa + 1) return 0;  // Less than half of the least subnormal.
+    std::uint64_t kept = fraction >> shift;
+    const std::uint64_t rest = fraction & ((kOne << shift) - 1);
+    const std::uint64_t half = kOne << (shift - 1);
+    if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
+    // `kept` has the implicit bit where the number is normal, and a carry runs into the exponent.
+    const auto rounded = static_cast<std::uint32_t>(
+        (static_cast<std::uint64_t>(std::max(0, exponent - kMinExponent)) << MantissaBits) + kept);
+    return std::min(rounded, kInfinity);
+  }
+};
+
+using Half = Float16Bits<5, 10>;
+using BFloat16 = Float16Bits<8, 7>;
+
+template <typename T>
+struct TypeTag {
+  using Type = T;
+};
+
+/// Calls `function` with the TypeTag of the host type that has `type`'s bits.
+template <typename Function>
+auto with_type(ScalarType type, const Function& function) {
+  switch (type) {
+    case ScalarType::int8:
+      return function(TypeTag<std::int8_t>());
+    case ScalarType::uint8:
+      return function(TypeTag<std::uint8_t>());
+    case ScalarType::int16:
+      return function(TypeTag<std::int16_t>());
+    case ScalarType::uint16:
+      return function(TypeTag<std::uint16_t>());
+    case ScalarType::int32:
+      return function(TypeTag<std::int32_t>());
+    case ScalarType::uint32:
+      return function(TypeTag<std::uint32_t>());
+    case ScalarType::int64:
+      return function(TypeTag<std::int64_t>());
+    case ScalarType::uint64:
+      return function(TypeTag<std::uint64_t>());
+    case ScalarType::float16:
+      return function(TypeTag<Half>());
+    case ScalarType::bfloat16:
+      return function(TypeTag<BFloat16>());
+    case ScalarType::float32:
+      return function(TypeTag<float>());
+    case ScalarType::float64:
+      break;
+  }
+  return function(TypeTag<double>());
+}
+
+/// Integers: the nearest one, or the nearest end of the type's range.
+template <typename T>
+T from_double(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    if (std::isnan(value)) return 0;
+    const double rounded = std::nearbyint(value);
+    // The limits as doubles may lie one above the largest integer, hence >=.
+    if (rounded >= static_cast<double>(std::numeric_limits<T>::max())) {
+      return std::numeric_limits<T>::max();
+    }
+    if (rounded <= static_cast<double>(std::numeric_limits<T>::min())) {
+      return std::numeric_limits<T>::min();
+    }
+    return static_cast<T>(rounded);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+}  // namespace
+
+std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType type) {
+  std::vector<double> values(bytes.size() / size_of(type));
+  with_type(type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      T value{};
+      std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+      values[i] = static_cast<double>(value);
+    }
+  });
+  return values;
+}
+
+std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
+                                      const std::function<double(std::uint64_t)>& element) {
+  std::vector<std::uint8_t> bytes(count * size_of(type));
+  const auto encode_range = [&](std::uint64_t begin, std::uint64_t end) {
+    with_type(type, [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const T value = from_double<T>(element(i));
+        std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+      }
+    });
+  };
+  constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.
+  const std::uint64_t parts = std::clamp<std::uint64_t>(count / kWorthAThread, 1, usable_cores());
+  std::vector<std::jthread> others;
+  for (std::uint64_t part = 1; part < parts; ++part) {
+    others.emplace_back(encode_range, count * part / parts, count * (part + 1) / parts);
+  }
+  encode_range(0, count / parts);
+  others.clear();  // Waits for them.
+  return bytes;
+}
+
+std::vector<std::uint8_t> encode(double value, ScalarType type) {
+  return encode(std::span(&value, 1), type);
+}
+
+std::vector<std::uint8_t> encode(std::span<const double> values, ScalarType type) {
+  return encode_each(values.size(), type, [values](std::uint64_t i) { return values[i]; });
+}
+
+std::optional<std::vector<std::uint8_t>> encode_integer(std::int64_t integer, ScalarType type) {
+  return with_type(type, [integer](auto tag) -> std::optional<std::vector<std::uint8_t>> {
+    using T = typename decltype(tag)::Type;
+    if constexpr (std::is_integral_v<T>) {
+      const T value = static_cast<T>(integer);
+      const bool fits = std::is_signed_v<T> || integer >= 0;
+      if (!fits || static_cast<std::int64_t>(value) != integer) return std::nullopt;
+      std::vector<std::uint8_t> bytes(sizeof(T));
+      std::memcpy(bytes.data(), &value, sizeof(T));
+      return bytes;
+    }
+    return std::nullopt;
+  });
+}
+
+std::uint64_t integers_from_zero(ScalarType type) {
+  constexpr std::uint64_t kOne = 1;
+  const std::uint64_t of_type = with_type(type, [](auto tag) {
+    using T = typename decltype(tag)::Type;
+    if constexpr (std::is_integral_v<T>) {
+      return std::uint64_t{std::numeric_limits<T>::max()};
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return kOne << std::numeric_limits<T>::digits;
+    } else {
+      return kOne << (T::kMantissaBits + 1);
+    }
+  });
+  return std::min(of_type, kOne << std::numeric_limits<double>::digits) + 1;
+}
+
+LastPlace last_place(ScalarType type) {
+  switch (type) {
+    case ScalarType::float16:
+      return {.digits = 10, .least_exponent = -14};
+    case ScalarType::bfloat16:
+      return {.digits = 7, .least_exponent = -126};
+    case ScalarType::float32:
+      return {.digits = 23, .least_exponent = -126};
+    case ScalarType::float64:
+      return {.digits = 52, .least_exponent = -1022};
+    default:
+      return {};
+  }
+}
+
+}  // namespace smemtune

@@ -1,0 +1,111 @@
+#include "tuner/backend/element_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::uint16_t bits16(double value, ScalarType type) {
+  const std::vector<std::uint8_t> bytes = encode(value, type);
+  EXPECT_EQ(2u, bytes.size());
+  return static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8);
+}
+
+std::uint16_t half_bits(double value) { return bits16(value, ScalarType::float16); }
+std::uint16_t bfloat_bits(double value) { return bits16(value, ScalarType::bfloat16); }
+
+double value_of(std::uint16_t bits, ScalarType type) {
+  const std::vector<std::uint8_t> bytes = {static_cast<std::uint8_t>(bits & 0xFF),
+                                           static_cast<std::uint8_t>(bits >> 8)};
+  return to_doubles(bytes, type).at(0);
+}
+
+TEST(Half, HasTheBitsOfTheStandard) {
+  EXPECT_EQ(0x0000, half_bits(0.0));
+  EXPECT_EQ(0x8000, half_bits(-0.0));
+  EXPECT_EQ(0x3C00, half_bits(1.0));
+  EXPECT_EQ(0xC000, half_bits(-2.0));
+  EXPECT_EQ(0x3555, half_bits(1.0 / 3));
+  EXPECT_EQ(0x7BFF, half_bits(65504));
+  EXPECT_EQ(0x0400, half_bits(0x1p-14));
+  EXPECT_EQ(0x0001, half_bits(0x1p-24));
+  EXPECT_EQ(0x7C00, half_bits(kInfinity));
+  EXPECT_EQ(0xFC00, half_bits(-kInfinity));
+  EXPECT_TRUE(std::isnan(value_of(half_bits(std::nan("")), ScalarType::float16)));
+}
+
+TEST(Half, RoundsToNearestEven) {
+  EXPECT_EQ(0x3C00, half_bits(1 + 0x1p-11)) << "half way, down to even";
+  EXPECT_EQ(0x3C02, half_bits(1 + 3 * 0x1p-11)) << "half way, up to even";
+  EXPECT_EQ(0x3C01, half_bits(1 + 0x1p-11 + 0x1p-40)) << "just above, which float would lose";
+  EXPECT_EQ(0x4000, half_bits(2 - 0x1p-12)) << "carries into the exponent";
+  EXPECT_EQ(0x7BFF, half_bits(65519.99));
+  EXPECT_EQ(0x7C00, half_bits(65520));
+  EXPECT_EQ(0x7C00, half_bits(1e300));
+}
+
+TEST(Half, RoundsSubnormals) {
+  EXPECT_EQ(0x0000, half_bits(0x1p-25)) << "half of the least, down to even";
+  EXPECT_EQ(0x0001, half_bits(0x1p-25 * 1.001));
+  EXPECT_EQ(0x0002, half_bits(3 * 0x1p-25)) << "half way, up to even";
+  EXPECT_EQ(0x0400, half_bits(0x1p-14 - 0x1p-26)) << "becomes the least normal number";
+  EXPECT_EQ(0x0000, half_bits(1e-300));
+  EXPECT_EQ(0x8000, half_bits(-5e-324));
+}
+
+TEST(BFloat16, RoundsToNearestEven) {
+  EXPECT_EQ(0x3F80, bfloat_bits(1.0));
+  EXPECT_EQ(0xC049, bfloat_bits(-3.14159265358979));
+  EXPECT_EQ(0x3F80, bfloat_bits(1 + 0x1p-8)) << "half way, down to even";
+  EXPECT_EQ(0x3F82, bfloat_bits(1 + 3 * 0x1p-8)) << "half way, up to even";
+  EXPECT_EQ(0x3F81, bfloat_bits(1 + 0x1p-8 + 0x1p-40));
+  EXPECT_EQ(0x7F7F, bfloat_bits(3.38953139e38));
+  EXPECT_EQ(0x7F80, bfloat_bits(3.4e38));
+  EXPECT_EQ(0x0001, bfloat_bits(0x1p-133));
+}
+
+TEST(SixteenBitTypes, AreReadBackAsTheyWereWritten) {
+  for (const ScalarType type : {ScalarType::float16, ScalarType::bfloat16}) {
+    for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
+      const double value = value_of(static_cast<std::uint16_t>(bits), type);
+      if (std::isnan(value)) continue;
+      ASSERT_EQ(bits, bits16(value, type)) << value;
+    }
+  }
+}
+
+TEST(BFloat16, IsTheUpperHalfOfAFloat) {
+  for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
+    const auto expected = std::bit_cast<float>(bits << 16);
+    const double value = value_of(static_cast<std::uint16_t>(bits), ScalarType::bfloat16);
+    if (std::isnan(expected)) {
+      ASSERT_TRUE(std::isnan(value));
+    } else {
+      ASSERT_EQ(expected, value);
+    }
+  }
+}
+
+TEST(Encode, RoundsAndSaturatesIntegers) {
+  const auto back = [](double value, ScalarType type) {
+    return to_doubles(encode(value, type), type).at(0);
+  };
+  EXPECT_EQ(3, back(2.6, ScalarType::int32));
+  EXPECT_EQ(-3, back(-2.6, ScalarType::int8));
+  EXPECT_EQ(127, back(1000, ScalarType::int8));
+  EXPECT_EQ(0, back(-1, ScalarType::uint64));
+  EXPECT_EQ(0x1p63, back(1e30, ScalarType::int64));
+  EXPECT_EQ(std::vector<std::uint8_t>(8, 0xFF), encode(1e30, ScalarType::uint64));
+  EXPECT_EQ(0, back(std::nan(""), ScalarType::int16));
+}
+
+}  // namespace
+}  // namespace smemtune

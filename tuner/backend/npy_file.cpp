@@ -1,0 +1,245 @@
+#include "tuner/backend/npy_file.h"
+
+#include "tuner/core/error.h"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t n : shape) text += (text.empty() ? "" : " x ") + std::to_string(n);
+  return text.empty() ? "no dimensions" : text;
+}
+
+/// What a .npy file says of the array it holds.
+struct NpyHeader {
+  std::string descr;  ///< `<f4`: byte order, kind and size.
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+};
+
+/// Reads the Python dictionary of a .npy header:
+/// {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+class NpyHeaderParser {
+ public:
+  NpyHeaderParser(std::string_view text, std::string file) : rest_(text), file_(std::move(file)) {}
+
+  NpyHeader parse() {
+    NpyHeader header;
+    bool has_descr = false;
+    bool has_order = false;
+    bool has_shape = false;
+    expect('{');
+    while (!take('}')) {
+      const std::string name = quoted();
+      expect(':');
+      if (name == "descr") {
+        header.descr = quoted();
+        has_descr = true;
+      } else if (name == "fortran_order") {
+        header.fortran_order = boolean();
+        has_order = true;
+      } else if (name == "shape") {
+        header.shape = tuple();
+        has_shape = true;
+      } else {
+        fail("unknown key '" + name + "'");
+      }
+      if (!take(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (!has_descr || !has_order || !has_shape) {
+      fail("descr, fortran_order and shape are needed");
+    }
+    return header;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw InputError(file_ + ": not a .npy file of numbers: " + what);
+  }
+
+  void skip_spaces() {
+    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n')) {
+      rest_.remove_prefix(1);
+    }
+  }
+
+  bool take(char c) {
+    skip_spaces();
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  void expect(char c) {
+    if (!take(c))
+      fail("its header has no '" + std::string(1, c) + "' before \"" +
+           std::string(rest_.substr(0, 20)) + "\"");
+  }
+
+  std::string quoted() {
+    const char quote = take('"') ? '"' : '\'';
+    if (quote == '\'') expect('\'');
+    const std::size_t end = rest_.find(quote);
+    if (end == std::string_view::npos) fail("a text in its header does not end");
+    std::string text(rest_.substr(0, end));
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+
+  bool boolean() {
+    skip_spaces();
+    for (const bool value : {false, true}) {
+      const std::string_view word = value ? "True" : "False";
+      if (rest_.substr(0, word.size()) == word) {
+        rest_.remove_prefix(word.size());
+        return value;
+      }
+    }
+    fail("fortran_order is neither True nor False");
+  }
+
+  std::vector<std::int64_t> tuple() {
+    std::vector<std::int64_t> numbers;
+    expect('(');
+    while (!take(')')) {
+      numbers.push_back(number());
+      if (!take(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return numbers;
+  }
+
+  std::int64_t number() {
+    skip_spaces();
+    std::int64_t value = 0;
+    std::size_t digits = 0;
+    while (digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9') {
+      if (digits == 18) fail("a dimension has more than 18 digits");
+      value = 10 * value + (rest_[digits] - '0');
+      ++digits;
+    }
+    if (digits == 0) fail("a dimension is not a number");
+    rest_.remove_prefix(digits);
+    return value;
+  }
+
+  std::string_view rest_;
+  std::string file_;
+};
+
+/// How a .npy file spells a type, without the byte order. NumPy itself has no bfloat16; arrays of
+/// the ml_dtypes package are stored as two opaque bytes.
+std::string_view npy_kind(ScalarType type) {
+  switch (type) {
+    case ScalarType::int8:
+      return "i1";
+    case ScalarType::uint8:
+      return "u1";
+    case ScalarType::int16:
+      return "i2";
+    case ScalarType::uint16:
+      return "u2";
+    case ScalarType::int32:
+      return "i4";
+    case ScalarType::uint32:
+      return "u4";
+    case ScalarType::int64:
+      return "i8";
+    case ScalarType::uint64:
+      return "u8";
+    case ScalarType::float16:
+      return "f2";
+    case ScalarType::bfloat16:
+      return "V2";
+    case ScalarType::float32:
+      return "f4";
+    case ScalarType::float64:
+      break;
+  }
+  return "f8";
+}
+
+bool holds(std::string_view descr, ScalarType type) {
+  if (descr.size() != 3 || descr.substr(1) != npy_kind(type)) return false;
+  const bool has_no_order = size_of(type) == 1 || type == ScalarType::bfloat16;
+  return descr[0] == '<' || (has_no_order && descr[0] == '|');
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> read_npy(const Argument& argument) {
+  static_assert(std::endian::native == std::endian::little);
+  const std::string file = argument.init.file.path.string();
+  std::ifstream in(argument.init.file.path, std::ios::binary);
+  if (!in) throw InputError(file + ": cannot be opened for argument " + argument.name);
+
+  // Magic, version, and the header's length: two bytes in version 1, four in 2 and 3.
+  std::array<unsigned char, 12> start{};
+  in.read(reinterpret_cast<char*>(start.data()), 8);
+  constexpr std::string_view kMagic = "\x93NUMPY";
+  if (!in || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
+    throw InputError(file + ": not a .npy file: it does not begin with \\x93NUMPY");
+  }
+  const int version = start[6];
+  if (version < 1 || version > 3) {
+    throw InputError(file + ": .npy version " + std::to_string(version) + ", known are 1 to 3");
+  }
+  const std::streamsize length_bytes = version == 1 ? 2 : 4;
+  in.read(reinterpret_cast<char*>(start.data()) + 8, length_bytes);
+  std::size_t header_bytes = 0;
+  for (auto i = length_bytes; i > 0; --i) {
+    header_bytes = header_bytes << 8 | start[static_cast<std::size_t>(7 + i)];
+  }
+  constexpr std::size_t kMaxHeaderBytes = 1 << 16;  // Ours have at most 32 dimensions.
+  if (!in || header_bytes > kMaxHeaderBytes) {
+    throw InputError(file + ": not a .npy file of numbers: a header of " +
+                     std::to_string(header_bytes) + " bytes");
+  }
+  std::string text(header_bytes, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!in) throw InputError(file + ": ends within its header");
+  const NpyHeader header = NpyHeaderParser(text, file).parse();
+
+  const std::string wanted =
+      "argument " + argument.name + " (" + std::string(cuda_name(argument.type)) + ") needs ";
+  if (!holds(header.descr, argument.type)) {
+    throw InputError(file + ": elements of type '" + header.descr + "', " + wanted +
+                     (size_of(argument.type) == 1 ? "'|" : "'<") +
+                     std::string(npy_kind(argument.type)) + "'");
+  }
+  if (header.fortran_order) {
+    throw InputError(file + ": in Fortran order, " + wanted + "C order");
+  }
+  if (header.shape != argument.shape) {
+    throw InputError(file + ": shape " + shape_text(header.shape) + ", " + wanted +
+                     shape_text(argument.shape));
+  }
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(argument.bytes()));
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!in) {
+    throw InputError(file + ": ends after " + std::to_string(in.gcount()) + " of " +
+                     std::to_string(bytes.size()) + " bytes of elements");
+  }
+  if (in.peek() != std::ifstream::traits_type::eof()) {
+    throw InputError(file + ": goes on after " + std::to_string(bytes.size()) +
+                     " bytes of elements");
+  }
+  return bytes;
+}
+
+}  // namespace smemtune
