@@ -100,7 +100,7 @@ void check_journal(const fs::path& database) {
     refuse(journal, std::strerror(errno));
   }
   const std::string not_ours =
-      "lies where the database's journal would be and is none of smemtune's ";
+      "lies where the database's journal would be and is not one of smemtune's ";
   if (!S_ISREG(found.st_mode)) refuse(journal, not_ours + "(not a regular file); move it away");
   if (found.st_size == 0) return;
   std::ifstream file(journal, std::ios::binary);
@@ -108,7 +108,7 @@ void check_journal(const fs::path& database) {
   const std::string begin = eight_bytes(file, 0, std::ios::beg);
   // It begins with zeros until it is synced, and is empty again when its writer has committed.
   if (!begin.empty() && begin[0] != '\0' && begin != kMagic) {
-    refuse(journal, not_ours + "(it is no journal); move it away");
+    refuse(journal, not_ours + "(it is not a journal); move it away");
   }
   if (eight_bytes(file, -8, std::ios::end) == kMagic) {
     refuse(journal, not_ours + "(it names a further file, which would be deleted); move it away");

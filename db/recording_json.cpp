@@ -147,7 +147,7 @@ void read_cache(const Json& root, Recording& recording) {
   }
   for (const auto& [name, entry] : root["cache"].items()) {
     if (!entry.is_object())
-      fail(recording, "\"cache\" holds what is no result at \"" + name + "\"");
+      fail(recording, "\"cache\" holds something that is not a result at \"" + name + "\"");
     recording.evaluations.push_back(cached(recording, entry));
     note_values(recording.evaluations.back().result.configuration, recording.parameters);
   }
@@ -212,7 +212,7 @@ void read_t4(const Json& root, Recording& recording) {
   for (const Json& json : root["results"]) {
     if (!json.is_object() || !json.contains("configuration") ||
         !json["configuration"].is_object()) {
-      fail(recording, "\"results\" holds what has no \"configuration\"");
+      fail(recording, "\"results\" holds something without a \"configuration\"");
     }
     if (recording.parameters.empty()) {
       for (const auto& [name, value] : json["configuration"].items()) {

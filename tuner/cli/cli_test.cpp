@@ -922,8 +922,9 @@ TEST_F(CommandLine, ADerivedToleranceLetsOrdersOfSummationPassAndNoMissingTerm) 
   };
   const Ended right = other("1");
   EXPECT_EQ(right.status, 0) << right.out << right.err;
-  EXPECT_THAT(right.err, HasSubstr("tolerance of out on ROWS=64: an element may be off plain in "
-                                   "double precision by "));
+  EXPECT_THAT(right.err,
+              HasSubstr("tolerance of out on ROWS=64: an element may differ from plain in "
+                        "double precision by "));
   const Ended wrong = other("2");
   EXPECT_EQ(wrong.status, 3) << wrong.out << wrong.err;
   EXPECT_THAT(wrong.out, HasSubstr("correctness/mismatch"));

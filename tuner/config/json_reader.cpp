@@ -80,7 +80,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   bool string(string_t& value) override {
     if (value.size() > kMaxStringBytes) {
-      refuse("a string of " + std::to_string(value.size()) + " bytes; the most is " +
+      refuse("a string of " + std::to_string(value.size()) + " bytes; at most " +
              std::to_string(kMaxStringBytes));
     }
     const auto is_control = [](char c) {

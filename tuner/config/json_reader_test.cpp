@@ -78,7 +78,7 @@ TEST(ParseJson, TakesNoMoreThanItCanHold) {
   EXPECT_THAT(message(object(1000)), testing::StartsWith("read as"));
   EXPECT_EQ("f:1: /k1000: an object with more than 1000 members", message(object(1001)));
   EXPECT_THAT(message('"' + std::string(65'536, 'x') + '"'), testing::StartsWith("read as"));
-  EXPECT_EQ("f:1: a string of 65537 bytes; the most is 65536",
+  EXPECT_EQ("f:1: a string of 65537 bytes; at most 65536",
             message('"' + std::string(65'537, 'x') + '"'));
 }
 

@@ -115,10 +115,12 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
       read_init(*init, where, argument);
     }
     if (argument.role == Role::scratch) {
-      fault(where, "a scratch buffer begins with nothing in particular; \"inout\" is restored");
+      fault(where,
+            "a scratch buffer has no initial contents; an \"inout\" buffer is restored before each "
+            "run");
     }
   } else if (argument.role == Role::input || argument.role == Role::inout) {
-    fault(pointer, "lacks \"init\", how its elements begin, such as uniform(-1, 1)");
+    fault(pointer, "lacks \"init\", its initial contents, such as uniform(-1, 1)");
   }
   if (value.contains("compare")) {
     read_compare(value["compare"], child(pointer, "compare"), argument);

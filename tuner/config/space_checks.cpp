@@ -174,7 +174,7 @@ void SpaceReader::check_buffers_agree() {
       } else if (argument.is_passed() != first.is_passed()) {
         difference = first.is_passed() ? "not in constant memory" : "in constant memory";
       } else if (argument.is_buffer() && argument.init != first.init) {
-        difference = "begun in another way";
+        difference = "initialized differently";
       }
       if (difference.empty()) continue;
       fault(argument.where, "all kernels work on the same " + quote(argument.name) + "; in " +
@@ -267,8 +267,7 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
       if (!uses_macro(files, name)) kernel.unused_names.insert(name);
       if (const auto line = redefinition(files, name)) {
         fault(child(kernel.where, "source"),
-              *line +
-                  " takes away the problem's value, which is handed over; put it under #ifndef " +
+              *line + " overrides the problem's value, which is passed in; put it under #ifndef " +
                   name);
       }
     }
@@ -277,7 +276,7 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
     const std::string where = child(child(kernel.where, "parameters"), parameter.name);
     if (as_macros && !kernel.names_template_argument(parameter.name)) {
       if (const auto line = redefinition(files, parameter.name)) {
-        fault(where, *line + " takes away the value that is handed over; put it under #ifndef " +
+        fault(where, *line + " overrides the value that is passed in; put it under #ifndef " +
                          parameter.name);
         continue;
       }
@@ -366,12 +365,12 @@ void SpaceReader::check_derived(LoadedSpace& loaded) {
       const auto declared =
           std::ranges::find(reference.arguments, argument.name, &ArgumentTemplate::name);
       if (declared->raw_bytes == 0) continue;
-      why = quote(argument.name) + " is a struct, which cannot be made one of doubles";
+      why = quote(argument.name) + " is a struct, which cannot be turned into doubles";
     }
   }
   if (!is_narrow_anywhere) {
     fault(where, "no output of the reference " + quote(reference.name) +
-                     " is float, __half or __nv_bfloat16, which a double is more precise than");
+                     " has a type that is narrower than double: float, __half or __nv_bfloat16");
     return;
   }
   try {

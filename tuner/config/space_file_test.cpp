@@ -437,7 +437,7 @@ INSTANTIATE_TEST_SUITE_P(
               ": /description/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0: "
               "nested more than 32 levels deep"},
         Fault{"LongText", "Adds one.", std::string(70'000, 'x'),
-              ": /description: a string of 70000 bytes; the most is 65536"},
+              ": /description: a string of 70000 bytes; at most 65536"},
         Fault{"ControlCharacter", "Adds one.", "\\u001b[2J",
               ": /description: a string with a control character: '?[2J'"},
         Fault{"LongFile", "{\n", "{" + std::string(1 << 20, ' '), ": is longer than 1048576 bytes"},
@@ -559,7 +559,7 @@ INSTANTIATE_TEST_SUITE_P(
               ": /arguments/1/role: 'outputs' is not one of input, output, inout, scratch; did you "
               "mean 'output'?"},
         Fault{"NoInit", ", \"init\": \"uniform(-1, 1)\"", "",
-              ": /arguments/0: lacks \"init\", how its elements begin, such as uniform(-1, 1)"},
+              ": /arguments/0: lacks \"init\", its initial contents, such as uniform(-1, 1)"},
         Fault{"OtherInit", "uniform(-1, 1)", "unifrom(-1, 1)",
               ": /arguments/0/init: 'unifrom' is not one of uniform, normal, iota, zero, constant, "
               "permutation, file; did you mean 'uniform'?"},
@@ -587,8 +587,8 @@ INSTANTIATE_TEST_SUITE_P(
               ": /arguments: none has the role \"output\" or \"inout\", so nothing could be "
               "verified"},
         Fault{"InitOfScratch", "\"role\": \"scratch\"", "\"role\": \"scratch\", \"init\": \"zero\"",
-              ": /kernels/2/arguments/3/init: a scratch buffer begins with nothing in particular; "
-              "\"inout\" is restored"},
+              ": /kernels/2/arguments/3/init: a scratch buffer has no initial contents; an "
+              "\"inout\" buffer is restored before each run"},
         Fault{
             "ConstantOutput", "\"role\": \"output\"",
             "\"role\": \"output\", \"memory\": \"constant\"",
@@ -631,7 +631,7 @@ INSTANTIATE_TEST_SUITE_P(
               ": /verify/absolute: -1e-06 is not a number of 0 or "
               "more"},
         Fault{"TooLax", "1e-5", "1",
-              ": /kernels/1/verify/relative: 1 would let 0 pass for every value; below 1"},
+              ": /kernels/1/verify/relative: 1 would accept 0 for every value; give less than 1"},
         Fault{"NoDefinition", "\"out[i] = in[i] + 1\"", "[]",
               ": /verify/definition: [] is not a definition or a list of them"},
         Fault{"DefinesAnInput", "\"out[i] = in[i] + 1\"", "\"in[i] = in[i] + 1\"",
@@ -649,7 +649,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"EntryAndLaunches", "\"launches\": [", "\"entry\": \"macro\", \"launches\": [",
               ": /kernels/2: needs either \"entry\" with \"block\" and \"grid\", or \"launches\""},
         Fault{"BlockBesideLaunches", "\"include\":", "\"block\": [32], \"include\":",
-              ": /kernels/2/block: belongs into each of the launches"},
+              ": /kernels/2/block: belongs in each of the launches"},
         Fault{"EntryUnclosed", "plain<T>", "plain<T",
               ": /kernels/0/entry: 'plain<T' lacks a '>' at its end"},
         Fault{"EntryEmptyArgument", "plain<T>", "plain<T, >",
@@ -948,17 +948,17 @@ INSTANTIATE_TEST_SUITE_P(
     Sources, FaultySource,
     testing::Values(
         Fault{"RedefinesAParameter", "macro.cu", "#define BLOCK 64\n" + kMacro,
-              "/kernels/2/parameters/BLOCK: macro.cu:1: #define BLOCK 64 takes away the value that "
-              "is handed over; put it under #ifndef BLOCK"},
+              "/kernels/2/parameters/BLOCK: macro.cu:1: #define BLOCK 64 overrides the value that "
+              "is passed in; put it under #ifndef BLOCK"},
         Fault{"RedefinesAParameterInAHeader", "headers/deep.cuh", "\n\n#  define BLOCK 64\n",
-              "/kernels/2/parameters/BLOCK: deep.cuh:3: #define BLOCK 64 takes away"},
+              "/kernels/2/parameters/BLOCK: deep.cuh:3: #define BLOCK 64 overrides"},
         Fault{"RedefinesBehindElse", "macro.cu",
               "#ifndef BLOCK\n#else\n#define BLOCK 64\n#endif\n" + kMacro,
-              "/kernels/2/parameters/BLOCK: macro.cu:3: #define BLOCK 64 takes away"},
+              "/kernels/2/parameters/BLOCK: macro.cu:3: #define BLOCK 64 overrides"},
         Fault{"UndefinesAParameter", "macro.cu", "#undef BLOCK\n" + kMacro,
-              "/kernels/2/parameters/BLOCK: macro.cu:1: #undef BLOCK takes away"},
+              "/kernels/2/parameters/BLOCK: macro.cu:1: #undef BLOCK overrides"},
         Fault{"RedefinesTheProblem", "macro.cu", "#define N 4096\n" + kMacro,
-              "/kernels/2/source: macro.cu:1: #define N 4096 takes away the problem's value"},
+              "/kernels/2/source: macro.cu:1: #define N 4096 overrides the problem's value"},
         Fault{"NoKernel", "plain.cu", "// __global__ void plain(int n) {}\n",
               "/kernels/0/entry: plain.cu has no __global__ function 'plain'; it has none"},
         Fault{"MissingHeader", "plain.cu", "\n#include \"none.cuh\"\n" + kPlain,
@@ -1058,7 +1058,7 @@ TEST(Kernels, WorkOnTheSameBuffers) {
             fault(R"("type": "float", "shape": ["N"], "role": "output")"));
   EXPECT_EQ(begin + "of another role",
             fault(R"("type": "T", "shape": ["N"], "role": "inout", "init": "zero")"));
-  EXPECT_EQ(begin + "begun in another way",
+  EXPECT_EQ(begin + "initialized differently",
             fault(R"("type": "T", "shape": ["N"], "role": "output", "init": "zero")"));
 }
 

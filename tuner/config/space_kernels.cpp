@@ -214,7 +214,7 @@ void SpaceReader::read_launches(const Json& kernel, const std::string& pointer,
     return;
   }
   for (const char* const key : {"block", "grid", "static_shared_bytes", "dynamic_shared_bytes"}) {
-    if (kernel.contains(key)) fault(child(pointer, key), "belongs into each of the launches");
+    if (kernel.contains(key)) fault(child(pointer, key), "belongs in each of the launches");
   }
   const std::string where = child(pointer, "launches");
   if (!check_list(kernel["launches"], where, "a list of launches")) return;

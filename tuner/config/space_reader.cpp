@@ -160,7 +160,8 @@ void SpaceReader::read_tolerance(const Json& value, const std::string& pointer, 
     const std::string where = child(pointer, "relative");
     result.relative = tolerance(value["relative"], where);
     if (result.relative && *result.relative >= 1) {
-      fault(where, summary(value["relative"]) + " would let 0 pass for every value; below 1");
+      fault(where,
+            summary(value["relative"]) + " would accept 0 for every value; give less than 1");
     }
   }
 }
@@ -176,7 +177,7 @@ void SpaceReader::read_derived(const Json& value, const std::string& pointer, To
   const std::string where = child(pointer, "derived");
   const Json& factor = value["derived"];
   if (has_numbers) {
-    fault(where, "excludes absolute, relative and ulps, which it stands for");
+    fault(where, "cannot be combined with absolute, relative or ulps, which it replaces");
   } else if (factor.is_boolean() && factor.get<bool>()) {
     result = {.absolute = {}, .relative = {}, .derived = kDerivedFactor};
   } else if (factor.is_number() && factor.get<double>() >= 1) {

@@ -162,7 +162,7 @@ std::optional<std::int64_t> struct_bytes(std::string_view type) {
       bytes <= kMost) {
     return bytes;
   }
-  throw InputError(quote(type) + " has not 1 to " + std::to_string(kMost) + " bytes");
+  throw InputError(quote(type) + " does not have 1 to " + std::to_string(kMost) + " bytes");
 }
 
 Init parse_init(std::string_view text) {

@@ -555,8 +555,8 @@ class Definition::Evaluation {
   double loop(const Node& node) {
     const std::int64_t bound = node.indices.front().evaluate(slots_);
     if (bound <= 0 && node.operation != Operation::sum) {
-      fail(node.column,
-           "there is no largest or smallest of nothing: the bound is " + std::to_string(bound));
+      fail(node.column, "there is nothing to take the largest or smallest of: the bound is " +
+                            std::to_string(bound));
     }
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     double result = node.operation == Operation::sum       ? 0

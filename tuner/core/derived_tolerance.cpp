@@ -24,10 +24,10 @@ std::string describe(const DerivedTolerance& derived) {
   const Tolerance tolerance = tolerance_of(derived, derived.factor);
   std::string allowed = number_text(*tolerance.absolute);
   if (*tolerance.relative > 0) allowed += " + " + number_text(*tolerance.relative) + " of it";
-  return derived.output + " on " + derived.problem + ": an element may be off " + derived.truth +
-         " by " + allowed + " + " + number_text(kDerivedUlps) + " ulps, " +
+  return derived.output + " on " + derived.problem + ": an element may differ from " +
+         derived.truth + " by " + allowed + " + " + number_text(kDerivedUlps) + " ulps, " +
          number_text(derived.factor) +
-         " times what the reference is beyond its rounding (it is off by " +
+         " times the reference's own error beyond rounding (it is off by " +
          number_text(derived.largest_error) + " at most, elements up to " +
          number_text(derived.largest_value) + ", " + std::to_string(derived.elements) +
          " of them in " + std::to_string(derived.data_sets) +

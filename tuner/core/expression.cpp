@@ -183,7 +183,7 @@ inline const char* apply(Operation operation, std::int64_t left, std::int64_t ri
       return nullptr;
     case Operation::size_of:
       result = left & 0xFF;
-      return result == 0 ? "the word is not a type whose size is known" : nullptr;
+      return result == 0 ? "the word is not a type of known size" : nullptr;
     case Operation::add:
       return __builtin_add_overflow(left, right, &result) ? kOverflow : nullptr;
     case Operation::subtract:

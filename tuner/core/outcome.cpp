@@ -68,7 +68,7 @@ ComparedWith parse_compared_with(const std::string& word) {
         ComparedWith::another_kernel, ComparedWith::only_itself}) {
     if (to_text(one) == word) return one;
   }
-  throw InputError(quote(word) + " is not something that results are compared with");
+  throw InputError(quote(word) + " is not a kind of reference for results");
 }
 
 }  // namespace smemtune

@@ -133,7 +133,7 @@ struct Allowance {
   std::size_t cells = kMaxCells;
 
   void look() const {
-    if (must_end && must_end()) throw Cancelled("listing the valid configurations was given up");
+    if (must_end && must_end()) throw Cancelled("listing the valid configurations was abandoned");
   }
 };
 

@@ -44,7 +44,8 @@ int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, 
     channel.send(MessageType::hello,
                  CompilerHello{.version = compiler->version(), .sha256 = compiler->sha256()});
     while (const std::optional<Frame> frame = channel.receive()) {
-      if (frame->type != MessageType::compile) throw WireError("not for a compile worker");
+      if (frame->type != MessageType::compile)
+        throw WireError("not a message for a compile worker");
       const auto batch = unpack<CompileBatch>(frame->payload);
       channel.send(MessageType::compiled, make_reply(compile(*compiler, batch.requests)));
     }

@@ -43,8 +43,8 @@ std::vector<std::string> without_effect(const ProblemState& state) {
       }
       if (has_effect || equal < least) continue;
       lines.push_back(parameter.name + " of " + kernel.kernel().name +
-                      " is without effect: wherever nothing else differed (" +
-                      std::to_string(equal) + (equal == 1 ? " time" : " times") +
+                      " has no effect: wherever nothing else differed (" + std::to_string(equal) +
+                      (equal == 1 ? " time" : " times") +
                       ") its values gave the same code and launches");
     }
   }

@@ -119,7 +119,7 @@ void DeviceSession::prepared(const WorkerEvent& event) {
   }
   if (event.reply.type != MessageType::prepared) {
     pool_.restart_device(unit_);
-    preparation_failed("the device worker gave another answer than was asked for", false);
+    preparation_failed("the device worker answered another question", false);
     return;
   }
   PrepareReply reply;

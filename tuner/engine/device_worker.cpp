@@ -291,7 +291,7 @@ class DeviceWorker {
     try {
       return check_definitions(launcher_, smallest, workloads_.at(smallest.workload), definitions);
     } catch (const TooManyOperations& error) {
-      notes.push_back("the reference was not held against its definition on " + smallest.label +
+      notes.push_back("the reference was not checked against its definition on " + smallest.label +
                       ": " + error.what());
       return std::nullopt;
     }
@@ -305,8 +305,8 @@ class DeviceWorker {
     try {
       return check_expected(launcher_, check, workloads_.at(check.workload), expected);
     } catch (const InputError& error) {
-      notes.push_back("the reference was not held against its expected outputs on " + check.label +
-                      ": " + error.what());
+      notes.push_back("the reference was not checked against its expected outputs on " +
+                      check.label + ": " + error.what());
       return std::nullopt;
     }
   }
@@ -350,7 +350,7 @@ void answer(DeviceWorker& worker, WorkerChannel& channel, const Frame& frame) {
       return;
     }
     default:
-      throw WireError("not for a device worker");
+      throw WireError("not a message for a device worker");
   }
 }
 

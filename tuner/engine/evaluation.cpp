@@ -49,7 +49,7 @@ void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Re
   const bool is_short = time.samples_ms.size() < static_cast<std::size_t>(asked.screen_samples);
   if (is_short && asked.stop_above_ms > 0 && time.samples_ms.back() > asked.stop_above_ms) {
     result.detail += std::string(result.detail.empty() ? "" : "; ") +
-                     "sampled no further: the first sample is far behind its kernel's best";
+                     "not sampled further: its first sample is far slower than its kernel's best";
   }
 }
 

@@ -86,7 +86,7 @@ class Finals {
     }
     if (is_given_up) {
       if (!tuning_.stop) tuning_.summary.out_of_budget = true;
-      tuning_.observer.note("the finals were given up: the best is the fastest that is known");
+      tuning_.observer.note("the finals were abandoned: the best is the fastest known so far");
       best_of_what_is_known();
     } else {
       settle(race);

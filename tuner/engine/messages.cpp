@@ -70,8 +70,7 @@ CompiledTogether outcomes_of(CompileReply reply) {
 }
 
 void check(const CompileReply& reply, const CompileBatch& batch) {
-  require(reply.answers.size() == batch.requests.size(),
-          "another number of modules than was asked for");
+  require(reply.answers.size() == batch.requests.size(), "the wrong number of modules");
   for (std::size_t i = 0; i < batch.requests.size(); ++i) {
     const CompileReply::Answer& answer = reply.answers[i];
     if (answer.module < 0) continue;
@@ -87,13 +86,13 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   if (reply.failure) return;
   require(!request.job.parts.empty() &&
               reply.loaded.launches.size() == request.job.parts.front().launches.size(),
-          "a loaded kernel with another number of launches");
+          "a loaded kernel with the wrong number of launches");
   require(std::isfinite(reply.max_absolute_error) && std::isfinite(reply.max_relative_error),
           "an error of a verified kernel that is not a number");
   if (request.screen_samples == 0) return;
   require(!reply.time.samples_ms.empty() &&
               reply.time.samples_ms.size() <= static_cast<std::size_t>(request.screen_samples),
-          "another number of samples than was asked for");
+          "the wrong number of samples");
   for (const double sample : reply.time.samples_ms)
     require(is_time(sample), "a sample that is not a time");
   require(reply.time.launches_per_sample > 0 && reply.time.discarded >= 0 &&
@@ -105,7 +104,7 @@ void check(const SampleRoundReply& reply, const SampleRoundRequest& request) {
   require(reply.samples.size() == request.entries.size() ||
               (!reply.samples.empty() && reply.samples.size() < request.entries.size() &&
                reply.samples.back().failure && reply.samples.back().failure->context_lost),
-          "a round with another number of samples than was asked for");
+          "a round with the wrong number of samples");
   for (const RoundSample& sample : reply.samples) {
     require(sample.failure || is_time(sample.time_ms), "a sample that is not a time");
     require(sample.discarded >= 0 && std::isfinite(sample.sm_clock_mhz) && sample.sm_clock_mhz >= 0,

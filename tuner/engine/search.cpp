@@ -568,11 +568,11 @@ class Search {
   void say_what_is_given_up() {
     for (const InFlight& pending : in_flight_) {
       if (!pending.on_device) continue;
-      tuning_.observer.note("given up while it was being measured: " + pending.result.kernel + " " +
-                            key(pending.result.configuration));
+      tuning_.observer.note("abandoned while it was being measured: " + pending.result.kernel +
+                            " " + key(pending.result.configuration));
     }
     if (tuning_.must_end() && preparing()) {
-      tuning_.observer.note("given up while " + state_.reference_name +
+      tuning_.observer.note("abandoned while " + state_.reference_name +
                             ", which the others are compared with, was being prepared");
     }
   }

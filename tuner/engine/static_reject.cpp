@@ -69,13 +69,13 @@ std::optional<Failure> rejects(const StaticLimits& limits, const Result& result)
     return failure(kSpills, std::to_string(spilled) +
                                 " bytes spilled per thread (stores and loads), " +
                                 std::to_string(limits.spilled_bytes) +
-                                " are allowed after those of the fastest; not timed "
+                                " are allowed, given what the fastest spill; not timed "
                                 "(--no-static-reject times it)");
   }
   if (!limits.serialized_wgmma && serializes_wgmma(result)) {
     return failure(kSerializedWgmma,
-                   "the compiler serializes the wgmma instructions, not so those of the "
-                   "fastest; not timed (--no-static-reject times it)");
+                   "the compiler serializes the wgmma instructions, unlike those of the fastest; "
+                   "not timed (--no-static-reject times it)");
   }
   return std::nullopt;
 }

@@ -97,7 +97,7 @@ TEST(DerivedTolerance, IsSoManyTimesTheErrorAndSaysHowItCameAbout) {
                                     .data_sets = 2};
   EXPECT_EQ(tolerance_of(derived, 2).absolute, 2e-4);
   EXPECT_EQ(tolerance_of(derived, 2).ulps, 4);
-  EXPECT_THAT(describe(derived), HasSubstr("out on N=4: an element may be off naive in double "
+  EXPECT_THAT(describe(derived), HasSubstr("out on N=4: an element may differ from naive in double "
                                            "precision by 0.0016 + 4 ulps, 16 times"));
 }
 

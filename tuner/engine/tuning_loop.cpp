@@ -127,7 +127,7 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
     try {
       tune_problem(tuning, i);
     } catch (const Cancelled&) {
-      observer.note("given up while the valid configurations were being listed: " +
+      observer.note("abandoned while the valid configurations were being listed: " +
                     key(request.problems[i]));
       summary.out_of_budget = !stop;
       summary.problems.emplace_back().problem = request.problems[i];

@@ -594,7 +594,7 @@ TEST(TuningLoop, GivesUpWhatHangsWhenAskedToStop) {
     }
   };
   EXPECT_TRUE(run.run().interrupted);
-  EXPECT_THAT(run.notes, Contains(StartsWith("given up while it was being measured: ")));
+  EXPECT_THAT(run.notes, Contains(StartsWith("abandoned while it was being measured: ")));
 }
 
 TEST(TuningLoop, GivesUpPreparingWhenItsTimeIsUpOrItIsAskedToStop) {
@@ -652,7 +652,7 @@ TEST(TuningLoop, GivesUpListingConfigurationsWhenItsTimeIsUpOrItIsAskedToStop) {
     EXPECT_EQ(summary.out_of_budget, !stop);
     ASSERT_THAT(summary.problems, SizeIs(1));
     EXPECT_THAT(summary.problems.front().results, IsEmpty());
-    EXPECT_THAT(run.notes, Contains(StartsWith("given up while the valid configurations")));
+    EXPECT_THAT(run.notes, Contains(StartsWith("abandoned while the valid configurations")));
   }
 }
 
@@ -944,7 +944,7 @@ TEST(TuningLoop, TellsOfAParameterWithoutEffectOnCodeAndLaunches) {
       "kernel tiled(TILE, ITEMS)\ntime_ns 2000 + 100 * abs(TILE - 8)\ncode TILE\n";
   FakeRun whole(fake);
   EXPECT_THAT(whole.run().problems.front().without_effect,
-              testing::ElementsAre(testing::StartsWith("ITEMS of tiled is without effect: ")));
+              testing::ElementsAre(testing::StartsWith("ITEMS of tiled has no effect: ")));
   FakeRun sample(fake);
   sample.request.options.budget.max_evaluations = 8;  // Seven of fifteen.
   EXPECT_THAT(sample.run().problems.front().without_effect, testing::IsEmpty());

@@ -129,7 +129,7 @@ void Reader::check_enumerator(std::uint32_t number, std::uint32_t last) {
 std::size_t Reader::get_size() {
   std::uint64_t size = 0;
   get(size);
-  if (size > left_.size()) throw WireError("a message that promises more than it holds");
+  if (size > left_.size()) throw WireError("a message that claims more than it holds");
   return static_cast<std::size_t>(size);
 }
 

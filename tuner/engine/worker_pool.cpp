@@ -297,7 +297,7 @@ void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEven
     return;
   }
   if (!worker.ticket || frame.sequence != *worker.ticket) {
-    throw WireError("an answer to what was not asked");
+    throw WireError("an answer to no question");
   }
   if (frame.type == MessageType::phase) {
     worker.phase = unpack<Phase>(frame.payload);

@@ -79,7 +79,7 @@ class IncludeReader {
       if (!marked.empty()) {
         found_.push_back(named(marked, line));
       } else {
-        refuse(line, directive.rest, "which file that is, is up to a macro; name it");
+        refuse(line, directive.rest, "a macro decides which file this is; name the file");
       }
     } else if (directive.name == "include_next" || directive.name == "import" ||
                directive.name == "embed") {
@@ -106,7 +106,7 @@ class IncludeReader {
       const std::string_view marked =
           after.starts_with('(') ? header_name(trimmed(after.substr(1))) : std::string_view();
       if (!asks || word != "__has_include" || marked.empty()) {
-        refuse(line, std::string(word), "which file it asks for, cannot be told");
+        refuse(line, std::string(word), "it is not clear which file it asks for");
         continue;
       }
       found_.push_back(named(marked, line));

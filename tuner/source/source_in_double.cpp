@@ -415,8 +415,8 @@ class Promoter {
   std::string word(std::string_view word, std::size_t line) {
     if (means_bits(word)) {
       throw InputError(file_ + ":" + std::to_string(line) + ": " + quote(word) +
-                       " stays what it is when float becomes double, so that the kernel cannot be "
-                       "run in double precision");
+                       " does not change when float becomes double, so the kernel cannot be run in "
+                       "double precision");
     }
     const std::string_view type = type_in_double(word);
     const bool is_own_name = !has_half_ && (word == "half" || word == "half2");

@@ -384,7 +384,7 @@ void BlockRunner::report_signal() {
     return failure({Status::runtime, "illegal_address"},
                    is_impossible_address_
                        ? "touches an address that no memory can have"
-                       : std::string("touches the address ") + address + ", where nothing is",
+                       : std::string("touches the address ") + address + ", where there is nothing",
                    true);
   };
   note_failure(thread, signalled());

@@ -274,11 +274,10 @@ Failure program_failure(const std::string& log) {
                                                 "%llx bytes, %llx max", &bytes, &most) != 2) {
     return failure({Status::compile, "error"}, readable_text(log));
   }
-  return failure({Status::constraints, "shared_bytes"},
-                 std::to_string(bytes) +
-                     " bytes of static shared memory per block, static arrays may have " +
-                     std::to_string(most) + "; more is to be had as dynamic shared memory\n" +
-                     readable_text(log));
+  return failure(
+      {Status::constraints, "shared_bytes"},
+      std::to_string(bytes) + " bytes of static shared memory per block, static arrays may have " +
+          std::to_string(most) + "; use dynamic shared memory for more\n" + readable_text(log));
 }
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
