@@ -11,6 +11,7 @@
 #include "db/standings.h"
 #include "db/test_folder.h"
 #include "tuner/core/h200.h"
+#include "tuner/core/repetitions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -89,7 +90,7 @@ const Problem kProblem = {{"N", std::int64_t{4096}}, {"T", "float"}};
 const std::string kHash = "hash-1";
 
 /// Of runs at once, in the test of which result is the best.
-constexpr int kInterleavings = 2000;
+constexpr int kInterleavings = repetitions(2000);
 
 Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
 

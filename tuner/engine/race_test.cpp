@@ -1,5 +1,6 @@
 #include "tuner/engine/race.h"
 
+#include "tuner/core/repetitions.h"
 #include "tuner/engine/finals.h"
 
 #include <gtest/gtest.h>
@@ -95,7 +96,7 @@ std::vector<double> crowded_field(std::uint64_t seed) {
 
 // The promise of the options as they come.
 TEST(Race, LosesAtMostAThirdOfAPercentInNinetyNineOfAHundredWorlds) {
-  constexpr int kWorlds = 1000;
+  constexpr int kWorlds = repetitions(1000);
   const TuningOptions options;
   int lost = 0;
   double mean_percent = 0;

@@ -6,6 +6,7 @@
 #include "tuner/core/definition.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/limits.h"
+#include "tuner/core/repetitions.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ namespace {
 const std::filesystem::path kRoot = SMEMTUNE_SOURCE_DIR;
 
 // Of each kernel and problem, as far apart as possible; of large problems only one.
-constexpr std::size_t kConfigurations = 4;
+constexpr std::size_t kConfigurations = repetitions(4);
 constexpr double kLargeFlops = 4e6;
 
 using Arrays = std::map<std::string, std::vector<double>>;
