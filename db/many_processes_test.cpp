@@ -167,12 +167,16 @@ class ManyProcesses : public TestFolder {
       const auto best = store.best({.kernel = kernel}, true);
       const auto expected = model.best_ms(kernel);
       ASSERT_EQ(best.size(), expected ? 1u : 0u);
-      if (expected) ASSERT_EQ(best[0].result.measurement.median_ms, *expected);
+      if (expected) {
+        ASSERT_EQ(best[0].result.measurement.median_ms, *expected);
+      }
     }
     const auto best = store.best({}, false);
     const auto expected = model.best_ms_of_all();
     ASSERT_EQ(best.size(), expected ? 1u : 0u);
-    if (expected) ASSERT_EQ(best[0].result.measurement.median_ms, *expected);
+    if (expected) {
+      ASSERT_EQ(best[0].result.measurement.median_ms, *expected);
+    }
 
     const Connection connection = open_database(file, OpenMode::read_write, 0, migrations());
     ASSERT_EQ(connection.text("PRAGMA integrity_check"), "ok");

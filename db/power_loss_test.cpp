@@ -143,7 +143,7 @@ class Recorder {
 
  private:
   std::vector<Request> requests_;
-  sqlite3_vfs files_;
+  sqlite3_vfs files_ = {};
 };
 
 void apply(std::string& contents, const Request& request) {

@@ -16,7 +16,7 @@ Connection in_memory() { return {":memory:", Connection::Mode::read_write, 0}; }
 TEST(Statement, ReturnsWhatWasBound) {
   const Connection connection = in_memory();
   connection.execute("CREATE TABLE t (i INTEGER, r REAL, s TEXT, b BLOB) STRICT");
-  const std::string text("a\0b'; DROP TABLE t --", 22);
+  const std::string text("a\0b'; DROP TABLE t --", 21);
   const std::vector<std::uint8_t> blob = {0, 1, 255};
   Statement insert(connection, "INSERT INTO t VALUES (:i, :r, :s, :b)");
   insert.bind(":i", std::numeric_limits<std::int64_t>::min())

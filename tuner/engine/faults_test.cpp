@@ -160,7 +160,7 @@ TEST_P(Shortages, OfTheReferenceAreNoFaultOfTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, Shortages, testing::Values("compile", "load", "run"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& place) { return std::string(place.param); });
 
 // TIMES > 0: after the screen, so while racing.
 class EachFaultInTheRace : public testing::TestWithParam<Fault> {};
