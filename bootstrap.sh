@@ -91,6 +91,7 @@ elif [ -f build/release/CMakeCache.txt ]; then
 else
   options=(-DSMEMTUNE_TESTS=OFF)
 fi
+[ "${SMEMTUNE_WERROR:-}" = 1 ] && options+=(-DSMEMTUNE_WERROR=ON)
 install_packages "${packages[@]}"
 
 if [ "$with_cuda" = yes ] && [ -z "$(cuda_root)" ]; then
