@@ -317,7 +317,7 @@ TEST_F(Kernels, VoteAndShuffleAsWarpsDo) {
     }
     const std::vector<double> expected = {static_cast<double>(before),
                                           static_cast<double>(lane % 8 == 0 ? lane : lane - 1),
-                                          static_cast<double>(lane / 16 * 16 + 3),
+                                          static_cast<double>(lane - lane % 16 + 3),
                                           static_cast<double>(odd_in_all),
                                           2,
                                           static_cast<double>(any + 2),
