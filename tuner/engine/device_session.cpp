@@ -86,7 +86,7 @@ void DeviceSession::handle(const WorkerEvent& event) {
     return;
   }
   if (lost && event.death.shortage) throw UnavailableError(event.death.message);
-  DeviceAnswer answer = {.elapsed_s = elapsed_s};
+  DeviceAnswer answer = {.generation = event.generation, .elapsed_s = elapsed_s};
   if (lost) {
     answer.failure = failure_of(event.death, pending_->deadline_s);
     answer.from_outside = event.death.from_outside();
@@ -96,6 +96,11 @@ void DeviceSession::handle(const WorkerEvent& event) {
   }
   pending_.reset();
   answer_ = std::move(answer);
+}
+
+/// Unless it has ended by itself: then its successor is there.
+void DeviceSession::restart(std::uint64_t its_generation) {
+  if (its_generation == generation()) pool_.restart_device(unit_);
 }
 
 void DeviceSession::unit_gone(const WorkerEvent& event) {
@@ -118,7 +123,7 @@ void DeviceSession::prepared(const WorkerEvent& event) {
     return;
   }
   if (event.reply.type != MessageType::prepared) {
-    pool_.restart_device(unit_);
+    restart(event.generation);
     preparation_failed("the device worker answered another question", false);
     return;
   }
@@ -126,12 +131,12 @@ void DeviceSession::prepared(const WorkerEvent& event) {
   try {
     reply = unpack<PrepareReply>(event.reply.payload);
   } catch (const WireError& error) {
-    pool_.restart_device(unit_);
+    restart(event.generation);
     preparation_failed(error.what(), false);
     return;
   }
   if (reply.failure) {
-    pool_.restart_device(unit_);
+    restart(event.generation);
     preparation_failed(to_text(reply.failure->status) + " (" + reply.failure->reason +
                            "): " + reply.failure->detail,
                        false);
@@ -145,7 +150,7 @@ void DeviceSession::prepared(const WorkerEvent& event) {
   }
   if (reply.transfers) transfers_ = reply.transfers;
   derived_ = std::move(reply.derived);
-  prepared_generation_ = generation();
+  prepared_generation_ = event.generation;
   reference_->worked = true;
   failed_preparations_ = 0;
 }

@@ -16,10 +16,11 @@ namespace smemtune {
 struct DeviceAnswer {
   std::optional<Frame> reply = std::nullopt;  ///< Nullopt: the worker was lost, for this reason:
   Failure failure = {};
-  bool from_outside = false;  ///< Something else on the machine has killed it.
-  bool not_asked = false;     ///< The unit was gone before the request could be sent.
-  int phase_number = 0;       ///< In a round: which entry it was at.
-  double elapsed_s = 0;       ///< Of the request, without preparing.
+  bool from_outside = false;     ///< Something else on the machine has killed it.
+  bool not_asked = false;        ///< The unit was gone before the request could be sent.
+  std::uint64_t generation = 0;  ///< Of the worker that was asked; it may be gone by now.
+  int phase_number = 0;          ///< In a round: which entry it was at.
+  double elapsed_s = 0;          ///< Of the request, without preparing.
 };
 
 /// What the sessions of a problem know together of its reference kernel.
@@ -88,9 +89,7 @@ class DeviceSession {
 
   /// The worker that answered has lost its context and is replaced before the next request. It may
   /// have ended by itself, and its successor may be preparing already.
-  void context_is_lost() {
-    if (prepared_generation_ == generation()) pool_.restart_device(unit_);
-  }
+  void context_is_lost() { restart(prepared_generation_); }
 
  private:
   struct Pending {
@@ -100,6 +99,7 @@ class DeviceSession {
     bool try_again = false;
   };
 
+  void restart(std::uint64_t its_generation);
   void unit_gone(const WorkerEvent& event);
   void prepared(const WorkerEvent& event);
   void preparation_failed(const std::string& what, bool from_outside, bool shortage = false);

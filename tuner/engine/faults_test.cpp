@@ -10,11 +10,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <set>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace smemtune::test {
@@ -395,6 +397,32 @@ TEST(Workers, KilledFromOutsideAreReplacedAndNothingIsLost) {
   EXPECT_FALSE(summary.first_failure);
   EXPECT_GE(summary.worker_deaths, 2u);
   EXPECT_EQ(key(summary.problems.front().best->configuration), "ITEMS=2,TILE=8");
+}
+
+TEST(Workers, ThatEndRightBehindTheirReplyAreReplacedAndNothingIsLost) {
+  const FakeSpace fake;
+  constexpr int kMoments = 12;
+  for (int moment = 1; moment <= kMoments; ++moment) {
+    FakeRun run(fake);
+    run.pool = std::make_shared<WorkerPool>(run.workers);
+    const std::uint64_t first = run.pool->device_generation(0);
+    int requests = 0;
+    const auto kill_once = [&](const Progress&) {
+      if (run.pool->device_generation(0) != first || run.pool->device_is_idle(0)) return;
+      if (++requests != moment) return;
+      // Its reply has been sent by then, and is found together with its end.
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      const pid_t worker = run.pool->process_ids().front();
+      kill(worker, SIGKILL);
+      EXPECT_TRUE(eventually([&] { return !is_alive(worker); }));
+    };
+    run.observer.progress = kill_once;
+    const TuningSummary summary = run.run();
+    EXPECT_EQ(summary.worker_deaths, 1u) << moment;
+    EXPECT_FALSE(summary.first_failure) << moment << ": " << summary.first_failure->detail;
+    EXPECT_EQ(key(summary.problems.front().best->configuration), "ITEMS=2,TILE=8") << moment;
+    for (const Result& record : run.own_log.records) EXPECT_TRUE(record.timed()) << moment;
+  }
 }
 
 TEST(Workers, OfAParentThatIsKilledEndWithIt) {

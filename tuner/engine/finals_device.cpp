@@ -119,10 +119,9 @@ bool FinalsDevice::take_modules(Contender& contender) {
 }
 
 void FinalsDevice::keep(Contender& contender, std::size_t slot) {
-  const bool is_kept = evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
-                                            .verify = false,
-                                            .keep_as = static_cast<std::int32_t>(slot)});
-  if (is_kept) contender.kept_on = session().generation();
+  evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
+                       .verify = false,
+                       .keep_as = static_cast<std::int32_t>(slot)});
 }
 
 double FinalsDevice::deadline(const Contender& contender) const {
@@ -143,7 +142,11 @@ bool FinalsDevice::evaluate(Contender& contender, EvaluateRequest request) {
     if (!answer) return false;
   } while (answer->not_asked);
   const EvaluateReply reply = read_evaluation(*answer, request, session());
-  if (reply.failure) fail_(contender, *reply.failure);
+  if (reply.failure) {
+    fail_(contender, *reply.failure);
+  } else if (request.keep_as >= 0) {
+    contender.kept_on = answer->generation;
+  }
   return !reply.failure;
 }
 

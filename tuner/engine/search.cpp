@@ -476,7 +476,7 @@ class Search {
     if (answer->not_asked) return;  // Another device takes it.
     pending->result.unit = state_.devices[device].device().uuid;
     const std::string worker =
-        pending->result.unit + "/" + std::to_string(state_.devices[device].generation()) + "/";
+        pending->result.unit + "/" + std::to_string(answer->generation) + "/";
     const EvaluateReply reply = read_evaluation(*answer, evaluation->asked, state_.devices[device]);
     if (reply.output_class >= 0) {
       pending->output_class = worker + std::to_string(reply.output_class);

@@ -31,7 +31,7 @@ struct TuningOptions {
   double final_seconds = 5;
   double tie_percent = 0.5;        ///< Finalists that differ by less are declared tied.
   bool static_reject = true;       ///< Do not time what the compiler's report makes hopeless.
-  bool retry_quarantined = false;  ///< Try again what took the process down twice.
+  bool retry_quarantined = false;  ///< Try again what took the machine down twice.
   bool with_transfers = false;     ///< Measure the copies between host and device, too.
   bool resume = true;              ///< Use what the log knows; false: measure everything again.
   /// Asked and not yet told: how far compiling runs ahead. 0: where the strategy learns, by one for

@@ -335,6 +335,7 @@ void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEve
   WorkerEvent event = {.ticket = *worker.ticket};
   if (worker.is_device) {
     event.kind = WorkerEvent::Kind::replied;
+    event.generation = worker.generation;
     event.reply = frame;
     if (frame.type == MessageType::prepared) start_spare(worker);
   } else {
@@ -384,8 +385,10 @@ void WorkerPool::lose(Worker& worker, WorkerDeath::Cause cause, const std::strin
   if (!worker.is_device) {
     lose_compiler(worker, death, events);
   } else if (worker.ticket) {
-    events.push_back(
-        {.kind = WorkerEvent::Kind::device_lost, .ticket = *worker.ticket, .death = death});
+    events.push_back({.kind = WorkerEvent::Kind::device_lost,
+                      .ticket = *worker.ticket,
+                      .generation = worker.generation,
+                      .death = death});
     worker.ticket.reset();
   }
   start(worker);

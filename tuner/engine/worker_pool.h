@@ -36,6 +36,7 @@ struct WorkerEvent {
   Kind kind = Kind::compiled;
   Ticket ticket = 0;
   std::size_t unit = 0;
+  std::uint64_t generation = 0;  ///< Of the device worker that this is about.
   CompiledTogether compiled = {};
   bool compiler_lost = false;  ///< `compiled` says how its worker ended.
   Frame reply = {};
