@@ -86,10 +86,24 @@ void write_all(int descriptor, const std::string& text, const std::filesystem::p
 /// What is at the place; nullopt: nothing. Throws InputError where a file cannot take it.
 std::optional<struct stat> replaceable(const std::filesystem::path& file) {
   struct stat found {};
-  if (stat(file.c_str(), &found) != 0) return std::nullopt;
+  if (stat(file.c_str(), &found) != 0) {
+    if (errno == ENOENT) return std::nullopt;
+    cannot_write(file, std::strerror(errno));
+  }
   if (S_ISDIR(found.st_mode)) cannot_write(file, "it is a folder");
   if (!S_ISREG(found.st_mode)) cannot_write(file, "it is not a regular file");
   return found;
+}
+
+/// Where a symbolic link leads, also one to what is not there yet. REQUIRES: replaceable(), which
+/// knows of loops and of links that must not be followed.
+std::filesystem::path behind_links(std::filesystem::path file) {
+  std::error_code no_link;
+  for (;;) {
+    const std::filesystem::path target = std::filesystem::read_symlink(file, no_link);
+    if (no_link) return file;
+    file = file.parent_path() / target;
+  }
 }
 
 /// So that the new name survives a loss of power.
@@ -121,15 +135,16 @@ std::string export_json(const std::vector<StoredResult>& best,
                        {{"best", std::move(entries)}, {"defaults", std::move(default_entries)}});
 }
 
-void write_whole_file(const std::filesystem::path& file, const std::string& text) {
-  if (file == "-") {
+void write_whole_file(const std::filesystem::path& named, const std::string& text) {
+  if (named == "-") {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
         std::fflush(stdout) != 0) {
       cannot_write("standard output", std::strerror(errno));
     }
     return;
   }
-  const auto found = replaceable(file);
+  const auto found = replaceable(named);
+  const std::filesystem::path file = behind_links(named);
   TemporaryFile temporary(file);
   struct stat made {};
   // What the umask left of 0644; for its owner only until it is whole.
@@ -148,7 +163,7 @@ void write_whole_file(const std::filesystem::path& file, const std::string& text
 void check_writable(const std::filesystem::path& file) {
   if (file == "-") return;
   replaceable(file);
-  const TemporaryFile temporary(file);
+  const TemporaryFile temporary(behind_links(file));
 }
 
 }  // namespace smemtune::db

@@ -242,12 +242,31 @@ TEST_F(WriteWholeFile, HeedsTheUmask) {
   EXPECT_EQ(fs::status(folder() / "best.json").permissions(), fs::perms(0600));
 }
 
-TEST_F(WriteWholeFile, ReplacesALinkAndNotWhatItPointsTo) {
-  std::ofstream(folder() / "target") << "precious";
-  fs::create_symlink(folder() / "target", folder() / "link");
-  write_whole_file(folder() / "link", "text");
-  EXPECT_EQ(contents(folder() / "target"), "precious");
-  EXPECT_EQ(contents(folder() / "link"), "text");
+TEST_F(WriteWholeFile, KeepsALinkAndWritesWhereItLeads) {
+  fs::create_directory(folder() / "results");
+  std::ofstream(folder() / "results" / "target") << "old";
+  fs::create_symlink("results/target", folder() / "link");
+  fs::create_symlink(folder() / "link", folder() / "second");
+  write_whole_file(folder() / "second", "new");
+  EXPECT_TRUE(fs::is_symlink(folder() / "second"));
+  EXPECT_TRUE(fs::is_symlink(folder() / "link"));
+  EXPECT_EQ(contents(folder() / "results" / "target"), "new");
+
+  fs::remove(folder() / "results" / "target");
+  check_writable(folder() / "link");
+  write_whole_file(folder() / "link", "first");
+  EXPECT_TRUE(fs::is_symlink(folder() / "link"));
+  EXPECT_EQ(contents(folder() / "results" / "target"), "first");
+  EXPECT_EQ(files(), 3u) << "no temporary is left";
+}
+
+TEST_F(WriteWholeFile, RefusesLinksThatLeadNowhere) {
+  fs::create_symlink("loop", folder() / "loop");
+  EXPECT_THROW(write_whole_file(folder() / "loop", "text"), InputError);
+  fs::create_symlink("missing/best.json", folder() / "link");
+  EXPECT_THROW(write_whole_file(folder() / "link", "text"), InputError);
+  EXPECT_THROW(check_writable(folder() / "link"), InputError);
+  EXPECT_EQ(files(), 2u);
 }
 
 TEST_F(WriteWholeFile, RefusesWhatIsNoFile) {
