@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     argument.type = type;
     argument.shape = {2, 3};
     argument.init.kind = Init::Kind::file;
-    argument.init.file = file;
+    argument.init.file.path = file;
     try {
       initial_contents(argument, 1);
     } catch (const InputError&) {

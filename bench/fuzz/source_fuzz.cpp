@@ -15,13 +15,24 @@ using namespace smemtune;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  quoted_includes(text);
-  const KernelFile file = read_kernel_file(text, {{"common.h", "#define BLOCK 32\n"}});
-  if (!file.kernels.empty()) {
-    draft_space(file, {.name = "fuzzed",
-                       .written_from = "fuzzed.cu",
-                       .source = "fuzzed.cu",
-                       .kernels = kernels_like(file, file.kernels.front().name)});
+  const FlatSource flat(text);
+  const KernelFile all = read_kernel_file(flat);
+  if (!all.kernels.empty()) {
+    const std::vector<std::string> kernels = kernels_like(all, all.kernels.front().name);
+    const std::set<std::string> only(kernels.begin(), kernels.end());
+    const KernelFile file = read_kernel_file(flat, {}, only);
+    draft_space(
+        flat, file,
+        {.name = "fuzzed", .written_from = "fuzzed.cu", .source = "fuzzed.cu", .kernels = kernels});
+    std::set<std::string> guard;
+    for (const NamedNumber& number : tunable_numbers(file)) guard.insert(number.name);
+    read_kernel_file(flat, guard, only);
+  }
+  const std::vector<SourceFile> files = {{.name = "fuzzed.cu", .place = {}, .text = text}};
+  costly_includes(files);
+  for (const std::string& name : kernel_names(files)) {
+    redefinition(files, name);
+    uses_macro(files, name);
   }
   KernelSource source;
   source.files.push_back({"fuzzed.cu", text});

@@ -4,6 +4,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 
+#include <cstdlib>
 #include <string_view>
 
 using namespace smemtune;
@@ -18,11 +19,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return true;
   }();
   if (!has_sources) return 0;
+  // With the repository's templates its spaces are read to their end.
+  static const char* const templates = std::getenv("SMEMTUNE_SHARE");
+  static const std::filesystem::path share =
+      templates != nullptr ? templates : (folder / "share").string();
   const std::filesystem::path file = folder / "space.json";
   write_bytes(file, {data, size});
-  check_space(file, folder / "share");
+  check_space(file, share);
   try {
-    load_space(file, folder / "share");
+    load_space(file, share);
   } catch (const InputError&) {
   }
   return 0;

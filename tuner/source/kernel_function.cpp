@@ -135,7 +135,7 @@ CppTokens first_branches(const CppTokens& tokens, std::size_t first, std::size_t
       if (std::ranges::find(skips, true) == skips.end()) result.push_back(tokens[i]);
       continue;
     }
-    const std::string_view name = directive_of(tokens[i]).name;
+    const std::string name = directive_of(tokens[i]).name;
     if (name.starts_with("if")) skips.push_back(false);
     if (name.starts_with("el") && !skips.empty()) skips.back() = true;
     if (name == "endif" && !skips.empty()) skips.pop_back();

@@ -1,0 +1,9 @@
+__global__ void k(
+#if SIDES == 1
+    float* out
+#else
+    int* out
+#endif
+) {
+  out[0] = 1;
+}
