@@ -276,6 +276,11 @@ TEST_F(CommandLine, LetsNoTextSteerTheTerminal) {
   const std::string escape = "\x1b]0;owned\x07\xc2\x9b";
   EXPECT_THAT(run({"--" + escape}).err, Not(HasSubstr("\x1b")));
   EXPECT_THAT(run({"--space", "no/" + escape + ".json"}).err, Not(HasSubstr("\x1b")));
+  write(folder_ / "source.cu",
+        "#include <io" + escape + "stream>\n__global__ void k(float* a) {}\n");
+  const Ended drafted = run({"init", (folder_ / "source.cu").string()});
+  EXPECT_THAT(drafted.out, HasSubstr("owned"));
+  EXPECT_THAT(drafted.out, Not(HasSubstr("\x1b")));
   const std::string file = space(kTwice);
   const std::string header =
       "{'descr': '<f4', '" + escape + "': 1, 'fortran_order': False, 'shape': (1000,)}\n";
