@@ -4,9 +4,10 @@
 
 namespace smemtune::db {
 
-/// This process, so that it can be told later, in another one, whether it is still alive: the
-/// machine's boot, the process id and when it started.
+/// This process: the machine's boot, the process id and when it started.
 std::string this_process();
-bool is_alive(const std::string& process);
+
+/// Whether a process that had this name has ended with its machine: there was another boot since.
+bool went_down_with_machine(const std::string& process);
 
 }  // namespace smemtune::db

@@ -190,6 +190,12 @@ class OnDisk : public TestFolder {
   std::int64_t count(const char* sql) const {
     return Connection(file(), OpenMode::read_only, 0).integer(sql);
   }
+
+  /// What of it is stored when it comes back: all that was running ended with it.
+  void take_machine_down() const {
+    const Connection connection(file(), OpenMode::read_write, 0);
+    connection.execute("UPDATE run SET process = 'another-boot/1/1'");
+  }
 };
 
 /// Runs `body` in a child process, which ends without destructors, as when it is killed.
@@ -704,7 +710,7 @@ TEST_F(ResultStoreFind, ForgetsAPassingFailureThatWorkedLater) {
 
 using ResultStoreAttempts = OnDisk;
 
-TEST_F(ResultStoreAttempts, CutOffTwiceWithTheirProcessQuarantineAConfiguration) {
+TEST_F(ResultStoreAttempts, CutOffTwiceWithTheirMachineQuarantineAConfiguration) {
   for (int run = 1; run <= 2; ++run) {
     in_dying_child([&] {
       ResultStore store(file());
@@ -712,6 +718,7 @@ TEST_F(ResultStoreAttempts, CutOffTwiceWithTheirProcessQuarantineAConfiguration)
       EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), std::nullopt);
       log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
     });
+    take_machine_down();
   }
   ResultStore store(file());
   const auto log = store.begin_run(run_on(h200(), "run-3"));
@@ -736,6 +743,7 @@ TEST_F(ResultStoreAttempts, CutOffTwiceCountMoreThanWhatWasFoundBefore) {
       const auto log = store.begin_run(run_on(h200(), run));
       log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
     });
+    take_machine_down();
   };
   const auto lost_and_found = [&](const std::string& run) {
     ResultStore store(file());
@@ -800,6 +808,7 @@ TEST_F(ResultStoreAttempts, CountTogetherWithPassingFailures) {
     log->record(kHash, failed(tile(16), Status::runtime, "crash"));
     log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
   });
+  take_machine_down();
   ResultStore store(file());
   const auto found =
       store.begin_run(run_on(h200(), "run-2"))->find({kHash, "tiled", kProblem, tile(16)});
@@ -812,6 +821,7 @@ TEST_F(ResultStoreAttempts, AreNotSettledByAFailureThatMayPass) {
     ResultStore store(file());
     store.begin_run(run_on(h200(), "run-1"))->begin_attempt({kHash, "tiled", kProblem, tile(16)});
   });
+  take_machine_down();
   ResultStore store(file());
   const auto log = store.begin_run(run_on(h200(), "run-2"));
   log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
@@ -821,10 +831,16 @@ TEST_F(ResultStoreAttempts, AreNotSettledByAFailureThatMayPass) {
   EXPECT_EQ(found->reason, "quarantined");
 }
 
-TEST_F(ResultStoreAttempts, OfARunningProcessAreNotLost) {
+TEST_F(ResultStoreAttempts, OfAProcessThatRunsOrWasKilledAreNotLost) {
   ResultStore store(file());
   for (const char* id : {"run-1", "run-2"}) {
     store.begin_run(run_on(h200(), id))->begin_attempt({kHash, "tiled", kProblem, tile(16)});
+  }
+  for (const char* id : {"killed-1", "killed-2"}) {
+    in_dying_child([&] {
+      ResultStore its(file());
+      its.begin_run(run_on(h200(), id))->begin_attempt({kHash, "tiled", kProblem, tile(16)});
+    });
   }
   ResultStore other(file());
   EXPECT_EQ(other.begin_run(run_on(h200(), "run-3"))->find({kHash, "tiled", kProblem, tile(16)}),
@@ -839,33 +855,16 @@ TEST_F(ResultStoreAttempts, AreNotLostWhenTheRunWasStopped) {
       store.end_run(id, "interrupted");
     });
   }
+  take_machine_down();
   ResultStore store(file());
   EXPECT_EQ(store.begin_run(run_on(h200(), "run-3"))->find({kHash, "tiled", kProblem, tile(16)}),
             std::nullopt);
 }
 
-TEST(Process, IsAliveUntilItEnds) {
-  EXPECT_TRUE(is_alive(this_process()));
-  EXPECT_FALSE(is_alive(""));
-  EXPECT_FALSE(is_alive("boot/1/1"));
-  int channel[2];
-  ASSERT_EQ(pipe(channel), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string process = this_process();
-    const auto size = static_cast<ssize_t>(process.size());
-    _exit(write(channel[1], process.data(), process.size()) == size ? 0 : 1);
-  }
-  char text[256];
-  const ssize_t size = read(channel[0], text, sizeof text);
-  ASSERT_GT(size, 0);
-  // Dead, though its parent has not yet asked how it ended.
-  siginfo_t ended;
-  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
-  EXPECT_FALSE(is_alive(std::string(text, static_cast<std::size_t>(size))));
-  ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  close(channel[0]);
-  close(channel[1]);
+TEST(Process, HasGoneDownWithItsMachineOnlyWhereThatHasBootedSince) {
+  EXPECT_FALSE(went_down_with_machine(this_process()));
+  EXPECT_FALSE(went_down_with_machine(""));
+  EXPECT_TRUE(went_down_with_machine("another-boot/1/1"));
 }
 
 using ResultStoreRuns = InMemory;

@@ -230,7 +230,7 @@ std::optional<Result> RunLog::find(const ResultKey& of) {
   quarantined.configuration = of.configuration;
   quarantined.status = kQuarantined.status();
   quarantined.reason = kQuarantined.word();
-  quarantined.detail = std::to_string(lost) + " attempts ended with the whole process (lost)";
+  quarantined.detail = std::to_string(lost) + " attempts ended with the whole machine (lost)";
   if (failed > 0) {
     quarantined.detail += ", " + std::to_string(failed) + " with " + newest.front().reason;
   }
@@ -444,7 +444,7 @@ int RunLog::lost_attempts(std::int64_t kernel_id, const ResultKey& of) {
       .bind(":run", run_id_);
   int lost = 0;
   while (find_open_.step()) {
-    if (!is_alive(find_open_.text("process"))) ++lost;
+    if (went_down_with_machine(find_open_.text("process"))) ++lost;
   }
   return lost;
 }

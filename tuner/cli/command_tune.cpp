@@ -351,7 +351,7 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--fresh", options.fresh,
                "Measure configurations again that the database already knows");
   app.add_flag("--retry-quarantined", options.tuning.retry_quarantined,
-               "Try configurations again that took the process or the machine down twice");
+               "Try configurations again that were at work when the machine went down, twice");
   app.add_flag("--json", options.json, "Print the result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
   app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");

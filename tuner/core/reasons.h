@@ -79,7 +79,7 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::runtime, "trap"},
     {Status::runtime, "lost", true},     // The device was.
     {Status::runtime, "no_time", true},  // No sample was taken.
-    {Status::runtime, "quarantined"},    // It took the whole process down twice.
+    {Status::runtime, "quarantined"},    // It took the whole machine down twice.
 
     {Status::correctness, "definition"},
     {Status::correctness, "double"},  // The reference in double precision, or what it gave.

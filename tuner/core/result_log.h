@@ -36,7 +36,7 @@ class ResultLog {
   virtual void record(const std::string& kernel_hash, const Result& result) = 0;
 
   /// How many attempts at this configuration earlier runs had open when they ended with their whole
-  /// process.
+  /// machine. That a process alone was killed is no configuration's fault.
   virtual int lost_attempts(const ResultKey& of) = 0;
 
   /// Closes all attempts at this configuration, lost ones too: it did no harm, and has no new
