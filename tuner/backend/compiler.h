@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/backend/read_place.h"
 #include "tuner/core/limits.h"
 #include "tuner/core/outcome.h"
 #include "tuner/core/space.h"
@@ -47,6 +48,7 @@ struct CompiledKernel {
   std::vector<CompiledEntry> entries;   ///< All that were asked for, in any order.
   std::vector<CompiledSymbol> symbols;  ///< The same.
   std::vector<std::uint8_t> image;      ///< A cubin; a shared object for the CPU device.
+  std::vector<ReadPlace> read;          ///< What else it depends on.
   std::string log;                      ///< Warnings and the ptxas report; at most 64 KB.
   double compile_ms = 0;
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 // Part of every file's name: what lies in a cache of another layout is not read. Raise it when
 // CompiledKernel or CompileRequest change.
-constexpr std::string_view kLayout = "smemtune-module-3";
+constexpr std::string_view kLayout = "smemtune-module-4";
 
 std::string file_name(const Compiler& compiler, const CompileRequest& request) {
   const std::vector<std::uint8_t> asked = pack(request);
@@ -137,7 +137,7 @@ CachedCompiler::CachedCompiler(std::unique_ptr<Compiler> compiler, fs::path fold
       written_since_trim_(max_bytes) {}
 
 Outcome<CompiledKernel> CachedCompiler::compile(const CompileRequest& request) {
-  if (std::optional<CompiledKernel> kept = read(file(request))) return std::move(*kept);
+  if (std::optional<CompiledKernel> kept = find(request)) return std::move(*kept);
   Outcome<CompiledKernel> compiled = compiler_->compile(request);
   if (compiled) keep({file(request)}, *compiled);
   return compiled;
@@ -148,7 +148,7 @@ CompiledTogether CachedCompiler::compile_together(std::span<const CompileRequest
   std::vector<CompileRequest> missing;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (std::optional<CompiledKernel> kept = read(file(requests[i]))) {
+    if (std::optional<CompiledKernel> kept = find(requests[i])) {
       outcomes[i] = std::make_shared<const CompiledKernel>(std::move(*kept));
     } else {
       missing.push_back(requests[i]);
@@ -168,6 +168,17 @@ CompiledTogether CachedCompiler::compile_together(std::span<const CompileRequest
 
 fs::path CachedCompiler::file(const CompileRequest& request) const {
   return folder_ / file_name(*compiler_, request);
+}
+
+std::optional<CompiledKernel> CachedCompiler::find(const CompileRequest& request) {
+  std::optional<CompiledKernel> kept = read(file(request));
+  const auto is_as_it_was = [this](const ReadPlace& place) {
+    const auto [state, is_new] = states_.try_emplace(place.path);
+    if (is_new) state->second = state_of(place.path);
+    return state->second == place.state;
+  };
+  if (kept && !std::ranges::all_of(kept->read, is_as_it_was)) return std::nullopt;
+  return kept;
 }
 
 void CachedCompiler::keep(const std::vector<fs::path>& files, const CompiledKernel& kernel) {

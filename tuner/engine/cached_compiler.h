@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +15,8 @@ namespace smemtune {
 
 /// Keeps what another compiler made in files named by what was asked: the sources with everything
 /// they include, name expressions, options and architecture, and the compiler with its own hash.
-/// A module that serves several requests is one file with several names.
+/// A module that serves several requests is one file with several names. One that the compiler read
+/// further files for, headers of a toolkit or of the system, is compiled again where these changed.
 /// Several processes of one user may share the folder. What a file holds will be run, so a folder
 /// or file that another user owns or may write to is not used. A file that is damaged or too large
 /// is compiled again; an error of reading or writing costs the cache, never the result.
@@ -30,6 +33,7 @@ class CachedCompiler final : public Compiler {
 
  private:
   std::filesystem::path file(const CompileRequest& request) const;
+  std::optional<CompiledKernel> find(const CompileRequest& request);
   void keep(const std::vector<std::filesystem::path>& files, const CompiledKernel& kernel);
   void trim() const;
 
@@ -37,6 +41,8 @@ class CachedCompiler final : public Compiler {
   std::filesystem::path folder_;
   std::uint64_t max_bytes_;
   std::uint64_t written_since_trim_;
+  std::map<std::string, std::string>
+      states_;  ///< Of what modules were read from, when first asked.
 };
 
 /// `$SMEMTUNE_CACHE`, else `${XDG_CACHE_HOME:-~/.cache}/smemtune`; empty when SMEMTUNE_CACHE is

@@ -33,6 +33,9 @@ class CountingCompiler final : public Compiler {
     }
     kernel.image.assign(1000, static_cast<std::uint8_t>(kernel.entries.size()));
     kernel.log = "fine";
+    if (const char* const read = std::getenv("COUNTING_COMPILER_READS")) {
+      kernel.read.push_back(read_place(read));
+    }
     return kernel;
   }
 
@@ -185,6 +188,30 @@ TEST_F(CachedCompilerTest, TakesNothingForItsOwnThatAKilledProcessOfTheSameIdLef
   const auto kept = compiler().compile(request("f<2>"));
   ASSERT_TRUE(made && kept);
   EXPECT_EQ(*kept, *made);
+}
+
+TEST_F(CachedCompilerTest, CompilesAgainWhereAFurtherFileThatWasReadHasChanged) {
+  const fs::path headers = folder_ / "headers";
+  fs::create_directory(headers);
+  std::ofstream(headers / "cuda_fp16.h") << "struct half {};";
+  for (const fs::path& read : {headers / "cuda_fp16.h", headers}) {
+    setenv("COUNTING_COMPILER_READS", read.c_str(), 1);
+    const int before = calls_;
+    const std::string entry = read.filename().string();
+    compiler().compile(request(entry));
+    compiler().compile(request(entry));
+    EXPECT_EQ(calls_, before + 1) << read;
+    std::ofstream(headers / "cuda_fp16.h") << "struct HALF {};";
+    compiler().compile(request(entry));
+    const CompileRequest both[] = {request(entry), request(entry + "2")};
+    compiler().compile_together(both);
+    EXPECT_EQ(calls_, before + 3) << read << ": once for the change, once for the new one";
+    fs::remove(headers / "cuda_fp16.h");
+    compiler().compile(request(entry));
+    EXPECT_EQ(calls_, before + 4) << read;
+    std::ofstream(headers / "cuda_fp16.h") << "struct half {};";
+  }
+  unsetenv("COUNTING_COMPILER_READS");
 }
 
 TEST_F(CachedCompilerTest, KeepsNoFailures) {

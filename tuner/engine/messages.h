@@ -216,8 +216,9 @@ void fields(auto& archive, Is<CompiledEntry> auto& v) {
 void fields(auto& archive, Is<CompiledSymbol> auto& v) {
   archive(v.name_expression, v.lowered_name);
 }
+void fields(auto& archive, Is<ReadPlace> auto& v) { archive(v.path, v.state); }
 void fields(auto& archive, Is<CompiledKernel> auto& v) {
-  archive(v.entries, v.symbols, v.image, v.log, v.compile_ms);
+  archive(v.entries, v.symbols, v.image, v.read, v.log, v.compile_ms);
 }
 void fields(auto& archive, Is<Workload> auto& v) { archive(v.arguments, v.seed); }
 void fields(auto& archive, Is<LoadedKernel::Launch> auto& v) {

@@ -121,6 +121,36 @@ std::string main_file(const CompileRequest& request, const std::string& source_f
   return text.str();
 }
 
+/// The files outside of `folder` that a file which the compiler has written (-MF) says it has read.
+/// Relative names are those of `sources`.
+std::vector<std::filesystem::path> read_outside(const std::filesystem::path& file,
+                                                const std::filesystem::path& folder,
+                                                const std::filesystem::path& sources) {
+  const std::vector<std::uint8_t> bytes = read_file(file);
+  const std::string text(bytes.begin(), bytes.end());
+  const std::string inside = std::filesystem::canonical(folder).string() + "/";
+  std::vector<std::filesystem::path> found;
+  std::string name;
+  const auto end_name = [&] {
+    if (name.empty()) return;
+    const auto path = std::filesystem::weakly_canonical(sources / std::exchange(name, {}));
+    if (!path.string().starts_with(inside)) found.push_back(path);
+  };
+  // `fast.o: smemtune_main.cpp /usr/include/a\ b.h \`, with a backslash before a blank of a name.
+  for (std::size_t i = std::min(text.size(), text.find(": ") + 1); i < text.size(); ++i) {
+    const bool is_escaped = text[i] == '\\' && i + 1 < text.size();
+    if (is_escaped && text[i + 1] != '\n') {
+      name += text[++i];
+    } else if (text[i] == ' ' || text[i] == '\n' || is_escaped) {
+      end_name();
+    } else {
+      name += text[i];
+    }
+  }
+  end_name();
+  return found;
+}
+
 Failure unsupported(const std::string& what) {
   return failure({Status::constraints, "cpu_unsupported"}, "the CPU device does not have " + what);
 }
@@ -243,9 +273,13 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   const std::vector<std::string> common =
       common_options(request, folder.path() / kHeaderFolder, is_clang_);
   std::string log;
-  if (auto failure = run(with(common, {"-O3", "-o", "fast.o"}), sources, log)) return *failure;
+  const std::vector<std::string> fast = with(common, {"-O3", "-MD", "-MF", "read", "-o", "fast.o"});
+  if (auto failure = run(fast, sources, log)) return *failure;
 
   CompiledKernel kernel;
+  for (const auto& path : read_outside(sources / "read", folder.path(), sources)) {
+    kernel.read.push_back(read_place(path));
+  }
   const std::vector<std::uint8_t> object = read_file(sources / "fast.o");
   for (std::size_t i = 0; i < request.name_expressions.size(); ++i) {
     const std::string name = "smemtune_entry_" + std::to_string(i);
@@ -265,10 +299,16 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
 
   std::vector<std::string> checked =
       with(common, {"-O1", "-DSMEMTUNE_CHECKED", "-fsanitize=thread", "-fsanitize=bounds,alignment",
-                    "-o", "checked.o"});
+                    "-MMD", "-MF", "read_of_users", "-o", "checked.o"});
   // The headers report atomics themselves; clang instruments them wherever they are.
   if (is_clang_) checked = with(checked, {"-mllvm", "-tsan-instrument-atomics=0"});
   if (auto failure = run(checked, sources, log)) return *failure;
+  // All but the system's headers: results would not follow a change of these.
+  const auto users = read_outside(sources / "read_of_users", folder.path(), sources);
+  if (!users.empty()) {
+    return failure({Status::compile, "error"},
+                   users.front().string() + " was read, which is none of the kernel's files");
+  }
   // No libraries: what is left undefined is in the C library of the process that loads it. The
   // hooks of instrumented code are found in the object itself before any in that process.
   for (const std::string& name : std::vector<std::string>{"fast", "checked"}) {

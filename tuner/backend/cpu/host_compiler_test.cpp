@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -268,6 +269,32 @@ TEST(HostCompiler, RefusesWhatTheDeviceDoesNotHave) {
                                    "__global__ void kernel(int* out) { *out = 1; }",
                                {"kernel"});
   EXPECT_TRUE(outcome) << outcome.failure().detail;
+}
+
+TEST(HostCompiler, TellsWhatItReadOfTheSystemAndRefusesWhatIsTheUsers) {
+  const TemporaryFolder folder;
+  const std::filesystem::path header = folder.path() / "a header.h";
+  std::ofstream(header) << "#define STEP 1\n";
+  const auto compiled = [&](const std::string& include) {
+    return compile_files(
+        {{"k.cu", "#include " + include + "\n__global__ void k(float* a) { a[0] += STEP; }\n"}},
+        "k");
+  };
+  const auto kernel = compiled("<cstdint>\n#define STEP 2");
+  ASSERT_TRUE(kernel) << kernel.failure().detail;
+  const auto reads = [&kernel](const std::string& name) {
+    return std::ranges::any_of(kernel->read, [&](const ReadPlace& place) {
+      return std::filesystem::path(place.path).filename() == name &&
+             place.state == state_of(place.path);
+    });
+  };
+  EXPECT_TRUE(reads("cstdint"));
+  EXPECT_FALSE(reads("cuda_on_host.h")) << "that is a part of the compiler";
+  // No source gets here with such a name; what does, by whatever way, is not taken.
+  const auto outside = compiled('"' + header.string() + '"');
+  ASSERT_FALSE(outside);
+  EXPECT_EQ(outside.failure().reason, "error");
+  EXPECT_THAT(outside.failure().detail, HasSubstr("a header.h was read"));
 }
 
 TEST(HostCompiler, LeavesNoFilesBehind) {

@@ -304,6 +304,8 @@ NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc)
   own_options_.emplace_back("--ptxas-options=-v");
   for (const std::filesystem::path& folder : header_folders(nvrtc_)) {
     own_options_.push_back("-I" + folder.string());
+    // The others lie in the first.
+    if (read_.empty()) read_.push_back(read_place(folder));
   }
   if (nvrtc_.major < 12 && !finds_own_headers(nvrtc_, own_options_)) {
     std::erase(own_options_, kNoSourceInclude);
@@ -331,6 +333,7 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
   if (code != NVRTC_SUCCESS) return failure_of(code, log, request);
 
   CompiledKernel compiled;
+  compiled.read = read_;
   const bool as_ptx = is_virtual(request.architecture);
   compiled.image = as_ptx ? ptx(nvrtc_, program.get()) : cubin(nvrtc_, program.get());
   compiled.compile_ms = milliseconds_since(start);

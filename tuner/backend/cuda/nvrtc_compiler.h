@@ -34,6 +34,7 @@ class NvrtcCompiler final : public Compiler {
   std::string library_sha256_;
   std::vector<int> architectures_;        ///< Compute capabilities: 75, 90, ...
   std::vector<std::string> own_options_;  ///< For every compilation.
+  std::vector<ReadPlace> read_;           ///< Its headers.
 };
 
 }  // namespace smemtune::cuda

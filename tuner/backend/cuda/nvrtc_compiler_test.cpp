@@ -2,6 +2,7 @@
 
 #include "tuner/backend/cuda/cubin.h"
 #include "tuner/core/error.h"
+#include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -313,6 +314,26 @@ TEST_F(NvrtcCompilerTest, FindsTheToolkitsHeadersIfTheyAreThere) {
       "__global__ void k(__half* p) { p[0] = __hadd(p[1], p[2]); }",
       "k");
   EXPECT_TRUE(compiled) << compiled.failure().detail;
+}
+
+TEST_F(NvrtcCompilerTest, TellsInWhichStateTheToolkitsHeadersWere) {
+  const TemporaryFolder toolkit;
+  toolkit.write("include/cuda_fp16.h", "#define STEP 1\n");
+  std::filesystem::create_directory(toolkit.path() / "lib64");
+  Nvrtc nvrtc = compiler_->nvrtc();
+  nvrtc.path = toolkit.path() / "lib64" / "libnvrtc.so";
+  std::filesystem::create_symlink(compiler_->nvrtc().path, nvrtc.path);
+  const CompileRequest asked = request(
+      {{"k.cu", "#include <cuda_fp16.h>\n__global__ void k(int* p) { p[0] = STEP; }"}}, {"k"});
+  const auto before = NvrtcCompiler(nvrtc).compile(asked);
+  ASSERT_TRUE(before) << before.failure().detail;
+  ASSERT_EQ(before->read.size(), 1u);
+  EXPECT_EQ(before->read.front(), read_place(toolkit.path() / "include"));
+  toolkit.write("include/cuda_fp16.h", "#define STEP 2\n");
+  const auto after = NvrtcCompiler(nvrtc).compile(asked);
+  ASSERT_TRUE(after) << after.failure().detail;
+  EXPECT_NE(before->entries.front().code_sha256, after->entries.front().code_sha256);
+  EXPECT_NE(before->read, after->read);
 }
 
 TEST_F(NvrtcCompilerTest, FindsWhatTheToolkitsHeadersIncludeBesideThemselves) {

@@ -1,0 +1,72 @@
+#include "tuner/backend/read_place.h"
+
+#include "tuner/core/hash.h"
+
+#include <algorithm>
+#include <set>
+#include <sys/stat.h>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace smemtune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const timespec& time) {
+  return std::to_string(time.tv_sec) + "." + std::to_string(time.tv_nsec);
+}
+
+/// Times of status changes too, as one of contents can be set back.
+std::string text_of(const struct stat& found) {
+  return std::to_string(found.st_size) + " " + text_of(found.st_mtim) + " " +
+         text_of(found.st_ctim);
+}
+
+class FolderState {
+ public:
+  std::string of(const fs::path& folder) {
+    add(folder);
+    std::ranges::sort(lines_);  // A folder's order is not its contents'.
+    std::string text;
+    for (const std::string& line : lines_) text += line + "\n";
+    return sha256(text);
+  }
+
+ private:
+  void add(const fs::path& folder) {
+    struct stat found = {};
+    if (stat(folder.c_str(), &found) != 0) return;
+    if (!seen_.insert({found.st_dev, found.st_ino}).second) return;  // Links may form a ring.
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const fs::path& path = entry->path();
+      if (stat(path.c_str(), &found) != 0) continue;
+      if (S_ISDIR(found.st_mode)) {
+        add(path);
+      } else {
+        lines_.push_back(path.string() + " " + text_of(found));
+      }
+    }
+  }
+
+  std::set<std::pair<dev_t, ino_t>> seen_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::string state_of(const fs::path& place) {
+  struct stat found = {};
+  if (stat(place.c_str(), &found) != 0) return "missing";
+  return S_ISDIR(found.st_mode) ? FolderState().of(place) : text_of(found);
+}
+
+ReadPlace read_place(const fs::path& place) {
+  return {.path = place.string(), .state = state_of(place)};
+}
+
+}  // namespace smemtune
