@@ -657,6 +657,48 @@ TEST_F(CommandLine, EndsCleanlyAtEverySignalThatAsksForIt) {
   }
 }
 
+/// Whether the process has a handler for SIGINT.
+bool catches_interrupts(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigCgt:")) continue;
+    return ((std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1)) & 1) != 0;
+  }
+  return false;
+}
+
+// One that asks for a search space which takes minutes to count.
+TEST_F(CommandLine, EndsACommandThatOnlyAnswersAtTheFirstSignal) {
+  nlohmann::json mine = nlohmann::json::parse(read(space(kTwice)));
+  nlohmann::json& kernel = mine["kernels"][0];
+  std::string sum;
+  std::string macros = "0";
+  kernel["default"]["THREADS"] = kernel["parameters"]["THREADS"][0];
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "P" + std::to_string(i);
+    for (int value = 20; value < 50; ++value) kernel["parameters"][name].push_back(value);
+    kernel["default"][name] = 32;
+    kernel["options"].push_back("-DTHE_" + name + "=${" + name + "}");
+    sum += (i > 0 ? " + " : "") + name;
+    macros += " + THE_" + name;
+  }
+  write(folder_ / "mine.cu", kTwice + ("__device__ int sum() { return " + macros + "; }\n"));
+  kernel["constraints"].push_back(sum + " == 640");
+  write(folder_ / "large.json", mine.dump());
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const pid_t child = start({"space", (folder_ / "large.json").string(), "--device", "h200"});
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!catches_interrupts(child) && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ASSERT_EQ(kill(child, signal), 0);
+    const auto asked = std::chrono::steady_clock::now();
+    EXPECT_EQ(finish(child).status, 130) << "signal " << signal;
+    EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(5));
+  }
+}
+
 TEST_F(CommandLine, OutlivesItsTerminalUnderNohup) {
   hangup_ = SIG_IGN;
   const pid_t child = start({"--space", space(kTwice), "--device", "cpu"});

@@ -33,14 +33,17 @@ namespace {
 std::atomic<bool> stop_asked = false;  // NOLINT: a signal handler has nowhere else to write.
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+// What only reads and answers has nothing to finish.
+void end_at_once(int) { _exit(kInterrupted); }
+
 // The first signal asks the run to stop cleanly, the second ends the process; workers end with it.
-void on_stop_signal(int signal) {
+void stop_cleanly(int signal) {
   if (stop_asked.exchange(true)) _exit(128 + signal);
 }
 
-void catch_signals() {
+void on_stop_signals(void (*handler)(int)) {
   struct sigaction action = {};
-  action.sa_handler = on_stop_signal;
+  action.sa_handler = handler;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before = {};
     sigaction(signal, &action, &before);
@@ -48,6 +51,9 @@ void catch_signals() {
     const bool outlives = signal == SIGHUP && before.sa_handler == SIG_IGN;
     if (outlives) sigaction(signal, &before, nullptr);
   }
+}
+
+void ignore_what_errors_tell() {
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, nullptr);  // `smemtune ... | head` must not cut a run short.
@@ -149,12 +155,18 @@ int run_command_line(int argc, char** argv) {
   CLI::App* run_command = app.add_subcommand(
       "run", "Verify and time one configuration, and keep what the compiler made");
   add_run_options(*run_command, one);
-  run_command->callback([&] { command = [&] { return run_run(one, stop_asked); }; });
+  run_command->callback([&] {
+    on_stop_signals(stop_cleanly);
+    command = [&] { return run_run(one, stop_asked); };
+  });
   CheckOptions checked;
   CLI::App* check_command =
       app.add_subcommand("check", "Measure the stored winner again: does it still hold?");
   add_check_options(*check_command, checked);
-  check_command->callback([&] { command = [&] { return run_check(checked, stop_asked); }; });
+  check_command->callback([&] {
+    on_stop_signals(stop_cleanly);
+    command = [&] { return run_check(checked, stop_asked); };
+  });
   DevicesOptions devices;
   CLI::App* devices_command =
       app.add_subcommand("devices", "The GPUs of this machine and their limits");
@@ -188,7 +200,11 @@ int run_command_line(int argc, char** argv) {
     return report(2, printable(mistyped.empty() ? error.what() : mistyped) +
                          " (smemtune --help shows the options)");
   }
-  const int status = command ? command() : run_tune(tune, stop_asked);
+  if (!command) {
+    if (tune.check.empty()) on_stop_signals(stop_cleanly);
+    command = [&] { return run_tune(tune, stop_asked); };
+  }
+  const int status = command();
   if (status == 0 && output_was_lost()) return report(2, "standard output: cannot be written");
   return status;
 }
@@ -198,7 +214,8 @@ int guarded_main(int argc, char** argv) {
     if (argc > 1 && std::string(argv[1]) == "__worker") {
       return run_worker({argv + 2, argv + argc});
     }
-    catch_signals();
+    on_stop_signals(end_at_once);
+    ignore_what_errors_tell();
     return run_command_line(argc, argv);
   } catch (const ReferenceError& error) {
     return report(3, error.what());
