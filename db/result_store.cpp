@@ -2,6 +2,7 @@
 
 #include "db/columns.h"
 #include "db/database_file.h"
+#include "db/findings.h"
 #include "db/ranking.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
@@ -268,6 +269,11 @@ std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t l
   while (statement.step()) results.push_back(read_stored(statement));
   std::reverse(results.begin(), results.end());
   return results;
+}
+
+std::vector<Findings> ResultStore::findings(const std::string& space, const Device& device,
+                                            const std::vector<Problem>& problems) const {
+  return read_findings(*connection_, space, device, problems);
 }
 
 std::vector<StoredRun> ResultStore::runs(const Query& query) const {

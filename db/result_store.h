@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/device.h"
+#include "tuner/core/findings.h"
 #include "tuner/core/result.h"
 #include "tuner/core/result_log.h"
 #include "tuner/core/run.h"
@@ -104,6 +105,10 @@ class ResultStore {
 
   /// Results in the order they were recorded; only the newest `limit`, 0 is all.
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
+
+  /// For strategies that look elsewhere: read_findings() in findings.h.
+  std::vector<Findings> findings(const std::string& space, const Device& device,
+                                 const std::vector<Problem>& problems) const;
 
   /// In the order they began. Of the query, space, device and run count.
   std::vector<StoredRun> runs(const Query& query) const;

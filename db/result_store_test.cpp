@@ -867,6 +867,44 @@ TEST(Process, HasGoneDownWithItsMachineOnlyWhereThatHasBootedSince) {
   EXPECT_TRUE(went_down_with_machine("another-boot/1/1"));
 }
 
+using ResultStoreFindings = InMemory;
+
+TEST_F(ResultStoreFindings, AreOfTheMostAlikePlacesThatTheRunDoesNotKnowByItself) {
+  const auto at = [](std::int64_t n, std::int64_t size, double ms) {
+    Result result = timed(tile(size), ms);
+    result.problem = {{"N", n}};
+    return result;
+  };
+  const auto here = store.begin_run(run_on(h200(), "run-1"));
+  here->record(kHash, at(1, 16, 1));
+  for (std::int64_t n = 2; n < 10; ++n) here->record(kHash, at(n, 16, 2));
+  const auto there = store.begin_run(run_on(other_gpu(), "run-2"));
+  there->record(std::string(64, 'e'), at(1, 8, 0.5));  // Edited since.
+  there->record(kHash, at(1, 16, 4));
+  there->record(kHash, at(1, 16, 3));
+  there->record(kHash, at(1, 32, 5));
+  Result failed_since = failed(tile(32), Status::correctness, "mismatch");
+  failed_since.problem = {{"N", std::int64_t{1}}};
+  there->record(kHash, failed_since);
+  store.begin_run(run_on(cpu(), "run-3"))->record(kHash, at(1, 16, 6));
+  store.begin_run(run_on(other_gpu(), "run-4", "another"))->record(kHash, at(1, 16, 7));
+
+  const std::vector<Problem> tuned = {{{"N", std::int64_t{1}}}};
+  const std::vector<Findings> found = store.findings("gemm", h200(), tuned);
+  ASSERT_EQ(found.size(), kMostFindings);
+  EXPECT_EQ(found[0].device, other_gpu().name);
+  EXPECT_EQ(found[0].problem, tuned.front());
+  EXPECT_GT(found[0].device_distance, 0);
+  const std::vector<std::pair<double, Configuration>> newest = {{3, tile(16)}};
+  EXPECT_EQ(found[0].timed, newest);
+  for (std::size_t i = 1; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].device, h200().name);
+    EXPECT_NE(found[i].problem, tuned.front());
+    EXPECT_EQ(found[i].timed.size(), 1u);
+  }
+  EXPECT_THAT(store.findings("nothing", h200(), tuned), testing::IsEmpty());
+}
+
 using ResultStoreRuns = InMemory;
 
 TEST_F(ResultStoreRuns, AreListedWithTheirResults) {

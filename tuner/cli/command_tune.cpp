@@ -22,10 +22,8 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <random>
 #include <set>
-#include <tuple>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -173,37 +171,6 @@ std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
 }
 
 /// One run over all problems on the units of one model.
-int device_distance(const Device& one, const Device& other) {
-  if (db::device_model_key(one) == db::device_model_key(other)) return 0;
-  return one.compute_major == other.compute_major && one.compute_minor == other.compute_minor ? 1
-                                                                                              : 2;
-}
-
-/// What is stored of the space on devices of this kind, but for what the log will find as known.
-std::vector<Findings> stored_findings(const db::ResultStore& store, const TuningRequest& request,
-                                      const Device& device) {
-  const bool looks_elsewhere = strategy_info(request.options.strategy).looks_elsewhere;
-  if (request.options.cold || !looks_elsewhere) return {};
-  std::map<std::tuple<std::string, std::string, std::string>, Findings> found;
-  for (db::StoredResult& stored : store.results({.space = request.space->name})) {
-    const Result& result = stored.result;
-    if (stored.stale || !result.timed() || stored.device.kind != device.kind) continue;
-    const int distance = device_distance(stored.device, device);
-    const bool is_tuned =
-        std::ranges::find(request.problems, result.problem) != request.problems.end();
-    if (distance == 0 && is_tuned) continue;
-    Findings& findings = found[{result.kernel, stored.device.name, key(result.problem)}];
-    findings.device = stored.device.name;
-    findings.kernel = result.kernel;
-    findings.problem = result.problem;
-    findings.device_distance = distance;
-    findings.timed.emplace_back(result.measurement.median_ms, result.configuration);
-  }
-  std::vector<Findings> all;
-  for (auto& [place, findings] : found) all.push_back(std::move(findings));
-  return all;
-}
-
 int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on,
             const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
             const std::atomic<bool>& stop) {
@@ -234,7 +201,9 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
 
   db::ResultStore store(options.database);
   const auto log = store.begin_run(run);
-  request.elsewhere = stored_findings(store, request, run.device);
+  if (!request.options.cold && strategy_info(request.options.strategy).looks_elsewhere) {
+    request.elsewhere = store.findings(run.space, run.device, request.problems);
+  }
   observer.may_use_devices = [&] { return startup.done(StartupCheck::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
     const std::string text = startup.during_run(unit, pool->process_ids());

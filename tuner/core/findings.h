@@ -2,11 +2,15 @@
 
 #include "tuner/core/value.h"
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace smemtune {
+
+/// Places that a search learns from.
+inline constexpr std::size_t kMostFindings = 4;
 
 /// How fast a kernel's configurations were in another place: on another device, for another problem.
 struct Findings {

@@ -31,9 +31,6 @@ constexpr std::size_t kWindowOfDevice = 2;
 
 constexpr std::string_view kBlind = "random";
 
-// Places that a search learns from.
-constexpr std::size_t kMostRankings = 4;
-
 /// What the request names, in its order.
 class Listed final : public Strategy {
  public:
@@ -104,7 +101,7 @@ std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
     Ranking ranking = ranking_of(*findings, space);
     if (ranking.fastest_first.empty()) continue;
     rankings.push_back(std::move(ranking));
-    if (rankings.size() == kMostRankings) break;
+    if (rankings.size() == kMostFindings) break;
   }
   return rankings;
 }
