@@ -2,6 +2,7 @@
 
 #include "tuner/backend/element_codec.h"
 #include "tuner/backend/npy_file.h"
+#include "tuner/core/definition.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/search_space.h"
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <numbers>
 #include <span>
 #include <string>
@@ -26,6 +28,27 @@ double normal_random(std::uint64_t stream, std::uint64_t i) {
   return std::sqrt(-2 * std::log(radius_from)) * std::cos(angle);
 }
 
+/// As the definition gives them, of what the arguments hold that it reads.
+std::vector<std::uint8_t> defined_contents(const Argument& argument, std::uint64_t seed) {
+  constexpr std::uint64_t kMostOperations = 4'000'000'000;
+  std::map<std::string, std::size_t> dimensions = {{argument.name, argument.shape.size()}};
+  std::map<std::string, HostArray> arrays = {{argument.name, {argument.shape, {}}}};
+  std::map<std::string, double> scalars;
+  std::vector<std::string> scalar_names;
+  for (const Argument& other : argument.reads) {
+    if (other.is_buffer()) {
+      dimensions[other.name] = other.shape.size();
+      arrays[other.name] = {other.shape, to_doubles(initial_contents(other, seed), other.type)};
+    } else {
+      scalar_names.push_back(other.name);
+      scalars[other.name] = to_doubles(scalar_bytes(other), other.type).front();
+    }
+  }
+  const Definition definition =
+      Definition::compile(argument.init.definition, argument.problem, dimensions, scalar_names);
+  return encode(definition.evaluate(arrays, scalars, kMostOperations).elements, argument.type);
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64_t seed) {
@@ -37,6 +60,7 @@ std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64
   }
   const Init& init = argument.init;
   if (init.kind == Init::Kind::file) return read_npy(argument);
+  if (init.kind == Init::Kind::definition) return defined_contents(argument, seed);
   const auto count = static_cast<std::uint64_t>(argument.elements());
   const auto fill = [&](const std::function<double(std::uint64_t)>& element) {
     return encode_each(count, argument.type, element);
@@ -71,6 +95,7 @@ std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64
     case Init::Kind::none:
     case Init::Kind::zero:
     case Init::Kind::file:
+    case Init::Kind::definition:
       break;
   }
   return std::vector<std::uint8_t>(static_cast<std::size_t>(argument.bytes()));

@@ -21,6 +21,50 @@ namespace {
 
 using testing::HasSubstr;
 
+Argument buffer_of(const std::string& name, ScalarType type, std::vector<std::int64_t> shape,
+                   const Init& init) {
+  Argument argument;
+  argument.name = name;
+  argument.type = type;
+  argument.shape = std::move(shape);
+  argument.init = init;
+  return argument;
+}
+
+TEST(DefinedContents, AreComputedFromWhatOtherArgumentsHold) {
+  const Argument x = buffer_of("x", ScalarType::float32, {6},
+                               {.kind = Init::Kind::uniform, .a = 1, .b = 2, .file = {}});
+  Argument scale;
+  scale.name = "scale";
+  scale.type = ScalarType::int32;
+  scale.integer = 3;
+  Init init;
+  init.kind = Init::Kind::definition;
+  init.definition = "pairs[i, j] = scale * x[(2 * i + j + SHIFT) % 6]";
+  Argument pairs = buffer_of("pairs", ScalarType::float32, {3, 2}, init);
+  pairs.problem = {{"SHIFT", std::int64_t{1}}};
+  pairs.reads = {x, scale};
+  EXPECT_TRUE(pairs.is_random());
+  const std::vector<double> given = to_doubles(initial_contents(x, 7), x.type);
+  const std::vector<double> made = to_doubles(initial_contents(pairs, 7), pairs.type);
+  ASSERT_EQ(6u, made.size());
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(static_cast<double>(static_cast<float>(3 * given[(i + 1) % 6])), made[i]) << i;
+  }
+  pairs.init.definition = "pairs[i, j] = x[i + 4]";
+  EXPECT_THROW(initial_contents(pairs, 7), InputError);
+}
+
+TEST(DefinedContents, AreConvertedWhereTheyBeginAsAnotherType) {
+  Init init;
+  init.kind = Init::Kind::definition;
+  init.definition = "y[i] = 1 / (i + 3)";
+  Argument y = buffer_of("y", ScalarType::float64, {2}, init);
+  y.begins_as = ScalarType::float32;
+  const std::vector<double> made = to_doubles(initial_contents(y, 1), y.type);
+  EXPECT_EQ(static_cast<double>(1.0f / 3), made[0]);
+}
+
 TEST(ScalarBytes, AreThoseOfTheTypeLittleEndian) {
   Argument n;
   n.name = "n";

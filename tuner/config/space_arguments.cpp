@@ -3,10 +3,13 @@
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/text.h"
+#include "tuner/source/cpp_tokens.h"
 
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <set>
+#include <string_view>
 #include <utility>
 
 // What SpaceReader reads of arguments.
@@ -41,6 +44,7 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
       }
     } else {
       argument = read_argument(value[i], where);
+      if (argument) find_reads(*argument, arguments);
     }
     if (!argument) continue;
     if (std::any_of(arguments.begin(), arguments.end(),
@@ -196,6 +200,22 @@ void SpaceReader::read_init(const std::string& init, const std::string& where,
     argument.init.file = data_file(argument.init.file.path);
   } catch (const InputError& error) {
     fault(where, error.what());
+  }
+}
+
+/// Arguments of this list and of the space that stand before it.
+void SpaceReader::find_reads(ArgumentTemplate& argument,
+                             const std::vector<ArgumentTemplate>& before) const {
+  if (argument.init.kind != Init::Kind::definition) return;
+  std::set<std::string_view> named;
+  for (const std::string_view name : identifiers(argument.init.definition)) named.insert(name);
+  named.erase(argument.name);
+  for (const std::vector<ArgumentTemplate>* list : {&before, &arguments_}) {
+    for (const ArgumentTemplate& other : *list) {
+      if (other.role != Role::scratch && named.erase(other.name) > 0) {
+        argument.reads.push_back(other);
+      }
+    }
   }
 }
 

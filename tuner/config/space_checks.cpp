@@ -24,6 +24,12 @@ std::string last_component(const std::string& name) {
   return colons == std::string::npos ? name : name.substr(colons + 2);
 }
 
+bool is_random(const ArgumentTemplate& argument) {
+  const Init::Kind kind = argument.init.kind;
+  return kind == Init::Kind::uniform || kind == Init::Kind::normal ||
+         kind == Init::Kind::permutation || std::ranges::any_of(argument.reads, is_random);
+}
+
 }  // namespace
 
 void SpaceReader::check_names() {
@@ -252,6 +258,7 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
     for (const ExpressionText& extent : launch.grid) use(extent);
     if (launch.dynamic_shared_bytes) use(*launch.dynamic_shared_bytes);
   }
+  for (const Repeat& repeat : kernel.repeats) use(repeat.times);
   for (const std::string& option : kernel.options) {
     for (const std::string_view name : identifiers(option)) used.insert(name);
   }
@@ -335,9 +342,7 @@ void SpaceReader::check_expected() {
   for (const ArgumentTemplate& argument : reference->arguments) {
     if (!argument.is_buffer() || argument.role == Role::scratch) continue;
     if (argument.role != Role::input) outputs.push_back(argument.name);
-    const Init::Kind kind = argument.init.kind;
-    if (kind == Init::Kind::uniform || kind == Init::Kind::normal ||
-        kind == Init::Kind::permutation) {
+    if (is_random(argument)) {
       fault(child(argument.where, "init"),
             "/verify/expected holds for one set of data only, but this one is drawn at random; "
             "file(\"NAME.npy\"), iota, zero or constant(NUMBER)");
@@ -383,6 +388,40 @@ void SpaceReader::check_derived(LoadedSpace& loaded) {
     loaded.notes.push_back(why + "; tolerances are derived from the definition");
   } else {
     fault(where, why + "; give absolute, relative or ulps, or a definition");
+  }
+}
+
+/// Of what buffers begin with.
+void SpaceReader::check_init_definitions() {
+  for (const KernelTemplate& kernel : space_.kernels) {
+    for (const ArgumentTemplate& argument : kernel.arguments) {
+      if (argument.init.kind != Init::Kind::definition) continue;
+      const std::string where = child(argument.where, "init");
+      std::map<std::string, std::size_t> arrays = {{argument.name, argument.shape.size()}};
+      std::vector<std::string> scalars;
+      for (const ArgumentTemplate& other : argument.reads) {
+        if (other.is_buffer()) {
+          arrays.emplace(other.name, other.shape.size());
+        } else {
+          scalars.push_back(other.name);
+        }
+      }
+      try {
+        for (const Problem& problem : every_problem()) {
+          const auto definition =
+              Definition::compile(argument.init.definition, problem, arrays, scalars);
+          const std::vector<std::string>& read = definition.arrays();
+          if (definition.output() != argument.name) {
+            fault(where,
+                  "gives " + quote(definition.output()) + " and not " + quote(argument.name));
+          } else if (std::find(read.begin(), read.end(), argument.name) != read.end()) {
+            fault(where, quote(argument.name) + " cannot begin as what it holds already");
+          }
+        }
+      } catch (const InputError& error) {
+        fault(where, std::string(error.what()) + "; arguments before this one can be read");
+      }
+    }
   }
 }
 

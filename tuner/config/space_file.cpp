@@ -72,7 +72,10 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
         "grid",
         "static_shared_bytes",
         "dynamic_shared_bytes",
+        "cooperative",
         "launches",
+        "repeat",
+        "swap",
         "arguments",
         "metrics",
         "expect",
@@ -82,7 +85,7 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
       {"kernel_verify", {"absolute", "relative", "ulps", "derived"}},
       {"launch",
        {"description", "entry", "block", "grid", "arguments", "static_shared_bytes",
-        "dynamic_shared_bytes"}}};
+        "dynamic_shared_bytes", "cooperative", "launches", "repeat", "swap"}}};
   return keys;
 }
 

@@ -264,6 +264,101 @@ TEST(SpaceFile, ReadsEveryWayToBegin) {
             init("file(\\\"data.npy\\\")"));
 }
 
+TEST(SpaceFile, ReadsContentsByADefinitionOfArgumentsBefore) {
+  const SpaceFolder folder;
+  const auto changed = [&](const std::string& definition) {
+    folder.write("space.json",
+                 replaced(kSpace, "{ \"name\": \"out\"",
+                          "{ \"name\": \"other\", \"type\": \"T\", \"shape\": [\"N\"], \"role\": "
+                          "\"input\", \"init\": \"" +
+                              definition + "\" },\n{ \"name\": \"out\""));
+    return without_lines(folder.faults());
+  };
+  EXPECT_THAT(changed("other[i] = in[N - 1 - i]"), IsEmpty());
+  const ArgumentTemplate other = folder.load().space.kernels[0].arguments[1];
+  EXPECT_EQ(Init::Kind::definition, other.init.kind);
+  EXPECT_EQ("other[i] = in[N - 1 - i]", other.init.definition);
+  ASSERT_EQ(1u, other.reads.size());
+  EXPECT_EQ("in", other.reads.front().name);
+  EXPECT_THAT(changed("in[i] = 1"),
+              ElementsAre("space.json: /arguments/1/init: gives 'in' and not 'other'"));
+  EXPECT_THAT(
+      changed("other[i] = other[i]"),
+      ElementsAre("space.json: /arguments/1/init: 'other' cannot begin as what it holds already"));
+  EXPECT_THAT(changed("other[i] = out[i]"),
+              ElementsAre(AllOf(HasSubstr("/arguments/1/init: "), HasSubstr("unknown array 'out'"),
+                                HasSubstr("; arguments before this one can be read"))));
+}
+
+const std::string kRepeated = R"json("launches": [
+        { "entry": "macro", "block": ["BLOCK"], "grid": ["ceil_div(N, BLOCK) - i"],
+          "arguments": ["in", "partial", "n"] },
+        { "entry": "macro_end", "block": [32], "grid": [1], "arguments": ["partial", "out", "n"] }],
+      "repeat": "i < 2",)json";
+
+std::string with_launches(const std::string& launches) {
+  const std::size_t first = kSpace.find("\"launches\"");
+  const std::size_t last = kSpace.find("\"arguments\": [\"in\", \"out\"");
+  return kSpace.substr(0, first) + launches + kSpace.substr(last);
+}
+
+TEST(SpaceFile, ReadsRepeatedLaunches) {
+  const SpaceFolder folder;
+  folder.write("space.json", with_launches(kRepeated));
+  ASSERT_THAT(folder.faults(), IsEmpty());
+  const KernelTemplate kernel = folder.load().space.kernels[2];
+  ASSERT_EQ(1u, kernel.repeats.size());
+  EXPECT_EQ((Repeat{.first = 0,
+                    .end = 2,
+                    .counter = "i",
+                    .times = {.text = "2", .where = "/kernels/2/repeat"},
+                    .swaps = {}}),
+            kernel.repeats.front());
+
+  folder.write("space.json", with_launches(R"json("launches": [
+        { "repeat": "N / BLOCK + 1", "launches": [
+          { "entry": "macro", "cooperative": true, "block": ["BLOCK"], "grid": [1],
+            "arguments": ["in", "partial", "n"] }] },
+        { "entry": "macro_end", "block": [32], "grid": [1], "arguments": ["partial", "out", "n"] }],
+        )json"));
+  ASSERT_THAT(folder.faults(), IsEmpty());
+  const KernelTemplate nested = folder.load().space.kernels[2];
+  ASSERT_EQ(2u, nested.launches.size());
+  EXPECT_TRUE(nested.launches[0].cooperative);
+  EXPECT_FALSE(nested.launches[1].cooperative);
+  ASSERT_EQ(1u, nested.repeats.size());
+  EXPECT_EQ(1u, nested.repeats.front().end);
+  EXPECT_EQ("", nested.repeats.front().counter);
+  EXPECT_EQ("N / BLOCK + 1", nested.repeats.front().times.text);
+}
+
+TEST(SpaceFile, RefusesRepetitionsThatMakeNoSense) {
+  const SpaceFolder folder;
+  const auto faults = [&](const std::string& repeat) {
+    folder.write("space.json",
+                 with_launches(replaced(kRepeated, "\"repeat\": \"i < 2\",", repeat)));
+    return without_lines(folder.faults());
+  };
+  EXPECT_THAT(faults("\"swap\": [[\"partial\", \"out\"]],"),
+              testing::Contains("space.json: /kernels/2/swap: needs \"repeat\" beside it"));
+  EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"in\", \"out\"]],"),
+              testing::Contains(HasSubstr("/kernels/2/swap/0: 'in' is an input")));
+  EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\", \"partial\"]],"),
+              testing::Contains(HasSubstr("'out' and 'partial' are of different types or shapes")));
+  EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\"]],"),
+              testing::Contains(HasSubstr("[\"out\"] is not a pair of buffers")));
+  EXPECT_THAT(faults("\"repeat\": \"min < 2\","),
+              testing::Contains(HasSubstr("'min' cannot count the repetitions")));
+  EXPECT_THAT(faults("\"repeat\": \"N < 2\","),
+              testing::Contains(HasSubstr("'N' means two things")));
+  EXPECT_THAT(faults("\"repeat\": \"k < 2\","), testing::Contains(HasSubstr("unknown name 'i'")));
+  folder.write("space.json", with_launches(replaced(kRepeated, "\"block\": [32]",
+                                                    "\"repeat\": 2, \"block\": [32]")));
+  EXPECT_THAT(without_lines(folder.faults()),
+              testing::Contains(
+                  HasSubstr("/kernels/2/repeat: repeats launches that are repeated already")));
+}
+
 TEST(SpaceFile, ReadsScalarsAsTheirTypeAsks) {
   const SpaceFolder folder;
   const auto scalar = [&](const std::string& rest) {

@@ -88,7 +88,7 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
         {.text = "(" + when.text + ") || " + name + " == " + literal(value_then->second),
          .where = when.where});
   }
-  read_launches(value, pointer, kernel);
+  read_launches(value, pointer, true, kernel);
   if (value.contains("include")) read_include(value["include"], child(pointer, "include"), kernel);
   if (value.contains("options")) read_options(value["options"], child(pointer, "options"), kernel);
   return kernel;
@@ -201,83 +201,6 @@ void SpaceReader::read_default(const Json& value, const std::string& pointer,
     }
     result.default_configuration.insert_or_assign(name, *found);
   }
-}
-
-void SpaceReader::read_launches(const Json& kernel, const std::string& pointer,
-                                KernelTemplate& result) {
-  if (kernel.contains("entry") == kernel.contains("launches")) {
-    fault(pointer, "needs either \"entry\" with \"block\" and \"grid\", or \"launches\"");
-    return;
-  }
-  if (kernel.contains("entry")) {
-    result.launches = {read_launch(kernel, pointer)};
-    return;
-  }
-  for (const char* const key : {"block", "grid", "static_shared_bytes", "dynamic_shared_bytes"}) {
-    if (kernel.contains(key)) fault(child(pointer, key), "belongs in each of the launches");
-  }
-  const std::string where = child(pointer, "launches");
-  if (!check_list(kernel["launches"], where, "a list of launches")) return;
-  for (std::size_t i = 0; i < kernel["launches"].size(); ++i) {
-    const Json& value = kernel["launches"][i];
-    const std::string place = child(where, i);
-    if (!check_object(value, place, "launch")) continue;
-    LaunchTemplate launch = read_launch(value, place);
-    if (value.contains("arguments") &&
-        check_list(value["arguments"], child(place, "arguments"), "a list of arguments' names")) {
-      std::vector<std::string> known;
-      for (const ArgumentTemplate& argument : result.arguments) {
-        if (argument.is_passed()) known.push_back(argument.name);
-      }
-      for (std::size_t j = 0; j < value["arguments"].size(); ++j) {
-        const std::string named = child(child(place, "arguments"), j);
-        const auto name = text(value["arguments"][j], named, "an argument's name");
-        if (!name) continue;
-        if (std::find(known.begin(), known.end(), *name) == known.end()) {
-          fault(named,
-                "there is no argument " + quote(*name) + " to pass" + suggestion(*name, known));
-        }
-        launch.arguments.push_back(*name);
-      }
-    }
-    result.launches.push_back(std::move(launch));
-  }
-}
-
-LaunchTemplate SpaceReader::read_launch(const Json& value, const std::string& pointer) {
-  LaunchTemplate launch;
-  if (value.contains("description")) {
-    text(value["description"], child(pointer, "description"), "a text");
-  }
-  for (const char* const needed : {"entry", "block", "grid"}) {
-    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
-  }
-  if (value.contains("entry")) {
-    const std::string where = child(pointer, "entry");
-    if (const auto entry = text(value["entry"], where, "a function's name")) {
-      launch.entry = *entry;
-      try {
-        const auto [name, arguments] = split_entry(*entry);
-        launch.entry_name = name;
-        for (const std::string& argument : arguments) {
-          launch.template_arguments.push_back({.text = argument, .where = where});
-        }
-      } catch (const InputError& error) {
-        fault(where, error.what());
-      }
-    }
-  }
-  if (value.contains("block")) launch.block = dimensions(value["block"], child(pointer, "block"));
-  if (value.contains("grid")) launch.grid = dimensions(value["grid"], child(pointer, "grid"));
-  if (value.contains("static_shared_bytes")) {
-    launch.static_shared_bytes =
-        expression(value["static_shared_bytes"], child(pointer, "static_shared_bytes"));
-  }
-  if (value.contains("dynamic_shared_bytes")) {
-    launch.dynamic_shared_bytes =
-        expression(value["dynamic_shared_bytes"], child(pointer, "dynamic_shared_bytes"));
-  }
-  return launch;
 }
 
 void SpaceReader::read_features(const Json& value, const std::string& pointer,

@@ -61,6 +61,7 @@ LoadedSpace SpaceReader::read() {
   }
   if (!faults().empty()) return loaded;
   for (const KernelTemplate& kernel : space_.kernels) check_values(kernel);
+  check_init_definitions();
   check_definitions();
   check_expected();
   check_derived(loaded);

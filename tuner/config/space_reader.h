@@ -42,6 +42,7 @@ class SpaceReader : private SpaceValues {
   void read_scalar(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   DataFile data_file(const std::filesystem::path& name) const;
   void read_init(const std::string& init, const std::string& where, ArgumentTemplate& argument);
+  void find_reads(ArgumentTemplate& argument, const std::vector<ArgumentTemplate>& before) const;
   void read_struct(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   std::map<std::string, ExpressionText> read_metrics(const Json& value, const std::string& pointer);
   void read_tolerance(const Json& value, const std::string& pointer, Tolerance& result);
@@ -56,8 +57,15 @@ class SpaceReader : private SpaceValues {
                              KernelTemplate& result);
   std::vector<Value> parameter_values(const Json& given, const std::string& pointer);
   void read_default(const Json& value, const std::string& pointer, KernelTemplate& result);
-  void read_launches(const Json& kernel, const std::string& pointer, KernelTemplate& result);
+  void read_launches(const Json& value, const std::string& pointer, bool of_kernel,
+                     KernelTemplate& result);
   LaunchTemplate read_launch(const Json& value, const std::string& pointer);
+  std::vector<std::string> passed_arguments(const Json& value, const std::string& pointer,
+                                            const KernelTemplate& kernel);
+  void read_repeat(const Json& value, const std::string& pointer, std::size_t first,
+                   KernelTemplate& result);
+  void read_swaps(const Json& value, const std::string& pointer, const KernelTemplate& kernel,
+                  Repeat& repeat);
   void read_features(const Json& value, const std::string& pointer, KernelTemplate& result);
   bool allows_option(const std::string& option, const std::string& where,
                      const KernelTemplate& kernel);
@@ -74,6 +82,7 @@ class SpaceReader : private SpaceValues {
   void check_guess(const KernelTemplate& kernel, LoadedSpace& loaded) const;
   void check_values(const KernelTemplate& kernel);
   void check_definitions();
+  void check_init_definitions();
   void check_expected();
   void check_derived(LoadedSpace& loaded);
   std::vector<Problem> every_problem() const;

@@ -166,6 +166,12 @@ std::optional<std::int64_t> struct_bytes(std::string_view type) {
 }
 
 Init parse_init(std::string_view text) {
+  if (text.find("[") < text.find("=")) {
+    Init init;
+    init.kind = Init::Kind::definition;
+    init.definition = text;
+    return init;
+  }
   static const std::vector<std::string> forms = {"uniform",  "normal",      "iota", "zero",
                                                  "constant", "permutation", "file"};
   const std::size_t open = text.find('(');

@@ -26,11 +26,13 @@ enum class Operation : std::uint8_t {
   exponential,
   logarithm,
   absolute,
+  round_down,
   // Of two operands.
   add,
   subtract,
   multiply,
   divide,
+  remainder,
   less,
   less_equal,
   greater,
@@ -57,7 +59,7 @@ struct BinaryOperator {
 
 constexpr int kComparisonLevel = 3;
 
-constexpr std::array<BinaryOperator, 14> kBinaryOperators = {
+constexpr std::array<BinaryOperator, 15> kBinaryOperators = {
     {{"||", Operation::logical_or, 1},
      {"or", Operation::logical_or, 1},
      {"&&", Operation::logical_and, 2},
@@ -71,7 +73,8 @@ constexpr std::array<BinaryOperator, 14> kBinaryOperators = {
      {"+", Operation::add, 4},
      {"-", Operation::subtract, 4},
      {"*", Operation::multiply, 5},
-     {"/", Operation::divide, 5}}};
+     {"/", Operation::divide, 5},
+     {"%", Operation::remainder, 5}}};
 
 struct Function {
   std::string_view name;
@@ -80,11 +83,12 @@ struct Function {
   std::optional<Operation> loop;  // What NAME(i < n, x) means.
 };
 
-constexpr std::array<Function, 7> kFunctions = {
+constexpr std::array<Function, 8> kFunctions = {
     {{"sqrt", Operation::square_root, 1, std::nullopt},
      {"exp", Operation::exponential, 1, std::nullopt},
      {"log", Operation::logarithm, 1, std::nullopt},
      {"abs", Operation::absolute, 1, std::nullopt},
+     {"floor", Operation::round_down, 1, std::nullopt},
      {"min", Operation::minimum, 2, Operation::smallest},
      {"max", Operation::maximum, 2, Operation::largest},
      {"sum", Operation::sum, 0, Operation::sum}}};
@@ -507,6 +511,8 @@ class Definition::Evaluation {
         return std::log(left);
       case Operation::absolute:
         return std::abs(left);
+      case Operation::round_down:
+        return std::floor(left);
       case Operation::add:
         return left + right;
       case Operation::subtract:
@@ -515,6 +521,8 @@ class Definition::Evaluation {
         return left * right;
       case Operation::divide:
         return left / right;
+      case Operation::remainder:
+        return std::fmod(left, right);
       case Operation::less:
         return left < right ? 1 : 0;
       case Operation::less_equal:

@@ -157,6 +157,12 @@ TEST(Definition, RefusesWhatItCannotRead) {
               HasSubstr("nested more than 64 levels deep"));
 }
 
+TEST(Definition, TakesRemaindersAndRoundsDown) {
+  EXPECT_THAT(out("in[i] % 3"), ElementsAre(1, -2, 1, 2));
+  EXPECT_THAT(out("floor(in[i] / 4)"), ElementsAre(0, -1, 1, 2));
+  EXPECT_THAT(out("7 - 2 * i % 4"), ElementsAre(7, 5, 7, 5));
+}
+
 TEST(Definition, RefusesContentsThatDoNotFit) {
   EXPECT_THAT(message_of("out[i] = in[i]", {{"out", {.shape = {4}, .elements = {}}}}),
               HasSubstr("the array 'in' is not given"));

@@ -59,6 +59,8 @@ void visit_fields(Is<LaunchShape> auto& v, auto&& visit) {
   visit("dynamic_shared_bytes", v.dynamic_shared_bytes);
   visit("static_shared_bytes", v.static_shared_bytes);
   visit("arguments", v.arguments);
+  visit("cooperative", v.cooperative);
+  visit("times", v.times);
 }
 
 void visit_fields(Is<Resources> auto& v, auto&& visit) {

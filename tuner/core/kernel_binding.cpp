@@ -32,12 +32,19 @@ struct CompiledLaunch {
   std::vector<std::string> arguments;
 };
 
+struct CompiledRepeat {
+  const Repeat* source = nullptr;
+  PlacedExpression times;
+  std::size_t slot = 0;  ///< Of the counter.
+};
+
 struct CompiledArgument {
   const ArgumentTemplate* source = nullptr;
   std::optional<ScalarType> type;
   std::size_t type_parameter = 0;  ///< Number of the parameter that names the type, without one.
   std::vector<PlacedExpression> shape;
   std::optional<PlacedExpression> value;
+  std::vector<CompiledArgument> reads;
 };
 
 struct IntegerRange {
@@ -82,6 +89,11 @@ double largest(ScalarType type) {
 
 }  // namespace
 
+bool Argument::is_random() const {
+  return init.kind == Init::Kind::uniform || init.kind == Init::Kind::normal ||
+         init.kind == Init::Kind::permutation || std::ranges::any_of(reads, &Argument::is_random);
+}
+
 std::int64_t Argument::elements() const {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) elements *= extent;
@@ -92,14 +104,36 @@ std::int64_t Argument::bytes() const {
   return raw_bytes > 0 ? raw_bytes : elements() * static_cast<std::int64_t>(size_of(type));
 }
 
+std::vector<Turn> turns_of(const std::vector<LaunchShape>& launches) {
+  std::vector<Turn> turns;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const LaunchShape& shape = launches[i];
+    for (const Repetition& repetition : shape.repetitions) {
+      turns.push_back({.launch = i, .as = repetition});
+    }
+    if (!shape.repetitions.empty() || shape.times == 0) continue;
+    turns.push_back({.launch = i,
+                     .as = {.turn = static_cast<std::int64_t>(i),
+                            .grid = shape.grid,
+                            .block = shape.block,
+                            .dynamic_shared_bytes = shape.dynamic_shared_bytes,
+                            .arguments = shape.arguments,
+                            .scalars = {}}});
+  }
+  std::ranges::stable_sort(turns, {}, [](const Turn& turn) { return turn.as.turn; });
+  return turns;
+}
+
 struct KernelBinding::Compiled {
   std::string file;
   const KernelTemplate* kernel = nullptr;
   Bindings problem;
   Scope scope;
+  Scope launch_scope;                    // With the counters of repetitions.
   std::vector<std::string> bound_names;  // Of the device, the problem and parameters.
   std::vector<Expression> constraints;
   std::vector<CompiledLaunch> launches;
+  std::vector<CompiledRepeat> repeats;
   std::vector<CompiledArgument> arguments;  // Those that a launch names or constant memory holds.
   std::map<std::string, PlacedExpression> metrics;
   std::optional<PlacedExpression> expected_time;
@@ -111,10 +145,14 @@ struct KernelBinding::Compiled {
     for (const ExpressionText& text : kernel->constraints) {
       constraints.push_back(compile(text).expression);
     }
+    for (const Repeat& repeat : kernel->repeats) repeats.push_back(compile_repeat(repeat));
     for (std::size_t i = 0; i < kernel->launches.size(); ++i) launches.push_back(compile_launch(i));
     std::set<std::string> named;
     for (const CompiledLaunch& launch : launches) {
       named.insert(launch.arguments.begin(), launch.arguments.end());
+    }
+    for (const Repeat& repeat : kernel->repeats) {
+      for (const auto& pair : repeat.swaps) named.insert(pair.begin(), pair.end());
     }
     for (const ArgumentTemplate& argument : kernel->arguments) {
       CompiledArgument compiled = compile_argument(argument);
@@ -158,6 +196,14 @@ struct KernelBinding::Compiled {
     }
     bound_names = scope.names();
     add_words(space);
+    launch_scope = scope;
+    for (std::size_t i = 0; i < kernel->repeats.size(); ++i) {
+      const std::string& counter = kernel->repeats[i].counter;
+      if (counter.empty()) continue;
+      const std::string where = kernel->repeats[i].times.where;
+      if (launch_scope.contains(counter)) fail(where, in_quotes(counter) + " means two things");
+      launch_scope.add_variable(counter, kernel->parameters.size() + i);
+    }
   }
 
   // Words that parameters and problems take can be compared with: `LAYOUT == row`.
@@ -178,23 +224,44 @@ struct KernelBinding::Compiled {
     }
   }
 
-  PlacedExpression compile(const ExpressionText& text) const {
+  PlacedExpression compile(const ExpressionText& text, const Scope& names) const {
     try {
-      return {Expression::compile(text.text, scope), text.where};
+      return {Expression::compile(text.text, names), text.where};
     } catch (const ExpressionError& error) {
       fail(text.where, error.what());
     }
   }
 
-  std::vector<PlacedExpression> compile(const std::vector<ExpressionText>& texts) const {
+  PlacedExpression compile(const ExpressionText& text) const { return compile(text, scope); }
+
+  std::vector<PlacedExpression> compile(const std::vector<ExpressionText>& texts,
+                                        const Scope& names) const {
     std::vector<PlacedExpression> compiled;
-    for (const ExpressionText& text : texts) compiled.push_back(compile(text));
+    for (const ExpressionText& text : texts) compiled.push_back(compile(text, names));
     return compiled;
   }
 
-  std::optional<PlacedExpression> compile(const std::optional<ExpressionText>& text) const {
+  std::optional<PlacedExpression> compile(const std::optional<ExpressionText>& text,
+                                          const Scope& names) const {
     if (!text) return std::nullopt;
-    return compile(*text);
+    return compile(*text, names);
+  }
+
+  CompiledRepeat compile_repeat(const Repeat& repeat) const {
+    for (const auto& pair : repeat.swaps) {
+      for (const std::string& name : pair) check_swapped(repeat, name);
+    }
+    const auto number = static_cast<std::size_t>(&repeat - kernel->repeats.data());
+    return {.source = &repeat,
+            .times = compile(repeat.times),
+            .slot = kernel->parameters.size() + number};
+  }
+
+  void check_swapped(const Repeat& repeat, const std::string& name) const {
+    for (const ArgumentTemplate& argument : kernel->arguments) {
+      if (argument.name == name && argument.is_buffer() && argument.is_passed()) return;
+    }
+    fail(repeat.times.where, in_quotes(name) + ", which is swapped, is no buffer that is passed");
   }
 
   void check_option(const std::string& option) const {
@@ -250,10 +317,10 @@ struct KernelBinding::Compiled {
                                 std::to_string(dimensions->size()) + " dimensions, not of 1 to 3");
       }
     }
-    compiled.block = compile(launch.block);
-    compiled.grid = compile(launch.grid);
-    compiled.static_shared_bytes = compile(launch.static_shared_bytes);
-    compiled.dynamic_shared_bytes = compile(launch.dynamic_shared_bytes);
+    compiled.block = compile(launch.block, launch_scope);
+    compiled.grid = compile(launch.grid, launch_scope);
+    compiled.static_shared_bytes = compile(launch.static_shared_bytes, scope);
+    compiled.dynamic_shared_bytes = compile(launch.dynamic_shared_bytes, launch_scope);
     compiled.arguments = launch_arguments(number);
     return compiled;
   }
@@ -280,8 +347,11 @@ struct KernelBinding::Compiled {
   CompiledArgument compile_argument(const ArgumentTemplate& argument) const {
     CompiledArgument compiled;
     compiled.source = &argument;
-    compiled.shape = compile(argument.shape);
-    compiled.value = compile(argument.value);
+    compiled.shape = compile(argument.shape, scope);
+    compiled.value = compile(argument.value, launch_scope);
+    for (const ArgumentTemplate& other : argument.reads) {
+      compiled.reads.push_back(compile_argument(other));
+    }
     const std::string name = trimmed(argument.type);
     const std::string where = argument.where + "/type";
     if (const auto parameter = word_parameter(name)) {
@@ -351,7 +421,9 @@ struct KernelBinding::Compiled {
 class KernelBinding::Evaluation {
  public:
   Evaluation(const Compiled& compiled, const Configuration& configuration)
-      : compiled_(compiled), configuration_(configuration), slots_(compiled.slots(configuration)) {}
+      : compiled_(compiled), configuration_(configuration), slots_(compiled.slots(configuration)) {
+    slots_.resize(slots_.size() + compiled.repeats.size());  // The counters.
+  }
 
   std::span<const std::int64_t> slots() const { return slots_; }
 
@@ -363,19 +435,35 @@ class KernelBinding::Evaluation {
     }
   }
 
-  LaunchShape launch(std::size_t number) const {
-    const LaunchTemplate& source = compiled_.kernel->launches[number];
-    const CompiledLaunch& launch = compiled_.launches[number];
-    LaunchShape shape;
-    shape.name_expression = name_expression(source, launch);
-    for (std::size_t i = 0; i < launch.block.size(); ++i) shape.block[i] = value(launch.block[i]);
-    for (std::size_t i = 0; i < launch.grid.size(); ++i) shape.grid[i] = value(launch.grid[i]);
-    if (launch.static_shared_bytes) shape.static_shared_bytes = bytes(*launch.static_shared_bytes);
-    if (launch.dynamic_shared_bytes) {
-      shape.dynamic_shared_bytes = bytes(*launch.dynamic_shared_bytes);
+  /// All launches, as often as they are repeated.
+  std::vector<LaunchShape> launches() {
+    std::vector<LaunchShape> shapes;
+    for (std::size_t i = 0; i < compiled_.launches.size(); ++i) shapes.push_back(launch(i));
+    if (compiled_.repeats.empty()) return shapes;
+    renamed_.clear();
+    std::int64_t turn = 0;
+    for (std::size_t i = 0; i < shapes.size();) {
+      const auto repeat = std::ranges::find_if(
+          compiled_.repeats, [&](const CompiledRepeat& r) { return r.source->first == i; });
+      if (repeat == compiled_.repeats.end()) {
+        shapes[i].repetitions.push_back(repetition(i, turn++));
+        ++i;
+      } else {
+        add_repetitions(*repeat, shapes, turn);
+        i = repeat->source->end;
+      }
     }
-    shape.arguments = launch.arguments;
-    return shape;
+    for (LaunchShape& shape : shapes) {
+      shape.times = std::ssize(shape.repetitions);
+      if (shape.repetitions.empty()) continue;
+      shape.grid = shape.repetitions.front().grid;
+      shape.block = shape.repetitions.front().block;
+      shape.dynamic_shared_bytes = 0;
+      for (const Repetition& one : shape.repetitions) {
+        shape.dynamic_shared_bytes = std::max(shape.dynamic_shared_bytes, one.dynamic_shared_bytes);
+      }
+    }
+    return shapes;
   }
 
   std::string option(const std::string& option) const {
@@ -394,6 +482,10 @@ class KernelBinding::Evaluation {
     argument.init = source.init;
     argument.memory = source.memory;
     argument.compares_sum = source.compares_sum;
+    if (source.init.kind == Init::Kind::definition) argument.problem = compiled_.problem;
+    for (const CompiledArgument& other : compiled.reads) {
+      argument.reads.push_back(this->argument(other));
+    }
     if (source.memory == MemorySpace::constant) {
       argument.symbol = source.symbol.empty() ? source.name : source.symbol;
     }
@@ -410,6 +502,75 @@ class KernelBinding::Evaluation {
   }
 
  private:
+  static constexpr std::int64_t kMostTurns = 65536;
+
+  LaunchShape launch(std::size_t number) const {
+    const LaunchTemplate& source = compiled_.kernel->launches[number];
+    const CompiledLaunch& launch = compiled_.launches[number];
+    LaunchShape shape;
+    shape.name_expression = name_expression(source, launch);
+    for (std::size_t i = 0; i < launch.block.size(); ++i) shape.block[i] = value(launch.block[i]);
+    for (std::size_t i = 0; i < launch.grid.size(); ++i) shape.grid[i] = value(launch.grid[i]);
+    if (launch.static_shared_bytes) shape.static_shared_bytes = bytes(*launch.static_shared_bytes);
+    if (launch.dynamic_shared_bytes) {
+      shape.dynamic_shared_bytes = bytes(*launch.dynamic_shared_bytes);
+    }
+    shape.arguments = launch.arguments;
+    shape.cooperative = source.cooperative;
+    return shape;
+  }
+
+  /// A launch with the counters as they are, and the buffers that they are swapped with.
+  Repetition repetition(std::size_t number, std::int64_t turn) const {
+    const CompiledLaunch& launch = compiled_.launches[number];
+    Repetition one;
+    one.turn = turn;
+    for (std::size_t i = 0; i < launch.block.size(); ++i) one.block[i] = value(launch.block[i]);
+    for (std::size_t i = 0; i < launch.grid.size(); ++i) one.grid[i] = value(launch.grid[i]);
+    if (launch.dynamic_shared_bytes) one.dynamic_shared_bytes = bytes(*launch.dynamic_shared_bytes);
+    for (const std::string& name : launch.arguments) {
+      const auto renamed = renamed_.find(name);
+      one.arguments.push_back(renamed == renamed_.end() ? name : renamed->second);
+    }
+    for (const CompiledArgument& compiled : compiled_.arguments) {
+      const bool is_taken =
+          std::ranges::find(launch.arguments, compiled.source->name) != launch.arguments.end();
+      const bool changes =
+          compiled.value &&
+          std::ranges::any_of(compiled.value->expression.variables(), [&](std::size_t slot) {
+            return slot >= compiled_.kernel->parameters.size();
+          });
+      if (is_taken && changes) one.scalars.push_back(argument(compiled));
+    }
+    return one;
+  }
+
+  void add_repetitions(const CompiledRepeat& repeat, std::vector<LaunchShape>& shapes,
+                       std::int64_t& turn) {
+    const std::int64_t times = value(repeat.times);
+    const auto launches = static_cast<std::int64_t>(repeat.source->end - repeat.source->first);
+    if (times < 0 || times > (kMostTurns - turn) / launches) {
+      fail(repeat.times.where,
+           in_quotes(repeat.times.expression.text()) + " is " + std::to_string(times) + ", 0 to " +
+               std::to_string((kMostTurns - turn) / launches) + " repetitions are possible");
+    }
+    std::int64_t& counter = slots_[repeat.slot];
+    for (counter = 0; counter < times; ++counter) {
+      for (std::size_t i = repeat.source->first; i < repeat.source->end; ++i) {
+        shapes[i].repetitions.push_back(repetition(i, turn++));
+      }
+      for (const auto& [a, b] : repeat.source->swaps) {
+        const auto now = [&](const std::string& name) {
+          const auto renamed = renamed_.find(name);
+          return renamed == renamed_.end() ? name : renamed->second;
+        };
+        const std::string of_a = now(a);
+        renamed_[a] = now(b);
+        renamed_[b] = of_a;
+      }
+    }
+  }
+
   [[noreturn]] void fail(const std::string& where, const std::string& message) const {
     const std::string text = key(configuration_);
     compiled_.fail(where, message + (text.empty() ? "" : " (" + text + ")"));
@@ -500,7 +661,8 @@ class KernelBinding::Evaluation {
 
   const Compiled& compiled_;
   const Configuration& configuration_;
-  std::vector<std::int64_t> slots_;
+  std::vector<std::int64_t> slots_;             // Of the parameters, then of the counters.
+  std::map<std::string, std::string> renamed_;  // Buffers that others stand for, after swaps.
 };
 
 KernelBinding::KernelBinding(const Space& space, const KernelTemplate& kernel,
@@ -545,7 +707,7 @@ std::optional<std::string> KernelBinding::violated_constraint(
 }
 
 KernelInstance KernelBinding::instantiate(const Configuration& configuration) const {
-  const Evaluation evaluation(*compiled_, configuration);
+  Evaluation evaluation(*compiled_, configuration);
   KernelInstance instance;
   instance.kernel = kernel_->name;
   instance.configuration = configuration;
@@ -564,12 +726,10 @@ KernelInstance KernelBinding::instantiate(const Configuration& configuration) co
       instance.options.push_back("-D" + name + "=" + to_text(value));
     }
   }
-  for (std::size_t i = 0; i < kernel_->launches.size(); ++i) {
-    instance.launches.push_back(evaluation.launch(i));
-  }
   for (const CompiledArgument& argument : compiled_->arguments) {
     instance.arguments.push_back(evaluation.argument(argument));
   }
+  instance.launches = evaluation.launches();
   return instance;
 }
 

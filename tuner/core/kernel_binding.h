@@ -32,6 +32,9 @@ struct Argument {
   std::int64_t raw_bytes = 0;
   /// The elements begin as those of this type would, converted to `type`.
   std::optional<ScalarType> begins_as = std::nullopt;
+  /// What the definition of `init` reads, and the problem whose names it holds.
+  std::vector<Argument> reads = {};
+  Problem problem = {};
 
   bool is_buffer() const { return !shape.empty(); }
   /// What a kernel computes, compared with the reference's.
@@ -40,12 +43,26 @@ struct Argument {
   bool is_texture() const { return memory == MemorySpace::texture; }
   /// Elements of a texture that are fetched at once: the last of two dimensions, or 1.
   std::int64_t texel_elements() const { return shape.size() > 1 ? shape.back() : 1; }
+  /// Whether another seed gives it other contents.
+  bool is_random() const;
   std::int64_t elements() const;  ///< Product of the shape.
   std::int64_t bytes() const;     ///< Of all elements, or of the scalar.
   bool operator==(const Argument&) const = default;
 };
 
-/// One launch of one configuration.
+/// One of several launches of an entry.
+struct Repetition {
+  std::int64_t turn = 0;  ///< Its place among all launches of the kernel.
+  Dim3 grid = {1, 1, 1};
+  Dim3 block = {1, 1, 1};
+  std::int64_t dynamic_shared_bytes = 0;
+  std::vector<std::string> arguments;  ///< Names, in the entry's order.
+  std::vector<Argument> scalars;       ///< Those whose values are not the kernel's.
+
+  bool operator==(const Repetition&) const = default;
+};
+
+/// One launch of one configuration. Where it is repeated, its extents are those of the first time.
 struct LaunchShape {
   std::string name_expression;  ///< `gemm_tiled<float, 32>`.
   Dim3 grid = {1, 1, 1};        ///< In blocks.
@@ -53,10 +70,25 @@ struct LaunchShape {
   std::int64_t dynamic_shared_bytes = 0;
   std::optional<std::int64_t> static_shared_bytes;  ///< As declared, to be held against ptxas.
   std::vector<std::string> arguments;               ///< Names, in the entry's order.
+  bool cooperative = false;  ///< Its blocks wait for each other: all must be there at once.
+  std::int64_t times = 1;    ///< How often it is launched.
+  /// Every time, in a kernel of which any launch is repeated; else empty.
+  std::vector<Repetition> repetitions = {};
 
   std::int64_t threads_per_block() const { return block[0] * block[1] * block[2]; }
   bool operator==(const LaunchShape&) const = default;
 };
+
+/// A launch in the order in which the device is to do them.
+struct Turn {
+  std::size_t launch = 0;  ///< Of the kernel's.
+  Repetition as;
+
+  bool operator==(const Turn&) const = default;
+};
+
+/// All that `launches` stand for, in their order.
+std::vector<Turn> turns_of(const std::vector<LaunchShape>& launches);
 
 /// One configuration of one kernel on one problem: what is compiled and launched.
 struct KernelInstance {

@@ -63,6 +63,77 @@ TEST(KernelBinding, InstantiatesALaunch) {
   EXPECT_THAT(launch.arguments, ElementsAre("in", "out", "n"));
 }
 
+/// The stencil's launch three times with a last one behind it; `step` tells how often.
+KernelTemplate repeated_kernel() {
+  KernelTemplate kernel = shared_kernel();
+  kernel.launches.push_back(kernel.launches.front());
+  kernel.launches[0].grid = {text("3 - step", "/grid")};
+  kernel.arguments[0].role = Role::inout;
+  kernel.arguments.push_back(scalar("first", "int", "step * THREADS"));
+  kernel.repeats = {{.first = 0,
+                     .end = 1,
+                     .counter = "step",
+                     .times = text("RADIUS", "/repeat"),
+                     .swaps = {{"in", "out"}}}};
+  return kernel;
+}
+
+TEST(KernelBinding, RepeatsLaunchesWithTheirCounter) {
+  const Space space = stencil(repeated_kernel());
+  const KernelInstance instance = bind(space).instantiate(configuration(256, 4));
+  ASSERT_EQ(2u, instance.launches.size());
+  EXPECT_EQ(3, instance.launches[0].times);
+  EXPECT_EQ(1, instance.launches[1].times);
+  EXPECT_THAT(instance.launches[0].grid, ElementsAre(3, 1, 1));
+  std::vector<std::size_t> launches;
+  std::vector<std::int64_t> blocks;
+  std::vector<std::int64_t> first;
+  std::vector<std::string> read;
+  for (const Turn& turn : turns_of(instance.launches)) {
+    launches.push_back(turn.launch);
+    blocks.push_back(turn.as.grid[0]);
+    ASSERT_EQ(1u, turn.as.scalars.size());
+    first.push_back(turn.as.scalars.front().integer);
+    read.push_back(turn.as.arguments.front());
+  }
+  EXPECT_THAT(launches, ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(blocks, ElementsAre(3, 2, 1, 1));
+  // Behind the repetitions the counter is their number, and what was swapped stays so.
+  EXPECT_THAT(first, ElementsAre(0, 256, 512, 768));
+  EXPECT_THAT(read, ElementsAre("in", "out", "in", "out"));
+}
+
+TEST(KernelBinding, RepeatsSeveralLaunchesInTurn) {
+  KernelTemplate kernel = repeated_kernel();
+  kernel.repeats.front().end = 2;
+  kernel.repeats.front().swaps.clear();
+  const Space space = stencil(kernel);
+  std::vector<std::size_t> launches;
+  for (const Turn& turn : turns_of(bind(space).instantiate(configuration(256, 4)).launches)) {
+    launches.push_back(turn.launch);
+  }
+  EXPECT_THAT(launches, ElementsAre(0, 1, 0, 1, 0, 1));
+}
+
+TEST(KernelBinding, RepeatsNothingWhereTheNumberIsZeroAndRefusesNegativeOnes) {
+  KernelTemplate kernel = repeated_kernel();
+  kernel.repeats.front().times.text = "0";
+  const Space space = stencil(kernel);
+  const auto turns = turns_of(bind(space).instantiate(configuration(256, 4)).launches);
+  ASSERT_EQ(1u, turns.size());
+  EXPECT_EQ(1u, turns.front().launch);
+  const auto message = [](const std::string& times) {
+    return message_of([&](KernelTemplate& changed) {
+      changed = repeated_kernel();
+      changed.repeats.front().times.text = times;
+    });
+  };
+  EXPECT_THAT(message("RADIUS - 4"),
+              HasSubstr("/repeat: 'RADIUS - 4' is -1, 0 to 65536 repetitions are possible"));
+  EXPECT_THAT(message("100000"), HasSubstr("is 100000, 0 to 65536 repetitions"));
+  EXPECT_THAT(message("step"), HasSubstr("/repeat: 'step' column 1: unknown name 'step'"));
+}
+
 TEST(KernelBinding, SizesArguments) {
   const Space space = stencil();
   const KernelInstance instance = bind(space, 1).instantiate(configuration(256, 4));

@@ -85,9 +85,34 @@ std::int64_t code(Init::Kind kind) {
     case Init::Kind::permutation:
       return 6;
     case Init::Kind::file:
+      return 7;
+    case Init::Kind::definition:
       break;
   }
-  return 7;
+  return 8;
+}
+
+void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {
+  text.add("name", argument.name);
+  text.add("type", argument.type);
+  text.add("role", code(argument.role));
+  text.add("shape", argument.shape);
+  text.add("init", code(argument.init.kind));
+  text.add("init_a", std::optional(argument.init.a));
+  text.add("init_b", std::optional(argument.init.b));
+  text.add("init_file", argument.init.file.sha256);
+  if (argument.init.kind == Init::Kind::definition) {
+    text.add("init_definition", argument.init.definition);
+    text.add("reads", std::ssize(argument.reads));
+    for (const ArgumentTemplate& other : argument.reads) add_argument(text, other);
+  }
+  text.add("in_constant_memory", std::int64_t{argument.memory == MemorySpace::constant});
+  if (argument.memory == MemorySpace::texture) text.add("texture", std::int64_t{1});
+  text.add("symbol", argument.symbol);
+  text.add("value", argument.value);
+  text.add("number", argument.number);
+  if (argument.compares_sum) text.add("compares_sum", std::int64_t{1});
+  if (argument.raw_bytes > 0 && !argument.is_buffer()) text.add("raw_bytes", argument.raw_bytes);
 }
 
 // What a kernel's expressions, sources and launches are, without values and constraints.
@@ -109,25 +134,17 @@ void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelS
     text.add("passed", launch.arguments);
     text.add("static_shared_bytes", launch.static_shared_bytes);
     text.add("dynamic_shared_bytes", launch.dynamic_shared_bytes);
+    if (launch.cooperative) text.add("cooperative", std::int64_t{1});
+  }
+  for (const Repeat& repeat : kernel.repeats) {
+    text.add("repeat_first", static_cast<std::int64_t>(repeat.first));
+    text.add("repeat_end", static_cast<std::int64_t>(repeat.end));
+    text.add("repeat_counter", repeat.counter);
+    text.add("repeat_times", repeat.times.text);
+    for (const auto& [a, b] : repeat.swaps) text.add("swap", std::vector{a, b});
   }
   text.add("arguments", std::ssize(kernel.arguments));
-  for (const ArgumentTemplate& argument : kernel.arguments) {
-    text.add("name", argument.name);
-    text.add("type", argument.type);
-    text.add("role", code(argument.role));
-    text.add("shape", argument.shape);
-    text.add("init", code(argument.init.kind));
-    text.add("init_a", std::optional(argument.init.a));
-    text.add("init_b", std::optional(argument.init.b));
-    text.add("init_file", argument.init.file.sha256);
-    text.add("in_constant_memory", std::int64_t{argument.memory == MemorySpace::constant});
-    if (argument.memory == MemorySpace::texture) text.add("texture", std::int64_t{1});
-    text.add("symbol", argument.symbol);
-    text.add("value", argument.value);
-    text.add("number", argument.number);
-    if (argument.compares_sum) text.add("compares_sum", std::int64_t{1});
-    if (argument.raw_bytes > 0 && !argument.is_buffer()) text.add("raw_bytes", argument.raw_bytes);
-  }
+  for (const ArgumentTemplate& argument : kernel.arguments) add_argument(text, argument);
 }
 
 }  // namespace

@@ -44,12 +44,14 @@ struct DataFile {
 
 /// How a buffer's elements begin.
 struct Init {
-  /// uniform(a, b), normal(mean, deviation), iota, zero, constant(a), permutation, file("x.npy")
-  enum class Kind { none, uniform, normal, iota, zero, constant, permutation, file };
+  /// uniform(a, b), normal(mean, deviation), iota, zero, constant(a), permutation, file("x.npy"),
+  /// `y[i] = 2 * x[i]`
+  enum class Kind { none, uniform, normal, iota, zero, constant, permutation, file, definition };
   Kind kind = Kind::none;
   double a = 0;
   double b = 0;
   DataFile file;
+  std::string definition = {};  ///< In the language of definition.h, of arguments before this one.
 
   bool operator==(const Init&) const = default;
 };
@@ -66,6 +68,7 @@ struct ArgumentTemplate {
   Role role = Role::input;
   std::vector<ExpressionText> shape;  ///< Elements in each dimension, outermost first.
   Init init;
+  std::vector<ArgumentTemplate> reads;  ///< What the definition of `init` reads.
   MemorySpace memory = MemorySpace::global;
   std::string symbol;         ///< Of one in constant memory; a name expression. Default: the name.
   bool compares_sum = false;  ///< `"compare": "sum"`: see Argument.
@@ -91,8 +94,22 @@ struct LaunchTemplate {
   std::vector<std::string> arguments;              ///< Names in the entry's order; empty: all.
   std::optional<ExpressionText> static_shared_bytes;
   std::optional<ExpressionText> dynamic_shared_bytes;
+  bool cooperative = false;  ///< Its blocks wait for each other, so all must be on the device.
 
   bool operator==(const LaunchTemplate&) const = default;
+};
+
+/// Launches that are repeated together, as by a loop of the host: `"repeat": "i < N / TILE"`.
+struct Repeat {
+  std::size_t first = 0;  ///< Number of the first launch...
+  std::size_t end = 0;    ///< ... and of the one behind the last.
+  /// A name in blocks, grids, dynamic shared bytes and scalars: 0, 1, ... in the repetitions, their
+  /// number in launches behind them. Empty: none.
+  std::string counter;
+  ExpressionText times;
+  std::vector<std::array<std::string, 2>> swaps;  ///< Buffers that change places after each.
+
+  bool operator==(const Repeat&) const = default;
 };
 
 /// How a result is compared: |x - r| <= absolute + relative * |r| + ulps * (the distance of r from
@@ -136,6 +153,7 @@ struct KernelTemplate {
   bool default_is_a_guess = false;      ///< By `smemtune init`; nobody has confirmed it.
   std::vector<ExpressionText> constraints;
   std::vector<LaunchTemplate> launches;           ///< In order, timed together. Never empty.
+  std::vector<Repeat> repeats;                    ///< In order, of different launches.
   std::vector<ArgumentTemplate> arguments;        ///< The space's, or the kernel's own.
   std::map<std::string, ExpressionText> metrics;  ///< The space's, with the kernel's own on top.
   std::optional<Expectation> expect;

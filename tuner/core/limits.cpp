@@ -39,33 +39,34 @@ std::string dimensions_text(const Dim3& dimensions) {
   return text(dimensions[0]) + " x " + text(dimensions[1]) + " x " + text(dimensions[2]);
 }
 
-std::optional<Failure> exceeds_dimensions(const LaunchShape& launch, const Device& device) {
+std::optional<Failure> exceeds_dimensions(const Dim3& grid, const Dim3& block,
+                                          const Device& device) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (launch.block[axis] < 1) {
-      return failure({Status::constraints, "block_dim"},
-                     "block of " + dimensions_text(launch.block) +
-                         " threads, every dimension must be at least 1");
+    if (block[axis] < 1) {
+      return failure(
+          {Status::constraints, "block_dim"},
+          "block of " + dimensions_text(block) + " threads, every dimension must be at least 1");
     }
-    if (launch.grid[axis] < 1) {
-      return failure({Status::constraints, "grid_dim"},
-                     "grid of " + dimensions_text(launch.grid) +
-                         " blocks, every dimension must be at least 1");
+    if (grid[axis] < 1) {
+      return failure(
+          {Status::constraints, "grid_dim"},
+          "grid of " + dimensions_text(grid) + " blocks, every dimension must be at least 1");
     }
   }
-  const std::int64_t threads = saturating_volume(launch.block);
+  const std::int64_t threads = saturating_volume(block);
   if (threads > device.max_threads_per_block) {
     return failure({Status::constraints, "threads"},
-                   text(threads) + " threads per block (" + dimensions_text(launch.block) +
+                   text(threads) + " threads per block (" + dimensions_text(block) +
                        "), the device allows " + text(device.max_threads_per_block));
   }
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (launch.block[axis] > device.max_block_dim[axis]) {
+    if (block[axis] > device.max_block_dim[axis]) {
       return failure({Status::constraints, "block_dim"},
-                     text(launch.block[axis]) + " threads per block in " + kAxes[axis] +
+                     text(block[axis]) + " threads per block in " + kAxes[axis] +
                          ", the device allows " + text(device.max_block_dim[axis]));
     }
-    if (launch.grid[axis] > device.max_grid_dim[axis]) {
-      return failure({Status::constraints, "grid_dim"}, text(launch.grid[axis]) + " blocks in " +
+    if (grid[axis] > device.max_grid_dim[axis]) {
+      return failure({Status::constraints, "grid_dim"}, text(grid[axis]) + " blocks in " +
                                                             kAxes[axis] + ", the device allows " +
                                                             text(device.max_grid_dim[axis]));
     }
@@ -124,6 +125,21 @@ std::optional<Failure> lacks_feature(const std::string& word, const Device& devi
                      text(device.compute_minor));
 }
 
+/// A grid that waits for all its blocks must have room for all of them.
+std::optional<Failure> exceeds_cooperative(const LaunchShape& launch, const Occupancy& reached,
+                                           const Device& device) {
+  const std::int64_t resident = std::int64_t{reached.blocks_per_sm} * device.sm_count;
+  std::int64_t blocks = saturating_volume(launch.grid);
+  for (const Repetition& repetition : launch.repetitions) {
+    blocks = std::max(blocks, saturating_volume(repetition.grid));
+  }
+  if (!launch.cooperative || blocks <= resident) return std::nullopt;
+  return failure({Status::constraints, "cooperative_grid"},
+                 text(blocks) + " blocks wait for each other, " + text(resident) +
+                     " fit on the device at once (" + text(reached.blocks_per_sm) +
+                     " per multiprocessor x " + text(device.sm_count) + ")");
+}
+
 std::optional<Failure> exceeds_constant(std::int64_t bytes, const Device& device) {
   if (bytes <= device.constant_bytes) return std::nullopt;
   return failure(
@@ -147,7 +163,9 @@ std::optional<Failure> exceeds_occupancy(const LaunchShape& launch, const Resour
   const Occupancy reached =
       occupancy(device, launch.threads_per_block(), resources.registers_per_thread,
                 resources.static_shared_bytes + launch.dynamic_shared_bytes);
-  if (reached.blocks_per_sm > 0 && reached.percent >= min_percent) return std::nullopt;
+  if (reached.blocks_per_sm > 0 && reached.percent >= min_percent) {
+    return exceeds_cooperative(launch, reached, device);
+  }
   std::string limiters;
   for (const std::string& limiter : reached.limiters()) {
     limiters += (limiters.empty() ? "" : ", ") + limiter;
@@ -211,9 +229,17 @@ std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Devi
   for (const std::string& word : instance.required_features) {
     if (auto failure = lacks_feature(word, device)) return failure;
   }
+  if (device.kind == DeviceKind::cpu &&
+      std::ranges::any_of(instance.launches, &LaunchShape::cooperative)) {
+    return failure({Status::constraints, "requires"},
+                   "the kernel is launched cooperatively, which the CPU device cannot do");
+  }
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
     const LaunchShape& launch = instance.launches[i];
-    auto failure = exceeds_dimensions(launch, device);
+    auto failure = exceeds_dimensions(launch.grid, launch.block, device);
+    for (const Repetition& repetition : launch.repetitions) {
+      if (!failure) failure = exceeds_dimensions(repetition.grid, repetition.block, device);
+    }
     if (!failure) {
       failure = exceeds_shared(launch.static_shared_bytes.value_or(0), launch.dynamic_shared_bytes,
                                instance.architecture_specific, device);

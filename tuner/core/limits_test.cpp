@@ -53,6 +53,25 @@ TEST(LimitsBeforeCompiling, BoundThreadsPerBlock) {
                   "allows 1024");
 }
 
+TEST(LimitsBeforeCompiling, BoundEveryRepetition) {
+  LaunchShape launch = launch_of({32, 1, 1}, {2, 1, 1});
+  launch.repetitions = {
+      {.turn = 0, .grid = {2, 1, 1}, .block = {32, 1, 1}, .arguments = {}, .scalars = {}},
+      {.turn = 1, .grid = {0, 1, 1}, .block = {32, 1, 1}, .arguments = {}, .scalars = {}}};
+  expect_rejected(exceeds_limits(instance_of(launch), h200_limits()), "grid_dim",
+                  "grid of 0 x 1 x 1 blocks, every dimension must be at least 1");
+}
+
+TEST(LimitsBeforeCompiling, TellThatTheCpuDeviceLaunchesNothingCooperatively) {
+  LaunchShape launch = launch_of({32, 1, 1});
+  launch.cooperative = true;
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance_of(launch), h200_limits()));
+  Device cpu = h200_limits();
+  cpu.kind = DeviceKind::cpu;
+  expect_rejected(exceeds_limits(instance_of(launch), cpu), "requires",
+                  "the kernel is launched cooperatively, which the CPU device cannot do");
+}
+
 TEST(LimitsBeforeCompiling, BoundEveryDimension) {
   expect_rejected(exceeds_limits(instance_of(launch_of({1, 1, 128})), h200_limits()), "block_dim",
                   "128 threads per block in z, the device allows 64");
@@ -154,6 +173,21 @@ TEST(LimitsAfterCompiling, AcceptWhatFits) {
   resources.registers_per_thread = 64;
   resources.static_shared_bytes = 4096;
   resources.max_threads_per_block = 1024;
+  EXPECT_EQ(std::nullopt, exceeds_resources(instance_of(launch), {resources}, h200_limits(), {}));
+}
+
+TEST(LimitsAfterCompiling, LetACooperativeGridHaveWhatFitsAtOnce) {
+  LaunchShape launch = launch_of({1024, 1, 1}, {2 * 132, 1, 1});
+  launch.cooperative = true;
+  Resources resources;
+  resources.registers_per_thread = 32;
+  EXPECT_EQ(std::nullopt, exceeds_resources(instance_of(launch), {resources}, h200_limits(), {}));
+  launch.grid = {133, 2, 1};
+  expect_rejected(exceeds_resources(instance_of(launch), {resources}, h200_limits(), {}),
+                  "cooperative_grid",
+                  "266 blocks wait for each other, 264 fit on the device at once (2 per "
+                  "multiprocessor x 132)");
+  launch.cooperative = false;
   EXPECT_EQ(std::nullopt, exceeds_resources(instance_of(launch), {resources}, h200_limits(), {}));
 }
 

@@ -35,6 +35,7 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::constraints, "registers"},
     {Status::constraints, "launch_bounds"},
     {Status::constraints, "occupancy"},
+    {Status::constraints, "cooperative_grid"},  // Larger than what is resident at once.
     {Status::constraints, "spills"},
     {Status::constraints, "serialized_wgmma"},
     {Status::constraints, "cpu_unsupported"},

@@ -196,14 +196,21 @@ void fields(auto& archive, Is<Tolerance> auto& v) {
   archive(v.absolute, v.relative, v.ulps, v.derived);
 }
 void fields(auto& archive, Is<DataFile> auto& v) { archive(v.path, v.sha256); }
-void fields(auto& archive, Is<Init> auto& v) { archive(v.kind, v.a, v.b, v.file); }
+void fields(auto& archive, Is<Init> auto& v) { archive(v.kind, v.a, v.b, v.file, v.definition); }
 void fields(auto& archive, Is<Argument> auto& v) {
   archive(v.name, v.type, v.role, v.shape, v.init, v.memory, v.symbol, v.compares_sum, v.integer,
-          v.number, v.raw_bytes, v.begins_as);
+          v.number, v.raw_bytes, v.begins_as, v.reads, v.problem);
 }
 template <typename T>
-requires(Is<T, Device> || Is<T, LaunchShape> || Is<T, Resources>) void fields(auto& archive, T& v) {
+requires(Is<T, Device> || Is<T, Resources>) void fields(auto& archive, T& v) {
   visit_fields(v, [&](const char*, auto& field) { archive(field); });
+}
+void fields(auto& archive, Is<Repetition> auto& v) {
+  archive(v.turn, v.grid, v.block, v.dynamic_shared_bytes, v.arguments, v.scalars);
+}
+void fields(auto& archive, Is<LaunchShape> auto& v) {
+  visit_fields(v, [&](const char*, auto& field) { archive(field); });
+  archive(v.repetitions);
 }
 void fields(auto& archive, Is<KernelSource::File> auto& v) { archive(v.name, v.text); }
 void fields(auto& archive, Is<KernelSource> auto& v) { archive(v.files); }

@@ -49,9 +49,7 @@ bool is_compared_in_double(const Argument& argument) {
 
 bool is_random(const Workload& workload) {
   return std::ranges::any_of(workload.arguments, [](const Argument& argument) {
-    const Init::Kind kind = argument.init.kind;
-    return argument.is_buffer() && (kind == Init::Kind::uniform || kind == Init::Kind::normal ||
-                                    kind == Init::Kind::permutation);
+    return argument.is_buffer() && argument.is_random();
   });
 }
 

@@ -83,7 +83,7 @@ class FrameDecoder {
 constexpr ScalarType last_enumerator(ScalarType) { return ScalarType::float64; }
 constexpr Role last_enumerator(Role) { return Role::scratch; }
 constexpr MemorySpace last_enumerator(MemorySpace) { return MemorySpace::texture; }
-constexpr Init::Kind last_enumerator(Init::Kind) { return Init::Kind::file; }
+constexpr Init::Kind last_enumerator(Init::Kind) { return Init::Kind::definition; }
 constexpr DeviceKind last_enumerator(DeviceKind) { return DeviceKind::cpu; }
 constexpr Status last_enumerator(Status) { return Status::timeout; }
 

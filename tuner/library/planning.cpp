@@ -21,13 +21,18 @@ std::filesystem::path share_of(const KernelPlaces& places) {
 
 KernelPlan make_plan(const KernelInstance& instance) {
   KernelPlan plan;
-  for (const LaunchShape& shape : instance.launches) {
+  for (const Turn& turn : turns_of(instance.launches)) {
     KernelLaunch& launch = plan.launches.emplace_back();
-    launch.entry = shape.name_expression;
-    std::ranges::copy(shape.grid, launch.grid);
-    std::ranges::copy(shape.block, launch.block);
-    launch.dynamic_shared_bytes = shape.dynamic_shared_bytes;
-    launch.arguments = shape.arguments;
+    launch.entry = instance.launches[turn.launch].name_expression;
+    std::ranges::copy(turn.as.grid, launch.grid);
+    std::ranges::copy(turn.as.block, launch.block);
+    launch.dynamic_shared_bytes = turn.as.dynamic_shared_bytes;
+    launch.arguments = turn.as.arguments;
+    launch.cooperative = instance.launches[turn.launch].cooperative;
+    for (const Argument& scalar : turn.as.scalars) {
+      launch.scalars[scalar.name] =
+          is_floating(scalar.type) ? static_cast<std::int64_t>(scalar.number) : scalar.integer;
+    }
   }
   for (const Argument& argument : instance.arguments) {
     if (!argument.is_buffer()) continue;

@@ -114,6 +114,10 @@ KernelInstance in_double(KernelInstance instance, const KernelInstance& narrow) 
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
     std::int64_t& bytes = instance.launches[i].dynamic_shared_bytes;
     bytes = std::max(bytes, wider * narrow.launches[i].dynamic_shared_bytes);
+    for (Repetition& one : instance.launches[i].repetitions) {
+      one.dynamic_shared_bytes = bytes;
+      for (Argument& scalar : one.scalars) scalar = in_double(scalar);
+    }
   }
   return instance;
 }

@@ -118,6 +118,11 @@ Outcome<LoadedKernel> CpuLauncher::load(KernelHandle handle, const CompiledKerne
     kernel.lowered_names.push_back(entry->lowered_name);
     loaded.launches.push_back({.resources = entry->resources, .blocks_per_sm = -1});
   }
+  kernel.turns = turns_of(launches);
+  for (const Turn& turn : kernel.turns) {
+    auto& scalars = kernel.scalars_of_turns.emplace_back();
+    for (const Argument& scalar : turn.as.scalars) scalars[scalar.name] = scalar_bytes(scalar);
+  }
   if (handle < 0) handle = kernels_.empty() ? 0 : kernels_.rbegin()->first + 1;
   kernels_[handle] = std::move(kernel);
   loaded.handle = handle;
@@ -250,12 +255,16 @@ std::optional<Failure> CpuLauncher::fill_symbols(const Kernel& kernel, Module& m
 std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& module,
                                                Buffers& buffers) {
   if (auto failure = fill_symbols(kernel, module, buffers)) return failure;
-  for (std::size_t i = 0; i < kernel.launches.size(); ++i) {
-    const LaunchShape& shape = kernel.launches[i];
+  for (std::size_t i = 0; i < kernel.turns.size(); ++i) {
+    const LaunchShape& shape = kernel.launches[kernel.turns[i].launch];
+    const Repetition& turn = kernel.turns[i].as;
+    const auto& own_scalars = kernel.scalars_of_turns[i];
     std::vector<void*> arguments;
-    for (const std::string& name : shape.arguments) {
-      const auto scalar = kernel.scalars.find(name);
-      arguments.push_back(scalar != kernel.scalars.end()
+    for (const std::string& name : turn.arguments) {
+      const auto own = own_scalars.find(name);
+      const auto scalar = own != own_scalars.end() ? own : kernel.scalars.find(name);
+      const bool is_scalar = own != own_scalars.end() || scalar != kernel.scalars.end();
+      arguments.push_back(is_scalar
                               ? const_cast<std::uint8_t*>(scalar->second.data())
                               : buffers.kernel_argument(name, kernel.textures.contains(name)));
       if (arguments.back() == nullptr) {
@@ -264,12 +273,12 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
     }
     Grid grid = {.kernel = shape.name_expression,
                  .module = &module,
-                 .entry = module.entry(kernel.lowered_names[i]),
+                 .entry = module.entry(kernel.lowered_names[kernel.turns[i].launch]),
                  .arguments = arguments.data(),
                  .buffers = &buffers,
-                 .grid = shape.grid,
-                 .block = shape.block,
-                 .dynamic_shared_bytes = static_cast<std::size_t>(shape.dynamic_shared_bytes),
+                 .grid = turn.grid,
+                 .block = turn.block,
+                 .dynamic_shared_bytes = static_cast<std::size_t>(turn.dynamic_shared_bytes),
                  .shuffle_seed = std::nullopt};
     if (grid.entry == nullptr) {
       return failure({Status::runtime, "arguments"},

@@ -54,8 +54,11 @@ class CpuLauncher final : public Launcher {
     std::shared_ptr<Module> checked;
     std::vector<LaunchShape> launches;
     std::vector<std::string> lowered_names;  ///< Of the launches' entries.
+    std::vector<Turn> turns;
     /// Bytes of what it is passed by value, which may be another than of other configurations.
     std::map<std::string, std::vector<std::uint8_t>> scalars;
+    /// By turn, where they are others.
+    std::vector<std::map<std::string, std::vector<std::uint8_t>>> scalars_of_turns;
     std::map<std::string, std::string> symbols;  ///< Arguments in constant memory: lowered name.
     std::set<std::string> textures;              ///< Arguments that are passed as such.
   };

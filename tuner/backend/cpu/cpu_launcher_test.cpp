@@ -89,6 +89,11 @@ __global__ void total(const float* sums, float* out, int count) {
   if (threadIdx.x == 0) *out = sum;
 }
 
+__global__ void step_from(const int* from, int* to, int n, int step) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) to[i] = 10 * from[i] + step;
+}
+
 __global__ void votes(const int* in, int* out) {
   const int lane = threadIdx.x & 31;
   const bool odd = in[threadIdx.x] & 1;
@@ -205,7 +210,7 @@ class Kernels : public testing::Test {
     const auto outcome = compile(
         kSource,
         {"add_one<int>", "add_one<double>", "gemm<float, 8>", "gemm<double, 16>", "stencil<3>",
-         "block_sums", "total", "votes", "groups", "histogram", "weighted", "fetch",
+         "block_sums", "total", "step_from", "votes", "groups", "histogram", "weighted", "fetch",
          "scale<__half>", "scale<__nv_bfloat16>", "copy_async", "neighbors", "dimensions"},
         {"weights"});
     ASSERT_TRUE(outcome) << outcome.failure().detail;
@@ -491,6 +496,29 @@ TEST_F(Kernels, TakeTheScalarsOfTheirConfiguration) {
   ASSERT_TRUE(report) << report.failure().detail;
   const std::vector<double>& array = report->after.at("array");
   EXPECT_EQ(10, std::accumulate(array.begin(), array.end(), 0.0));
+}
+
+TEST_F(Kernels, AreRepeatedWithSwappedBuffersAndChangedScalars) {
+  CpuLauncher launcher(test_limits());
+  const std::vector<Argument> arguments = {
+      buffer("a", ScalarType::int32, Role::inout, 3, {.kind = Init::Kind::iota, .file = {}}),
+      buffer("b", ScalarType::int32, Role::output, 3), integer("n", 3), integer("step", 0)};
+  LaunchShape launch = shape("step_from", {1, 1, 1}, {32, 1, 1}, {"a", "b", "n", "step"});
+  launch.times = 3;
+  for (int i = 0; i < 3; ++i) {
+    const bool is_odd = i % 2 == 1;
+    launch.repetitions.push_back(
+        {.turn = i,
+         .grid = launch.grid,
+         .block = launch.block,
+         .arguments = {is_odd ? "b" : "a", is_odd ? "a" : "b", "n", "step"},
+         .scalars = {integer("step", i + 1)}});
+  }
+  const auto report = run_once(launcher, *compiled, {launch}, arguments);
+  ASSERT_TRUE(report) << report.failure().detail;
+  EXPECT_EQ(std::nullopt, report->mismatch);
+  EXPECT_EQ((std::vector<double>{123, 1123, 2123}), report->after.at("b"));
+  EXPECT_EQ((std::vector<double>{12, 112, 212}), report->after.at("a"));
 }
 
 TEST_F(Kernels, AreTimed) {

@@ -2,6 +2,7 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/faults.h"
+#include "tuner/backend/cuda/stopwatch.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
@@ -67,9 +68,14 @@ Outcome<BoundKernel> BoundKernel::bind(CudaKernel& kernel, PreparedWorkload& wor
   BoundKernel bound;
   bound.kernel_ = &kernel;
   std::map<std::string, Source> known;
-  for (const CudaKernel::Launch& launch : kernel.launches) {
+  for (const Turn& turn : kernel.turns) {
     std::vector<Source>& sources = bound.sources_.emplace_back();
-    for (const std::string& name : launch.shape.arguments) {
+    for (const std::string& name : turn.as.arguments) {
+      if (const Argument* const own = find_argument(turn.as.scalars, name)) {
+        bound.scalars_.push_back(scalar_bytes(*own));
+        sources.push_back({Source::Kind::scalar, bound.scalars_.size() - 1});
+        continue;
+      }
       auto found = known.find(name);
       if (found == known.end()) {
         const auto source = bound.add(*find_argument(kernel.arguments, name), workload);
@@ -135,11 +141,11 @@ std::int64_t BoundKernel::bytes() const {
 }
 
 /// As cuLaunchKernel takes them; `addresses` must live as long.
-std::vector<void*> BoundKernel::parameters(std::size_t launch, std::size_t copy,
+std::vector<void*> BoundKernel::parameters(std::size_t turn, std::size_t copy,
                                            std::vector<CUdeviceptr>& addresses) const {
   std::vector<void*> pointers;
-  addresses.resize(sources_[launch].size());
-  for (const Source& source : sources_[launch]) {
+  addresses.resize(sources_[turn].size());
+  for (const Source& source : sources_[turn]) {
     CUdeviceptr& address = addresses[pointers.size()];
     pointers.push_back(&address);
     switch (source.kind) {
@@ -160,19 +166,20 @@ std::vector<void*> BoundKernel::parameters(std::size_t launch, std::size_t copy,
   return pointers;
 }
 
-std::optional<Failure> BoundKernel::enqueue(const Driver& driver, std::size_t copy,
-                                            CUstream stream) const {
+std::optional<Failure> BoundKernel::enqueue(const Driver& driver, std::size_t copy, CUstream stream,
+                                            const std::function<void()>& is_full) const {
   std::vector<CUdeviceptr> addresses;
-  for (std::size_t i = 0; i < kernel_->launches.size(); ++i) {
-    const CudaKernel::Launch& launch = kernel_->launches[i];
-    const auto grid = dimensions(launch.shape.grid);
-    const auto block = dimensions(launch.shape.block);
-    const auto dynamic = launch.shape.dynamic_shared_bytes;
+  for (std::size_t i = 0; i < kernel_->turns.size(); ++i) {
+    if (i == kMaxPendingLaunches && is_full) is_full();
+    const Repetition& turn = kernel_->turns[i].as;
+    const CudaKernel::Launch& launch = kernel_->launches[kernel_->turns[i].launch];
+    const auto grid = dimensions(turn.grid);
+    const auto block = dimensions(turn.block);
     CUresult code = CUDA_ERROR_INVALID_VALUE;
-    if (grid && block && std::in_range<unsigned>(dynamic)) {
-      code = driver.launch_kernel(launch.function, (*grid)[0], (*grid)[1], (*grid)[2], (*block)[0],
-                                  (*block)[1], (*block)[2], static_cast<unsigned>(dynamic), stream,
-                                  parameters(i, copy, addresses).data(), nullptr);
+    if (grid && block && std::in_range<unsigned>(turn.dynamic_shared_bytes)) {
+      code = driver.launch(launch.function, launch.shape.cooperative, *grid, *block,
+                           static_cast<unsigned>(turn.dynamic_shared_bytes), stream,
+                           parameters(i, copy, addresses).data());
     }
     if (code != CUDA_SUCCESS) {
       return refused_launch(

@@ -4,6 +4,7 @@
 #include "tuner/backend/cuda/prepared_workload.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,12 +32,14 @@ class BoundKernel {
 
   const std::vector<DeviceBuffer*>& buffers() const { return buffers_; }
   const std::vector<Scratch>& scratch() const { return scratch_; }
-  int launches() const { return static_cast<int>(kernel_->launches.size()); }
+  int launches() const { return static_cast<int>(kernel_->turns.size()); }
   bool has_inout() const;
   std::int64_t bytes() const;  ///< Of all buffers and scratch.
 
-  /// Puts all launches on the stream, on this copy of the buffers. Does not wait.
-  std::optional<Failure> enqueue(const Driver& driver, std::size_t copy, CUstream stream) const;
+  /// Puts all launches on the stream, on this copy of the buffers. Does not wait, but calls
+  /// `is_full` when the stream's queue is as full as it may be while it is held.
+  std::optional<Failure> enqueue(const Driver& driver, std::size_t copy, CUstream stream,
+                                 const std::function<void()>& is_full = {}) const;
 
   /// As many of the wanted copies of each buffer as there is memory for, at least one.
   std::size_t provide_copies(std::size_t wanted, CUstream stream);
@@ -50,14 +53,14 @@ class BoundKernel {
 
   Outcome<Source> add(const Argument& argument, PreparedWorkload& workload);
   void take_scratch(ScratchPool& pool);
-  std::vector<void*> parameters(std::size_t launch, std::size_t copy,
+  std::vector<void*> parameters(std::size_t turn, std::size_t copy,
                                 std::vector<CUdeviceptr>& addresses) const;
 
   const CudaKernel* kernel_ = nullptr;
   std::vector<DeviceBuffer*> buffers_;
   std::vector<Scratch> scratch_;
   std::vector<std::vector<std::uint8_t>> scalars_;
-  std::vector<std::vector<Source>> sources_;  ///< Of each launch's arguments.
+  std::vector<std::vector<Source>> sources_;  ///< Of each turn's arguments.
 };
 
 }  // namespace smemtune::cuda

@@ -727,6 +727,65 @@ TEST_F(CudaGpu, RunsSeveralLaunchesOverScratchMemory) {
   }
 }
 
+TEST_F(CudaGpu, RepeatsLaunchesMoreOftenThanItsQueueHoldsThem) {
+  const std::string source = R"(
+    __global__ void add(const int* from, int* to, int step) { *to = *from + step; })";
+  std::vector<Argument> arguments = {buffer("a", Role::inout, 1, ScalarType::int32),
+                                     buffer("b", Role::output, 1, ScalarType::int32),
+                                     integer("step", 0)};
+  arguments[0].init = {.kind = Init::Kind::zero, .file = {}};
+  LaunchShape launch = shape("add", 1, 1, {"a", "b", "step"});
+  launch.times = 1501;  // The stream's queue has 1024 entries.
+  for (int i = 0; i < launch.times; ++i) {
+    const bool is_odd = i % 2 == 1;
+    launch.repetitions.push_back({.turn = i,
+                                  .grid = launch.grid,
+                                  .block = launch.block,
+                                  .arguments = {is_odd ? "b" : "a", is_odd ? "a" : "b", "step"},
+                                  .scalars = {integer("step", i)}});
+  }
+  prepare(arguments);
+  const KernelHandle handle = load(source, {launch}, arguments);
+  const RunReport report = run(handle, true, {}, {"a", "b"});
+  EXPECT_EQ(std::nullopt, report.mismatch);
+  EXPECT_EQ(report.after.at("b"), std::vector<double>{1500 * 1501 / 2});
+  EXPECT_EQ(report.after.at("a"), std::vector<double>{1499 * 1500 / 2});
+  TimeRequest request = {.workload = 0, .samples = 3};
+  const TimeReport timed = time(handle, request);
+  EXPECT_EQ(3u, timed.samples_ms.size());
+  EXPECT_EQ(1, timed.launches_per_sample);
+  EXPECT_GT(timed.samples_ms.front(), 0.5);  // 1501 launches of some microseconds.
+}
+
+TEST_F(CudaGpu, LaunchesBlocksThatWaitForEachOther) {
+  const std::string source = R"(
+    #include <cooperative_groups.h>
+    __global__ void last_of(int* flags, int* out) {
+      if (threadIdx.x == 0) flags[blockIdx.x] = blockIdx.x + 1;
+      cooperative_groups::this_grid().sync();
+      if (threadIdx.x == 0) out[blockIdx.x] = flags[gridDim.x - 1 - blockIdx.x];
+    })";
+  const std::int64_t blocks = launcher_->device().sm_count;
+  const std::vector<Argument> arguments = {
+      buffer("flags", Role::scratch, blocks, ScalarType::int32),
+      buffer("out", Role::output, blocks, ScalarType::int32)};
+  LaunchShape launch = shape("last_of", blocks, 64, {"flags", "out"});
+  launch.cooperative = true;
+  prepare(arguments);
+  const RunReport report = run(load(source, {launch}, arguments), true, {}, {"out"});
+  EXPECT_EQ(std::nullopt, report.mismatch);
+  EXPECT_EQ(report.after.at("out").front(), static_cast<double>(blocks));
+  EXPECT_EQ(report.after.at("out").back(), 1);
+
+  launch.grid = {blocks * 64, 1, 1};
+  const auto loaded = launcher_->load(-1, compile(source, {launch}), {launch}, arguments);
+  ASSERT_TRUE(loaded);
+  const auto refused =
+      launcher_->run(loaded->handle, {.as_reference = true, .tolerance = {}, .download = {}});
+  ASSERT_FALSE(refused) << "more blocks than fit at once";
+  EXPECT_FALSE(refused.failure().context_lost);
+}
+
 TEST_F(CudaGpu, RefusesAProblemThatIsLargerThanTheMemory) {
   const auto refused = launcher_->prepare(
       7, {.arguments = {buffer("in", Role::input, std::int64_t{1} << 42)}, .seed = 1});

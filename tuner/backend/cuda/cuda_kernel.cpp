@@ -87,6 +87,7 @@ Outcome<std::unique_ptr<CudaKernel>> load_kernel(const Driver& driver,
   }
   auto kernel = std::make_unique<CudaKernel>();
   kernel->module = Module(module, ModuleUnloader{driver.module_unload});
+  kernel->turns = turns_of(launches);
   kernel->arguments = arguments;
   find_functions(driver, compiled, launches, *kernel);
   if (auto failed = find_symbols(driver, compiled, *kernel)) return *failed;

@@ -30,6 +30,7 @@ struct CudaKernel {
   };
   Module module;
   std::vector<Launch> launches;
+  std::vector<Turn> turns;  ///< The launches as often and in the order as they are done.
   std::vector<Argument> arguments;
   std::vector<Constant> constants;
   std::uint64_t constants_of = 0;  ///< Number of the workload whose constants it holds.

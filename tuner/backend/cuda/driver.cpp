@@ -39,6 +39,17 @@ void Driver::check(CUresult code, const char* call) const {
   if (code != CUDA_SUCCESS) throw CudaError(static_cast<int>(code), call, text(code));
 }
 
+CUresult Driver::launch(CUfunction function, bool cooperative, const std::array<unsigned, 3>& grid,
+                        const std::array<unsigned, 3>& block, unsigned dynamic_shared_bytes,
+                        CUstream stream, void** parameters) const {
+  if (cooperative) {
+    return launch_cooperative_kernel(function, grid[0], grid[1], grid[2], block[0], block[1],
+                                     block[2], dynamic_shared_bytes, stream, parameters);
+  }
+  return launch_kernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                       dynamic_shared_bytes, stream, parameters, nullptr);
+}
+
 Driver fetch_driver() {
   Driver driver;
   fetch("cuGetErrorString", driver.get_error_string);
@@ -50,6 +61,7 @@ Driver fetch_driver() {
   fetch("cuFuncSetAttribute", driver.func_set_attribute);
   fetch("cuOccupancyMaxActiveBlocksPerMultiprocessor", driver.occupancy_max_active_blocks);
   fetch("cuLaunchKernel", driver.launch_kernel);
+  fetch("cuLaunchCooperativeKernel", driver.launch_cooperative_kernel);
   return driver;
 }
 

@@ -230,7 +230,8 @@ Outcome<Interval> KernelTimer::sample(const BoundKernel& bound, const TimeReques
   auto interval = stopwatch_.time([&]() -> std::optional<Failure> {
     for (int i = 0; i < sampling.launches; ++i) {
       const std::size_t copy = static_cast<std::size_t>(i) % sampling.copies;
-      if (auto failure = bound.enqueue(driver_, copy, stream_)) return failure;
+      auto failure = bound.enqueue(driver_, copy, stream_, [this] { stopwatch_.release(); });
+      if (failure) return failure;
     }
     return std::nullopt;
   });

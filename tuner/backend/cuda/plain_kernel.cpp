@@ -75,12 +75,17 @@ const Argument& PlainKernel::argument(const std::string& name) const {
 }
 
 void PlainKernel::launch(CUstream stream, const ArgumentBytes& arguments) const {
-  for (std::size_t i = 0; i < launches_.size(); ++i) {
-    const LaunchShape& shape = launches_[i];
+  for (const Turn& turn : turns_of(launches_)) {
+    const LaunchShape& shape = launches_[turn.launch];
+    ArgumentBytes own;  // Values that change from one repetition to the next.
+    for (const Argument& scalar : turn.as.scalars) own[scalar.name] = scalar_bytes(scalar);
     std::vector<void*> parameters;
-    for (const std::string& name : shape.arguments) {
-      const auto given = arguments.find(name);
-      if (given == arguments.end()) throw InputError("the argument " + name + " is not given");
+    for (const std::string& name : turn.as.arguments) {
+      const auto changed = own.find(name);
+      const auto given = changed != own.end() ? changed : arguments.find(name);
+      if (changed == own.end() && given == arguments.end()) {
+        throw InputError("the argument " + name + " is not given");
+      }
       const Argument& wanted = argument(name);
       const std::size_t bytes = wanted.is_buffer() ? sizeof(CUdeviceptr) : size_of(wanted.type);
       if (given->second.size() != bytes) {
@@ -90,13 +95,12 @@ void PlainKernel::launch(CUstream stream, const ArgumentBytes& arguments) const 
       // The driver only reads them.
       parameters.push_back(const_cast<std::uint8_t*>(given->second.data()));
     }
-    const auto grid = dimensions(shape.grid, shape.name_expression);
-    const auto block = dimensions(shape.block, shape.name_expression);
-    driver_.check(
-        driver_.launch_kernel(functions_[i], grid[0], grid[1], grid[2], block[0], block[1],
-                              block[2], static_cast<unsigned>(shape.dynamic_shared_bytes), stream,
-                              parameters.data(), nullptr),
-        "cuLaunchKernel");
+    driver_.check(driver_.launch(functions_[turn.launch], shape.cooperative,
+                                 dimensions(turn.as.grid, shape.name_expression),
+                                 dimensions(turn.as.block, shape.name_expression),
+                                 static_cast<unsigned>(turn.as.dynamic_shared_bytes), stream,
+                                 parameters.data()),
+                  "cuLaunchKernel");
   }
 }
 

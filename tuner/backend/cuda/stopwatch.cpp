@@ -116,6 +116,8 @@ Outcome<Interval> Stopwatch::time(const std::function<std::optional<Failure>()>&
   return measured;
 }
 
+void Stopwatch::release() { mapped(mapped_).flag.store(ticket_); }
+
 Interval Stopwatch::interval() const {
   float elapsed_ms = 0;
   check(cudaEventElapsedTime(&elapsed_ms, start_.get(), stop_.get()), "cudaEventElapsedTime");

@@ -101,6 +101,9 @@ struct KernelLaunch {
   std::int64_t block[3] = {1, 1, 1};
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<std::string> arguments;  ///< Names, in the entry's order.
+  bool cooperative = false;            ///< To be launched by cuLaunchCooperativeKernel.
+  /// Scalars that change from launch to launch: of repetitions.
+  std::map<std::string, std::int64_t> scalars;
 };
 
 /// A buffer that the launches read or write.

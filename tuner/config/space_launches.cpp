@@ -1,0 +1,171 @@
+#include "tuner/config/space_reader.h"
+#include "tuner/config/space_words.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+
+#include <algorithm>
+#include <utility>
+
+// What SpaceReader reads of launches.
+
+namespace smemtune {
+
+/// What the kernel, or one of the launches that it lists, consists of: a launch, or several.
+void SpaceReader::read_launches(const Json& value, const std::string& pointer, bool of_kernel,
+                                KernelTemplate& result) {
+  if (value.contains("entry") == value.contains("launches")) {
+    fault(pointer, "needs either \"entry\" with \"block\" and \"grid\", or \"launches\"");
+    return;
+  }
+  const std::size_t first = result.launches.size();
+  if (value.contains("entry")) {
+    LaunchTemplate launch = read_launch(value, pointer);
+    if (!of_kernel && value.contains("arguments")) {
+      launch.arguments = passed_arguments(value["arguments"], child(pointer, "arguments"), result);
+    }
+    result.launches.push_back(std::move(launch));
+  } else {
+    std::vector<const char*> misplaced = {"block", "grid", "static_shared_bytes",
+                                          "dynamic_shared_bytes", "cooperative"};
+    if (!of_kernel) misplaced.push_back("arguments");
+    for (const char* const key : misplaced) {
+      if (value.contains(key)) fault(child(pointer, key), "belongs in each of the launches");
+    }
+    const std::string where = child(pointer, "launches");
+    if (!check_list(value["launches"], where, "a list of launches")) return;
+    for (std::size_t i = 0; i < value["launches"].size(); ++i) {
+      const std::string place = child(where, i);
+      if (!check_object(value["launches"][i], place, "launch")) continue;
+      read_launches(value["launches"][i], place, false, result);
+    }
+  }
+  if (value.contains("repeat")) {
+    read_repeat(value, pointer, first, result);
+  } else if (value.contains("swap")) {
+    fault(child(pointer, "swap"), "needs \"repeat\" beside it");
+  }
+}
+
+std::vector<std::string> SpaceReader::passed_arguments(const Json& value,
+                                                       const std::string& pointer,
+                                                       const KernelTemplate& kernel) {
+  std::vector<std::string> passed;
+  if (!check_list(value, pointer, "a list of arguments' names")) return passed;
+  std::vector<std::string> known;
+  for (const ArgumentTemplate& argument : kernel.arguments) {
+    if (argument.is_passed()) known.push_back(argument.name);
+  }
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string place = child(pointer, i);
+    const auto name = text(value[i], place, "an argument's name");
+    if (!name) continue;
+    if (std::find(known.begin(), known.end(), *name) == known.end()) {
+      fault(place, "there is no argument " + quote(*name) + " to pass" + suggestion(*name, known));
+    }
+    passed.push_back(*name);
+  }
+  return passed;
+}
+
+/// `i < N / TILE`, or the number alone.
+void SpaceReader::read_repeat(const Json& value, const std::string& pointer, std::size_t first,
+                              KernelTemplate& result) {
+  const std::string where = child(pointer, "repeat");
+  Repeat repeat = {
+      .first = first, .end = result.launches.size(), .counter = "", .times = {}, .swaps = {}};
+  const auto times = expression(value["repeat"], where);
+  if (!times) return;
+  repeat.times = *times;
+  const std::string whole = trimmed(times->text);
+  const std::size_t less = whole.find('<');
+  const std::string name = trimmed(whole.substr(0, less));
+  if (less != std::string::npos && is_identifier(name) && whole.substr(less, 2) != "<=" &&
+      whole.substr(less, 2) != "<<") {
+    repeat.counter = name;
+    repeat.times.text = trimmed(whole.substr(less + 1));
+    if (const std::string meaning = reserved_meaning(name); !meaning.empty()) {
+      fault(where, quote(name) + " cannot count the repetitions, because it is " + meaning);
+    }
+  }
+  if (value.contains("swap")) read_swaps(value["swap"], child(pointer, "swap"), result, repeat);
+  const bool is_inside = std::ranges::any_of(
+      result.repeats, [first](const Repeat& other) { return other.first >= first; });
+  if (is_inside) return fault(where, "repeats launches that are repeated already");
+  result.repeats.push_back(std::move(repeat));
+}
+
+void SpaceReader::read_swaps(const Json& value, const std::string& pointer,
+                             const KernelTemplate& kernel, Repeat& repeat) {
+  const std::string expected = "a list of pairs of buffers";
+  if (!check_list(value, pointer, expected)) return;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string where = child(pointer, i);
+    if (!value[i].is_array() || value[i].size() != 2) {
+      fault(where, summary(value[i]) + " is not a pair of buffers such as [\"a\", \"b\"]");
+      continue;
+    }
+    const std::vector<std::string> names = passed_arguments(value[i], where, kernel);
+    std::vector<const ArgumentTemplate*> pair;
+    for (const std::string& name : names) {
+      const auto found = std::ranges::find(kernel.arguments, name, &ArgumentTemplate::name);
+      if (found == kernel.arguments.end()) continue;
+      if (!found->is_buffer()) {
+        fault(where, quote(name) + " is a scalar; only buffers can change places");
+      } else if (found->role == Role::input) {
+        fault(where, quote(name) + " is an input, which must come out unharmed; make it \"inout\"");
+      } else {
+        pair.push_back(&*found);
+      }
+    }
+    if (pair.size() != 2) continue;
+    const auto same = [](const ExpressionText& a, const ExpressionText& b) {
+      return a.text == b.text;
+    };
+    if (pair[0]->type != pair[1]->type ||
+        !std::ranges::equal(pair[0]->shape, pair[1]->shape, same)) {
+      fault(where, quote(names[0]) + " and " + quote(names[1]) +
+                       " are of different types or shapes and cannot change places");
+      continue;
+    }
+    repeat.swaps.push_back({names[0], names[1]});
+  }
+}
+
+LaunchTemplate SpaceReader::read_launch(const Json& value, const std::string& pointer) {
+  LaunchTemplate launch;
+  if (value.contains("description")) {
+    text(value["description"], child(pointer, "description"), "a text");
+  }
+  for (const char* const needed : {"entry", "block", "grid"}) {
+    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
+  }
+  if (value.contains("entry")) {
+    const std::string where = child(pointer, "entry");
+    if (const auto entry = text(value["entry"], where, "a function's name")) {
+      launch.entry = *entry;
+      try {
+        const auto [name, arguments] = split_entry(*entry);
+        launch.entry_name = name;
+        for (const std::string& argument : arguments) {
+          launch.template_arguments.push_back({.text = argument, .where = where});
+        }
+      } catch (const InputError& error) {
+        fault(where, error.what());
+      }
+    }
+  }
+  if (value.contains("block")) launch.block = dimensions(value["block"], child(pointer, "block"));
+  if (value.contains("grid")) launch.grid = dimensions(value["grid"], child(pointer, "grid"));
+  launch.cooperative = flag(value, "cooperative", pointer);
+  if (value.contains("static_shared_bytes")) {
+    launch.static_shared_bytes =
+        expression(value["static_shared_bytes"], child(pointer, "static_shared_bytes"));
+  }
+  if (value.contains("dynamic_shared_bytes")) {
+    launch.dynamic_shared_bytes =
+        expression(value["dynamic_shared_bytes"], child(pointer, "dynamic_shared_bytes"));
+  }
+  return launch;
+}
+
+}  // namespace smemtune
