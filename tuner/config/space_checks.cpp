@@ -30,6 +30,18 @@ bool is_random(const ArgumentTemplate& argument) {
          kind == Init::Kind::permutation || std::ranges::any_of(argument.reads, is_random);
 }
 
+/// Names of the macros that a kernel's source can count on.
+std::set<std::string> macros_of(const KernelTemplate& kernel, const Problem& problem) {
+  std::set<std::string> names;
+  for (const std::string& option : kernel.options) {
+    if (option.starts_with("-D")) names.insert(option.substr(2, option.find('=') - 2));
+  }
+  if (kernel.pass != KernelTemplate::Pass::as_define) return names;
+  for (const std::string& name : names_of(problem)) names.insert(name);
+  for (const Parameter& parameter : kernel.parameters) names.insert(parameter.name);
+  return names;
+}
+
 }  // namespace
 
 void SpaceReader::check_names() {
@@ -268,11 +280,12 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
     if (argument.value) use(*argument.value);
   }
   const bool as_macros = kernel.pass == KernelTemplate::Pass::as_define;
+  const std::set<std::string> handed_over = macros_of(kernel, space_.problems.front());
   if (as_macros) {
     for (const std::string& name : names_of(space_.problems.front())) {
       if (kernel.names_template_argument(name)) continue;
       if (!uses_macro(files, name)) kernel.unused_names.insert(name);
-      if (const auto line = redefinition(files, name)) {
+      if (const auto line = redefinition(files, name, handed_over)) {
         fault(child(kernel.where, "source"),
               *line + " overrides the problem's value, which is passed in; put it under #ifndef " +
                   name);
@@ -282,7 +295,7 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
   for (const Parameter& parameter : kernel.parameters) {
     const std::string where = child(child(kernel.where, "parameters"), parameter.name);
     if (as_macros && !kernel.names_template_argument(parameter.name)) {
-      if (const auto line = redefinition(files, parameter.name)) {
+      if (const auto line = redefinition(files, parameter.name, handed_over)) {
         fault(where, *line + " overrides the value that is passed in; put it under #ifndef " +
                          parameter.name);
         continue;

@@ -275,7 +275,11 @@ std::vector<std::string> kernel_names(std::span<const SourceFile> files) {
   return names;
 }
 
-std::optional<std::string> redefinition(std::span<const SourceFile> files, std::string_view name) {
+std::optional<std::string> redefinition(std::span<const SourceFile> files, std::string_view name,
+                                        const std::set<std::string>& handed_over) {
+  const auto hides = [&](const Guard& guard) {
+    return guard.undefined == name || handed_over.contains(std::string(guard.undefined));
+  };
   for (const SourceFile& file : files) {
     std::vector<Guard> guards;  // Of the open conditionals, outermost first.
     for (const CppToken& token : cpp_tokens(file.text)) {
@@ -289,10 +293,11 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
         guards.back() = {found.name == "else" ? guards.back().defined : "", ""};
       } else if (found.name == "endif") {
         if (!guards.empty()) guards.pop_back();
+      } else if (std::ranges::any_of(guards, hides)) {
+        continue;
       } else if (found.name == "undef" && is_about) {
         return place_of(file, token.line) + ": #undef " + std::string(name);
-      } else if (found.name == "define" && is_about &&
-                 std::ranges::find(guards, name, &Guard::undefined) == guards.end()) {
+      } else if (found.name == "define" && is_about) {
         return place_of(file, token.line) + ": " + printable("#define " + found.rest, 80);
       }
     }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,8 +51,10 @@ std::vector<std::string> costly_includes(std::span<const SourceFile> files);
 std::vector<std::string> kernel_names(std::span<const SourceFile> files);
 
 /// `FILE:LINE: ...` for the first #define of `name` that is not under `#ifndef NAME`, or #undef of
-/// it, either of which would take its value away; nullopt where there is none.
-std::optional<std::string> redefinition(std::span<const SourceFile> files, std::string_view name);
+/// it, either of which would take its value away; nullopt where there is none. What lies under
+/// `#ifndef` of a macro that is `handed_over` does not count.
+std::optional<std::string> redefinition(std::span<const SourceFile> files, std::string_view name,
+                                        const std::set<std::string>& handed_over = {});
 
 /// Whether the preprocessor replaces `name` somewhere, so that its value may matter.
 bool uses_macro(std::span<const SourceFile> files, std::string_view name);

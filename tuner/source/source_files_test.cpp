@@ -39,6 +39,9 @@ TEST(Redefinition, IsOneThatNothingGuards) {
   EXPECT_EQ("k.cu:1: #define N(x) x", redefinition(file("#define N(x) x\n"), "N"));
   EXPECT_EQ("k.cu:1: #undef N", redefinition(file("#undef N\n"), "N"));
   EXPECT_EQ(std::nullopt, redefinition(file("#define NN 4\n"), "N"));
+  const std::string under_another = "#ifndef tuner\n#define N 4\n#undef N\n#endif\n";
+  EXPECT_EQ("k.cu:2: #define N 4", redefinition(file(under_another), "N", {"other"}));
+  EXPECT_EQ(std::nullopt, redefinition(file(under_another), "N", {"tuner"}));
   EXPECT_EQ(std::nullopt, redefinition(file("#ifndef N\n#define N 4\n#endif\n"), "N"));
   EXPECT_EQ(std::nullopt,
             redefinition(
