@@ -33,6 +33,8 @@ Failure failure_of(const Mismatch& mismatch, const std::string& label) {
   std::string detail = mismatch.argument + "[" + std::to_string(mismatch.index) + "] is ";
   if (mismatch.reason == "unwritten") {
     detail += "not written";
+  } else if (mismatch.reason == "overrun") {
+    detail += mismatch.index < 0 ? "written, before its beginning" : "written, behind its end";
   } else {
     detail += number_text(mismatch.value);
     if (!std::isnan(mismatch.expected)) detail += ", expected " + number_text(mismatch.expected);
