@@ -154,6 +154,34 @@ std::string lines_of(const std::vector<std::string>& words) {
   return text;
 }
 
+std::vector<std::string_view> lines_in(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// What the compiler reported, without the entries of other configurations that it compiled along.
+std::string own_report(const OneResult& one) {
+  constexpr std::string_view kBegin = "Compiling entry function '";
+  std::string text;
+  bool is_own = true;
+  for (const std::string_view line : lines_in(one.module->log)) {
+    if (const std::size_t begin = line.find(kBegin); begin != line.npos) {
+      const std::string_view rest = line.substr(begin + kBegin.size());
+      is_own = std::ranges::any_of(one.request->name_expressions, [&](const std::string& name) {
+        const CompiledEntry* const entry = one.module->entry(name);
+        return entry != nullptr && rest.starts_with(entry->lowered_name + "'");
+      });
+    }
+    if (is_own) text += std::string(line) + "\n";
+  }
+  return text;
+}
+
 std::string keep(const RunOptions& options, const Wanted& wanted, const Device& device,
                  const OneResult& one) {
   Keeper keeper(options.keep);
@@ -175,7 +203,7 @@ std::string keep(const RunOptions& options, const Wanted& wanted, const Device& 
     const std::string image(one.module->image.begin(), one.module->image.end());
     keeper.write(kernel + (device.kind == DeviceKind::cpu ? ".so" : ".cubin"), image);
     keeper.write(kernel + (device.kind == DeviceKind::cpu ? ".log.txt" : ".ptxas.txt"),
-                 one.module->log);
+                 own_report(one));
   }
   if (!one.ptx.empty()) keeper.write(kernel + ".ptx", one.ptx);
   keeper.write(kernel + ".json", summary_json(wanted.loaded.space, as_summary(one), device, {}));
@@ -195,6 +223,8 @@ std::string launches_text(const Result& result, DeviceKind kind) {
     text += "  " + shape.name_expression + "  grid " + size(shape.grid) + ", block " +
             size(shape.block) + ", " + format_bytes(static_cast<double>(launch.shared_bytes())) +
             " shared";
+    if (shape.times != 1) text += ", " + std::to_string(shape.times) + " times";
+    if (shape.cooperative) text += ", cooperative";
     if (kind == DeviceKind::gpu) {
       const Resources& used = launch.resources;
       text += ", " + std::to_string(used.registers_per_thread) + " registers, " +
