@@ -23,8 +23,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> chosen_kernels(const FlatSource& source, const KernelFile& file,
-                                        const InitOptions& options) {
+/// Kernels that are compared with each other, or that are launched one after the other.
+struct ChosenKernels {
+  std::vector<std::string> names;
+  bool together = false;
+};
+
+ChosenKernels launched_or_alike(const KernelFile& file, const std::string& kernel) {
+  std::vector<std::string> launched = kernels_launched_with(file, kernel);
+  if (!launched.empty()) return {.names = std::move(launched), .together = true};
+  return {.names = kernels_like(file, kernel)};
+}
+
+ChosenKernels chosen_kernels(const FlatSource& source, const KernelFile& file,
+                             const InitOptions& options) {
   if (file.kernels.empty()) {
     throw InputError(options.source.string() + ": has no __global__ function with a body");
   }
@@ -32,7 +44,7 @@ std::vector<std::string> chosen_kernels(const FlatSource& source, const KernelFi
     const auto own = std::ranges::find_if(file.kernels, [&](const KernelFunction& kernel) {
       return source.is_of_source(kernel.line);
     });
-    return kernels_like(file, (own == file.kernels.end() ? file.kernels.begin() : own)->name);
+    return launched_or_alike(file, (own == file.kernels.end() ? file.kernels.begin() : own)->name);
   }
   std::vector<std::string> names;
   for (const KernelFunction& kernel : file.kernels) names.push_back(kernel.name);
@@ -42,13 +54,19 @@ std::vector<std::string> chosen_kernels(const FlatSource& source, const KernelFi
       throw InputError("--kernel: " + options.source.string() + " has no __global__ function " +
                        quote(wanted) + (nearest.empty() ? "; it has " + listed(names) : nearest));
     }
-    const std::vector<std::string> alike = kernels_like(file, options.kernels.front());
-    if (std::ranges::find(alike, wanted) == alike.end()) {
-      throw InputError("--kernel: " + wanted + " takes other arguments than " +
-                       options.kernels.front());
-    }
   }
-  return options.kernels;
+  const std::vector<std::string> launched = kernels_launched_with(file, options.kernels.front());
+  const bool together =
+      options.kernels.size() > 1 && std::ranges::is_permutation(launched, options.kernels);
+  if (together) return {.names = launched, .together = true};
+  const std::vector<std::string> alike = kernels_like(file, options.kernels.front());
+  for (const std::string& wanted : options.kernels) {
+    if (std::ranges::find(alike, wanted) != alike.end()) continue;
+    throw InputError("--kernel: " + wanted + " takes other arguments than " +
+                     options.kernels.front() +
+                     (launched.empty() ? "" : "; launched together are " + listed(launched)));
+  }
+  return {.names = options.kernels};
 }
 
 /// A name of a space, made of a file's.
@@ -130,7 +148,7 @@ Files files_of(const InitOptions& options, bool needs_copy) {
 }
 
 void say_kernels(const FlatSource& source, const KernelFile& file, const InitOptions& options,
-                 const std::vector<std::string>& taken) {
+                 const std::vector<std::string>& taken, bool together) {
   constexpr std::size_t kMost = 50;
   const std::string shown = options.source.string() + ": ";
   for (std::size_t i = 0; i < std::min(kMost, file.kernels.size()); ++i) {
@@ -144,7 +162,12 @@ void say_kernels(const FlatSource& source, const KernelFile& file, const InitOpt
   if (file.kernels.size() > kMost) {
     write_out(shown + std::to_string(file.kernels.size() - kMost) + " more kernels: not shown\n");
   }
-  if (taken.size() > 1 && options.kernels.empty()) {
+  if (together) {
+    write_out(
+        "the host launches them one after the other: they are one kernel with \"launches\" "
+        "(--kernel "
+        "takes one by itself)\n");
+  } else if (taken.size() > 1 && options.kernels.empty()) {
     write_out("all are compared with " + taken.front() +
               ": remove from the space those that compute something else, or name those to take "
               "(--kernel)\n");
@@ -202,7 +225,7 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 int run_init(const InitOptions& options) {
   const FlatSource source = read_flat_source(options.source);
   const KernelFile all = read_kernel_file(source);
-  const std::vector<std::string> kernels = chosen_kernels(source, all, options);
+  const auto [kernels, together] = chosen_kernels(source, all, options);
   const std::set<std::string> only(kernels.begin(), kernels.end());
   const KernelFile file = read_kernel_file(source, {}, only);
 
@@ -217,7 +240,8 @@ int run_init(const InitOptions& options) {
   const DraftRequest request = {.name = space_name(files.space),
                                 .written_from = options.source.filename().string(),
                                 .source = files.source,
-                                .kernels = kernels};
+                                .kernels = kernels,
+                                .together = together};
   const SpaceDraft draft = draft_space(source, file, request);
   if (needs_copy) {
     const KernelFile guarded = read_kernel_file(source, guard, only);
@@ -225,7 +249,7 @@ int run_init(const InitOptions& options) {
   }
   db::write_whole_file(files.space, draft.text);
 
-  say_kernels(source, file, options, kernels);
+  say_kernels(source, file, options, kernels, together);
   if (needs_copy) say_left_out(source, file, options);
   if (needs_copy) write_out("wrote " + files.kernels.string() + ", the kernels by themselves\n");
   const std::vector<std::string> faults = check_space(files.space, share_folder());

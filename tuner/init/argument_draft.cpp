@@ -159,7 +159,7 @@ class Drafter {
     return {"inout", "the source does not show how it is used; output where it is only written"};
   }
 
-  static std::string beginning_of(const KernelParameter& parameter, const Elements& elements) {
+  std::string beginning_of(const KernelParameter& parameter, const Elements& elements) const {
     static constexpr std::array<std::string_view, 8> kIndex = {"idx",    "index", "indic", "ptr",
                                                                "offset", "row",   "col",   "map"};
     const bool is_integer = scalar_bytes_of(elements.type) > 0 && !is_floating_name(elements.type);
@@ -170,7 +170,7 @@ class Drafter {
     if (elements.type.empty()) return "zero";
     if (is_integer)
       return scalar_bytes_of(elements.type) == 1 ? "uniform(0, 127)" : "uniform(0, 100)";
-    return "uniform(-1, 1)";
+    return first_.needs_positive_numbers ? "uniform(0.1, 1)" : "uniform(-1, 1)";
   }
 
   /// How many elements the host allocates for a pointer, and where it says so.
@@ -314,34 +314,41 @@ class Drafter {
       json["value"] = size->second;
       row.role = "size";
     } else if (is_template || is_floating_name(elements.type)) {
-      const std::optional<double> passed = passed_number(parameter);
-      json["value"] = passed.value_or(0.5);
-      row.is_guess = !passed;
-      if (!passed) json["description"] = "A guess.";
+      if (const std::optional<double> passed = passed_number(parameter)) {
+        json["value"] = *passed;
+      } else {
+        json["value"] = "TODO: value of " + parameter.name + ", such as 0.5" + said_of(parameter);
+      }
     } else {
       json["value"] = passed_value(parameter);
     }
   }
 
-  /// A literal that the host passes, itself or by a variable.
+  /// What the host says of a value: `; line 12 passes a = 2 * b`.
+  std::string said_of(const KernelParameter& parameter) const {
+    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
+    const LaunchSite* const site = names_.launch_of(first_.name);
+    if (site == nullptr || number >= site->arguments.size()) return "";
+    return "; " + source_.place(site->line) + " passes " + in_full(*site, site->arguments[number]);
+  }
+
+  /// What the host calculates for a scalar, with the sizes of the first problem.
   std::optional<double> passed_number(const KernelParameter& parameter) const {
     const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
     const LaunchSite* const site = names_.launch_of(first_.name);
     if (site == nullptr) return std::nullopt;
-    const HostTerms terms(*site);
+    const HostTerms terms = names_.terms_of(*site);
+    Bindings sizes;
+    for (const auto& [name, value] : names_.problem().items()) {
+      if (value.is_number_integer()) sizes.emplace(name, value.get<std::int64_t>());
+    }
     for (std::size_t frame = 0; frame < site->frames.size(); ++frame) {
-      std::string text = terms.passed(number, frame);
-      const auto variable = terms.variables(frame).find(text);
-      if (variable != terms.variables(frame).end()) text = variable->second;
-      const CppTokens tokens = cpp_tokens(text);
-      const bool is_negative = tokens.size() == 2 && tokens[0].is("-");
-      if (tokens.empty() || tokens.size() > (is_negative ? 2u : 1u)) continue;
-      if (tokens.back().kind != CppToken::Kind::number) continue;
-      char* end = nullptr;
-      const std::string digits(tokens.back().text);
-      const double value = std::strtod(digits.c_str(), &end);
-      const std::string_view rest = end;
-      if (rest.empty() || rest == "f" || rest == "F") return is_negative ? -value : value;
+      const std::string text = terms.passed(number, frame);
+      if (text.empty()) continue;
+      const auto value = terms.number(
+          names_.expanded(text, Json::object()), sizes, frame,
+          [&](const std::string& inner) { return names_.expanded(inner, Json::object()); });
+      if (value) return value;
     }
     return std::nullopt;
   }
@@ -352,8 +359,9 @@ class Drafter {
     const LaunchSite* const site = names_.launch_of(first_.name);
     const bool said = site != nullptr && number < site->arguments.size();
     if (said) {
-      const std::string text = names_.expanded(site->arguments[number], Json::object());
-      const auto ours = names_.terms_of(*site).in_our_names(text, names_.scope(Json::object()));
+      const std::string text = names_.expanded(site->arguments[number], names_.parameters());
+      const Scope scope = names_.scope(names_.parameters());
+      const auto ours = names_.terms_of(*site).in_our_names(text, scope);
       if (ours) return as_value(*ours);
     }
     static constexpr std::array<std::string_view, 4> kFromZero = {"offset", "begin", "start",
@@ -362,9 +370,7 @@ class Drafter {
     return "TODO: value of " + parameter.name +
            (names_.sizes().empty() ? ""
                                    : ", a number or such as " + names_.sizes().front().second) +
-           (said ? "; " + source_.place(site->line) + " passes " +
-                       in_full(*site, site->arguments[number])
-                 : "");
+           said_of(parameter);
   }
 
   const FlatSource& source_;

@@ -1,10 +1,12 @@
 #include "tuner/init/host_terms.h"
 
+#include "tuner/core/definition.h"
 #include "tuner/source/cpp_tokens.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <string_view>
 
 namespace smemtune {
@@ -12,6 +14,27 @@ namespace {
 
 std::string enclosed(const std::string& text) {
   return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
+}
+
+/// `0.5f` as `0.5`, `16.` as `16.0`.
+std::string without_suffixes(const std::string& text) {
+  std::string result;
+  std::size_t end = 0;
+  for (const CppToken& token : cpp_tokens(text)) {
+    if (token.begin > end && !result.empty()) result += ' ';
+    end = token.end();
+    std::string word(token.text);
+    const bool is_hexadecimal = word.starts_with("0x") || word.starts_with("0X");
+    if (token.kind == CppToken::Kind::number && !is_hexadecimal) {
+      while (!word.empty() &&
+             std::string_view("fFlLuU").find(word.back()) != std::string_view::npos)
+        word.pop_back();
+      if (word.ends_with('.')) word += '0';
+      if (word.starts_with('.')) word.insert(0, "0");
+    }
+    result += word;
+  }
+  return result;
 }
 
 /// Names that people give to what is a function here.
@@ -93,7 +116,7 @@ std::optional<std::string> HostTerms::in_our_names(const std::string& text, cons
                                                    std::size_t frame) const {
   constexpr int kMost = 10;
   if (frame >= terms_.size()) return std::nullopt;
-  std::string ours = substituted(text, terms_[frame]);
+  std::string ours = without_casts(substituted(text, terms_[frame]));
   for (int step = 0; step < kMost; ++step) {
     try {
       Expression::compile(ours, scope);
@@ -111,6 +134,37 @@ std::optional<std::string> HostTerms::in_our_names(const std::string& text, cons
       deeper = substituted(substituted(ours, passed_here), terms_[frame]);
     } else if (deeper == ours) {
       return std::nullopt;
+    }
+    ours = without_casts(deeper);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> HostTerms::number(
+    const std::string& text, const Bindings& sizes, std::size_t frame,
+    const std::function<std::string(std::string)>& expanded) const {
+  constexpr int kMost = 20;
+  const std::vector<std::pair<std::string, std::string>> functions = {
+      {"sqrtf", "sqrt"}, {"expf", "exp"}, {"logf", "log"},  {"fabs", "abs"},
+      {"fabsf", "abs"},  {"fmax", "max"}, {"fmaxf", "max"}, {"fminf", "min"}};
+  std::string ours = text;
+  for (int step = 0; step < kMost && frame < terms_.size(); ++step) {
+    ours =
+        without_suffixes(without_casts(substituted(substituted(ours, terms_[frame]), functions)));
+    try {
+      const Definition value = Definition::compile("x[i] = " + ours, sizes, {{"x", 1}}, {});
+      const double found = value.evaluate({{"x", {{1}, {}}}}, {}).elements.front();
+      return std::isfinite(found) ? std::optional(found) : std::nullopt;
+    } catch (const ExpressionError&) {
+    }
+    std::string deeper = expanded(in_variables(ours, frame, Scope()));
+    if (deeper == ours) {
+      if (++frame >= site_.frames.size()) return std::nullopt;
+      Terms passed_here;
+      for (const auto& [name, value] : site_.frames[frame].parameters) {
+        if (!sizes.contains(name)) passed_here.emplace_back(name, enclosed(value));
+      }
+      deeper = substituted(ours, passed_here);
     }
     ours = std::move(deeper);
   }
@@ -150,6 +204,77 @@ std::string substituted(const std::string& text,
     if (i > 0 && tokens[i].begin > tokens[i - 1].end()) result += ' ';
     result += by != nullptr ? *by : std::string(tokens[i].text);
     i += std::max<std::size_t>(most, 1);
+  }
+  return result;
+}
+
+namespace {
+
+bool is_type_word(const CppToken& token) {
+  static constexpr std::array<std::string_view, 17> kWords = {
+      "int",    "unsigned", "long",     "short",   "char",     "float", "double", "size_t", "const",
+      "signed", "int32_t",  "uint32_t", "int64_t", "uint64_t", "uint",  "dim3",   "std"};
+  return std::ranges::find(kWords, token.text) != kWords.end();
+}
+
+/// Token behind the cast that begins at token i, or i.
+std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
+  const bool has_name = tokens[i].is("static_cast") && i + 1 < tokens.size();
+  std::size_t j = has_name ? i + 1 : i;
+  const std::string_view close = has_name ? ">" : ")";
+  if (!tokens[j].is(has_name ? "<" : "(")) return i;
+  const std::size_t first = ++j;
+  while (j < tokens.size() && (is_type_word(tokens[j]) || tokens[j].is("::"))) ++j;
+  const bool ends = j > first && j + 1 < tokens.size() && tokens[j].is(close);
+  if (!ends) return i;
+  const CppToken& next = tokens[j + 1];
+  const bool has_value = next.is_word() || next.is("(") || next.kind == CppToken::Kind::number;
+  return has_value ? j + 1 : i;
+}
+
+/// The / of the quotient between two tokens, if it is nothing else; kNoToken otherwise.
+std::size_t quotient(const CppTokens& tokens, TokenRange range) {
+  std::size_t slash = kNoToken;
+  for (std::size_t i = range.first; i < range.end; ++i) {
+    if (tokens[i].is("(")) {
+      i = closing(tokens, i);
+    } else if (tokens[i].is("/")) {
+      if (slash != kNoToken) return kNoToken;
+      slash = i;
+    } else if (tokens[i].is("+") || tokens[i].is("-") || tokens[i].is(",")) {
+      return kNoToken;
+    }
+  }
+  return slash;
+}
+
+}  // namespace
+
+std::string without_casts(const std::string& text) {
+  const CppTokens tokens = cpp_tokens(text);
+  std::string result;
+  const auto add = [&](std::size_t i) {
+    if (i > 0 && !result.empty() && tokens[i].begin > tokens[i - 1].end()) result += ' ';
+    result += tokens[i].text;
+  };
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::size_t behind = behind_cast(tokens, i);
+    if (behind != i) {
+      i = behind - 1;
+      continue;
+    }
+    const bool rounds_up = (tokens[i].is("ceil") || tokens[i].is("ceilf")) &&
+                           i + 1 < tokens.size() && tokens[i + 1].is("(");
+    const std::size_t close = rounds_up ? closing(tokens, i + 1) : kNoToken;
+    const std::size_t slash =
+        rounds_up && close < tokens.size() ? quotient(tokens, {i + 2, close}) : kNoToken;
+    if (slash == kNoToken) {
+      add(i);
+      continue;
+    }
+    result += "ceil_div(" + without_casts(joined(tokens, {i + 2, slash})) + ", " +
+              without_casts(joined(tokens, {slash + 1, close})) + ")";
+    i = close;
   }
   return result;
 }

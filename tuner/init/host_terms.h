@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +35,11 @@ class HostTerms {
   std::optional<std::string> in_our_names(const std::string& text, const Scope& scope,
                                           std::size_t frame = 0) const;
 
+  /// What a text of that frame is as a number, where that can be calculated: of sizes, variables
+  /// and what `expanded` makes of macros.
+  std::optional<double> number(const std::string& text, const Bindings& sizes, std::size_t frame,
+                               const std::function<std::string(std::string)>& expanded) const;
+
   /// What is passed for an argument in a frame; empty: not known.
   std::string passed(std::size_t number, std::size_t frame) const;
 
@@ -59,6 +65,9 @@ class HostTerms {
 /// `text` with whole terms (one token or several, such as `a.x`) replaced.
 std::string substituted(const std::string& text,
                         const std::vector<std::pair<std::string, std::string>>& terms);
+
+/// As it is for whole numbers: without casts, and with `ceil(a / b)` as ceil_div(a, b).
+std::string without_casts(const std::string& text);
 
 /// Without those around all of it.
 std::string without_parentheses(const std::string& text);

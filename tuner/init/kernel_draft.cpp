@@ -34,48 +34,147 @@ Json as_value(const std::string& text) {
 class Drafter {
  public:
   Drafter(const FlatSource& source, const KernelFile& file, const DraftRequest& request,
-          const SpaceNames& names, const std::string& kernel)
+          const SpaceNames& names, const KernelFunction& kernel, const LaunchSite* site)
       : source_(source),
         file_(file),
         request_(request),
         names_(names),
-        kernel_(kernel_named(file, kernel)),
-        site_(names.launch_of(kernel)) {}
+        kernel_(kernel),
+        site_(site) {}
 
   KernelDraft draft() {
+    add_names();
+    const Json launch = draft_launch();
+    Json json = beginning(last_name(kernel_.name));
+    json["entry"] = launch["entry"];
+    add_parameters(json);
+    json["block"] = launch["block"];
+    json["grid"] = launch["grid"];
+    if (launch.contains("cooperative")) json["cooperative"] = true;
+    const Json constraints = constraints_of(launch["block"]);
+    if (!constraints.empty()) {
+      json["constraints"] = constraints;
+      json["description"] = json["description"].get<std::string>() +
+                            " Constraints as asserted before " + source_.place(site_->line) + ".";
+    }
+    add_dynamic_shared(json);
+    return {.kernel = json, .launches = {launch_text(launch["block"], launch["grid"])}};
+  }
+
+  /// One of several launches: goes on with what the one before has chosen.
+  void go_on_from(const Drafter& before) {
+    has_macros_ = before.has_macros_;
+    parameters_ = before.parameters_;
+    default_ = before.default_;
+    notes_ = before.notes_;
+    guessed_ = before.guessed_;
+    own_extents_ = before.own_extents_;
+    made_of_ = before.made_of_;
+  }
+
+  /// Parameters of what the source has as names.
+  void add_names() {
     add_numbers();
     add_missing();
+  }
+
+  /// `entry`, `block` and `grid`, and what parameters they take.
+  Json draft_launch() {
     add_template_parameters();
     const Json block = block_of();
     const Json grid = grid_of(block);
     describe();
+    Json launch = {{"entry", entry()}, {"block", block}, {"grid", grid}};
+    const bool waits =
+        kernel_.reached.contains("this_grid") || kernel_.reached.contains("grid_group");
+    if (waits || (site_ != nullptr && site_->cooperative)) launch["cooperative"] = true;
+    return launch;
+  }
+
+  /// The kernel's name, what there is to say of it, and its source.
+  Json beginning(const std::string& name) const {
     std::string description = upper(source_.place(kernel_.line).substr(0, 1)) +
                               source_.place(kernel_.line).substr(1) + " of " +
                               request_.written_from + ".";
     for (const std::string& note : notes_) description += " " + note;
-    Json json = {{"name", last_name(kernel_.name)}, {"description", description}};
+    Json json = {{"name", name}, {"description", description}};
     json["source"] = request_.source;
     if (has_macros_) json["pass"] = "define";
-    json["entry"] = entry();
-    if (!parameters_.empty()) {
-      json["parameters"] = parameters_;
-      json["default"] = default_;
-      if (!guessed_.empty()) json["default_is_a_guess"] = true;
+    return json;
+  }
+
+  void add_parameters(Json& json) const {
+    if (parameters_.empty()) return;
+    json["parameters"] = parameters_;
+    json["default"] = default_;
+    if (!guessed_.empty()) json["default_is_a_guess"] = true;
+  }
+
+  /// What the host asserts of parameters before it launches.
+  Json constraints_of(const Json& block) const {
+    Json constraints = Json::array();
+    if (site_ == nullptr) return constraints;
+    for (const std::string& text : site_->asserted) {
+      const auto ours = in_our_names(names_.expanded(text, parameters_), block);
+      const bool says = ours && std::ranges::any_of(identifiers(*ours), [&](std::string_view name) {
+                          return parameters_.contains(std::string(name));
+                        });
+      if (says) constraints.push_back(*ours);
     }
-    json["block"] = block;
-    json["grid"] = grid;
-    add_constraints(json);
-    add_dynamic_shared(json);
-    return {.kernel = json, .launch = launch_text(block, grid)};
+    return constraints;
+  }
+
+  /// The array may be one of a function that the kernel calls: the launch tells.
+  void add_dynamic_shared(Json& json) const {
+    const bool said =
+        site_ != nullptr && !site_->shared_bytes.empty() && site_->shared_bytes != "0";
+    if (said) {
+      if (const auto ours = in_our_names(site_->shared_bytes, json["block"])) {
+        json["dynamic_shared_bytes"] = as_value(*ours);
+        return;
+      }
+    }
+    if (!said && std::ranges::none_of(kernel_.shared, &SharedArray::is_dynamic)) return;
+    json["dynamic_shared_bytes"] =
+        "TODO: bytes of the extern __shared__ array" +
+        (said
+             ? "; " + source_.place(site_->line) + " passes " + in_full(*site_, site_->shared_bytes)
+             : ", such as " + (parameters_.empty() ? std::string("4 * 256")
+                                                   : "4 * " + parameters_.begin().key()));
+  }
+
+  std::string launch_text(const Json& block, const Json& grid) const {
+    const auto dimensions = [](const Json& extents) {
+      std::string text;
+      for (const Json& extent : extents) {
+        const std::string one = text_of(extent);
+        text += (text.empty() ? "" : " x ") + (is_todo(one) ? "TODO" : one);
+      }
+      return text;
+    };
+    std::string text =
+        last_name(kernel_.name) + ": block " + dimensions(block) + ", grid " + dimensions(grid);
+    text += site_ == nullptr ? "; not launched in this source" : "; " + source_.place(site_->line);
+    if (!guessed_.empty()) text += "; a guess: " + listed(guessed_);
+    return text;
+  }
+
+  /// `i < N / TILE`
+  std::string repeat_of(const SequenceLoop& loop, const Json& block) const {
+    const auto times = in_our_names(loop.times, block);
+    if (times) return loop.counter + " < " + *times;
+    return "TODO: " + loop.counter + " < how often the host repeats this; before " +
+           source_.place(site_->line) + " it has " + loop.times;
   }
 
  private:
   // --- Parameters.
 
   void add_numbers() {
-    has_macros_ = std::ranges::any_of(names_.macro_sizes(), [&](const std::string& size) {
-      return kernel_.reached.contains(size);
-    });
+    has_macros_ =
+        has_macros_ || std::ranges::any_of(names_.macro_sizes(), [&](const std::string& size) {
+          return kernel_.reached.contains(size);
+        });
     for (const NamedNumber& number : names_.numbers()) {
       if (!kernel_.reached.contains(number.name)) continue;
       has_macros_ = true;
@@ -283,7 +382,11 @@ class Drafter {
     if (!number) return Json(*ours);
     if (const std::string same = parameter_of_extent(*number); !same.empty()) return Json(same);
     if (!is_free(i, *number)) return Json(*number);
-    return Json(add_extent(i, values_around("THREADS", *number, true), *number));
+    const auto known = made_of_.find(text);
+    if (known != made_of_.end()) return Json(known->second);
+    const std::string made = add_extent(i, values_around("THREADS", *number, true), *number);
+    made_of_.emplace(text, made);
+    return Json(made);
   }
 
   /// The parameter that by its name and its default is the block's extent; empty: none or several.
@@ -429,6 +532,12 @@ class Drafter {
     const auto dimensions = static_cast<std::size_t>(kernel_.block_dimensions);
     Json block = Json::array();
     for (std::size_t i = 0; i < dimensions; ++i) {
+      const bool is_same = i > 0 && site_ != nullptr && i < site_->block.size() &&
+                           site_->block[i] == site_->block[i - 1];
+      if (is_same) {
+        block.push_back(block.back());
+        continue;
+      }
       const std::int64_t value = kUsual[dimensions - 1][i];
       const std::string name = add_extent(i, values_around("THREADS", value, true), value);
       guessed_.push_back(name);
@@ -535,42 +644,6 @@ class Drafter {
     return candidates.empty() ? "1000000" : candidates[std::min(candidates.size() - 1, i)];
   }
 
-  /// What the host asserts of parameters before it launches.
-  void add_constraints(Json& json) const {
-    if (site_ == nullptr) return;
-    Json constraints = Json::array();
-    for (const std::string& text : site_->asserted) {
-      const auto ours = in_our_names(names_.expanded(text, parameters_), json["block"]);
-      const bool says = ours && std::ranges::any_of(identifiers(*ours), [&](std::string_view name) {
-                          return parameters_.contains(std::string(name));
-                        });
-      if (says) constraints.push_back(*ours);
-    }
-    if (constraints.empty()) return;
-    json["constraints"] = std::move(constraints);
-    json["description"] = json["description"].get<std::string>() +
-                          " Constraints as asserted before " + source_.place(site_->line) + ".";
-  }
-
-  /// The array may be one of a function that the kernel calls: the launch tells.
-  void add_dynamic_shared(Json& json) const {
-    const bool said =
-        site_ != nullptr && !site_->shared_bytes.empty() && site_->shared_bytes != "0";
-    if (said) {
-      if (const auto ours = in_our_names(site_->shared_bytes, json["block"])) {
-        json["dynamic_shared_bytes"] = as_value(*ours);
-        return;
-      }
-    }
-    if (!said && std::ranges::none_of(kernel_.shared, &SharedArray::is_dynamic)) return;
-    json["dynamic_shared_bytes"] =
-        "TODO: bytes of the extern __shared__ array" +
-        (said
-             ? "; " + source_.place(site_->line) + " passes " + in_full(*site_, site_->shared_bytes)
-             : ", such as " + (parameters_.empty() ? std::string("4 * 256")
-                                                   : "4 * " + parameters_.begin().key()));
-  }
-
   // --- Words about it.
 
   void describe() {
@@ -603,28 +676,12 @@ class Drafter {
     }
   }
 
-  std::string launch_text(const Json& block, const Json& grid) const {
-    const auto dimensions = [](const Json& extents) {
-      std::string text;
-      for (const Json& extent : extents) {
-        const std::string one = text_of(extent);
-        text += (text.empty() ? "" : " x ") + (is_todo(one) ? "TODO" : one);
-      }
-      return text;
-    };
-    std::string text =
-        last_name(kernel_.name) + ": block " + dimensions(block) + ", grid " + dimensions(grid);
-    text += site_ == nullptr ? "; not launched in this source" : "; " + source_.place(site_->line);
-    if (!guessed_.empty()) text += "; a guess: " + listed(guessed_);
-    return text;
-  }
-
   const FlatSource& source_;
   const KernelFile& file_;
   const DraftRequest& request_;
   const SpaceNames& names_;
   const KernelFunction& kernel_;
-  const LaunchSite* site_;
+  const LaunchSite* site_;  ///< nullptr: the source does not launch it.
   bool has_macros_ = false;
   Json parameters_ = Json::object();
   Json default_ = Json::object();
@@ -633,6 +690,7 @@ class Drafter {
   /// Variables of the host that are parameters here.
   std::vector<std::pair<std::string, std::string>> tried_;
   std::map<std::string, std::int64_t> own_extents_;  ///< Parameters for the block by itself.
+  std::map<std::string, std::string> made_of_;       ///< These, by what the host has.
 };
 
 }  // namespace
@@ -640,7 +698,53 @@ class Drafter {
 KernelDraft draft_kernel(const FlatSource& source, const KernelFile& file,
                          const DraftRequest& request, const SpaceNames& names,
                          const std::string& kernel) {
-  return Drafter(source, file, request, names, kernel).draft();
+  return Drafter(source, file, request, names, kernel_named(file, kernel), names.launch_of(kernel))
+      .draft();
+}
+
+KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
+                           const DraftRequest& request, const SpaceNames& names,
+                           const LaunchSequence& sequence) {
+  KernelDraft draft;
+  Json launches = Json::array();
+  Json constraints = Json::array();
+  Drafter before(source, file, request, names, sequence.whole, &sequence.launch);
+  before.add_names();
+  auto loop = sequence.loops.begin();
+  for (std::size_t i = 0; i < sequence.sites.size(); ++i) {
+    const LaunchSite& site = sequence.sites[i];
+    const auto kernel = std::ranges::find_if(file.kernels, [&](const KernelFunction& other) {
+      return last_name(other.name) == site.kernel;
+    });
+    Drafter drafter(source, file, request, names, *kernel, &site);
+    drafter.go_on_from(before);
+    Json launch = drafter.draft_launch();
+    launch["arguments"] = sequence.arguments[i];
+    for (const Json& constraint : drafter.constraints_of(launch["block"])) {
+      if (std::ranges::find(constraints, constraint) == constraints.end()) {
+        constraints.push_back(constraint);
+      }
+    }
+    drafter.add_dynamic_shared(launch);
+    draft.launches.push_back(drafter.launch_text(launch["block"], launch["grid"]));
+    while (loop != sequence.loops.end() && loop->end <= i) ++loop;
+    if (loop == sequence.loops.end() || i < loop->first) {
+      launches.push_back(std::move(launch));
+    } else {
+      if (i == loop->first) {
+        launches.push_back(
+            {{"repeat", drafter.repeat_of(*loop, launch["block"])}, {"launches", Json::array()}});
+      }
+      draft.launches.back() += "; " + text_of(launches.back()["repeat"]);
+      launches.back()["launches"].push_back(std::move(launch));
+    }
+    before.go_on_from(drafter);
+  }
+  draft.kernel = before.beginning(request.name);
+  before.add_parameters(draft.kernel);
+  draft.kernel["launches"] = std::move(launches);
+  if (!constraints.empty()) draft.kernel["constraints"] = std::move(constraints);
+  return draft;
 }
 
 }  // namespace smemtune

@@ -4,6 +4,7 @@
 #include "tuner/init/argument_draft.h"
 #include "tuner/init/json_layout.h"
 #include "tuner/init/kernel_draft.h"
+#include "tuner/init/launch_sequence.h"
 #include "tuner/init/names.h"
 #include "tuner/init/space_names.h"
 
@@ -30,7 +31,7 @@ Meaning meaning_in(const KernelFile& file, const std::string& name) {
 Json verification(const DraftRequest& request) {
   Json verify;
   std::string text = "Every configuration is compared with the default of " +
-                     last_name(request.kernels.front()) + ".";
+                     (request.together ? request.name : last_name(request.kernels.front())) + ".";
   if (request.kernels.size() > 1) text += " Remove kernels that compute something else.";
   text += " Worth adding: a definition, and in \"also\" a size that no tile divides.";
   verify["description"] = text;
@@ -74,18 +75,49 @@ std::vector<std::string> kernels_like(const KernelFile& file, const std::string&
   return names;
 }
 
-SpaceDraft draft_space(const FlatSource& source, const KernelFile& file,
-                       const DraftRequest& request) {
+std::vector<std::string> kernels_launched_with(const KernelFile& file, const std::string& kernel) {
+  std::vector<std::string> names;
+  const auto sequence = sequence_of(file, kernel);
+  if (!sequence) return names;
+  for (const LaunchSite& site : sequence->sites) {
+    for (const KernelFunction& other : file.kernels) {
+      const bool is_known = std::ranges::find(names, other.name) != names.end();
+      if (last_name(other.name) == site.kernel && !is_known) names.push_back(other.name);
+    }
+  }
+  return names;
+}
+
+SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
+                       const DraftRequest& asked) {
+  KernelFile file = given;
+  DraftRequest request = asked;
+  std::vector<std::string> counters;
+  const auto sequence = asked.together ? sequence_of(given, asked.kernels.front()) : std::nullopt;
+  if (sequence) {
+    file.kernels.push_back(sequence->whole);
+    file.launches.insert(file.launches.begin(), sequence->launch);
+    request.kernels = {sequence->whole.name};
+    for (const SequenceLoop& loop : sequence->loops) counters.push_back(loop.counter);
+  }
   SpaceDraft draft;
-  SpaceNames names(source, file, request);
+  SpaceNames names(source, file, request, counters);
+  std::vector<KernelDraft> drafts;
+  if (sequence) {
+    drafts.push_back(draft_sequence(source, file, request, names, *sequence));
+  } else {
+    for (const std::string& name : request.kernels) {
+      drafts.push_back(draft_kernel(source, file, request, names, name));
+    }
+  }
+  Json kernels = Json::array();
+  for (KernelDraft& kernel : drafts) {
+    if (drafts.size() == 1) names.set_parameters(kernel.kernel.value("parameters", Json::object()));
+    kernels.push_back(std::move(kernel.kernel));
+    draft.launches.insert(draft.launches.end(), kernel.launches.begin(), kernel.launches.end());
+  }
   ArgumentDraft arguments = draft_arguments(source, file, names);
   draft.arguments = std::move(arguments.rows);
-  Json kernels = Json::array();
-  for (const std::string& name : request.kernels) {
-    KernelDraft kernel = draft_kernel(source, file, request, names, name);
-    kernels.push_back(std::move(kernel.kernel));
-    draft.launches.push_back(std::move(kernel.launch));
-  }
   names.need_a_size();
 
   Json root;

@@ -13,6 +13,8 @@ struct DraftRequest {
   std::string written_from;          ///< The file that was read, for people.
   std::string source;                ///< What the kernels' "source" is to be.
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
+  /// Instead, all that the host launches together with the first, as one kernel.
+  bool together = false;
 };
 
 /// What a draft makes of an argument, for people.
@@ -40,6 +42,10 @@ std::vector<NamedNumber> problem_numbers(const KernelFile& file);
 /// Kernels that take the same arguments as `kernel`, itself included, in the file's order; at most
 /// 16.
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel);
+
+/// Kernels that the host launches together with `kernel`, itself included, in the order of their
+/// launches; empty: it is launched by itself.
+std::vector<std::string> kernels_launched_with(const KernelFile& file, const std::string& kernel);
 
 /// A space file for a source, ready to be edited: what the source shows is filled in and described,
 /// what it cannot show is a text that begins with TODO, and a default that is a guess is said to be

@@ -32,7 +32,8 @@ class Drafted {
     request_ = {.name = "mine",
                 .written_from = "mine.cu",
                 .source = "mine.cu",
-                .kernels = kernels_like(file, file.kernels.front().name)};
+                .kernels = kernels_like(file, file.kernels.front().name),
+                .together = !kernels_launched_with(file, file.kernels.front().name).empty()};
     text_ = draft_space(flat, file, request_).text;
     folder_.write("mine.json", text_);
   }
@@ -75,6 +76,7 @@ TEST(DraftSpace, OfATemplateNeedsShapesAndAGrid) {
   EXPECT_THAT(draft.faults(),
               ElementsAre(HasSubstr("/arguments/0/shape/0: TODO: elements of in, such as N"),
                           HasSubstr("/arguments/1/shape/0: TODO: elements of out"),
+                          HasSubstr("/arguments/2/value: TODO: value of factor, such as 0.5"),
                           HasSubstr("/kernels/0/grid/0: TODO: blocks in x, such as ceil_div(N, ")));
   const Json json = draft.json();
   EXPECT_EQ(json["problems"][0].dump(), R"({"T":"float","N":16777216})");
@@ -85,6 +87,7 @@ TEST(DraftSpace, OfATemplateNeedsShapesAndAGrid) {
   EXPECT_EQ(json["kernels"][0]["block"].dump(), R"(["THREADS"])");
   draft.decide({{"/arguments/0/shape/0", "N"},
                 {"/arguments/1/shape/0", "N"},
+                {"/arguments/2/value", 0.5},
                 {"/kernels/0/grid/0", "ceil_div(N, THREADS * ITEMS)"}});
   EXPECT_THAT(draft.faults(), IsEmpty());
 }
@@ -319,6 +322,164 @@ TEST(DraftSpace, MakesTexturesOfTextureObjects) {
                 {"/kernels/0/block/0", 32},
                 {"/kernels/0/grid/0", 1}});
   EXPECT_THAT(draft.faults(), IsEmpty());
+}
+
+// In the manner of Rodinia's lud.
+constexpr const char* kFactorize = R"cu(
+#ifndef BLOCK_SIZE
+#define BLOCK_SIZE 16
+#endif
+__global__ void diagonal(float* m, int dim, int offset) { m[offset * dim + threadIdx.x] /= 2; }
+__global__ void internal(float* m, int dim, int offset) { m[blockIdx.x * BLOCK_SIZE + offset] += m[blockIdx.y]; }
+void factorize(float* m, int matrix_dim) {
+  int i = 0;
+  dim3 threads(BLOCK_SIZE, BLOCK_SIZE);
+  for (i = 0; i < matrix_dim - BLOCK_SIZE; i += BLOCK_SIZE) {
+    diagonal<<<1, BLOCK_SIZE>>>(m, matrix_dim, i);
+    dim3 grid((matrix_dim - i) / BLOCK_SIZE - 1, (matrix_dim - i) / BLOCK_SIZE - 1);
+    internal<<<grid, threads>>>(m, matrix_dim, i);
+  }
+  diagonal<<<1, BLOCK_SIZE>>>(m, matrix_dim, i);
+}
+int main() {
+  float* d_m;
+  int size = 2048;
+  cudaMalloc((void**)&d_m, size * size * sizeof(float));
+  factorize(d_m, size);
+}
+)cu";
+
+TEST(DraftSpace, MakesOneKernelOfLaunchesInALoop) {
+  const Drafted drafted(kFactorize);
+  const Json json = drafted.json();
+  ASSERT_THAT(json["kernels"], SizeIs(1));
+  const Json& kernel = json["kernels"][0];
+  EXPECT_EQ(kernel["name"], "mine");
+  EXPECT_EQ(kernel["parameters"].dump(), R"({"BLOCK_SIZE":[4,8,16,32,64]})");
+  ASSERT_THAT(kernel["launches"], SizeIs(2));
+  const Json& loop = kernel["launches"][0];
+  EXPECT_EQ(loop["repeat"], "turn < ceil_div(DIM - BLOCK_SIZE, BLOCK_SIZE)");
+  ASSERT_THAT(loop["launches"], SizeIs(2));
+  EXPECT_EQ(loop["launches"][0]["entry"], "diagonal");
+  EXPECT_EQ(loop["launches"][1]["grid"][0], "(DIM - (turn * BLOCK_SIZE)) / BLOCK_SIZE - 1");
+  EXPECT_EQ(loop["launches"][1]["arguments"].dump(), R"(["m","dim","offset"])");
+  EXPECT_EQ(kernel["launches"][1]["entry"], "diagonal");
+  ASSERT_THAT(json["arguments"], SizeIs(3));
+  EXPECT_EQ(json["arguments"][2]["value"], "turn * BLOCK_SIZE");
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, PassesWhatSeveralKernelsShareOnce) {
+  const Drafted drafted(
+      "__global__ void first(float* a, const float* in, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) a[i] = in[i];\n}\n"
+      "__global__ void second(float* out, float* in, int n, int step) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = in[i] + step;\n}\n"
+      "void run(int n) {\n  int threads = 128;\n  cudaMalloc(&x, n * sizeof(float));\n"
+      "  cudaMalloc(&y, n * sizeof(float));\n  cudaMalloc(&z, n * sizeof(float));\n"
+      "  first<<<(n + threads - 1) / threads, threads>>>(y, x, n);\n"
+      "  second<<<(n + threads - 1) / threads, threads>>>(z, y, n, 7);\n"
+      "  for (int i = 0; i < 100; i++) {\n"
+      "    first<<<(n + threads - 1) / threads, threads>>>(y, x, n);\n"
+      "    second<<<(n + threads - 1) / threads, threads>>>(z, y, n, 7);\n  }\n}\n");
+  const Json json = drafted.json();
+  ASSERT_THAT(json["kernels"], SizeIs(1));
+  const Json& kernel = json["kernels"][0];
+  ASSERT_THAT(kernel["launches"], SizeIs(2)) << "those in the loop do the same again";
+  EXPECT_EQ(kernel["parameters"].size(), 1u) << "one variable is one parameter";
+  EXPECT_EQ(kernel["launches"][0]["arguments"].dump(), R"(["a","in","n"])");
+  EXPECT_EQ(kernel["launches"][1]["arguments"].dump(), R"(["out","a","n","step"])");
+  EXPECT_EQ(json["arguments"][0]["role"], "output");
+  EXPECT_EQ(json["arguments"][1]["role"], "input");
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, CountsLoopsThatBeginLaterOrFall) {
+  const Drafted drafted(
+      "#ifndef TILE\n#define TILE 16\n#endif\n"
+      "__global__ void up(int* m, int cols, int i) { m[blockIdx.x * TILE] = i; }\n"
+      "__global__ void down(int* m, int cols, int i) { m[blockIdx.x * TILE] = i; }\n"
+      "void run(int* m, int max_cols) {\n  dim3 grid;\n  dim3 block(TILE, 1);\n"
+      "  int width = (max_cols - 1) / TILE;\n  cudaMalloc(&m, max_cols * sizeof(int));\n"
+      "  for (int i = 1; i <= width; i++) {\n    grid.x = i;\n    grid.y = 1;\n"
+      "    up<<<grid, block>>>(m, max_cols, i);\n  }\n"
+      "  for (int i = width - 1; i >= 1; i--) {\n    grid.x = i;\n    grid.y = 1;\n"
+      "    down<<<grid, block>>>(m, max_cols, i);\n  }\n}\nint main() { run(d, 4097); }\n");
+  const Json kernel = drafted.json()["kernels"][0];
+  ASSERT_THAT(kernel["launches"], SizeIs(2));
+  EXPECT_EQ(kernel["launches"][0]["repeat"], "turn < ((COLS - 1) / TILE) - 1 + 1");
+  EXPECT_EQ(kernel["launches"][0]["launches"][0]["grid"].dump(), R"(["1 + turn",1])");
+  EXPECT_EQ(kernel["launches"][1]["repeat"], "turn_2 < (((COLS - 1) / TILE) - 1) - 1 + 1");
+  EXPECT_EQ(kernel["launches"][1]["launches"][0]["arguments"].dump(), R"(["m","cols","i_2"])");
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, KnowsCooperativeLaunches) {
+  const Drafted drafted(
+      "__global__ void all(float* p, int n) { cg::grid_group g = cg::this_grid(); p[n] = 1; }\n"
+      "void run(float* d, int n, int blocks) {\n  void* args[] = { (void*)&d, (void*)&n, };\n"
+      "  cudaMalloc(&d, n * 4);\n  dim3 block(64, 1, 1);\n"
+      "  cudaLaunchCooperativeKernel((void*)all, dim3(n / 64), block, args, 64 * sizeof(float), 0);"
+      "\n}\n");
+  const Json kernel = drafted.json()["kernels"][0];
+  EXPECT_EQ(kernel["cooperative"], true);
+  EXPECT_EQ(kernel["block"][0], 64);
+  EXPECT_EQ(kernel["grid"][0], "N / 64");
+  EXPECT_EQ(kernel["dynamic_shared_bytes"], "64 * sizeof(float)");
+}
+
+TEST(DraftSpace, CalculatesWhatTheHostPassesAndAsksForWhatItCannot) {
+  const Drafted drafted(
+      "#define DT 0.5f\nfloat height = 0.016f;\n"
+      "__global__ void k(float* p, float a, float b, float c, int n) { p[0] = a + b + c; }\n"
+      "void run(int n) {\n  float step, other;\n  other = step = height / 4;\n  double inverse = "
+      "1.0 / sqrt(16.);\n"
+      "  k<<<(int) ceil((float)n / 64), (long) 64>>>(p, DT * step, (float)inverse, read(), "
+      "n);\n}\n");
+  const Json json = drafted.json();
+  EXPECT_NEAR(json["arguments"][1]["value"].get<double>(), 0.002, 1e-12);
+  EXPECT_EQ(json["arguments"][2]["value"], 0.25);
+  EXPECT_EQ(json["arguments"][3]["value"], "TODO: value of c, such as 0.5; line 8 passes read()");
+  EXPECT_EQ(json["kernels"][0]["grid"][0], "ceil_div(N, 64)");
+}
+
+TEST(DraftSpace, DoesNotBelieveWhatAnotherFunctionMayChange) {
+  const Drafted drafted(
+      "int total = 0;\nvoid find() { total = 7; }\n"
+      "__global__ void k(float* p, int n) { p[blockDim.x] = n; }\n"
+      "void run(int n) {\n  int blocks = 0, threads = 0;\n  choose(n, &blocks, &threads);\n"
+      "  k<<<dim3(blocks, total), threads>>>(p, n);\n}\n");
+  const Json& kernel = drafted.json()["kernels"][0];
+  EXPECT_THAT(kernel["grid"][0].get<std::string>(), testing::StartsWith("TODO: "));
+  EXPECT_THAT(kernel["grid"][1].get<std::string>(), testing::StartsWith("TODO: "));
+  EXPECT_EQ(kernel["block"].dump(), R"(["THREADS"])");
+}
+
+TEST(DraftSpace, KnowsStoresThroughIntrinsicsAndTestsOfPointers) {
+  const Drafted drafted(
+      "__global__ void k(float* mean, float* out, int n) {\n"
+      "  if (mean != nullptr) __stcs(mean + threadIdx.x, 1.0f);\n  __stcs(&out[n], 2.0f);\n}\n");
+  EXPECT_EQ(drafted.json()["arguments"][0]["role"], "output");
+}
+
+TEST(DraftSpace, TakesOfSeveralLaunchesTheOneThatFitsItsBlock) {
+  const Drafted drafted(
+      "template <int SIDE> __global__ void k(float* p, int n) { p[threadIdx.y * SIDE] = n; }\n"
+      "void run(float* p, int n, int block_size) {\n  dim3 threads(block_size, block_size);\n"
+      "  if (block_size == 16) { k<16><<<n, threads>>>(p, n); } else { k<32><<<n, threads>>>(p, "
+      "n); }"
+      "\n}\nint main() { int block_size = 32; run(d, 100, block_size); }\n");
+  EXPECT_EQ(drafted.json()["kernels"][0]["default"]["SIDE"], 32);
+}
+
+TEST(DraftSpace, BeginsWithPositiveNumbersWhereFunctionsNeedThem) {
+  const Drafted drafted(
+      "__device__ float root(float x) { return sqrtf(x); }\n"
+      "__global__ void k(float* out, const float* in) { out[0] = root(in[0]); }\n");
+  EXPECT_EQ(drafted.json()["arguments"][1]["init"], "uniform(0.1, 1)");
+  const Drafted constant(
+      "__global__ void k(float* out, const float* in) { out[0] = sqrtf(2.0f / M_PI) * in[0]; }\n");
+  EXPECT_EQ(constant.json()["arguments"][1]["init"], "uniform(-1, 1)");
 }
 
 TEST(DraftSpace, OfAStructAsksForItsSize) {

@@ -16,6 +16,15 @@ std::int64_t guessed_size(const MissingName& missing) {
   return holds_any(missing.name, kFew) ? 3 : 4096;
 }
 
+/// Whether a template argument is the number of threads that are launched: of `if (n == 16)
+/// k<16><<<..., n>>>() else k<32><<<..., n>>>()` it tells the one that is.
+bool names_its_block(const LaunchSite& site) {
+  if (site.block.empty() || site.template_arguments.empty()) return false;
+  const auto threads = HostTerms(site).in_our_names(site.block.front(), Scope());
+  return threads &&
+         std::ranges::find(site.template_arguments, *threads) != site.template_arguments.end();
+}
+
 bool is_size(const KernelParameter& parameter) {
   static constexpr std::array<std::string_view, 23> kOther = {
       "radius", "iter",  "step", "offset", "shift", "seed", "flag",  "mode",
@@ -31,12 +40,17 @@ bool is_size(const KernelParameter& parameter) {
 }  // namespace
 
 SpaceNames::SpaceNames(const FlatSource& source, const KernelFile& file,
-                       const DraftRequest& request)
+                       const DraftRequest& request, const std::vector<std::string>& counters)
     : source_(source),
       file_(file),
       request_(request),
-      first_(kernel_named(file, request.kernels.front())) {
-  for (const LaunchSite& site : file.launches) launches_.emplace(site.kernel, &site);
+      first_(kernel_named(file, request.kernels.front())),
+      counters_(counters) {
+  for (const LaunchSite& site : file.launches) {
+    const auto [known, is_new] = launches_.emplace(site.kernel, &site);
+    const bool is_better = !is_new && names_its_block(site) && !names_its_block(*known->second);
+    if (is_better) known->second = &site;
+  }
   numbers_ = tunable_numbers(file);
   for (const NamedNumber& number : problem_numbers(file)) add_number(number.name, number.value);
   for (const MissingName& missing : file.missing) {
@@ -114,7 +128,17 @@ Scope SpaceNames::scope(const Json& parameters) const {
       if (!scope.contains(name)) scope.add_variable(name, slots++, kind);
     }
   }
+  for (const std::string& counter : counters_) {
+    if (!scope.contains(counter)) scope.add_variable(counter, slots++);
+  }
   return scope;
+}
+
+bool SpaceNames::counts(const std::string& text) const {
+  const std::vector<std::string_view> names = identifiers(text);
+  return std::ranges::any_of(counters_, [&](const std::string& counter) {
+    return std::ranges::find(names, counter) != names.end();
+  });
 }
 
 /// Template arguments that are types, or that change what is computed.
@@ -149,8 +173,11 @@ std::string SpaceNames::template_value(const KernelFunction& kernel, std::size_t
 /// Every integer that looks like a size becomes a name of the problem.
 void SpaceNames::choose_sizes() {
   std::vector<std::string> names;
-  for (const KernelParameter& parameter : first_.parameters) {
-    if (is_size(parameter)) names.push_back(parameter.name);
+  const LaunchSite* const site = launch_of(first_.name);
+  for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
+    const bool is_counted =
+        site != nullptr && i < site->arguments.size() && counts(site->arguments[i]);
+    if (is_size(first_.parameters[i]) && !is_counted) names.push_back(first_.parameters[i].name);
   }
   const bool is_line = names.size() == 1 && first_.grid_dimensions == 1;
   const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : 1024;

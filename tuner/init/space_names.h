@@ -18,7 +18,9 @@ namespace smemtune {
 /// made of.
 class SpaceNames {
  public:
-  SpaceNames(const FlatSource& source, const KernelFile& file, const DraftRequest& request);
+  /// `counters`: of loops of the host around the launches.
+  SpaceNames(const FlatSource& source, const KernelFile& file, const DraftRequest& request,
+             const std::vector<std::string>& counters = {});
 
   const KernelFunction& first() const { return first_; }  ///< Whose arguments they are.
   const std::vector<NamedNumber>& numbers() const { return numbers_; }  ///< The tunable ones.
@@ -37,8 +39,15 @@ class SpaceNames {
   /// The host's texts at a launch, with the arguments' names.
   HostTerms terms_of(const LaunchSite& site) const;
 
-  /// The problem's names, and those of `parameters`.
+  /// The problem's names, those of `parameters`, and the counters.
   Scope scope(const Json& parameters) const;
+
+  /// What scalars may depend on beside the problem; known when the kernels are drafted.
+  const Json& parameters() const { return parameters_; }
+  void set_parameters(const Json& parameters) { parameters_ = parameters; }
+
+  /// Whether a text uses a counter of the host's.
+  bool counts(const std::string& text) const;
 
   /// What the host or the default says of a template parameter; may be empty.
   std::string template_value(const KernelFunction& kernel, std::size_t i) const;
@@ -73,6 +82,8 @@ class SpaceNames {
   std::set<std::string> taken_;
   std::vector<std::pair<std::string, std::string>> sizes_;
   std::vector<std::string> macro_sizes_;
+  std::vector<std::string> counters_;
+  Json parameters_ = Json::object();
   Json problem_ = Json::object();
   Json cpu_problem_ = Json::object();
 };

@@ -47,6 +47,12 @@ bool is_unary(const CppTokens& tokens, std::size_t i, std::size_t first) {
          !before.is(")") && !before.is("]");
 }
 
+/// Whether the pointer at token i is only compared with none.
+bool is_asked_for(const CppTokens& tokens, std::size_t i, std::size_t end) {
+  if (i + 2 >= end || (!tokens[i + 1].is("!=") && !tokens[i + 1].is("=="))) return false;
+  return tokens[i + 2].is("nullptr") || tokens[i + 2].is("NULL") || tokens[i + 2].is("0");
+}
+
 /// The name that `T* name = pointer + i;` gives to the pointer at token i, or kNoToken.
 std::size_t alias_of(const CppTokens& tokens, std::size_t i, std::size_t first) {
   constexpr std::size_t kMost = 30;
@@ -93,7 +99,7 @@ Access AccessReader::of(const CppTokens& tokens, TokenRange range, const std::st
     if (!is_element && !is_dereferenced) {
       // Advancing the pointer itself touches nothing.
       const bool advances = after == "+=" || after == "-=" || after == "++" || after == "--";
-      if (advances) continue;
+      if (advances || is_asked_for(tokens, i, end)) continue;
       const std::size_t alias = alias_of(tokens, i, first);
       if (alias != kNoToken && depth_ < kMaxDepth) {
         const std::string alias_name(tokens[alias].text);
@@ -151,6 +157,7 @@ Access AccessReader::passed(const CppTokens& tokens, std::size_t i, TokenRange r
 }
 
 Access AccessReader::of_argument(std::string_view function, std::size_t number) {
+  if (function.starts_with("__st") && number == 0) return Access::written;  // __stcs and others.
   if (function.starts_with("__ldg") || function.starts_with("__ldc")) return Access::read;
   if (function.starts_with("atomic") && number == 0) return Access::both;
   std::optional<Access> all;  // Of overloads and branches.

@@ -28,6 +28,7 @@ HostCode::HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items
   for (std::size_t i = 1; i + 1 < tokens_.size(); ++i) {
     if (!tokens_[i].is_word() || tokens_[i - 1].is(".") || tokens_[i - 1].is("->")) continue;
     read_assignment(i);
+    read_member(i);
     if (!tokens_[i + 1].is("(") && !tokens_[i + 1].is("{")) continue;
     const std::size_t close = closing(tokens_, i + 1);
     if (close >= tokens_.size()) continue;
@@ -47,8 +48,18 @@ HostCode::HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items
 /// Of the name at token i.
 void HostCode::read_assignment(std::size_t i) {
   const CppToken& next = tokens_[i + 1];
+  // What a function is passed the address of, it may change.
+  const bool is_handed_over =
+      i > 1 && tokens_[i - 1].is("&") && (tokens_[i - 2].is("(") || tokens_[i - 2].is(","));
   if (next.is("=")) {
-    assignments_[tokens_[i].text].push_back({.name = i, .value = value_behind(i + 1)});
+    TokenRange value = value_behind(i + 1);
+    while (value.first + 2 < value.end && tokens_[value.first].is_word() &&
+           tokens_[value.first + 1].is("=")) {
+      value.first += 2;  // `a = b = 2`
+    }
+    assignments_[tokens_[i].text].push_back({.name = i, .value = value});
+  } else if (is_handed_over && !next.is("[")) {
+    assignments_[tokens_[i].text].push_back({.name = i, .value = {}});
   } else if (changes(next) || changes(tokens_[i - 1])) {
     assignments_[tokens_[i].text].push_back({.name = i, .value = {}});
   } else if (next.is("[")) {
@@ -60,6 +71,34 @@ void HostCode::read_assignment(std::size_t i) {
     assignments_[tokens_[i].text].push_back(
         {.name = i, .value = {close + 3, std::min(end, tokens_.size())}, .is_array = true});
   }
+}
+
+/// Of `NAME.x = value`, the name being token i.
+void HostCode::read_member(std::size_t i) {
+  if (i + 3 >= tokens_.size() || !tokens_[i + 1].is(".") || !tokens_[i + 3].is("=")) return;
+  const CppToken& axis = tokens_[i + 2];
+  if (!axis.is("x") && !axis.is("y") && !axis.is("z")) return;
+  members_[tokens_[i].text].push_back({.name = i, .value = value_behind(i + 3)});
+}
+
+/// Of a dim3, as far as each of its dimensions was assigned last before a token.
+std::vector<std::string> HostCode::members_of(std::string_view name, std::size_t before) const {
+  const auto found = members_.find(name);
+  if (found == members_.end()) return {};
+  std::vector<std::string> extents;
+  constexpr std::ptrdiff_t kMost = 100;
+  const auto end = std::ranges::lower_bound(found->second, before, {}, &Assignment::name);
+  const auto first = end - std::min(kMost, end - found->second.begin());
+  for (const std::string_view axis : {"x", "y", "z"}) {
+    const Assignment* last = nullptr;
+    for (auto one = first; one != end; ++one) {
+      const bool belongs = function_at(one->name) == function_at(before);
+      if (belongs && tokens_[one->name + 2].is(axis)) last = &*one;
+    }
+    if (last == nullptr || last->value.empty()) break;
+    extents.push_back(joined(tokens_, last->value));
+  }
+  return extents;
 }
 
 /// Up to the comma or semicolon that ends it; empty where it is longer than any.
@@ -87,11 +126,22 @@ const HostCode::Assignment* HostCode::last_assignment(std::string_view name,
   const auto next = std::ranges::lower_bound(all, before, {}, &Assignment::name);
   const auto belongs = [&](const Assignment& one) { return function_at(one.name) == function; };
   if (next != all.begin() && belongs(*std::prev(next))) return &*std::prev(next);
+  // What a function changes has another value than the one it began with.
   constexpr std::size_t kMost = 100;
+  const Assignment* global = nullptr;
   for (std::size_t i = 0; i < std::min(kMost, all.size()); ++i) {
-    if (function_at(all[i].name) == nullptr) return &all[i];
+    if (function_at(all[i].name) != nullptr) continue;
+    if (global == nullptr) global = &all[i];
   }
-  return nullptr;
+  const bool is_const = global != nullptr && is_constant(*global);
+  return is_const || (global != nullptr && all.size() == 1) ? global : nullptr;
+}
+
+bool HostCode::is_constant(const Assignment& global) const {
+  for (std::size_t i = global.name; i-- > 0 && !tokens_[i].is(";") && !tokens_[i].is("}");) {
+    if (tokens_[i].is("const") || tokens_[i].is("constexpr")) return true;
+  }
+  return false;
 }
 
 std::vector<std::string> HostCode::listed_in(std::string_view array, std::size_t before) const {
@@ -111,6 +161,8 @@ void HostCode::add_variables(const std::string& text, std::size_t before, HostFr
     const Assignment* const last = last_assignment(word, before);
     if (last == nullptr || last->value.empty() || last->is_array) continue;
     const std::string value = joined(tokens_, last->value);
+    // What begins with 0 is mostly given its value by a function that takes it by reference.
+    if (value == "0" && !is_constant(*last)) continue;
     frame.variables.emplace(word, value);
     const bool is_element = last->value.end > last->value.first + 2 &&
                             tokens_[last->value.first].is_word() &&
@@ -213,6 +265,7 @@ std::vector<std::string> HostCode::dimensions(TokenRange range, std::size_t befo
   }
   const bool is_name = range.end == range.first + 1 && first.is_word();
   if (!is_name || depth >= kMaxDepth) return {joined(tokens_, range)};
+  if (const auto members = members_of(first.text, before); !members.empty()) return members;
   const auto declared = dim3s_.find(first.text);
   std::size_t last = 0;  // The last `dim3 NAME(` before, in the same function.
   if (declared != dim3s_.end()) {

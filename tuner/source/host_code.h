@@ -31,6 +31,9 @@ class HostCode {
   /// What assert() says before token `end` in the function that holds it.
   std::vector<std::string> asserted(std::size_t end) const;
 
+  /// What the array of that name was last made of before a token; empty: not known.
+  std::vector<std::string> listed_in(std::string_view array, std::size_t before) const;
+
  private:
   struct Assignment {
     std::size_t name = 0;   ///< Token.
@@ -39,9 +42,11 @@ class HostCode {
   };
 
   void read_assignment(std::size_t i);
+  void read_member(std::size_t i);
+  std::vector<std::string> members_of(std::string_view name, std::size_t before) const;
   TokenRange value_behind(std::size_t equals) const;
+  bool is_constant(const Assignment& global) const;
   const Assignment* last_assignment(std::string_view name, std::size_t before) const;
-  std::vector<std::string> listed_in(std::string_view array, std::size_t before) const;
   void add_variables(const std::string& text, std::size_t before, HostFrame& frame) const;
   std::vector<std::string> parameters_of(const SourceItem& function) const;
   std::optional<std::size_t> call_of(const SourceItem& function) const;
@@ -50,9 +55,10 @@ class HostCode {
   const CppTokens& tokens_;
   std::vector<const SourceItem*> functions_;  ///< With a body, in the source's order.
   std::map<std::string_view, std::vector<Assignment>> assignments_;
-  std::map<std::string_view, std::vector<std::size_t>> dim3s_;  ///< `dim3 NAME(`: its tokens.
-  std::map<std::string_view, std::vector<std::size_t>> calls_;  ///< `NAME(`.
-  std::map<std::string, std::string> allocated_;                ///< By cudaMalloc.
+  std::map<std::string_view, std::vector<Assignment>> members_;  ///< `NAME.x = `, also y and z.
+  std::map<std::string_view, std::vector<std::size_t>> dim3s_;   ///< `dim3 NAME(`: its tokens.
+  std::map<std::string_view, std::vector<std::size_t>> calls_;   ///< `NAME(`.
+  std::map<std::string, std::string> allocated_;                 ///< By cudaMalloc.
   std::vector<TokenRange> asserted_;
 };
 

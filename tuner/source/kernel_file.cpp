@@ -5,7 +5,9 @@
 #include "tuner/source/reach.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -63,12 +65,37 @@ class FileReader {
     read_declarations();
     file_.launches = launch_sites(tokens_, items_);
     DeviceText text = device_text(source_, tokens_, items_, kept_, guarded_);
-    file_.device_text = std::move(text.text);
+    file_.device_text = headers_for(text.text) + text.text;
     file_.left_out = std::move(text.left_out);
     return std::move(file_);
   }
 
  private:
+  /// What the text uses of headers that the host's headers brought along: cublasLt.h includes
+  /// cuda_bf16.h.
+  static std::string headers_for(const std::string& text) {
+    constexpr auto kHeaders = std::to_array<std::pair<std::string_view, std::string_view>>(
+        {{"cuda_bf16.h", "__nv_bfloat16"},
+         {"cuda_bf16.h", "nv_bfloat16"},
+         {"cuda_bf16.h", "__nv_bfloat162"},
+         {"cuda_bf16.h", "nv_bfloat162"},
+         {"cuda_fp16.h", "__half"},
+         {"cuda_fp16.h", "half"},
+         {"cuda_fp16.h", "__half2"},
+         {"cuda_fp16.h", "half2"},
+         {"cooperative_groups.h", "cooperative_groups"}});
+    std::string includes;
+    std::set<std::string_view> names;
+    for (const CppToken& token : cpp_tokens(text)) names.insert(token.text);
+    for (const auto& [header, name] : kHeaders) {
+      const std::string line = "#include <" + std::string(header) + ">\n";
+      if (text.find(header) != std::string::npos || includes.find(line) != std::string::npos)
+        continue;
+      if (names.contains(name)) includes += line;
+    }
+    return includes;
+  }
+
   void read_names() {
     for (const CppToken& token : tokens_) {
       if (token.is_word()) file_.names.emplace(token.text);
@@ -89,7 +116,7 @@ class FileReader {
       Reach::Reached reached = reach_.from({i});
       for (const std::size_t other : reached.items) {
         if (other == i || items_[other].body == kNoToken) continue;
-        use_dimensions(tokens_, {items_[other].body, items_[other].end}, kernel);
+        use_body(tokens_, {items_[other].body, items_[other].end}, kernel);
       }
       kernel.reached = std::move(reached.names);
       const auto [place, is_new] = known.try_emplace(kernel.name, file_.kernels.size());

@@ -319,6 +319,16 @@ TEST(KernelFile, FollowsALaunchThroughItsCallers) {
   EXPECT_THAT(last.frames[1].choices, ElementsAre(Pair("threads", ElementsAre("32", "64", "256"))));
 }
 
+TEST(KernelFile, CarriesHeadersThatTheHostsHeadersIncluded) {
+  const auto text = [](const std::string& body) {
+    return read_text_of("#include <cublasLt.h>\n__global__ void k(" + body + "* p) { p[0] = 1; }\n")
+        .device_text;
+  };
+  EXPECT_THAT(text("__nv_bfloat16"), testing::StartsWith("#include <cuda_bf16.h>\n"));
+  EXPECT_THAT(text("half2"), testing::StartsWith("#include <cuda_fp16.h>\n"));
+  EXPECT_THAT(text("float"), testing::Not(testing::HasSubstr("#include <cuda")));
+}
+
 TEST(KernelFile, SaysWhichTypesAreMissingAndWhichWordsAnEnumHas) {
   const KernelFile file = read_text_of(
       "enum class Mode { plain, fast = 4 };\nenum { kTwo = 2 };\n"

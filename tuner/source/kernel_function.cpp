@@ -212,7 +212,28 @@ std::vector<SharedArray> arrays_of(const CppTokens& tokens, TokenRange range,
   return arrays;
 }
 
-void use_dimensions(const CppTokens& tokens, TokenRange body, KernelFunction& kernel) {
+namespace {
+
+bool takes_positive_numbers(const CppToken& token) {
+  static constexpr std::array<std::string_view, 18> kFunctions = {
+      "sqrt",   "sqrtf", "rsqrt", "rsqrtf", "log",    "logf",   "log2",    "log2f",      "log10",
+      "log10f", "log1p", "pow",   "powf",   "__logf", "__powf", "__log2f", "__fsqrt_rn", "hsqrt"};
+  return std::ranges::find(kFunctions, token.text) != kFunctions.end();
+}
+
+/// Whether a text names something that is no macro and no function.
+bool has_variable(const CppTokens& tokens, TokenRange range) {
+  for (std::size_t i = range.first; i < std::min(range.end, tokens.size()); ++i) {
+    const bool is_lower =
+        std::ranges::any_of(tokens[i].text, [](char c) { return c >= 'a' && c <= 'z'; });
+    if (tokens[i].is_word() && is_lower && !tokens[i + 1].is("(")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void use_body(const CppTokens& tokens, TokenRange body, KernelFunction& kernel) {
   const int block = dimensions_of(tokens, body, "blockDim");
   kernel.uses_block_size = kernel.uses_block_size || block > 0;
   kernel.block_dimensions =
@@ -223,6 +244,12 @@ void use_dimensions(const CppTokens& tokens, TokenRange body, KernelFunction& ke
   for (std::size_t i = body.first; i + 6 < body.end; ++i) {
     const std::size_t axis = std::string_view("xyz").find(tokens[i + 2].text);
     if (axis < 3 && multiplies(tokens, i)) kernel.strides_by_block[axis] = true;
+  }
+  for (std::size_t i = body.first; i + 1 < body.end; ++i) {
+    if (takes_positive_numbers(tokens[i]) && tokens[i + 1].is("(") &&
+        has_variable(tokens, {i + 2, closing(tokens, i + 1)})) {
+      kernel.needs_positive_numbers = true;
+    }
   }
 }
 
@@ -255,7 +282,7 @@ KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item, Access
   }
   const TokenRange body = {item.body, item.end};
   kernel.shared = arrays_of(tokens, body, "__shared__");
-  use_dimensions(tokens, body, kernel);
+  use_body(tokens, body, kernel);
   kernel.extents = extents_of(tokens, body);
   return kernel;
 }

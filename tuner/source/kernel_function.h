@@ -54,6 +54,8 @@ struct KernelFunction {
   int block_dimensions = 1;
   int grid_dimensions = 1;       ///< Of blockIdx.
   bool uses_block_size = false;  ///< It reads blockDim, so that any block may do.
+  /// It takes the square root, logarithm or power of what it has read.
+  bool needs_positive_numbers = false;
   /// By dimension, whether blockIdx is multiplied with blockDim: the grid follows from the block.
   std::array<bool, 3> strides_by_block = {};
   /// By dimension, the name that an index made from blockIdx is compared with; may be empty.
@@ -67,8 +69,9 @@ std::optional<KernelParameter> kernel_parameter(const CppTokens& tokens, TokenRa
 /// What its own text says of a kernel that has a body; what it reaches is left empty.
 KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item, AccessReader& access);
 
-/// Adds the dimensions that a function's body uses, of the kernel itself or what it calls.
-void use_dimensions(const CppTokens& tokens, TokenRange body, KernelFunction& kernel);
+/// Adds what a function's body needs: dimensions, positive numbers. Of the kernel itself or what it
+/// calls.
+void use_body(const CppTokens& tokens, TokenRange body, KernelFunction& kernel);
 
 /// Those declared behind `space`: __shared__ or __constant__.
 std::vector<SharedArray> arrays_of(const CppTokens& tokens, TokenRange range,

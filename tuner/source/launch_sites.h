@@ -20,6 +20,19 @@ struct HostFrame {
   std::map<std::string, std::string> allocated;   ///< Bytes by the name of a device pointer.
 };
 
+/// `for (counter = first; counter < bound; counter += step)`, as written.
+struct HostLoop {
+  std::size_t place = 0;  ///< Of its `for` in the text: tells loops apart.
+  std::string counter;
+  std::string first;
+  std::string compares;  ///< `<`, `<=`, `>`, `>=` or `!=`.
+  std::string bound;
+  std::string step;
+  bool falls = false;  ///< The step is subtracted.
+
+  bool operator==(const HostLoop&) const = default;
+};
+
 /// `name<A, B><<<grid, block, shared>>>(arguments)`, as written.
 struct LaunchSite {
   std::string kernel;
@@ -31,9 +44,11 @@ struct LaunchSite {
   std::vector<std::string> block;
   std::string block_name;  ///< The variable that holds the block, if it is one.
   std::string shared_bytes;
+  bool cooperative = false;  ///< By cudaLaunchCooperativeKernel().
   std::vector<std::string> arguments;
   std::vector<HostFrame> frames;      ///< The launch's own first; never empty.
   std::vector<std::string> asserted;  ///< By assert() before it, in the function that launches.
+  std::vector<HostLoop> loops;        ///< Around it, in its function, the outermost first.
   bool follows = false;  ///< Upon the launch before it, with nothing else done for it between.
 };
 

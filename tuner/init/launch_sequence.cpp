@@ -1,0 +1,251 @@
+#include "tuner/init/launch_sequence.h"
+
+#include "tuner/init/host_terms.h"
+#include "tuner/init/space_names.h"
+#include "tuner/source/cpp_tokens.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+constexpr std::size_t kMostLaunches = 16;
+
+const KernelFunction* kernel_of(const KernelFile& file, const LaunchSite& site) {
+  const auto found = std::ranges::find_if(file.kernels, [&](const KernelFunction& kernel) {
+    return last_name(kernel.name) == site.kernel;
+  });
+  return found == file.kernels.end() ? nullptr : &*found;
+}
+
+/// Whether a text uses a name, itself or by what its variables were made of.
+bool uses(const std::string& text, const std::string& name, const LaunchSite& site, int depth = 0) {
+  constexpr int kMaxDepth = 4;
+  for (const std::string_view word : identifiers(text)) {
+    if (word == name) return true;
+    const auto variable = site.frames.front().variables.find(std::string(word));
+    if (depth < kMaxDepth && variable != site.frames.front().variables.end() &&
+        uses(variable->second, name, site, depth + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Of the innermost loop around a launch whose counter it uses.
+std::optional<HostLoop> used_loop(const LaunchSite& site) {
+  std::vector<std::string> texts = site.arguments;
+  texts.insert(texts.end(), site.grid.begin(), site.grid.end());
+  texts.insert(texts.end(), site.block.begin(), site.block.end());
+  for (auto loop = site.loops.rbegin(); loop != site.loops.rend(); ++loop) {
+    const bool is_used = std::ranges::any_of(
+        texts, [&](const std::string& text) { return uses(text, loop->counter, site); });
+    if (is_used) return *loop;
+  }
+  return std::nullopt;
+}
+
+std::string in_parentheses(const std::string& text) {
+  return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
+}
+
+/// How often it goes round.
+std::string times_of(const HostLoop& loop) {
+  const std::string low = in_parentheses(loop.falls ? loop.bound : loop.first);
+  const std::string high = in_parentheses(loop.falls ? loop.first : loop.bound);
+  const std::string length = low == "0" ? without_parentheses(high) : high + " - " + low;
+  if (loop.compares == "<=" || loop.compares == ">=") {
+    return loop.step == "1" ? length + " + 1"
+                            : "(" + length + ") / " + in_parentheses(loop.step) + " + 1";
+  }
+  return loop.step == "1" ? length : "ceil_div(" + length + ", " + loop.step + ")";
+}
+
+/// What the host's counter is when the loop has gone round `counter` times.
+std::string value_of(const HostLoop& loop, const std::string& counter) {
+  const std::string steps =
+      loop.step == "1" ? counter : counter + " * " + in_parentheses(loop.step);
+  if (loop.falls) return "(" + loop.first + " - " + steps + ")";
+  return loop.first == "0" ? (steps == counter ? counter : "(" + steps + ")")
+                           : "(" + in_parentheses(loop.first) + " + " + steps + ")";
+}
+
+class SequenceReader {
+ public:
+  SequenceReader(const KernelFile& file, const std::string& kernel) : file_(file) {
+    const auto first = std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel);
+    if (first == file.launches.end()) return;
+    auto begin = first;
+    while (begin->follows && begin != file.launches.begin()) --begin;
+    auto end = first + 1;
+    while (end != file.launches.end() && end->follows) ++end;
+    for (auto site = begin; site != end && sequence_.sites.size() < kMostLaunches; ++site) {
+      add(*site);
+    }
+  }
+
+  std::optional<LaunchSequence> read() {
+    std::set<std::string> kernels;
+    for (const LaunchSite& site : sequence_.sites) kernels.insert(site.kernel);
+    if (kernels.size() < 2 && sequence_.loops.empty()) return std::nullopt;
+    for (LaunchSite& site : sequence_.sites) add_arguments(site);
+    make_launch();
+    for (LaunchSite& site : sequence_.sites) {
+      site.arguments = sequence_.launch.arguments;
+      share_variables(site);
+    }
+    return std::move(sequence_);
+  }
+
+ private:
+  /// A launch that does again what one before it did, to measure it, is left out.
+  void add(LaunchSite site) {
+    if (kernel_of(file_, site) == nullptr) return;
+    const std::optional<HostLoop> loop = used_loop(site);
+    const bool is_again = std::ranges::any_of(known_, [&](const auto& known) {
+      return known.first == loop && known.second.kernel == site.kernel &&
+             known.second.arguments == site.arguments && known.second.grid == site.grid;
+    });
+    if (is_again) return;
+    known_.emplace_back(loop, site);
+    if (loop) enter(*loop);
+    for (const auto& [counter, value] : counters_) replace(site, counter, value);
+    sequence_.sites.push_back(std::move(site));
+    if (loop) sequence_.loops.back().end = sequence_.sites.size();
+  }
+
+  void enter(const HostLoop& loop) {
+    if (loop == current_ && !sequence_.loops.empty() &&
+        sequence_.loops.back().end == sequence_.sites.size()) {
+      return;
+    }
+    current_ = loop;
+    const bool counts_alike = loop.first == "0" && loop.step == "1" && !loop.falls;
+    const std::string number =
+        sequence_.loops.empty() ? "" : "_" + std::to_string(sequence_.loops.size() + 1);
+    const bool is_free = std::ranges::none_of(
+        sequence_.loops, [&](const SequenceLoop& other) { return other.counter == loop.counter; });
+    const std::string counter = counts_alike && is_free ? loop.counter : "turn" + number;
+    sequence_.loops.push_back({.counter = counter,
+                               .times = times_of(loop),
+                               .first = sequence_.sites.size(),
+                               .end = sequence_.sites.size()});
+    counters_[loop.counter] = value_of(loop, counter);
+  }
+
+  /// The host's counter in what a launch is made of.
+  static void replace(LaunchSite& site, const std::string& counter, const std::string& value) {
+    const auto change = [&](std::string& text) { text = substituted(text, {{counter, value}}); };
+    std::ranges::for_each(site.arguments, change);
+    std::ranges::for_each(site.grid, change);
+    std::ranges::for_each(site.block, change);
+    change(site.shared_bytes);
+    site.frames.front().variables.erase(counter);
+    for (auto& [name, text] : site.frames.front().variables) change(text);
+  }
+
+  /// What is passed by the same text is the same argument.
+  void add_arguments(const LaunchSite& site) {
+    const KernelFunction& kernel = *kernel_of(file_, site);
+    std::vector<std::string>& passed = sequence_.arguments.emplace_back();
+    for (std::size_t i = 0; i < std::min(kernel.parameters.size(), site.arguments.size()); ++i) {
+      const std::string& text = site.arguments[i];
+      const KernelParameter& parameter = kernel.parameters[i];
+      const auto [known, is_new] = places_.emplace(text, sequence_.whole.parameters.size());
+      if (is_new) {
+        KernelParameter own = parameter;
+        own.name = free_name(parameter.name);
+        sequence_.whole.parameters.push_back(own);
+        sequence_.launch.arguments.push_back(text);
+      } else {
+        merge(sequence_.whole.parameters[known->second], parameter);
+      }
+      passed.push_back(sequence_.whole.parameters[known->second].name);
+    }
+  }
+
+  std::string free_name(const std::string& wanted) const {
+    std::string name = wanted;
+    for (int n = 2; std::ranges::find(sequence_.whole.parameters, name, &KernelParameter::name) !=
+                    sequence_.whole.parameters.end();
+         ++n) {
+      name = wanted + "_" + std::to_string(n);
+    }
+    return name;
+  }
+
+  /// As the launches use it, one after the other.
+  static void merge(KernelParameter& all, const KernelParameter& next) {
+    const bool reads = next.is_const || next.access == Access::read;
+    if (all.is_const || all.access == Access::read) {
+      all.is_const = all.is_const && next.is_const;
+      if (!reads) all.access = next.access == Access::written ? Access::both : next.access;
+    } else if (all.access == Access::unknown && !reads) {
+      all.access = next.access;
+    }
+  }
+
+  void make_launch() {
+    KernelFunction& whole = sequence_.whole;
+    const KernelFunction& first = *kernel_of(file_, sequence_.sites.front());
+    whole.name = "sequence of " + last_name(first.name);  // No kernel is called so.
+    whole.line = first.line;
+    for (const LaunchSite& site : sequence_.sites) {
+      const KernelFunction& kernel = *kernel_of(file_, site);
+      for (const TemplateParameter& parameter : kernel.template_parameters) {
+        const auto known =
+            std::ranges::find(whole.template_parameters, parameter.name, &TemplateParameter::name);
+        if (known != whole.template_parameters.end()) continue;
+        whole.template_parameters.push_back(parameter);
+        const auto number =
+            static_cast<std::size_t>(&parameter - kernel.template_parameters.data());
+        sequence_.launch.template_arguments.push_back(
+            number < site.template_arguments.size() ? site.template_arguments[number] : "");
+      }
+      whole.names.insert(kernel.names.begin(), kernel.names.end());
+      whole.reached.insert(kernel.reached.begin(), kernel.reached.end());
+      whole.shared.insert(whole.shared.end(), kernel.shared.begin(), kernel.shared.end());
+      whole.needs_positive_numbers = whole.needs_positive_numbers || kernel.needs_positive_numbers;
+      whole.grid_dimensions = std::max(whole.grid_dimensions, kernel.grid_dimensions);
+      whole.block_dimensions = std::max(whole.block_dimensions, kernel.block_dimensions);
+      for (std::size_t i = 0; i < whole.extents.size(); ++i) {
+        if (whole.extents[i].empty()) whole.extents[i] = kernel.extents[i];
+      }
+    }
+    LaunchSite& launch = sequence_.launch;
+    launch.kernel = whole.name;
+    launch.line = sequence_.sites.front().line;
+    launch.frames = sequence_.sites.front().frames;
+    share_variables(launch);
+  }
+
+  /// Their texts may name what only another launch has as an argument.
+  void share_variables(LaunchSite& site) const {
+    for (const LaunchSite& other : sequence_.sites) {
+      for (std::size_t i = 0; i < std::min(site.frames.size(), other.frames.size()); ++i) {
+        site.frames[i].variables.insert(other.frames[i].variables.begin(),
+                                        other.frames[i].variables.end());
+        site.frames[i].allocated.insert(other.frames[i].allocated.begin(),
+                                        other.frames[i].allocated.end());
+      }
+    }
+  }
+
+  const KernelFile& file_;
+  LaunchSequence sequence_;
+  std::vector<std::pair<std::optional<HostLoop>, LaunchSite>> known_;
+  std::map<std::string, std::string> counters_;  ///< Of the host, and what they are here.
+  std::optional<HostLoop> current_;
+  std::map<std::string, std::size_t> places_;  ///< Of arguments, by what is passed for them.
+};
+
+}  // namespace
+
+std::optional<LaunchSequence> sequence_of(const KernelFile& file, const std::string& kernel) {
+  return SequenceReader(file, kernel).read();
+}
+
+}  // namespace smemtune
