@@ -1,6 +1,7 @@
 #include "tuner/backend/cpu/cpu_launcher.h"
 
 #include "tuner/backend/cpu/test_kernel.h"
+#include "tuner/backend/element_codec.h"
 
 #include <gtest/gtest.h>
 
