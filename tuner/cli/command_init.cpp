@@ -73,10 +73,9 @@ ChosenKernels chosen_kernels(const FlatSource& source, const KernelFile& file,
 std::string space_name(const fs::path& file) {
   std::string name;
   for (const char c : file.stem().string()) {
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    name += is_letter || (c >= '0' && c <= '9') ? c : '_';
+    name += is_letter(c) || is_digit(c) ? c : '_';
   }
-  if (name.empty() || (name.front() >= '0' && name.front() <= '9')) name = "space_" + name;
+  if (name.empty() || is_digit(name.front())) name = "space_" + name;
   return name.substr(0, kMaxNameBytes);
 }
 

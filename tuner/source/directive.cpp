@@ -1,5 +1,7 @@
 #include "tuner/source/directive.h"
 
+#include "tuner/core/text.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -9,9 +11,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\v\f";
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
@@ -94,17 +94,18 @@ class IncludeReader {
     for (const std::string_view word : identifiers(rest)) {
       if (!word.starts_with("__has_include") && word != "__has_embed") continue;
       const auto at = static_cast<std::size_t>(word.data() - rest.data());
-      std::string_view before = trimmed(rest.substr(0, at));
-      if (before.ends_with('(')) before = trimmed(before.substr(0, before.size() - 1));
+      std::string_view before = without_blanks(rest.substr(0, at));
+      if (before.ends_with('(')) before = without_blanks(before.substr(0, before.size() - 1));
       if (before.ends_with("defined") || directive.name.starts_with("ifdef") ||
           directive.name.starts_with("ifndef") || directive.name.starts_with("elifdef") ||
           directive.name.starts_with("elifndef")) {
         continue;
       }
-      const std::string_view after = trimmed(rest.substr(at + word.size()));
+      const std::string_view after = without_blanks(rest.substr(at + word.size()));
       const bool asks = directive.name == "if" || directive.name == "elif";
-      const std::string_view marked =
-          after.starts_with('(') ? header_name(trimmed(after.substr(1))) : std::string_view();
+      const std::string_view marked = after.starts_with('(')
+                                          ? header_name(without_blanks(after.substr(1)))
+                                          : std::string_view();
       if (!asks || word != "__has_include" || marked.empty()) {
         refuse(line, std::string(word), "it is not clear which file it asks for");
         continue;
@@ -140,12 +141,12 @@ bool Directive::is_conditional() const {
 
 Directive directive_of(const CppToken& token) {
   const std::string line = directive_line(token.text);
-  std::string_view text = trimmed(line);
-  text = trimmed(text.substr(text.starts_with("%:") ? 2 : text.starts_with('#') ? 1 : 0));
+  std::string_view text = without_blanks(line);
+  text = without_blanks(text.substr(text.starts_with("%:") ? 2 : text.starts_with('#') ? 1 : 0));
   const auto end = std::ranges::find_if_not(text, is_letter);
   const auto length = static_cast<std::size_t>(end - text.begin());
   return {.name = std::string(text.substr(0, length)),
-          .rest = std::string(trimmed(text.substr(length)))};
+          .rest = std::string(without_blanks(text.substr(length)))};
 }
 
 std::string included(const Directive& directive) {

@@ -9,11 +9,12 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(ReadableText, KeepsTextAndDropsControlCharacters) {
-  EXPECT_EQ(readable_text("\x1B[31mred\x07\tgr\u00FCn \u20AC\r\n"), "[31mred\tgr\u00FCn \u20AC\n");
+TEST(ReadableText, KeepsTextAndReplacesControlCharacters) {
+  EXPECT_EQ(readable_text("\x1B[31mred\x07\tgr\u00FCn \u20AC\r\n"),
+            "?[31mred?\tgr\u00FCn \u20AC\n");
   EXPECT_EQ(readable_text("\xC2\x9B"
                           "31m"),
-            "31m\n");  // U+009B begins an escape sequence as well.
+            "?31m\n");  // U+009B begins an escape sequence as well.
 }
 
 TEST(ReadableText, TurnsANulIntoANewlineAndTrimsTheEnd) {

@@ -2,6 +2,7 @@
 
 #include "tuner/core/expression.h"
 #include "tuner/core/machine_fault.h"
+#include "tuner/core/text.h"
 
 #include <cerrno>
 #include <chrono>
@@ -17,12 +18,6 @@
 namespace smemtune::fake {
 
 namespace {
-
-std::string trimmed(std::string text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 /// `a, b` as two words.
 std::vector<std::string> listed(const std::string& text) {
