@@ -83,6 +83,12 @@ void SpaceReader::check_names() {
       }
     }
   }
+}
+
+/// The only kernel where none is named; the first where "default" is.
+void SpaceReader::choose_reference() {
+  std::vector<std::string> kernels;
+  for (const KernelTemplate& kernel : space_.kernels) kernels.push_back(kernel.name);
   const bool names_default = space_.verify.reference == "default" &&
                              std::find(kernels.begin(), kernels.end(), "default") == kernels.end();
   if (names_default && !kernels.empty()) space_.verify.reference = kernels.front();

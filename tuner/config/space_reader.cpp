@@ -50,6 +50,7 @@ LoadedSpace SpaceReader::read() {
     }
   }
   check_names();
+  choose_reference();
 
   // What follows takes the values for right.
   if (!faults().empty()) return loaded;
@@ -167,7 +168,7 @@ void SpaceReader::read_tolerance(const Json& value, const std::string& pointer, 
   }
 }
 
-/// Of the reference's own error. What a kernel says replaces what the space says.
+/// A tolerance derived from the reference's own error. A kernel's replaces the space's.
 void SpaceReader::read_derived(const Json& value, const std::string& pointer, Tolerance& result) {
   const bool has_numbers =
       value.contains("absolute") || value.contains("relative") || value.contains("ulps");

@@ -73,6 +73,7 @@ class SpaceReader : private SpaceValues {
   void read_include(const Json& value, const std::string& pointer, KernelTemplate& result);
 
   void check_names();
+  void choose_reference();
   void check_name(const std::string& name, const std::string& pointer, const std::string& meaning,
                   std::map<std::string, std::string>& meanings);
   void check_arguments(const KernelTemplate& kernel);
