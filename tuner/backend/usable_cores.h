@@ -10,7 +10,7 @@ namespace smemtune {
 unsigned usable_cores();
 
 /// What a control group's `cpu.max` comes to, rounded up: `150000 100000` is 2; nullopt for `max`
-/// and for what is no quota.
+/// and for text that is not a quota.
 std::optional<unsigned> cores_of_quota(const std::string& cpu_max);
 
 }  // namespace smemtune

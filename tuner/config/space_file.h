@@ -26,7 +26,7 @@ struct LoadedSpace {
 /// beside the JSON file, then in `share`/kernel_templates.
 ///
 /// Throws InputError for the first fault: one line with the file, the JSON pointer (or line and
-/// column where the text is no JSON), the text that is wrong and what would be right, with the
+/// column where the text is not JSON), the text that is wrong and what would be right, with the
 /// nearest known name. Unknown and duplicate keys, wrong types, numbers out of range, names that
 /// mean two things, expressions that do not compile, constraints and launch shapes that cannot be
 /// evaluated for the default configuration, a source that redefines a parameter handed over as a

@@ -12,7 +12,7 @@ namespace smemtune {
 // `--maxrregcount=${REGS}`.
 
 /// The name between `${` and `}`; nullopt where there is none. Throws InputError for more than one,
-/// for a `${` without end, and for what is no name.
+/// for a `${` without end, and for what is not a name.
 std::optional<std::string> name_in_option(std::string_view option);
 
 /// The option with the value instead of `${NAME}`. A switch such as `--ftz=` gets `true` and `false`

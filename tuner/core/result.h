@@ -60,7 +60,7 @@ struct Result {
   double verify_ms = 0;
   std::string cubin_sha256;
   std::string unit;  ///< UUID of the board it ran on last; empty when it ran on none.
-  /// What its run's finals chose as the best, of those that cannot be told from it.
+  /// Its run's finals chose it as the best among those that are statistically tied.
   bool chosen = false;
   bool is_default = false;    ///< The kernel's default configuration.
   bool is_reference = false;  ///< Of the kernel that the others were compared with.

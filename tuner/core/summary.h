@@ -39,7 +39,7 @@ struct ProblemSummary {
   Problem problem;
   std::vector<Result> results;  ///< Of this run and known ones, in the order told.
   std::optional<Result> best;   ///< Verified and timed.
-  std::vector<Result> ties;     ///< Finalists that cannot be told from the best.
+  std::vector<Result> ties;     ///< Finalists that are statistically tied with the best.
   std::uint64_t cartesian = 0;  ///< Points of the product, saturating.
   std::uint64_t valid = 0;
   std::uint64_t evaluated = 0;  ///< In this run.

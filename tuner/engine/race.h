@@ -74,7 +74,7 @@ class Race {
     std::size_t variant = 0;
     std::vector<double> samples_ms;  ///< Of its last stage.
     bool final = false;              ///< Reached the finals.
-    bool tied = false;               ///< A contender not to be told from the winner.
+    bool tied = false;               ///< A contender that is statistically tied with the winner.
     double slower_percent = 0;       ///< Center of the paired differences to the winner...
     double slower_low_percent = 0;   ///< ... and its 95 % confidence interval.
     double slower_high_percent = 0;

@@ -22,7 +22,7 @@
 
 namespace smemtune {
 
-/// Bytes that are no message. Whoever sent them is no longer to be trusted.
+/// Bytes that are not a message. Whoever sent them can no longer be trusted.
 class WireError : public Error {
  public:
   using Error::Error;

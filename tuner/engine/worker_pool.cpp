@@ -19,7 +19,8 @@ constexpr double kEndPatience_s = 5;
 constexpr double kGoodbyePatience_s = 2;
 // How often a stop is looked at.
 constexpr double kLook_s = 0.2;
-// Something else may kill a worker while it starts; more often than this in a row is no accident.
+// Something else may kill a worker while it starts; more often than this in a row is not an
+// accident.
 constexpr int kMaxFailedStarts = 3;
 // What something else has killed, or the machine had no room for, is compiled so often.
 constexpr int kMaxAttempts = 2;
@@ -150,7 +151,7 @@ void WorkerPool::collect_spare(Worker& worker) {
   if (!open) lose_spare(worker);
 }
 
-/// Where there is no memory for another context, say.
+/// For example where there is no memory for another context.
 void WorkerPool::lose_spare(Worker& worker) {
   worker.spare.process.reset();
   worker.spare.has_failed = true;

@@ -54,7 +54,7 @@ struct WorkerDeath {
   enum class Cause {
     ended,     ///< By itself: a signal or an exit status.
     deadline,  ///< Killed because an answer was overdue.
-    protocol,  ///< Killed because it sent what is no message.
+    protocol,  ///< Killed because it sent something that is not a message.
     stuck,     ///< Killed, and yet there: the driver holds it.
   };
   Cause cause = Cause::ended;

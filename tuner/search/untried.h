@@ -32,7 +32,7 @@ class Untried {
   /// One at random that stays untried; nullopt where none was found at a few attempts.
   std::optional<ConfigurationIndex> draw(RandomEngine& random) const;
 
-  /// Those that differ in one parameter.
+  /// The untried configurations that differ in one parameter.
   std::vector<ConfigurationIndex> neighbors(ConfigurationIndex configuration) const;
 
  private:

@@ -299,7 +299,7 @@ std::vector<std::string_view> identifiers(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i;
     while (end < text.size() && is_word_character(text[end])) ++end;
-    // A number's suffix, as in 1ull, is no name.
+    // A number's suffix, as in 1ull, is not a name.
     if (end > i && !is_digit(text[i])) result.push_back(text.substr(i, end - i));
     i = end > i ? end : i + 1;
   }

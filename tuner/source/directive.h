@@ -28,7 +28,7 @@ struct Include {
   std::string name;         ///< Between the marks.
   bool is_quoted = false;   ///< "..." and not <...>
   bool only_asked = false;  ///< By __has_include: it need not be there.
-  std::string refusal;      ///< Why it cannot be told what is opened; empty: it can.
+  std::string refusal;      ///< Why it is not clear which file is opened; empty: it is.
 };
 
 /// All of them, in every branch of #if, so that a compiler opens no other file of the user's: the

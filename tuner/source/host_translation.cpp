@@ -90,7 +90,7 @@ class FileTranslator {
           token.is("}"))
         return true;
       if (token.is(")")) {
-        // Arguments of a template in a class's head are no function's: they are in < >.
+        // Arguments of a template in a class's head do not belong to a function: they are in < >.
         return true;
       }
       if (token.is("namespace") || token.is("class") || token.is("struct") || token.is("union") ||

@@ -30,7 +30,7 @@ struct MissingNames {
 /// What a macro without arguments, a typedef or a using stands for, one text by branch of #if.
 using Meanings = std::map<std::string, std::vector<std::string>>;
 
-/// Of those items. `known`: names that are declared outside of functions.
+/// The missing names of those items. `known`: names that are declared outside of functions.
 MissingNames missing_names(const CppTokens& tokens, const std::vector<const SourceItem*>& items,
                            const std::set<std::string>& known, const Meanings& meanings);
 

@@ -30,7 +30,7 @@ struct SourceRoots {
 
 /// The regular file `relative` beneath the first of `folders` that has it, as a canonical path.
 /// Nullopt when none has it. Throws InputError when the path is absolute, or when it leaves, itself
-/// or by a symbolic link, the root that its folder lies in, or is no regular file.
+/// or by a symbolic link, the root that its folder lies in, or is not a regular file.
 std::optional<std::filesystem::path> find_source(const std::filesystem::path& relative,
                                                  std::span<const std::filesystem::path> folders,
                                                  const SourceRoots& roots);

@@ -146,7 +146,7 @@ class ItemReader {
   }
 
   /// The token that names a function whose list opens at `list`, `f(` or, of a specialization,
-  /// `f<int>(`; kNoToken: it is no function's.
+  /// `f<int>(`; kNoToken: it does not belong to a function.
   std::size_t name_before(std::size_t list, std::size_t head) const {
     std::size_t name = list - 1;
     if (tokens_[name].is(">")) {

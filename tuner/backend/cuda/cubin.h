@@ -20,7 +20,7 @@ struct CubinFacts {
   std::map<std::string, std::string, std::less<>> code_sha256;
 };
 
-/// Throws UnavailableError for an image that is no 64-bit ELF or is cut short.
+/// Throws UnavailableError for an image that is not a 64-bit ELF file or is cut short.
 CubinFacts cubin_facts(std::span<const std::uint8_t> image);
 
 }  // namespace smemtune::cuda

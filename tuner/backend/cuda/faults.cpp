@@ -14,7 +14,7 @@ struct Fault {
   Reason reason;
 };
 
-// Those that driver_types.h says "the process must be terminated" of, as far as a kernel causes
+// The errors of which driver_types.h says "the process must be terminated", as far as kernels cause
 // them.
 constexpr auto kFaults = std::to_array<Fault>({{226, {Status::runtime, "contained_fault"}},
                                                {700, {Status::runtime, "illegal_address"}},
