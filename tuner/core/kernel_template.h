@@ -113,7 +113,7 @@ struct Repeat {
 };
 
 /// How a result is compared: |x - r| <= absolute + relative * |r| + ulps * (the distance of r from
-/// the next number of its type), element by element. Without any, the type's default (contents.h).
+/// the next number of its type), element by element. Without any, the type's default (tolerances.h).
 /// Integers are compared exactly unless a tolerance is given.
 struct Tolerance {
   std::optional<double> absolute;
