@@ -349,16 +349,21 @@ TEST_F(DatabaseFile, IsRefusedWhereItsTablesAreNotThoseOfItsVersion) {
 
 TEST_F(DatabaseFile, OfANewerVersionIsReadWhereItOnlyAddsAndNeverWritten) {
   const fs::path file = folder() / "results.sqlite";
+  const std::string mine = std::to_string(migrations().back().version);
+  const std::string newer = std::to_string(migrations().back().version + 1);
   open_current(file).execute(
-      "INSERT INTO space (name) VALUES ('gemm');"
-      "PRAGMA user_version = 5;"
-      "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;"
-      "CREATE INDEX result_by_moment ON result (at_unix, id) WHERE stage = 'final';"
-      "DROP INDEX attempt_open;"
-      "ALTER TABLE space ADD COLUMN color TEXT NOT NULL DEFAULT 'none';"
-      "ALTER TABLE space ADD COLUMN weight REAL;"
-      "ALTER TABLE result ADD COLUMN energy INTEGER DEFAULT -1");
-  EXPECT_THAT(refusal(file), AllOf(HasSubstr("newer smemtune (version 5, this one writes up to 4)"),
+      ("PRAGMA user_version = " + newer +
+       ";"
+       "INSERT INTO space (name) VALUES ('gemm');"
+       "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;"
+       "CREATE INDEX result_by_moment ON result (at_unix, id) WHERE stage = 'final';"
+       "DROP INDEX attempt_open;"
+       "ALTER TABLE space ADD COLUMN color TEXT NOT NULL DEFAULT 'none';"
+       "ALTER TABLE space ADD COLUMN weight REAL;"
+       "ALTER TABLE result ADD COLUMN energy INTEGER DEFAULT -1")
+          .c_str());
+  EXPECT_THAT(refusal(file), AllOf(HasSubstr("newer smemtune (version " + newer +
+                                             ", this one writes up to " + mine + ")"),
                                    HasSubstr("can only be read")));
   const Connection reader = open_current(file, OpenMode::read_only);
   EXPECT_EQ(reader.text("SELECT name FROM space"), "gemm");
@@ -512,7 +517,8 @@ TEST(Migrations, NeverChange) {
       "5e1e2f644d182b616687d66cd0cb96543e33a3750fb4166b73a36a9017fd3a4a",
       "a8d77e914a9e4b9f839c5df4ae55a8273a0eec837df61969ddeb2947e59f15f5",
       "a74513753891292ac89b521cf8b1d442af01dd134e007f7772dd9086c4a62a91",
-      "df8e6efec9ee950fec72330f9bd925cb4138209e5da1dce748039463d2ae3887"};
+      "df8e6efec9ee950fec72330f9bd925cb4138209e5da1dce748039463d2ae3887",
+      "d83866a7ae41015e54250c65dd822cce3ca0b1eb74bd6bf4716c2f7ea23fcd71"};
   ASSERT_EQ(std::size(digests), migrations().size());
   for (std::size_t i = 0; i < migrations().size(); ++i) {
     EXPECT_EQ(sha256(migrations()[i].sql), digests[i]);

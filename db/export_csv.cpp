@@ -13,29 +13,6 @@ namespace smemtune::db {
 
 namespace {
 
-/// Stored text, which may come from anywhere.
-std::string text_cell(const std::string& text) {
-  std::string cell;
-  bool quoted = false;
-  for (const char c : printable(text)) {
-    cell += c;
-    if (c == '"') cell += '"';
-    quoted = quoted || c == '"' || c == ',';
-  }
-  if (std::string_view("=+-@ ").find(cell.empty() ? 'x' : cell.front()) != std::string_view::npos) {
-    cell.insert(0, "'");
-  }
-  return quoted ? "\"" + cell + "\"" : cell;
-}
-
-/// Empty for what is not a number.
-std::string number_cell(double value) {
-  if (!std::isfinite(value)) return "";
-  std::array<char, 32> text = {};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), end};
-}
-
 std::string dimensions(const Dim3& size) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
 }
@@ -57,24 +34,24 @@ Row row(const StoredResult& stored) {
   const Device& device = stored.device;
   const Measurement& time = result.measurement;
   const auto rate = [&result](const char* metric) {
-    return result.metrics.contains(metric) ? number_cell(giga_per_s(result, metric)) : "";
+    return result.metrics.contains(metric) ? csv_number(giga_per_s(result, metric)) : "";
   };
   const auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
   return {
-      {"space", text_cell(stored.space)},
-      {"kernel", text_cell(result.kernel)},
-      {"problem", text_cell(key(result.problem))},
-      {"device", text_cell(device.name)},
+      {"space", csv_text(stored.space)},
+      {"kernel", csv_text(result.kernel)},
+      {"problem", csv_text(key(result.problem))},
+      {"device", csv_text(device.name)},
       {"device_kind", to_text(device.kind)},
-      {"architecture", text_cell(device.architecture)},
-      {"configuration", text_cell(key(result.configuration))},
+      {"architecture", csv_text(device.architecture)},
+      {"configuration", csv_text(key(result.configuration))},
       {"is_default", flag(result.is_default)},
       {"is_reference", flag(result.is_reference)},
       {"compared_with", to_text(result.compared_with)},
       {"stage", to_text(result.stage)},
-      {"median_ms", number_cell(time.median_ms)},
-      {"median_low_ms", number_cell(time.median_low_ms)},
-      {"median_high_ms", number_cell(time.median_high_ms)},
+      {"median_ms", csv_number(time.median_ms)},
+      {"median_low_ms", csv_number(time.median_low_ms)},
+      {"median_high_ms", csv_number(time.median_high_ms)},
       {"gflop_per_s", rate("flops")},
       {"gb_per_s", rate("bytes")},
       {"grid", of_launches(result, [](const auto& one) { return dimensions(one.shape.grid); })},
@@ -96,17 +73,17 @@ Row row(const StoredResult& stored) {
                                                           one.resources.spill_load_bytes);
                                   })},
       {"occupancy_percent",
-       of_launches(result, [](const auto& one) { return number_cell(one.occupancy.percent); })},
-      {"max_absolute_error", number_cell(result.max_absolute_error)},
-      {"max_relative_error", number_cell(result.max_relative_error)},
-      {"kernel_hash", text_cell(stored.kernel_hash)},
+       of_launches(result, [](const auto& one) { return csv_number(one.occupancy.percent); })},
+      {"max_absolute_error", csv_number(result.max_absolute_error)},
+      {"max_relative_error", csv_number(result.max_relative_error)},
+      {"kernel_hash", csv_text(stored.kernel_hash)},
       {"stale", flag(stored.stale)},
-      {"driver", text_cell(device.driver_version)},
-      {"runtime", text_cell(device.runtime_version)},
-      {"compiler", text_cell(stored.compiler)},
-      {"tool_version", text_cell(stored.tool_version)},
-      {"host", text_cell(stored.host)},
-      {"run", text_cell(stored.run_id)},
+      {"driver", csv_text(device.driver_version)},
+      {"runtime", csv_text(device.runtime_version)},
+      {"compiler", csv_text(stored.compiler)},
+      {"tool_version", csv_text(stored.tool_version)},
+      {"host", csv_text(stored.host)},
+      {"run", csv_text(stored.run_id)},
       {"measured_utc", utc_text(stored.at_unix)},
   };
 }
@@ -121,6 +98,27 @@ std::string line(const Row& row, bool titles) {
 }
 
 }  // namespace
+
+std::string csv_text(const std::string& text) {
+  std::string cell;
+  bool quoted = false;
+  for (const char c : printable(text)) {
+    cell += c;
+    if (c == '"') cell += '"';
+    quoted = quoted || c == '"' || c == ',';
+  }
+  if (std::string_view("=+-@ ").find(cell.empty() ? 'x' : cell.front()) != std::string_view::npos) {
+    cell.insert(0, "'");
+  }
+  return quoted ? "\"" + cell + "\"" : cell;
+}
+
+std::string csv_number(double value) {
+  if (!std::isfinite(value)) return "";
+  std::array<char, 32> text = {};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), end};
+}
 
 std::string export_csv(const std::vector<StoredResult>& best) {
   std::string text = line(row({}), /*titles=*/true);

@@ -12,4 +12,9 @@ namespace smemtune::db {
 /// spaces. The same results give the same text.
 std::string export_csv(const std::vector<StoredResult>& best);
 
+/// A cell of such a table: stored text, which may come from anywhere; and a number, empty for what
+/// is none.
+std::string csv_text(const std::string& text);
+std::string csv_number(double value);
+
 }  // namespace smemtune::db

@@ -62,7 +62,26 @@ std::span<const Migration> migrations() {
       {.version = 4, .sql = R"sql(
         ALTER TABLE result ADD COLUMN compared_with TEXT NOT NULL DEFAULT 'unknown';
         UPDATE result SET compared_with = 'another kernel'
-          WHERE status = 'correct' AND NOT is_reference)sql"}};
+          WHERE status = 'correct' AND NOT is_reference)sql"},
+      // How many configurations a run found, and found right in the end: counting its results takes
+      // seconds where there are millions. And the ways to a kernel's finals and to its defaults.
+      {.version = 6, .sql = R"sql(
+        CREATE TABLE run_count (
+          run_id INTEGER PRIMARY KEY REFERENCES run (id),
+          results INTEGER NOT NULL,
+          correct INTEGER NOT NULL
+        ) STRICT;
+        INSERT INTO run_count (run_id, results, correct)
+          SELECT run_id, count(*), sum(status = 'correct')
+          FROM (SELECT run_id, status, max(id) FROM result
+                GROUP BY run_id, kernel_id, problem_id, configuration_id)
+          GROUP BY run_id;
+        DROP INDEX result_final;
+        CREATE INDEX result_final ON result
+          (model_id, kernel_id, problem_id, run_id, configuration_id)
+          WHERE stage = 'final' AND status = 'correct';
+        CREATE INDEX result_default ON result (kernel_id)
+          WHERE is_default = 1 AND status = 'correct')sql"}};
   return list;
 }
 

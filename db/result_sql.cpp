@@ -48,6 +48,11 @@ std::string best_sql() {
     FROM best CROSS JOIN result ON result.id = best.result_id
     )sql" +
          kJoins + kFilter + R"sql(
+    -- Again, of what is known before the result is read.
+    AND best.kernel_id IN (
+      SELECT kernel.id FROM kernel JOIN space ON space.id = kernel.space_id
+      WHERE (:space = '' OR space.name = :space)
+        AND (:kernel = '' OR kernel.name = :kernel OR space.name || '/' || kernel.name = :kernel))
     ORDER BY device_model.name, device_model.id, space.name, problem.key, result.median_ms,
              kernel.name, result.id)sql";
 }
@@ -55,6 +60,43 @@ std::string best_sql() {
 std::string results_sql() {
   return std::string("SELECT ") + kColumns + " FROM result " + kJoins + kFilter +
          " ORDER BY result.id DESC LIMIT :limit";
+}
+
+std::string defaults_sql() {
+  return R"sql(
+    WITH newest AS (
+      SELECT kernel.space_id, kernel.name, max(result.id) AS result_id
+      FROM result JOIN kernel ON kernel.id = result.kernel_id
+      WHERE result.is_default = 1 AND result.status = 'correct'
+      GROUP BY kernel.space_id, kernel.name)
+    SELECT space.name AS space_name, newest.name AS kernel_name,
+           configuration.values_json AS configuration_json
+    FROM newest
+    JOIN space ON space.id = newest.space_id
+    JOIN result ON result.id = newest.result_id
+    JOIN configuration ON configuration.id = result.configuration_id
+    WHERE (:space = '' OR space.name = :space)
+      AND (:kernel = '' OR newest.name = :kernel OR space.name || '/' || newest.name = :kernel)
+    ORDER BY space.name, newest.name)sql";
+}
+
+std::string runs_sql() {
+  return R"sql(
+    SELECT run.uid, space.name AS space_name, device_model.name, device_model.kind,
+           environment.compiler, run.strategy, run.seed, run.started_unix, run.ended_unix,
+           run.outcome, coalesce(run_count.results, 0) AS results,
+           coalesce(run_count.correct, 0) AS correct
+    FROM run
+    LEFT JOIN run_count ON run_count.run_id = run.id
+    JOIN space ON space.id = run.space_id
+    JOIN environment ON environment.id = run.environment_id
+    JOIN device_unit ON device_unit.id = environment.unit_id
+    JOIN device_model ON device_model.id = device_unit.model_id
+    WHERE (:space = '' OR space.name = :space)
+      AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
+           OR lower(device_unit.uuid) = lower(:device))
+      AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
+    ORDER BY run.started_unix, run.id)sql";
 }
 
 std::string find_sql() {

@@ -42,6 +42,7 @@ StoredResult read_stored(const Statement& row) {
   stored.tool_version = row.text("tool_version");
   stored.host = row.text("host");
   stored.at_unix = row.real("at_unix");
+  stored.model_id = row.integer("model_id");
   stored.stale = row.integer("stale") != 0;
   return stored;
 }
@@ -159,7 +160,7 @@ std::vector<KernelBest> one_kernel_each(const Connection& connection,
       newest.push_back(rows[i].timed);
       if (members.size() == 1) break;
       const Standings its = read_standings(connection, group.first, rows[i].kernel_id, group.second,
-                                           /*finalists_only=*/true);
+                                           {.finalists_only = true});
       finals.insert(finals.end(), its.finals.begin(), its.finals.end());
     }
     if (const auto best = best_of(newest, finals)) chosen[group] = members[*best];
@@ -236,21 +237,7 @@ std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel)
 }
 
 std::vector<KernelDefaults> ResultStore::defaults(const Query& query) const {
-  Statement statement(*connection_, R"sql(
-    WITH newest AS (
-      SELECT kernel.space_id, kernel.name, max(result.id) AS result_id
-      FROM result JOIN kernel ON kernel.id = result.kernel_id
-      WHERE result.is_default AND result.status = 'correct'
-      GROUP BY kernel.space_id, kernel.name)
-    SELECT space.name AS space_name, newest.name AS kernel_name,
-           configuration.values_json AS configuration_json
-    FROM newest
-    JOIN space ON space.id = newest.space_id
-    JOIN result ON result.id = newest.result_id
-    JOIN configuration ON configuration.id = result.configuration_id
-    WHERE (:space = '' OR space.name = :space)
-      AND (:kernel = '' OR newest.name = :kernel OR space.name || '/' || newest.name = :kernel)
-    ORDER BY space.name, newest.name)sql");
+  Statement statement(*connection_, defaults_sql());
   statement.bind(":space", query.space).bind(":kernel", query.kernel);
   std::vector<KernelDefaults> defaults;
   while (statement.step()) {
@@ -277,28 +264,7 @@ std::vector<Findings> ResultStore::findings(const std::string& space, const Devi
 }
 
 std::vector<StoredRun> ResultStore::runs(const Query& query) const {
-  Statement statement(*connection_, R"sql(
-    SELECT run.uid, space.name AS space_name, device_model.name, device_model.kind,
-           environment.compiler, run.strategy, run.seed, run.started_unix, run.ended_unix,
-           run.outcome,
-           (SELECT count(*) FROM (
-              SELECT DISTINCT kernel_id, problem_id, configuration_id
-              FROM result WHERE run_id = run.id)) AS results,
-           -- Of each configuration what was found last: with max(), SQLite takes status from there.
-           (SELECT count(*) FROM (
-              SELECT status, max(id) FROM result WHERE run_id = run.id
-              GROUP BY kernel_id, problem_id, configuration_id)
-            WHERE status = 'correct') AS correct
-    FROM run
-    JOIN space ON space.id = run.space_id
-    JOIN environment ON environment.id = run.environment_id
-    JOIN device_unit ON device_unit.id = environment.unit_id
-    JOIN device_model ON device_model.id = device_unit.model_id
-    WHERE (:space = '' OR space.name = :space)
-      AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
-           OR lower(device_unit.uuid) = lower(:device))
-      AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
-    ORDER BY run.started_unix, run.id)sql");
+  Statement statement(*connection_, runs_sql());
   statement.bind(":space", query.space).bind(":device", query.device).bind(":run", query.run);
   std::vector<StoredRun> runs;
   while (statement.step()) {
@@ -318,6 +284,13 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+std::vector<std::string> ResultStore::kernels() const {
+  Statement statement(*connection_, "SELECT DISTINCT name FROM kernel ORDER BY name");
+  std::vector<std::string> kernels;
+  while (statement.step()) kernels.push_back(statement.text("name"));
+  return kernels;
 }
 
 std::vector<Device> ResultStore::devices() const {

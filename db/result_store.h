@@ -16,6 +16,7 @@
 namespace smemtune::db {
 
 class Connection;
+struct Comparison;
 
 /// A stored result with its provenance.
 struct StoredResult {
@@ -28,6 +29,7 @@ struct StoredResult {
   std::string tool_version;
   std::string host;
   double at_unix = 0;
+  std::int64_t model_id = 0;  ///< The device model's, within its database.
   bool stale = false;  ///< Its kernel hash is not the newest one of that kernel on that device.
 };
 
@@ -99,6 +101,9 @@ class ResultStore {
   /// are different devices and never compete.
   std::vector<StoredResult> best(const Query& query, bool per_kernel) const;
 
+  /// The devices' bests for each problem, and how each GPU does with the others' (comparison.h).
+  Comparison compare(const Query& query) const;
+
   /// The default values of each kernel that was right with them somewhere. Of the query, space and
   /// kernel count.
   std::vector<KernelDefaults> defaults(const Query& query) const;
@@ -112,6 +117,9 @@ class ResultStore {
 
   /// In the order they began. Of the query, space, device and run count.
   std::vector<StoredRun> runs(const Query& query) const;
+
+  /// Names of the kernels that results are stored of, each once.
+  std::vector<std::string> kernels() const;
 
   /// Device models that a run was begun on, in the order of their names; without board or driver.
   std::vector<Device> devices() const;

@@ -1194,10 +1194,38 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
   }
 }
 
+TEST_F(ResultStoreOnDisk, ListsRunsAndDefaultsWithoutReadingResults) {
+  ResultStore store(file());
+  const Connection connection(file(), OpenMode::read_only, 0);
+  for (const std::string& sql : {runs_sql(), defaults_sql()}) {
+    Statement plan(connection, "EXPLAIN QUERY PLAN " + sql);
+    while (plan.step()) {
+      const std::string step = plan.text("detail");
+      if (step.starts_with("SCAN result")) EXPECT_THAT(step, HasSubstr("result_default"));
+    }
+  }
+}
+
+TEST_F(ResultStoreRuns, CountEachConfigurationAsItWasFoundLast) {
+  ResultStore store(":memory:");
+  const auto log = store.begin_run(run_on(h200(), "run-1"));
+  log->record(kHash, timed(tile(1), 1));
+  log->record(kHash, timed(tile(2), 2));
+  log->record(kHash, failed(tile(3), Status::compile, "error"));
+  log->record(kHash, timed(tile(1), 1, Stage::final));
+  log->record(kHash, failed(tile(2), Status::runtime, "crash"));
+  store.begin_run(run_on(h200(), "run-2"))->record(kHash, timed(tile(2), 2));
+  const auto runs = store.runs({});
+  ASSERT_THAT(runs, SizeIs(2));
+  EXPECT_EQ(runs[0].results, 3u);
+  EXPECT_EQ(runs[0].correct, 1u);
+  EXPECT_EQ(runs[1].results, 1u);
+}
+
 TEST_F(ResultStoreOnDisk, ChoosesABestFromTheIndexAlone) {
   ResultStore store(file());
   const Connection connection(file(), OpenMode::read_only, 0);
-  Statement plan(connection, "EXPLAIN QUERY PLAN " + standings_sql(/*finalists_only=*/false));
+  Statement plan(connection, "EXPLAIN QUERY PLAN " + standings_sql());
   ASSERT_TRUE(plan.step());
   EXPECT_THAT(plan.text("detail"), HasSubstr("COVERING INDEX result_by_configuration"));
   EXPECT_FALSE(plan.step());  // Nothing is sorted.

@@ -155,6 +155,7 @@ void RunLog::begin_attempt(const ResultKey& of) {
 void RunLog::record(const std::string& kernel_hash, const Result& result) {
   write([&] {
     const Subject subject = store_subject(key_of(kernel_hash, result));
+    count(subject, result);
     const std::int64_t result_id = store_result(subject, result);
     // A lasting answer also settles what earlier runs that died had left open.
     close_attempts(subject, "recorded", !is_transient(result));
@@ -290,6 +291,30 @@ std::int64_t RunLog::environment_of(const std::string& unit) {
   return found->second;
 }
 
+void RunLog::count(const Subject& subject, const Result& result) {
+  Statement last(connection_, R"sql(
+    SELECT status FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+      AND configuration_id = :configuration AND run_id = :run
+    ORDER BY id DESC LIMIT 1)sql");
+  last.bind(":model", model_id_)
+      .bind(":kernel", subject.kernel_id)
+      .bind(":problem", subject.problem_id)
+      .bind(":configuration", subject.configuration_id)
+      .bind(":run", run_id_);
+  const bool is_known = last.step();
+  const bool was_correct = is_known && last.text("status") == "correct";
+  last.reset();
+  Statement(connection_, R"sql(
+    INSERT INTO run_count (run_id, results, correct) VALUES (:run, :results, :correct)
+    ON CONFLICT (run_id) DO UPDATE SET
+      results = results + excluded.results, correct = correct + excluded.correct)sql")
+      .bind(":run", run_id_)
+      .bind(":results", is_known ? 0 : 1)
+      .bind(":correct", (result.status == Status::correct ? 1 : 0) - (was_correct ? 1 : 0))
+      .run();
+}
+
 std::int64_t RunLog::store_result(const Subject& subject, const Result& result) {
   Statement last(connection_, "SELECT max(number) AS number FROM result WHERE run_id = :run");
   last.bind(":run", run_id_).step();
@@ -356,9 +381,11 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
   // The common case, a screen, needs no look at the other results.
   if (!result.timed() || (any && best_ms <= result.measurement.median_ms)) return;
   Statement finals(connection_, R"sql(
-    SELECT 1 FROM result WHERE run_id = :run AND problem_id = :problem AND kernel_id = :kernel
+    SELECT 1 FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id = :run
       AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
   finals.bind(":run", run_id_)
+      .bind(":model", model_id_)
       .bind(":problem", subject.problem_id)
       .bind(":kernel", subject.kernel_id);
   if (finals.step()) {
@@ -381,8 +408,8 @@ bool RunLog::was_in_finals(const Subject& subject) {
 }
 
 void RunLog::choose_best(const Subject& subject) {
-  const Standings standings = read_standings(connection_, model_id_, subject.kernel_id,
-                                             subject.problem_id, /*finalists_only=*/false);
+  const Standings standings =
+      read_standings(connection_, model_id_, subject.kernel_id, subject.problem_id);
   if (const auto best = best_of(standings.newest, standings.finals)) {
     set_best(subject, standings.newest[*best].result_id);
   } else {

@@ -41,6 +41,8 @@ class RunLog final : public ResultLog {
   Subject store_subject(const ResultKey& of);
   /// Of the unit with that UUID; empty: of the run's first.
   std::int64_t environment_of(const std::string& unit);
+  /// In run_count: a configuration counts once in a run, as it was found last.
+  void count(const Subject& subject, const Result& result);
   std::int64_t store_result(const Subject& subject, const Result& result);
   /// This run's; with `lost_too` those of all runs.
   void close_attempts(const Subject& subject, const char* outcome, bool lost_too);

@@ -36,7 +36,10 @@ class Reader {
       --counted;
       // A failure's reason lies outside of the index; it is read where there is more before it.
       const bool lasts = counted == 0 || !passes(results[counted].timed.result_id);
-      if (lasts) return;
+      if (lasts) {
+        standings.failed.push_back(results.back().timed);
+        return;
+      }
     }
     if (counted == 0) return;
     standings.newest.push_back(results[counted - 1].timed);
@@ -59,24 +62,31 @@ class Reader {
 
 }  // namespace
 
-std::string standings_sql(bool finalists_only) {
-  return std::string(R"sql(
+std::string standings_sql(const StandingsOf& of) {
+  std::string sql = R"sql(
     SELECT configuration_id, id, status, stage, median_ms, run_id, chosen FROM result
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
-      AND NOT (status = 'correct' AND stage = 'none'))sql") +
-         (finalists_only ? R"sql(
+      AND NOT (status = 'correct' AND stage = 'none'))sql";
+  if (of.finalists_only) {
+    sql += R"sql(
       AND configuration_id IN
           (SELECT configuration_id FROM result
-           WHERE kernel_id = :kernel AND problem_id = :problem
-             AND run_id IN (SELECT id FROM run) AND stage = 'final' AND status = 'correct'))sql"
-                         : "") +
-         " ORDER BY configuration_id, id";
+           WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+             AND stage = 'final' AND status = 'correct'))sql";
+  }
+  if (!of.ids.empty()) sql += " AND configuration_id IN (SELECT value FROM json_each(:ids))";
+  if (!of.run.empty()) {
+    sql += " AND run_id IN (SELECT id FROM run WHERE substr(uid, 1, length(:run)) = :run)";
+  }
+  return sql + " ORDER BY configuration_id, id";
 }
 
 Standings read_standings(const Connection& connection, std::int64_t model_id,
-                         std::int64_t kernel_id, std::int64_t problem_id, bool finalists_only) {
-  Statement select(connection, standings_sql(finalists_only));
+                         std::int64_t kernel_id, std::int64_t problem_id, const StandingsOf& of) {
+  Statement select(connection, standings_sql(of));
   select.bind(":model", model_id).bind(":kernel", kernel_id).bind(":problem", problem_id);
+  if (!of.ids.empty()) select.bind(":ids", of.ids);
+  if (!of.run.empty()) select.bind(":run", of.run);
   Reader reader(connection);
   Standings standings;
   std::vector<Row> results;

@@ -4,6 +4,7 @@
 #include "db/sqlite.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace smemtune::db {
@@ -12,15 +13,23 @@ namespace smemtune::db {
 struct Standings {
   std::vector<Timed> newest;  ///< One of each configuration that stands.
   std::vector<Timed> finals;  ///< Every final of those.
+  std::vector<Timed> failed;  ///< The newest result of each that does not run, without a time.
+};
+
+/// Which results count.
+struct StandingsOf {
+  bool finalists_only = false;  ///< Of configurations that were ever in finals.
+  std::string ids = {};         ///< Of these configurations, a JSON array; empty: all.
+  std::string run = {};         ///< Of runs whose id begins so.
 };
 
 /// A configuration stands where the newest of its results is a time, those aside that say nothing
-/// lasting of it: a failure that may pass, and one that was right and not timed. With
-/// `finalists_only` configurations that were never in finals are left out.
+/// lasting of it: a failure that may pass, and one that was right and not timed.
 Standings read_standings(const Connection& connection, std::int64_t model_id,
-                         std::int64_t kernel_id, std::int64_t problem_id, bool finalists_only);
+                         std::int64_t kernel_id, std::int64_t problem_id,
+                         const StandingsOf& of = {});
 
 /// The query for it: `result_by_configuration` holds all that is read of most results.
-std::string standings_sql(bool finalists_only);
+std::string standings_sql(const StandingsOf& of = {});
 
 }  // namespace smemtune::db

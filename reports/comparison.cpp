@@ -1,6 +1,7 @@
 #include "reports/comparison.h"
 
 #include "db/device_model.h"
+#include "db/export_csv.h"
 #include "db/json_forms.h"
 #include "reports/table.h"
 
@@ -8,346 +9,377 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <map>
 #include <optional>
-#include <tuple>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace smemtune {
 
 namespace {
 
+using db::Comparison;
 using db::Json;
+using db::kSameBetweenSessions_percent;
 using db::StoredResult;
 
-/// Longer configurations are broken at a comma.
-constexpr std::size_t kColumnWidth = 32;
-
-/// A device model with a column of its own.
-struct Contender {
-  std::string model;  ///< device_model_key().
-  std::string label;  ///< Its name; `(CPU)` where it is one, a number where two have one name.
-  bool is_gpu = true;
-};
-
-/// A space's problem, and the best of each contender (by its index) that has one.
-struct Row {
-  std::string space;
-  Problem problem;
-  std::map<std::size_t, const StoredResult*> best;
-  double fastest_gpu_ms = 0;  ///< 0: no GPU.
-};
-
-/// How a GPU does with the best configuration of another.
-struct Loss {
-  const Row* row = nullptr;
-  std::size_t on = 0;
-  std::size_t best_of = 0;
-  const StoredResult* measured = nullptr;  ///< There; nullptr: it was not.
-  std::optional<double> percent = {};      ///< Nullopt where it does not run.
-};
+/// Of the parameters, so many are named in a line.
+constexpr std::size_t kNamedEffects = 4;
 
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
 
-bool is_gpu(const StoredResult& stored) { return stored.device.kind == DeviceKind::gpu; }
+std::string percent(double share) { return decimal(share * 100, share < 0.995 ? 0 : 1) + " %"; }
 
-/// GPUs by name, then CPUs.
-std::vector<Contender> contenders(const std::vector<StoredResult>& best) {
-  std::map<std::tuple<bool, std::string, std::string>, Contender> ordered;
-  for (const StoredResult& stored : best) {
-    const std::string model = db::device_model_key(stored.device);
-    const bool gpu = is_gpu(stored);
-    ordered[{!gpu, stored.device.name, model}] = {
-        .model = model, .label = stored.device.name + (gpu ? "" : " (CPU)"), .is_gpu = gpu};
-  }
-  std::vector<Contender> list;
-  std::map<std::string, int> named;
-  for (auto& [order, contender] : ordered) {
-    const int number = ++named[contender.label];
-    if (number > 1) contender.label.append(" #").append(std::to_string(number));
-    list.push_back(contender);
-  }
-  return list;
+/// `1.50x (1.49 to 1.52)`, with a word where it is not plainly slower.
+std::string against_fastest(const StoredResult& stored, const Comparison::Row& row,
+                            const std::optional<Slowdown>& slower) {
+  std::string text = decimal(median_ms(stored) / row.fastest_gpu_ms, 2) + "x";
+  if (!slower) return text;
+  text += " (" + decimal(1 + slower->low_percent / 100, 2) + " to " +
+          decimal(1 + slower->high_percent / 100, 2) + ")";
+  const Verdict verdict = verdict_of(slower, kSameBetweenSessions_percent);
+  return verdict == Verdict::slower ? text : text + ", " + to_text(verdict);
 }
 
-std::vector<Row> rows(const std::vector<StoredResult>& best,
-                      const std::vector<Contender>& contenders) {
-  std::map<std::pair<std::string, std::string>, Row> ordered;
-  for (const StoredResult& stored : best) {
-    if (!stored.result.timed()) continue;
-    const std::string model = db::device_model_key(stored.device);
-    const auto contender =
-        std::find_if(contenders.begin(), contenders.end(),
-                     [&](const Contender& candidate) { return candidate.model == model; });
-    const auto column = static_cast<std::size_t>(contender - contenders.begin());
-    Row& row = ordered[{stored.space, key(stored.result.problem)}];
-    row.space = stored.space;
-    row.problem = stored.result.problem;
-    const auto [place, added] = row.best.try_emplace(column, &stored);
-    if (!added && median_ms(stored) < median_ms(*place->second)) place->second = &stored;
-  }
-  std::vector<Row> list;
-  for (auto& [order, row] : ordered) {
-    for (const auto& [column, stored] : row.best) {
-      if (!is_gpu(*stored)) continue;
-      const double ms = median_ms(*stored);
-      row.fastest_gpu_ms = row.fastest_gpu_ms == 0 ? ms : std::min(row.fastest_gpu_ms, ms);
-    }
-    list.push_back(std::move(row));
-  }
-  return list;
-}
-
-/// Identifies a configuration of one version of a kernel, on one problem and device.
-using Subject =
-    std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
-
-Subject subject(const std::string& model, const StoredResult& stored) {
-  return {model,
-          stored.space,
-          key(stored.result.problem),
-          stored.result.kernel,
-          stored.kernel_hash,
-          key(stored.result.configuration)};
-}
-
-/// The losses point to the rows.
-std::vector<Loss> losses(const std::vector<Row>& rows, const std::vector<Contender>& contenders,
-                         const std::vector<StoredResult>& all) {
-  std::map<Subject, const StoredResult*> newest;
-  for (const StoredResult& stored : all) {
-    if (stored.result.status == Status::correct && !stored.result.timed()) continue;
-    newest[subject(db::device_model_key(stored.device), stored)] = &stored;
-  }
-  std::vector<Loss> list;
-  for (const Row& row : rows) {
-    for (const auto& [on, own] : row.best) {
-      for (const auto& [best_of, others] : row.best) {
-        if (on == best_of || !contenders[on].is_gpu || !contenders[best_of].is_gpu) continue;
-        Loss loss;
-        loss.row = &row;
-        loss.on = on;
-        loss.best_of = best_of;
-        const auto measured = newest.find(subject(contenders[on].model, *others));
-        if (measured != newest.end()) {
-          loss.measured = measured->second;
-          if (loss.measured->result.timed()) {
-            loss.percent = (median_ms(*loss.measured) / median_ms(*own) - 1) * 100;
-          }
-        }
-        list.push_back(loss);
-      }
-    }
-  }
-  return list;
-}
-
-/// Work of a metric per second; nullopt where the space does not define it.
-std::optional<double> per_second(const Result& result, const char* metric) {
+/// Work of a metric per second; empty where the space does not define it.
+std::string rate(const Result& result, const char* metric, const char* unit) {
   const auto work = result.metrics.find(metric);
-  if (work == result.metrics.end()) return std::nullopt;
-  return work->second / (result.measurement.median_ms * 1e-3);
+  if (work == result.metrics.end()) return "";
+  return format_rate(work->second / (result.measurement.median_ms * 1e-3), unit);
 }
 
 std::string rates(const Result& result) {
-  const auto flops = per_second(result, "flops");
-  const auto bytes = per_second(result, "bytes");
-  std::string text = flops ? format_rate(*flops, "FLOP/s") : "";
-  if (bytes) text.append(text.empty() ? "" : ", ").append(format_rate(*bytes, "B/s"));
-  return text;
+  const std::string flops = rate(result, "flops", "FLOP/s");
+  const std::string bytes = rate(result, "bytes", "B/s");
+  return flops + (flops.empty() || bytes.empty() ? "" : ", ") + bytes;
 }
 
-/// The text in lines that are broken after commas, none of them longer than a column where that can
-/// be had.
-std::vector<std::string> wrapped(const std::string& text) {
-  std::vector<std::string> lines(1);
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size() - 1) + 1;
-    if (!lines.back().empty() && lines.back().size() + (end - begin) > kColumnWidth) {
-      lines.emplace_back();
+class Writer {
+ public:
+  Writer(const Comparison& comparison, Markup markup) : comparison_(comparison), markup_(markup) {}
+
+  std::string text() {
+    for (std::size_t begin = 0; begin < rows().size();) {
+      std::size_t end = begin + 1;
+      while (end < rows().size() && rows()[end].space == rows()[begin].space) ++end;
+      add_space({rows().data() + begin, end - begin});
+      begin = end;
     }
-    lines.back() += text.substr(begin, end - begin);
-    begin = end;
+    if (!comparison_.has_verdicts) {
+      add_line(
+          "The samples of so many pairs were not held against each other: --device and "
+          "--problem leave fewer.");
+    }
+    return std::move(text_);
   }
-  return lines;
-}
 
-std::string ratio(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2fx", value);
-  return text;
-}
+ private:
+  const std::vector<Comparison::Row>& rows() const { return comparison_.rows; }
+  const std::string& label(std::size_t column) const { return comparison_.columns[column].label; }
 
-std::size_t gpus(const Row& row, const std::vector<Contender>& contenders) {
-  return static_cast<std::size_t>(
-      std::count_if(row.best.begin(), row.best.end(),
-                    [&](const auto& entry) { return contenders[entry.first].is_gpu; }));
-}
-
-/// What a table says of one device's best: time, rates, kernel, configuration.
-std::vector<std::string> cell(const StoredResult& stored, const Row& row, bool with_ratio) {
-  std::string time = format_time(median_ms(stored));
-  if (with_ratio) {
-    time.append(" (").append(ratio(median_ms(stored) / row.fastest_gpu_ms)).append(")");
+  void add_title(const std::string& title) {
+    const bool is_markdown = markup_ == Markup::markdown;
+    text_ += (is_markdown ? "## " + for_markdown(title) + "\n" : printable(title)) + "\n";
   }
-  std::vector<std::string> lines = {time};
-  const std::string rate = rates(stored.result);
-  if (!rate.empty()) lines.push_back(rate);
-  lines.push_back(stored.result.kernel + (stored.stale ? " (stale)" : ""));
-  const std::vector<std::string> configuration = wrapped(key(stored.result.configuration));
-  lines.insert(lines.end(), configuration.begin(), configuration.end());
-  return lines;
-}
 
-/// One space's problems as rows of several lines, one column for each device that has a best there.
-std::string space_text(const std::string& space, const std::vector<Row>& rows,
-                       const std::vector<Contender>& contenders) {
-  std::vector<std::size_t> columns;
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
-    if (std::any_of(rows.begin(), rows.end(),
-                    [&](const Row& row) { return row.space == space && row.best.count(i) > 0; })) {
-      columns.push_back(i);
+  void add_line(const std::string& line) {
+    text_ += markup_ == Markup::markdown ? for_markdown(line) + "\n\n" : printable(line) + "\n";
+  }
+
+  void add_points(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) {
+      text_ += markup_ == Markup::markdown ? "- " + for_markdown(line) : "  " + printable(line);
+      text_ += "\n";
+    }
+    text_ += "\n";
+  }
+
+  void add(const Table& table) {
+    text_ += (markup_ == Markup::markdown ? table.markdown() : table.text("  ")) + "\n";
+  }
+
+  void add_space(std::span<const Comparison::Row> problems) {
+    add_title(problems.front().space);
+    add_bests(problems);
+    for (const Comparison::Row& row : problems) {
+      if (row.gpus.size() > 1) add_shares(row);
+      if (row.gpus.size() > 1) add_for_all(row);
+      add_advice(row);
     }
   }
-  std::vector<Table::Column> titles = {{"problem"}};
-  for (const std::size_t column : columns) titles.push_back({contenders[column].label});
-  Table table(titles);
-  bool first = true;
-  for (const Row& row : rows) {
-    if (row.space != space) continue;
-    std::vector<std::vector<std::string>> cells = {wrapped(key(row.problem))};
-    for (const std::size_t column : columns) {
-      const auto best = row.best.find(column);
-      if (best == row.best.end()) {
-        cells.push_back({"-"});
-      } else {
-        const bool with_ratio = contenders[column].is_gpu && gpus(row, contenders) > 1;
-        cells.push_back(cell(*best->second, row, with_ratio));
+
+  void add_bests(std::span<const Comparison::Row> problems) {
+    Table table({{"problem"},
+                 {"device"},
+                 {"time", Table::Align::right},
+                 {"against the fastest GPU"},
+                 {"rate"},
+                 {"kernel"},
+                 {"configuration"}});
+    for (const Comparison::Row& row : problems) {
+      std::string problem = key(row.problem);
+      for (const auto& [column, stored] : row.best) {
+        const auto slower = row.slower_than_fastest.find(column);
+        const bool has_ratio = slower != row.slower_than_fastest.end();
+        const bool is_fastest =
+            comparison_.columns[column].is_gpu() && !has_ratio && row.gpus.size() > 1;
+        table.add_row({std::exchange(problem, ""), label(column), format_time(median_ms(stored)),
+                       has_ratio    ? against_fastest(stored, row, slower->second)
+                       : is_fastest ? "fastest"
+                                    : "",
+                       rates(stored.result),
+                       stored.result.kernel + (stored.stale ? " (stale)" : ""),
+                       key(stored.result.configuration)});
       }
     }
-    std::size_t height = 0;
-    for (const auto& lines : cells) height = std::max(height, lines.size());
-    if (!first) table.add_row(std::vector<std::string>(cells.size()));
-    first = false;
-    for (std::size_t line = 0; line < height; ++line) {
-      std::vector<std::string> words;
-      words.reserve(cells.size());
-      for (const auto& lines : cells) words.push_back(line < lines.size() ? lines[line] : "");
-      table.add_row(words);
+    add(table);
+  }
+
+  static std::string share_text(const Comparison::Guest& guest) {
+    if (!guest.share) return "";
+    return guest.failure.empty() ? percent(*guest.share) : "fails";
+  }
+
+  void add_shares(const Comparison::Row& row) {
+    const bool any = std::ranges::any_of(
+        row.guests, [](const Comparison::Guest& guest) { return guest.share.has_value(); });
+    if (!any) {
+      add_line(key(row.problem) + ": no GPU's best was measured on another");
+      if (markup_ == Markup::text) text_ += "\n";
+      return;
     }
-  }
-  return printable(space) + "\n" + table.text("  ") + "\n";
-}
-
-std::string loss_word(const Loss& loss) {
-  if (!loss.percent) {
-    const Result& result = loss.measured->result;
-    return "does not run: " + to_text(result.status) +
-           (result.reason.empty() ? "" : " (" + result.reason + ")");
-  }
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.1f %%", *loss.percent);
-  return text;
-}
-
-std::string losses_text(const std::vector<Loss>& losses, const std::vector<Contender>& contenders) {
-  Table table({{"space"},
-               {"problem"},
-               {"on"},
-               {"best of"},
-               {"kernel"},
-               {"configuration"},
-               {"time", Table::Align::right},
-               {"loss"}});
-  std::size_t unknown = 0;
-  for (const Loss& loss : losses) {
-    if (loss.measured == nullptr) {
-      ++unknown;
-      continue;
+    add_line(key(row.problem) + ": what the best of one GPU keeps of the optimum on another");
+    std::vector<Table::Column> titles = {{"best of"}};
+    for (std::size_t i = 0; i < row.gpus.size(); ++i) {
+      titles.push_back({"on " + std::to_string(i + 1), Table::Align::right});
     }
-    const Result& result = loss.measured->result;
-    table.add_row({loss.row->space, key(loss.row->problem), contenders[loss.on].label,
-                   contenders[loss.best_of].label, result.kernel, key(result.configuration),
-                   result.timed() ? format_time(median_ms(*loss.measured)) : "-", loss_word(loss)});
+    Table table(titles);
+    for (std::size_t of = 0; of < row.gpus.size(); ++of) {
+      std::vector<std::string> cells = {std::to_string(of + 1) + " " + label(row.gpus[of])};
+      for (const std::size_t on : row.gpus) {
+        const auto guest = std::ranges::find_if(row.guests, [&](const Comparison::Guest& one) {
+          return one.on == on && one.best_of == row.gpus[of];
+        });
+        cells.push_back(guest == row.guests.end() ? "best" : share_text(*guest));
+      }
+      table.add_row(std::move(cells));
+    }
+    add(table);
   }
-  std::string text;
-  if (unknown < losses.size()) {
-    text = "A GPU that runs the best configuration of another\n" + table.text("  ");
+
+  std::string for_all_text(const Comparison::Row& row, const Comparison::ForAll& one) const {
+    const auto worst = std::ranges::min_element(one.shares);
+    const std::size_t on = row.gpus[static_cast<std::size_t>(worst - one.shares.begin())];
+    return one.kernel + " " + key(one.configuration) + ": keeps " + percent(one.worst_share) +
+           " at worst (on " + label(on) + "), performance portability " + percent(one.portability);
   }
-  if (unknown > 0) {
-    text += format_count(unknown) + " of " + format_count(losses.size()) +
-            " such pairs: not measured there\n";
+
+  void add_for_all(const Comparison::Row& row) {
+    if (!row.least_worst) return;
+    add_line(key(row.problem) + ": one configuration for all " + std::to_string(row.gpus.size()) +
+             " GPUs" +
+             (row.looked < row.known ? ", of " + format_count(row.looked) + " of " +
+                                           format_count(row.known) + " that were looked at"
+                                     : ""));
+    std::vector<std::string> lines = {"loses least at worst: " +
+                                      for_all_text(row, *row.least_worst)};
+    const bool is_same = row.most_portable->kernel == row.least_worst->kernel &&
+                         row.most_portable->configuration == row.least_worst->configuration;
+    lines.push_back("most portable: " +
+                    (is_same ? "the same" : for_all_text(row, *row.most_portable)));
+    add_points(lines);
   }
-  return text;
+
+  /// `TILE 31 %, ROWS 12 % of the variance of log time`
+  static std::string effects_text(const std::vector<MainEffect>& effects) {
+    std::vector<std::string> words;
+    for (const MainEffect& effect : effects) {
+      words.push_back(effect.parameter + " " + percent(effect.explained));
+      if (words.size() == kNamedEffects) break;
+    }
+    return joined(words, ", ") + " of the variance of log time";
+  }
+
+  void add_advice(const Comparison::Row& row) {
+    std::vector<std::string> lines;
+    for (const Comparison::Advice& advice : row.advice) {
+      std::vector<std::string> parts;
+      if (!advice.effects.empty()) parts.push_back(effects_text(advice.effects));
+      if (advice.worst) parts.push_back(worst_text(row.guests[*advice.worst], advice));
+      if (!parts.empty()) lines.push_back("on " + label(advice.on) + ": " + joined(parts, "; "));
+    }
+    if (lines.empty()) return;
+    add_line(key(row.problem) + ": what matters");
+    add_points(lines);
+  }
+
+  std::string worst_text(const Comparison::Guest& guest, const Comparison::Advice& advice) const {
+    std::string text = label(guest.best_of) + "'s best ";
+    if (!guest.failure.empty()) return text + "does not run there: " + guest.failure;
+    text += "keeps " + percent(guest.share.value_or(0));
+    if (guest.slower) text += ", " + verdict_text(guest.slower, kSameBetweenSessions_percent);
+    if (advice.swaps.empty() || !advice.swaps.front().share) return text;
+    const Comparison::Swap& swap = advice.swaps.front();
+    return text + "; its " + swap.parameter + "=" + to_text(swap.others) + " instead of " +
+           to_text(swap.own) + " alone " +
+           (*swap.share > 0 ? "keeps " + percent(*swap.share) : "does not run");
+  }
+
+  const Comparison& comparison_;
+  Markup markup_;
+  std::string text_;
+};
+
+Json slower_json(const std::optional<Slowdown>& slower) {
+  if (!slower) return nullptr;
+  return {{"percent", db::number_json(slower->percent)},
+          {"low_percent", db::number_json(slower->low_percent)},
+          {"high_percent", db::number_json(slower->high_percent)},
+          {"verdict", to_text(verdict_of(slower, kSameBetweenSessions_percent))}};
 }
 
-Json entry_json(const StoredResult& stored, const Contender& contender, const Row& row) {
-  Json entry = {{"column", contender.label}};
-  entry.update(db::stored_json(stored));
-  if (contender.is_gpu) {
-    entry["time_to_fastest_gpu"] = db::number_json(median_ms(stored) / row.fastest_gpu_ms);
-  }
-  return entry;
+Json share_json(const std::optional<double>& share) {
+  return share ? db::number_json(*share) : Json(nullptr);
 }
 
-Json loss_json(const Loss& loss, const std::vector<Contender>& contenders) {
-  Json object = {{"space", loss.row->space},
-                 {"problem", db::bindings_json(loss.row->problem)},
-                 {"on", contenders[loss.on].label},
-                 {"best_of", contenders[loss.best_of].label},
-                 {"result", nullptr}};
-  if (loss.measured != nullptr) object["result"] = db::result_json(loss.measured->result);
-  if (loss.percent) object["loss_percent"] = db::number_json(*loss.percent);
-  return object;
+Json for_all_json(const std::optional<Comparison::ForAll>& one) {
+  if (!one) return nullptr;
+  return {{"kernel", one->kernel},
+          {"configuration", db::bindings_json(one->configuration)},
+          {"shares", one->shares},
+          {"worst_share", one->worst_share},
+          {"performance_portability", one->portability}};
 }
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(const Comparison& comparison) : comparison_(comparison) {}
+
+  std::string text() const {
+    Json devices = Json::array();
+    for (const Comparison::Column& column : comparison_.columns) {
+      devices.push_back({{"column", column.label},
+                         {"kind", to_text(column.device.kind)},
+                         {"model", db::device_model_key(column.device)}});
+    }
+    Json problems = Json::array();
+    for (const Comparison::Row& row : comparison_.rows) problems.push_back(problem(row));
+    return db::document_text("smemtune-comparison", 3,
+                             {{"same_percent", kSameBetweenSessions_percent},
+                              {"devices", std::move(devices)},
+                              {"problems", std::move(problems)}});
+  }
+
+ private:
+  const std::string& label(std::size_t column) const { return comparison_.columns[column].label; }
+
+  Json problem(const Comparison::Row& row) const {
+    Json bests = Json::array();
+    for (const auto& [column, stored] : row.best) {
+      Json entry = {{"column", label(column)}};
+      entry.update(db::stored_json(stored));
+      if (comparison_.columns[column].is_gpu()) {
+        entry["time_to_fastest_gpu"] = db::number_json(median_ms(stored) / row.fastest_gpu_ms);
+        const auto slower = row.slower_than_fastest.find(column);
+        entry["slower"] =
+            slower == row.slower_than_fastest.end() ? Json(nullptr) : slower_json(slower->second);
+      }
+      bests.push_back(std::move(entry));
+    }
+    Json gpus = Json::array();
+    for (const std::size_t column : row.gpus) gpus.push_back(label(column));
+    Json guests = Json::array();
+    for (const Comparison::Guest& one : row.guests) guests.push_back(guest(one));
+    Json advice = Json::array();
+    for (const Comparison::Advice& one : row.advice) advice.push_back(matters(one, row));
+    return {{"space", row.space},
+            {"problem", db::bindings_json(row.problem)},
+            {"best", std::move(bests)},
+            {"gpus", std::move(gpus)},
+            {"portability", std::move(guests)},
+            {"least_worst", for_all_json(row.least_worst)},
+            {"most_portable", for_all_json(row.most_portable)},
+            {"parameters", std::move(advice)},
+            {"configurations_known", row.known},
+            {"configurations_looked_at", row.looked}};
+  }
+
+  Json guest(const Comparison::Guest& one) const {
+    return {{"on", label(one.on)},
+            {"best_of", label(one.best_of)},
+            {"share", share_json(one.share)},
+            {"median_ms", one.ms > 0 ? db::number_json(one.ms) : Json(nullptr)},
+            {"failure", one.failure},
+            {"slower", slower_json(one.slower)}};
+  }
+
+  Json matters(const Comparison::Advice& one, const Comparison::Row& row) const {
+    Json effects = Json::array();
+    for (const MainEffect& effect : one.effects) {
+      effects.push_back({{"parameter", effect.parameter}, {"explained", effect.explained}});
+    }
+    Json swaps = Json::array();
+    for (const Comparison::Swap& swap : one.swaps) {
+      swaps.push_back({{"parameter", swap.parameter},
+                       {"own", to_text(swap.own)},
+                       {"others", to_text(swap.others)},
+                       {"share", share_json(swap.share)}});
+    }
+    return {
+        {"on", label(one.on)},
+        {"effects", std::move(effects)},
+        {"worst_guest", one.worst ? Json(label(row.guests[*one.worst].best_of)) : Json(nullptr)},
+        {"swaps", std::move(swaps)}};
+  }
+
+  const Comparison& comparison_;
+};
 
 }  // namespace
 
-std::string comparison_text(const std::vector<StoredResult>& best,
-                            const std::vector<StoredResult>& all) {
-  const std::vector<Contender> columns = contenders(best);
-  const std::vector<Row> problems = rows(best, columns);
-  std::string text;
-  for (std::size_t i = 0; i < problems.size(); ++i) {
-    if (i > 0 && problems[i].space == problems[i - 1].space) continue;
-    text += space_text(problems[i].space, problems, columns);
-  }
-  if (std::any_of(problems.begin(), problems.end(),
-                  [&](const Row& row) { return gpus(row, columns) > 1; })) {
-    text += "(1.50x): time against that of the fastest GPU\n\n";
-  }
-  return text + losses_text(losses(problems, columns, all), columns);
+std::string comparison_text(const Comparison& comparison, Markup markup) {
+  return Writer(comparison, markup).text();
 }
 
-std::string comparison_json(const std::vector<StoredResult>& best,
-                            const std::vector<StoredResult>& all) {
-  const std::vector<Contender> columns = contenders(best);
-  const std::vector<Row> problems = rows(best, columns);
-  Json devices = Json::array();
-  for (const Contender& contender : columns) {
-    devices.push_back({{"column", contender.label},
-                       {"kind", contender.is_gpu ? "gpu" : "cpu"},
-                       {"model", contender.model}});
-  }
-  Json problem_list = Json::array();
-  for (const Row& row : problems) {
-    Json entries = Json::array();
+std::string comparison_csv(const Comparison& comparison) {
+  std::string text =
+      "space,problem,on,best_of,kernel,configuration,median_ms,share,failure,verdict,"
+      "slower_percent,slower_low_percent,slower_high_percent\n";
+  const auto add = [&](const Comparison::Row& row, const Comparison::Guest& guest) {
+    const Result& best = row.best.at(guest.best_of).result;
+    const auto slower = [&guest](double Slowdown::*member) {
+      return guest.slower ? db::csv_number(*guest.slower.*member) : std::string();
+    };
+    const std::vector<std::string> cells = {
+        db::csv_text(row.space),
+        db::csv_text(key(row.problem)),
+        db::csv_text(comparison.columns[guest.on].label),
+        db::csv_text(comparison.columns[guest.best_of].label),
+        db::csv_text(best.kernel),
+        db::csv_text(key(best.configuration)),
+        guest.ms > 0 ? db::csv_number(guest.ms) : "",
+        guest.share ? db::csv_number(*guest.share) : "",
+        db::csv_text(guest.failure),
+        guest.slower ? to_text(verdict_of(guest.slower, kSameBetweenSessions_percent)) : "",
+        slower(&Slowdown::percent),
+        slower(&Slowdown::low_percent),
+        slower(&Slowdown::high_percent)};
+    text += joined(cells, ",") + "\n";
+  };
+  for (const Comparison::Row& row : comparison.rows) {
     for (const auto& [column, stored] : row.best) {
-      entries.push_back(entry_json(*stored, columns[column], row));
+      Comparison::Guest own;
+      own.on = column;
+      own.best_of = column;
+      own.share = 1;
+      own.ms = median_ms(stored);
+      add(row, own);
     }
-    problem_list.push_back({{"space", row.space},
-                            {"problem", db::bindings_json(row.problem)},
-                            {"best", std::move(entries)}});
+    for (const Comparison::Guest& guest : row.guests) add(row, guest);
   }
-  Json loss_list = Json::array();
-  for (const Loss& loss : losses(problems, columns, all)) {
-    loss_list.push_back(loss_json(loss, columns));
-  }
-  return db::document_text("smemtune-comparison", 2,
-                           {{"devices", std::move(devices)},
-                            {"problems", std::move(problem_list)},
-                            {"losses", std::move(loss_list)}});
+  return text;
 }
+
+std::string comparison_json(const Comparison& comparison) { return JsonWriter(comparison).text(); }
 
 }  // namespace smemtune

@@ -1,21 +1,23 @@
 #pragma once
 
-#include "db/result_store.h"
+#include "db/comparison.h"
 
 #include <string>
-#include <vector>
 
 namespace smemtune {
 
-/// Devices side by side: per space and problem a row, per device a column with the best time, its
-/// configuration and throughput, and each device's time against the fastest GPU's. CPU devices have
-/// columns of their own, marked, with rates and never a ratio to a GPU. Below it, how much each
-/// device loses when it runs the best configuration of another, where that was measured.
-std::string comparison_text(const std::vector<db::StoredResult>& best,
-                            const std::vector<db::StoredResult>& all);
+enum class Markup { text, markdown };
 
-/// The same as a JSON document, `"format": "smemtune-comparison", "version": 1`.
-std::string comparison_json(const std::vector<db::StoredResult>& best,
-                            const std::vector<db::StoredResult>& all);
+/// Per space and problem: the bests of the devices, each GPU's time against the fastest GPU's; which
+/// share of a GPU's optimum the best of another keeps there; one configuration for all GPUs; which
+/// parameters matter; and what follows, in a sentence for each GPU. CPUs stand beside the GPUs and
+/// are never held against them.
+std::string comparison_text(const db::Comparison& comparison, Markup markup = Markup::text);
+
+/// A line for each pair of GPUs (a GPU with itself: its best), for spreadsheets.
+std::string comparison_csv(const db::Comparison& comparison);
+
+/// The same as a JSON document, `"format": "smemtune-comparison", "version": 3`.
+std::string comparison_json(const db::Comparison& comparison);
 
 }  // namespace smemtune

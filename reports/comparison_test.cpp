@@ -1,5 +1,7 @@
 #include "reports/comparison.h"
 
+#include "db/planted_results.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -7,148 +9,131 @@
 namespace smemtune {
 namespace {
 
-using db::StoredResult;
+using db::planted;
+using db::planted_device;
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
-Device device(const std::string& name, DeviceKind kind = DeviceKind::gpu) {
-  Device device;
-  device.name = name;
-  device.kind = kind;
-  return device;
-}
+class ComparisonText : public testing::Test {
+ protected:
+  void record(const Device& device, const std::vector<Result>& results,
+              const std::string& space = "gemm") {
+    const std::string id = "run-" + std::to_string(++runs_);
+    const auto log = store_.begin_run(db::planted_run(device, id, space));
+    for (const Result& result : results) log->record("hash", result);
+  }
+  db::Comparison comparison() const { return store_.compare({}); }
 
-StoredResult measured(const Device& on, std::int64_t tile, double ms, std::int64_t n = 4096) {
-  StoredResult stored;
-  stored.space = "gemm";
-  stored.kernel_hash = "hash";
-  stored.device = on;
-  Result& result = stored.result;
-  result.kernel = "tiled";
-  result.problem = {{"N", n}, {"T", "float"}};
-  result.configuration = {{"TILE", tile}};
-  result.stage = Stage::final;
-  result.measurement.median_ms = ms;
-  result.metrics = {{"bytes", 2e9}, {"flops", 1e12}};
-  return stored;
-}
+  db::ResultStore store_{":memory:"};
+  int runs_ = 0;
+};
 
-StoredResult failed(const Device& on, std::int64_t tile, const std::string& reason) {
-  StoredResult stored = measured(on, tile, 0);
-  stored.result.status = Status::constraints;
-  stored.result.reason = reason;
-  stored.result.stage = Stage::none;
-  return stored;
-}
+Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
 
-const Device kH200 = device("NVIDIA H200");
-const Device kA100 = device("NVIDIA A100");
-const Device kCpu = device("Some CPU", DeviceKind::cpu);
-
-TEST(ComparisonText, HoldsDevicesSideBySide) {
-  StoredResult long_key = measured(kA100, 64, 5, 512);
-  long_key.result.configuration = {{"ITEMS_PER_THREAD", std::int64_t{8}},
-                                   {"THREADS_X", std::int64_t{32}},
-                                   {"THREADS_Y", std::int64_t{8}}};
-  long_key.stale = true;
-  const std::vector<StoredResult> best = {measured(kCpu, 16, 800), measured(kH200, 128, 2),
-                                          measured(kA100, 64, 3), long_key};
-  const std::vector<StoredResult> all = {measured(kA100, 128, 4), measured(kA100, 128, 3.3),
-                                         failed(kH200, 64, "shared_bytes"), measured(kH200, 16, 9)};
-  EXPECT_EQ(comparison_text(best, all),
+TEST_F(ComparisonText, HoldsDevicesAgainstEachOther) {
+  record(planted_device("NVIDIA H200"), {planted(tile(128), 2), db::planted_failure(tile(64))});
+  record(planted_device("NVIDIA A100"), {planted(tile(64), 3), planted(tile(128), 3.3)});
+  record(planted_device("Some CPU", DeviceKind::cpu), {planted(tile(16), 800)});
+  EXPECT_EQ(comparison_text(comparison()),
             R"(gemm
-  problem         NVIDIA A100                       NVIDIA H200             Some CPU (CPU)
-  N=4096,T=float  3.000 ms (1.50x)                  2.000 ms (1.00x)        800.0 ms
-                  333 TFLOP/s, 667 GB/s             500 TFLOP/s, 1.00 TB/s  1.25 TFLOP/s, 2.50 GB/s
-                  tiled                             tiled                   tiled
-                  TILE=64                           TILE=128                TILE=16
+  problem         device              time  against the fastest GPU  rate                     kernel  configuration
+  N=4096,T=float  NVIDIA A100     3.000 ms  1.50x (1.50 to 1.50)     333 TFLOP/s, 667 GB/s    tiled   TILE=64
+                  NVIDIA H200     2.000 ms  fastest                  500 TFLOP/s, 1.00 TB/s   tiled   TILE=128
+                  Some CPU (CPU)  800.0 ms                           1.25 TFLOP/s, 2.50 GB/s  tiled   TILE=16
 
-  N=512,T=float   5.000 ms                          -                       -
-                  200 TFLOP/s, 400 GB/s
-                  tiled (stale)
-                  ITEMS_PER_THREAD=8,THREADS_X=32,
-                  THREADS_Y=8
+N=4096,T=float: what the best of one GPU keeps of the optimum on another
+  best of         on 1   on 2
+  1 NVIDIA A100   best  fails
+  2 NVIDIA H200   91 %   best
 
-(1.50x): time against that of the fastest GPU
+N=4096,T=float: one configuration for all 2 GPUs
+  loses least at worst: tiled TILE=128: keeps 91 % at worst (on NVIDIA A100), performance portability 95 %
+  most portable: the same
 
-A GPU that runs the best configuration of another
-  space  problem         on           best of      kernel  configuration      time  loss
-  gemm   N=4096,T=float  NVIDIA A100  NVIDIA H200  tiled   TILE=128       3.300 ms  +10.0 %
-  gemm   N=4096,T=float  NVIDIA H200  NVIDIA A100  tiled   TILE=64               -  does not run: constraints (shared_bytes)
+N=4096,T=float: what matters
+  on NVIDIA A100: NVIDIA H200's best keeps 91 %, 10.0 % slower (10.0 to 10.0 %); its TILE=128 instead of 64 alone keeps 91 %
+  on NVIDIA H200: NVIDIA A100's best does not run there: constraints (shared_bytes)
+
 )");
 }
 
-TEST(ComparisonText, HasNoRatioToOrFromACpu) {
-  const std::string text = comparison_text({measured(kCpu, 16, 800), measured(kH200, 128, 2)},
-                                           {measured(kH200, 16, 3), measured(kCpu, 128, 900)});
-  EXPECT_THAT(text, HasSubstr("Some CPU (CPU)"));
-  EXPECT_THAT(text, Not(HasSubstr("x)")));
-  EXPECT_THAT(text, Not(HasSubstr("best configuration of another")));
+TEST_F(ComparisonText, SaysWhatWasNotMeasured) {
+  record(planted_device("NVIDIA H200"), {planted(tile(128), 2)});
+  record(planted_device("NVIDIA A100"), {planted(tile(64), 2.01)});
+  const std::string text = comparison_text(comparison());
+  EXPECT_THAT(text, HasSubstr("no GPU's best was measured on another"));
+  EXPECT_THAT(text, HasSubstr("1.00x (1.00 to 1.01), the same"));
 }
 
-TEST(ComparisonText, SaysWhatWasNotMeasured) {
-  const std::vector<StoredResult> best = {measured(kH200, 128, 2), measured(kA100, 64, 3)};
-  EXPECT_THAT(comparison_text(best, best), HasSubstr("2 of 2 such pairs: not measured there\n"));
-}
-
-TEST(ComparisonText, TakesOtherVersionsOfAKernelForOtherKernels) {
-  const std::vector<StoredResult> best = {measured(kH200, 128, 2), measured(kA100, 64, 3)};
-  StoredResult edited = measured(kA100, 128, 3.3);
-  edited.kernel_hash = "another hash";
-  EXPECT_THAT(comparison_text(best, {edited}), HasSubstr("2 of 2 such pairs"));
-}
-
-TEST(ComparisonText, TellsModelsOfOneNameApart) {
-  Device small = kH200;
-  small.sm_count = 16;
-  const std::string text = comparison_text({measured(kH200, 128, 2), measured(small, 64, 9)}, {});
-  EXPECT_THAT(text, HasSubstr("NVIDIA H200 #2"));
-}
-
-TEST(ComparisonText, ShowsNoControlCharacters) {
-  StoredResult stored = measured(device("GPU\x1b[2J"), 16, 1);
-  stored.space = "ge\x1bmm\n";
-  stored.result.kernel = "til\red";
-  for (const char c : comparison_text({stored}, {})) {
-    EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+TEST_F(ComparisonText, IsInertWhateverIsStored) {
+  Result hostile = planted(tile(64), 1);
+  hostile.kernel = "til\red|[x](http://y)<b>";
+  record(planted_device("GPU\x1b[2J=1+1,\"\n"), {hostile}, "ge\x1bmm\n");
+  record(planted_device("=B"), {hostile}, "ge\x1bmm\n");
+  for (const Markup markup : {Markup::text, Markup::markdown}) {
+    for (const char c : comparison_text(comparison(), markup)) {
+      EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+    }
   }
+  EXPECT_THAT(comparison_text(comparison(), Markup::markdown),
+              AllOf(HasSubstr("til?ed\\|\\[x\\](http://y)\\<b\\>"), Not(HasSubstr("<b>"))));
+  EXPECT_THAT(comparison_csv(comparison()), AllOf(HasSubstr(",'=B,"), Not(HasSubstr("\x1b"))));
 }
 
-TEST(ComparisonText, IsEmptyWithoutResults) { EXPECT_EQ(comparison_text({}, {}), ""); }
+TEST_F(ComparisonText, AsMarkdownHasTables) {
+  record(planted_device("NVIDIA H200"), {planted(tile(128), 2), planted(tile(64), 2.5)});
+  record(planted_device("NVIDIA A100"), {planted(tile(64), 3), planted(tile(128), 3.3)});
+  const std::string text = comparison_text(comparison(), Markup::markdown);
+  EXPECT_THAT(text, StartsWith("## gemm\n\n| problem | device |"));
+  EXPECT_THAT(text,
+              HasSubstr("\n| 1 NVIDIA A100 | best | 80 % |\n| 2 NVIDIA H200 | 91 % | best |\n"));
+  EXPECT_THAT(text, HasSubstr("\n- on NVIDIA H200: NVIDIA A100's best keeps 80 %, "));
+}
 
-TEST(ComparisonJson, HasTheSameFigures) {
-  const std::vector<StoredResult> best = {measured(kCpu, 16, 800), measured(kH200, 128, 2),
-                                          measured(kA100, 64, 3)};
-  const std::vector<StoredResult> all = {measured(kA100, 128, 3.3),
-                                         failed(kH200, 64, "shared_bytes")};
-  const json document = json::parse(comparison_json(best, all));
+TEST_F(ComparisonText, AsCsvHasALineForEachPair) {
+  record(planted_device("NVIDIA H200"), {planted(tile(128), 2), planted(tile(64), 2.5)});
+  record(planted_device("NVIDIA A100"), {planted(tile(64), 3)});
+  const std::string text = comparison_csv(comparison());
+  EXPECT_THAT(text, StartsWith("space,problem,on,best_of,"));
+  EXPECT_THAT(text,
+              HasSubstr("gemm,\"N=4096,T=float\",NVIDIA H200,NVIDIA A100,tiled,TILE=64,2.5,0.8,,"
+                        "slower,2"));
+  EXPECT_THAT(text, HasSubstr("NVIDIA A100,NVIDIA H200,tiled,TILE=128,,,,,,,\n"));
+}
+
+TEST_F(ComparisonText, IsEmptyWithoutResults) { EXPECT_EQ(comparison_text(comparison()), ""); }
+
+TEST_F(ComparisonText, AsJsonHasTheSameFigures) {
+  record(planted_device("NVIDIA H200"), {planted(tile(128), 2), db::planted_failure(tile(64))});
+  record(planted_device("NVIDIA A100"), {planted(tile(64), 3), planted(tile(128), 3.3)});
+  record(planted_device("Some CPU", DeviceKind::cpu), {planted(tile(16), 800)});
+  const json document = json::parse(comparison_json(comparison()));
   EXPECT_EQ(document.at("format"), "smemtune-comparison");
-  EXPECT_EQ(document.at("version"), 2);
+  EXPECT_EQ(document.at("version"), 3);
   ASSERT_EQ(document.at("devices").size(), 3u);
-  ASSERT_EQ(document.at("problems").size(), 1u);
   const json& problem = document.at("problems").at(0);
-  EXPECT_EQ(problem.at("space"), "gemm");
   EXPECT_EQ(problem.at("problem"), json({{"N", 4096}, {"T", "float"}}));
   const json& entries = problem.at("best");
   ASSERT_EQ(entries.size(), 3u);
   EXPECT_EQ(entries.at(0).at("column"), "NVIDIA A100");
-  EXPECT_EQ(entries.at(0).at("device").at("name"), "NVIDIA A100");
   EXPECT_EQ(entries.at(0).at("time_to_fastest_gpu"), 1.5);
-  EXPECT_EQ(entries.at(0).at("configuration"), json({{"TILE", 64}}));
-  EXPECT_EQ(entries.at(1).at("time").at("median_ms"), 2.0);
-  EXPECT_NEAR(entries.at(1).at("throughput").at("gflop_per_s").get<double>(), 500000, 1e-3);
-  EXPECT_EQ(entries.at(2).at("device").at("kind"), "cpu");
+  EXPECT_EQ(entries.at(0).at("slower").at("verdict"), "slower");
+  EXPECT_TRUE(entries.at(1).at("slower").is_null());
   EXPECT_FALSE(entries.at(2).contains("time_to_fastest_gpu"));
 
-  const json& losses = document.at("losses");
-  ASSERT_EQ(losses.size(), 2u);
-  EXPECT_EQ(losses.at(0).at("on"), "NVIDIA A100");
-  EXPECT_EQ(losses.at(0).at("best_of"), "NVIDIA H200");
-  EXPECT_NEAR(losses.at(0).at("loss_percent").get<double>(), 10, 1e-9);
-  EXPECT_EQ(losses.at(1).at("on"), "NVIDIA H200");
-  EXPECT_EQ(losses.at(1).at("result").at("reason"), "shared_bytes");
-  EXPECT_FALSE(losses.at(1).contains("loss_percent"));
+  const json& pairs = problem.at("portability");
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_EQ(pairs.at(0).at("on"), "NVIDIA A100");
+  EXPECT_EQ(pairs.at(0).at("best_of"), "NVIDIA H200");
+  EXPECT_NEAR(pairs.at(0).at("share").get<double>(), 1 / 1.1, 1e-9);
+  EXPECT_NEAR(pairs.at(0).at("slower").at("percent").get<double>(), 10, 1e-2);
+  EXPECT_EQ(pairs.at(1).at("share"), 0.0);
+  EXPECT_EQ(pairs.at(1).at("failure"), "constraints (shared_bytes)");
+  EXPECT_EQ(problem.at("least_worst").at("configuration"), json({{"TILE", 128}}));
+  EXPECT_EQ(problem.at("parameters").at(0).at("swaps").at(0).at("others"), "128");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace smemtune {
@@ -84,6 +85,31 @@ std::string Table::text(const std::string& indent) const {
     text += line + "\n";
   }
   return text;
+}
+
+std::string Table::markdown() const {
+  std::string text = "|";
+  std::string line = "|";
+  for (const Column& column : columns_) {
+    text += " " + for_markdown(column.title) + " |";
+    line += column.align == Align::right ? " ---: |" : " --- |";
+  }
+  text += "\n" + line + "\n";
+  for (const auto& row : rows_) {
+    text += "|";
+    for (const std::string& cell : row) text += " " + for_markdown(cell) + " |";
+    text += "\n";
+  }
+  return text;
+}
+
+std::string for_markdown(const std::string& text) {
+  std::string escaped;
+  for (const char c : printable(text)) {
+    if (std::string_view("\\`*_[]<>|#&~!@").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
 }
 
 std::string format_time(double ms) {

@@ -24,10 +24,16 @@ class Table {
   /// Ends with a newline. Control characters in cells become `?`; width counts UTF-8 code points.
   std::string text(const std::string& indent = "") const;
 
+  /// The same as a table of GitHub's Markdown.
+  std::string markdown() const;
+
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// One line in which nothing is markup, link or HTML: what would be has a backslash before it.
+std::string for_markdown(const std::string& text);
 
 /// `1.234 ms`, `12.34 us`: four significant digits with the unit that fits.
 std::string format_time(double ms);

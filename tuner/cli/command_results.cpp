@@ -63,14 +63,14 @@ void refuse_unknown(const ResultsOptions& options, const db::ResultStore& store)
     devices.insert(run.device);
     ids.insert(run.id.substr(0, kShownIdCharacters));
   }
-  for (const db::KernelDefaults& one : store.defaults({})) kernels.insert(one.kernel);
+  for (const std::string& kernel : store.kernels()) kernels.insert(kernel);
   if (!query.space.empty() && !spaces.contains(query.space)) refuse("space", query.space, spaces);
   if (!query.device.empty() && store.runs({.device = query.device}).empty()) {
     refuse("device", query.device, devices);
   }
   if (!query.run.empty() && store.runs({.run = query.run}).empty()) refuse("run", query.run, ids);
   const bool known_kernel = query.kernel.empty() || query.kernel.find('/') != std::string::npos ||
-                            !store.results({.kernel = query.kernel}, 1).empty();
+                            kernels.contains(query.kernel);
   if (!known_kernel) refuse("kernel", query.kernel, kernels);
 }
 
@@ -227,6 +227,12 @@ void add_export_options(CLI::App& app, ResultsOptions& options) {
 
 void add_compare_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
+  options.format = "text";
+  app.add_option("--format", options.format,
+                 "text; md: tables of Markdown; csv: a line for each pair of GPUs; json")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"text", "md", "csv", "json"}))
+      ->capture_default_str();
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
@@ -344,12 +350,15 @@ int run_export(const ResultsOptions& options) {
 
 int run_compare(const ResultsOptions& options) {
   const db::ResultStore store = open(options);
-  const std::vector<db::StoredResult> best = best_or_throw(options, store, /*per_kernel=*/false);
-  const std::vector<db::StoredResult> all = store.results(options.query);
-  if (options.json) {
-    write_document(comparison_json(best, all));
+  const db::Comparison comparison = store.compare(options.query);
+  if (comparison.rows.empty()) best_or_throw(options, store, /*per_kernel=*/false);
+  const std::string format = options.json ? "json" : options.format;
+  if (format == "text") {
+    write_out(comparison_text(comparison));
   } else {
-    write_out(comparison_text(best, all));
+    write_document(format == "json"  ? comparison_json(comparison)
+                   : format == "csv" ? comparison_csv(comparison)
+                                     : comparison_text(comparison, Markup::markdown));
   }
   return 0;
 }

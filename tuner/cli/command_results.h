@@ -19,7 +19,7 @@ struct ResultsOptions {
   bool results = false;     ///< list: single results instead of runs.
   std::uint64_t limit = 0;  ///< list: so many at most; 0 is all.
   bool json = false;
-  std::string format = "json";  ///< export: defines, header, json or csv.
+  std::string format = "json";  ///< export: defines, header, json or csv; compare: text, md, ...
   std::filesystem::path output = "-";
 };
 

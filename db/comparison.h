@@ -1,0 +1,86 @@
+#pragma once
+
+#include "db/result_store.h"
+#include "tuner/core/main_effects.h"
+#include "tuner/core/verdict.h"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune::db {
+
+/// Differences between times of different sessions, in per cent, up to which nothing follows from
+/// them: boards, clocks and temperatures differ by as much.
+inline constexpr double kSameBetweenSessions_percent = 1;
+
+/// Device models by what is stored of them. Shares are of a device's own optimum: its best's time by
+/// the other's, from 0 (does not run) to 1.
+struct Comparison {
+  struct Column {
+    std::int64_t model_id = 0;  ///< Within the database.
+    Device device;              ///< Without board.
+    std::string label;  ///< Its name; `(CPU)` where it is one, a number where two have one name.
+
+    bool is_gpu() const { return device.kind == DeviceKind::gpu; }
+  };
+
+  /// How one GPU does with the best configuration of another; columns by their indices.
+  struct Guest {
+    std::size_t on = 0;
+    std::size_t best_of = 0;
+    std::optional<double> share;     ///< Nullopt: never measured there.
+    double ms = 0;                   ///< 0 where it does not run.
+    std::string failure;             ///< `constraints (shared_bytes)`; empty where it runs.
+    std::optional<Slowdown> slower;  ///< Than the device's own best, by the stored samples.
+  };
+
+  /// One configuration for all GPUs of a row.
+  struct ForAll {
+    std::string kernel;
+    Configuration configuration;
+    std::vector<double> shares;  ///< By the row's GPUs.
+    double worst_share = 0;
+    double portability = 0;  ///< performance_portability().
+  };
+
+  /// A device's best with one parameter's value as another device's best has it.
+  struct Swap {
+    std::string parameter;
+    Value own;
+    Value others;
+    std::optional<double> share;  ///< Nullopt: never measured.
+  };
+
+  /// What matters on a GPU.
+  struct Advice {
+    std::size_t on = 0;
+    std::vector<MainEffect> effects;     ///< Of its best's kernel, the most important first.
+    std::optional<std::size_t> worst{};  ///< The guest (by index) that keeps least there...
+    std::vector<Swap> swaps{};           ///< ... and what each of its choices costs, worst first.
+  };
+
+  /// One problem of a space.
+  struct Row {
+    std::string space;
+    Problem problem;
+    std::map<std::size_t, StoredResult> best;  ///< By column.
+    std::vector<std::size_t> gpus;             ///< Columns of GPUs that have one.
+    double fastest_gpu_ms = 0;                 ///< 0: there is no GPU.
+    std::map<std::size_t, std::optional<Slowdown>> slower_than_fastest;  ///< Of the other GPUs.
+    std::vector<Guest> guests;  ///< Every pair of GPUs, by `on`, then `best_of`.
+    std::optional<ForAll> least_worst;
+    std::optional<ForAll> most_portable;
+    std::vector<Advice> advice;
+    std::size_t known = 0;   ///< Configurations of the kernels in question...
+    std::size_t looked = 0;  ///< ... and how many were looked at: fewer where they are many.
+  };
+
+  std::vector<Column> columns;  ///< GPUs by name, then CPUs.
+  std::vector<Row> rows;        ///< By space and problem.
+  bool has_verdicts = true;     ///< Of guests; there are none where pairs are too many.
+};
+
+}  // namespace smemtune::db

@@ -1,0 +1,210 @@
+#include "db/comparison.h"
+
+#include "db/planted_results.h"
+#include "db/recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+namespace smemtune::db {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Configuration config(std::int64_t tile, std::int64_t unroll) {
+  return {{"TILE", tile}, {"UNROLL", unroll}};
+}
+
+class ComparisonOf : public testing::Test {
+ protected:
+  void record(const std::string& device, const std::vector<Result>& results,
+              const std::string& hash = "hash") {
+    const std::string id = "run-" + std::to_string(++runs_);
+    const auto log = store_.begin_run(planted_run(planted_device(device), id));
+    for (const Result& result : results) log->record(hash, result);
+    store_.end_run(id, "complete");
+  }
+
+  const Comparison::Guest& guest(const Comparison::Row& row, std::size_t on, std::size_t of) {
+    return *std::ranges::find_if(row.guests, [&](const Comparison::Guest& one) {
+      return one.on == on && one.best_of == of;
+    });
+  }
+
+  ResultStore store_{":memory:"};
+  int runs_ = 0;
+};
+
+TEST_F(ComparisonOf, SaysWhichShareOfItsOptimumAGpuKeeps) {
+  record("A", {planted(config(1, 1), 1), planted(config(2, 1), 4), planted_failure(config(3, 1))});
+  record("B", {planted(config(1, 1), 5), planted(config(2, 1), 2)});
+  record("C", {planted(config(3, 1), 3)});
+  const Comparison comparison = store_.compare({});
+  ASSERT_THAT(comparison.columns, SizeIs(3));
+  ASSERT_THAT(comparison.rows, SizeIs(1));
+  const Comparison::Row& row = comparison.rows[0];
+  EXPECT_THAT(row.gpus, ElementsAre(0, 1, 2));
+  EXPECT_DOUBLE_EQ(guest(row, 0, 1).share.value(), 0.25);
+  EXPECT_DOUBLE_EQ(guest(row, 1, 0).share.value(), 0.4);
+  EXPECT_NEAR(guest(row, 1, 0).slower.value().percent, 150, 0.1);
+  EXPECT_EQ(verdict_of(guest(row, 1, 0).slower, kSameBetweenSessions_percent), Verdict::slower);
+  EXPECT_EQ(guest(row, 0, 2).share, 0);
+  EXPECT_EQ(guest(row, 0, 2).failure, "constraints (shared_bytes)");
+  EXPECT_FALSE(guest(row, 1, 2).share) << "never measured";
+  EXPECT_FALSE(guest(row, 2, 0).share);
+  EXPECT_FALSE(row.least_worst) << "none runs on all three";
+  EXPECT_NEAR(row.slower_than_fastest.at(1).value().percent, 100, 0.1);
+}
+
+TEST_F(ComparisonOf, FindsOneConfigurationForAll) {
+  // 3 is nobody's best and good everywhere.
+  record("A", {planted(config(1, 1), 1), planted(config(2, 1), 3), planted(config(3, 1), 1.2)});
+  record("B", {planted(config(1, 1), 6), planted(config(2, 1), 2), planted(config(3, 1), 2.5)});
+  const Comparison comparison = store_.compare({});
+  const Comparison::Row& row = comparison.rows.at(0);
+  ASSERT_TRUE(row.least_worst);
+  EXPECT_EQ(key(row.least_worst->configuration), "TILE=3,UNROLL=1");
+  EXPECT_NEAR(row.least_worst->worst_share, 0.8, 1e-6);
+  EXPECT_NEAR(row.least_worst->portability, 2 / (1.2 + 1.25), 1e-6);
+  EXPECT_EQ(row.most_portable->configuration, row.least_worst->configuration);
+}
+
+TEST_F(ComparisonOf, SaysWhichParametersMatterAndWhatTheOthersChoiceCosts) {
+  std::vector<Result> on_a;
+  std::vector<Result> on_b;
+  for (std::int64_t tile : {8, 16, 32}) {
+    for (std::int64_t unroll : {1, 2}) {
+      // A wants the large tile, B the small one; unrolling by 2 gives a per cent on both.
+      const double factor = unroll == 1 ? 1.01 : 1;
+      on_a.push_back(planted(config(tile, unroll), 32.0 / static_cast<double>(tile) * factor));
+      on_b.push_back(planted(config(tile, unroll), static_cast<double>(tile) * factor));
+    }
+  }
+  record("A", on_a);
+  record("B", on_b);
+  const Comparison comparison = store_.compare({});
+  const Comparison::Advice& advice = comparison.rows.at(0).advice.at(0);
+  ASSERT_THAT(advice.effects, SizeIs(2));
+  EXPECT_EQ(advice.effects[0].parameter, "TILE");
+  EXPECT_GT(advice.effects[0].explained, 0.95);
+  EXPECT_LT(advice.effects[1].explained, 0.05);
+  ASSERT_TRUE(advice.worst);
+  ASSERT_THAT(advice.swaps, SizeIs(1));
+  EXPECT_EQ(advice.swaps[0].parameter, "TILE");
+  EXPECT_EQ(to_text(advice.swaps[0].others), "8");
+  EXPECT_NEAR(advice.swaps[0].share.value(), 0.25, 1e-6);
+}
+
+TEST_F(ComparisonOf, TakesOtherVersionsOfAKernelForOtherKernels) {
+  record("A", {planted(config(1, 1), 1)});
+  record("B", {planted(config(2, 1), 2)});
+  record("B", {planted(config(1, 1), 9)}, "another hash");
+  record("B", {planted(config(2, 1), 2)});
+  const Comparison comparison = store_.compare({});
+  EXPECT_FALSE(guest(comparison.rows.at(0), 1, 0).share);
+}
+
+TEST_F(ComparisonOf, TellsModelsOfOneNameApartAndLeavesCpusAlone) {
+  record("A", {planted(config(1, 1), 1)});
+  Device larger = planted_device("A");
+  larger.sm_count = 7;
+  store_.begin_run(planted_run(larger, "larger"))->record("hash", planted(config(1, 1), 2));
+  store_.begin_run(planted_run(planted_device("Some", DeviceKind::cpu), "cpu"))
+      ->record("hash", planted(config(1, 1), 900));
+  const Comparison comparison = store_.compare({});
+  ASSERT_THAT(comparison.columns, SizeIs(3));
+  EXPECT_EQ(comparison.columns[0].label, "A");
+  EXPECT_EQ(comparison.columns[1].label, "A #2");
+  EXPECT_EQ(comparison.columns[2].label, "Some (CPU)");
+  const Comparison::Row& row = comparison.rows.at(0);
+  EXPECT_THAT(row.gpus, ElementsAre(0, 1));
+  EXPECT_THAT(row.best, SizeIs(3));
+  EXPECT_THAT(row.guests, SizeIs(2));
+}
+
+TEST_F(ComparisonOf, ARunIsOfItsResultsAlone) {
+  record("A", {planted(config(1, 1), 1), planted(config(2, 1), 2)});
+  record("B", {planted(config(2, 1), 3)});
+  record("B", {planted(config(1, 1), 9)});
+  const Comparison all = store_.compare({});
+  EXPECT_TRUE(guest(all.rows.at(0), 1, 0).share);
+  const Comparison one = store_.compare({.run = "run-2"});
+  EXPECT_THAT(one.columns, SizeIs(1));
+  EXPECT_EQ(one.rows.at(0).looked, 2u);
+  EXPECT_THAT(one.rows.at(0).guests, IsEmpty());
+}
+
+TEST_F(ComparisonOf, IsEmptyWithoutResults) { EXPECT_THAT(store_.compare({}).rows, IsEmpty()); }
+
+/// Files of six GPUs, as Kernel Tuner wrote them.
+TEST_F(ComparisonOf, SixGpusIsWhatTheirFilesSay) {
+  const std::filesystem::path folder =
+      std::filesystem::path(SMEMTUNE_SOURCE_DIR) / "../shared/data/convolution";
+  if (!std::filesystem::exists(folder)) {
+    ASSERT_EQ(nullptr, std::getenv("SMEMTUNE_REQUIRE_SHARED")) << folder << " is missing";
+    GTEST_SKIP() << folder << " is missing";
+  }
+  std::map<std::string, double> best_ms;
+  std::map<std::string, std::map<std::string, double>> ms;
+  for (const char* name : {"A100", "A4000", "A6000", "MI250X", "W6600", "W7800"}) {
+    const Recording recording = read_recordings(folder / (std::string(name) + ".json.gz")).at(0);
+    const auto log = store_.begin_run(planted_run(planted_device(name), name, "convolution"));
+    log->together([&] {
+      for (const Recording::Evaluation& one : recording.evaluations) {
+        Result result = one.result;
+        result.problem = {{"N", std::int64_t{4096}}};
+        if (result.timed()) result.measurement.median_ms = one.time_ms;  // What it was ranked by.
+        log->record("hash", result);
+        if (!result.timed()) continue;
+        ms[name][key(result.configuration)] = one.time_ms;
+        const auto [place, is_first] = best_ms.try_emplace(name, one.time_ms);
+        place->second = std::min(place->second, one.time_ms);
+      }
+    });
+  }
+  const Comparison comparison = store_.compare({});
+  ASSERT_THAT(comparison.columns, SizeIs(6));
+  const Comparison::Row& row = comparison.rows.at(0);
+  for (const auto& [column, stored] : row.best) {
+    EXPECT_EQ(stored.result.measurement.median_ms, best_ms.at(stored.device.name));
+  }
+  const std::size_t a100 = 0;
+  const std::size_t a4000 = 1;
+  const std::size_t a6000 = 2;
+  EXPECT_NEAR(guest(row, a4000, a100).share.value(), 0.60, 0.005);
+  EXPECT_NEAR(guest(row, a6000, a100).share.value(), 0.55, 0.005);
+  EXPECT_NEAR(guest(row, a100, a4000).share.value(), 0.67, 0.005);
+  EXPECT_NEAR(guest(row, a100, a6000).share.value(), 0.67, 0.005);
+  for (const Comparison::Guest& one : row.guests) {
+    const auto& [column, best] = *row.best.find(one.best_of);
+    const std::string on = comparison.columns[one.on].label;
+    const auto found = ms.at(on).find(key(best.result.configuration));
+    if (found == ms.at(on).end()) {
+      EXPECT_LE(one.share.value_or(0), 0) << on;
+    } else {
+      EXPECT_DOUBLE_EQ(one.share.value(), best_ms.at(on) / found->second) << on;
+    }
+  }
+  // By a plain search over all configurations that run on all six.
+  double best_worst = 0;
+  for (const auto& [configuration, time] : ms.at("A100")) {
+    double worst = 1;
+    for (const auto& [name, times] : ms) {
+      const auto found = times.find(configuration);
+      worst = std::min(worst, found == times.end() ? 0 : best_ms.at(name) / found->second);
+    }
+    best_worst = std::max(best_worst, worst);
+  }
+  EXPECT_DOUBLE_EQ(row.least_worst.value().worst_share, best_worst);
+  EXPECT_GE(row.most_portable->portability, row.least_worst->portability);
+}
+
+}  // namespace
+}  // namespace smemtune::db

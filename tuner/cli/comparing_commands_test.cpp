@@ -1,0 +1,87 @@
+// `compare` as its users see them: the built executable is run.
+
+#include "db/planted_results.h"
+#include "tuner/core/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <sys/wait.h>
+
+namespace smemtune {
+namespace {
+
+using Json = nlohmann::json;
+using db::planted;
+using db::planted_device;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Ended {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+class ComparingCommands : public testing::Test {
+ protected:
+  /// In the test's folder, through a shell.
+  Ended run(const std::string& words) const {
+    const std::string command = "cd '" + folder_.path().string() +
+                                "' && SMEMTUNE_DB=results.sqlite XDG_CACHE_HOME=$PWD/cache "
+                                "XDG_RUNTIME_DIR=$PWD GIT_CONFIG_GLOBAL=/dev/null " +
+                                words + " > out 2> err";
+    const int status = std::system(command.c_str());
+    return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+            .out = read("out"),
+            .err = read("err")};
+  }
+  Ended smemtune(const std::string& words) const {
+    return run("'" SMEMTUNE_EXECUTABLE "' " + words);
+  }
+
+  std::string read(const std::string& name) const {
+    std::ifstream stream(folder_.path() / name, std::ios::binary);
+    std::stringstream text;
+    text << stream.rdbuf();
+    return text.str();
+  }
+
+  std::filesystem::path database() const { return folder_.path() / "results.sqlite"; }
+
+  void record(const std::string& device, const std::vector<Result>& results) const {
+    db::ResultStore store(database());
+    const auto log = store.begin_run(db::planted_run(planted_device(device), "run-" + device));
+    for (const Result& result : results) log->record("hash", result);
+  }
+
+  TemporaryFolder folder_;
+};
+
+Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
+
+TEST_F(ComparingCommands, CompareWritesItsFormats) {
+  record("Large", {planted(tile(8), 1), planted(tile(16), 2), planted(tile(32), 1.5)});
+  record("Small", {planted(tile(8), 9), planted(tile(16), 3), planted(tile(32), 4)});
+  const Ended text = smemtune("compare");
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("loses least at worst: tiled TILE=32: keeps 67 % at worst"));
+  EXPECT_THAT(text.out, HasSubstr("on Small: Large's best keeps 33 %, 200.0 % slower"));
+  EXPECT_THAT(smemtune("compare --format md").out, HasSubstr("| 1 Large | best | 33 % |"));
+  EXPECT_THAT(smemtune("compare --format csv").out, HasSubstr(",Small,Large,tiled,TILE=8,9,0.33"));
+  const Json document = Json::parse(smemtune("compare --json").out);
+  EXPECT_EQ(document, Json::parse(smemtune("compare --format json").out));
+  EXPECT_EQ(document["format"], "smemtune-comparison");
+  EXPECT_EQ(smemtune("compare --format yaml").status, 2);
+  EXPECT_EQ(smemtune("compare --device Nobody").status, 2);
+}
+
+}  // namespace
+}  // namespace smemtune
