@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -83,7 +84,7 @@ std::string for_comment(const std::string& text) {
   std::string result;
   for (const char c : text.substr(0, 256)) {
     const bool plain = is_letter(c) || is_digit(c) ||
-                       std::string_view(" _=,.:<>()+-@/").find(c) != std::string_view::npos;
+                       std::string_view(" _=,.:;%*<>()+-@/").find(c) != std::string_view::npos;
     result += plain ? c : '.';
   }
   return result;
@@ -356,7 +357,7 @@ std::string string_literal(const std::string& text) {
 }
 
 std::string export_header(const std::vector<StoredResult>& best,
-                          const std::vector<KernelDefaults>& defaults) {
+                          const std::vector<KernelDefaults>& defaults, const std::string& notes) {
   std::map<std::string, SpaceEntries> spaces;
   Names names("the space", {"std", "smemtune"});
   for (const StoredResult* stored : in_export_order(best)) {
@@ -367,13 +368,17 @@ std::string export_header(const std::vector<StoredResult>& best,
     const auto space = spaces.find(one.space);
     if (space != spaces.end()) space->second.defaults.push_back(one);
   }
+  std::string notes_line;
   std::string text =
       "// The best configurations, written by `smemtune export --format header`: do not edit.\n"
       "//   constexpr auto best = smemtune_best::SPACE::select({\"NVIDIA H200\", 90}, {...});\n"
       "// best->parameters has the values, best.match and best.size_ratio say how far they are\n"
       "// stretched: to another size, to another device of the same compute capability, to "
-      "defaults.\n"
-      "#pragma once\n\n";
+      "defaults.\n";
+  for (std::istringstream lines(notes); std::getline(lines, notes_line);) {
+    text += "// " + for_comment(notes_line) + "\n";
+  }
+  text += "#pragma once\n\n";
   text += selection_text();
   text += "\nnamespace smemtune_best {\n";
   for (const auto& [space, entries] : spaces) {

@@ -119,6 +119,11 @@ void sync_folder(const std::filesystem::path& file) {
 
 std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults) {
+  return export_json(best, defaults, Json::array());
+}
+
+std::string export_json(const std::vector<StoredResult>& best,
+                        const std::vector<KernelDefaults>& defaults, const Json& portfolios) {
   Json entries = Json::array();
   for (const StoredResult* stored : in_export_order(best)) {
     entries.push_back(stored_json(*stored));
@@ -131,8 +136,9 @@ std::string export_json(const std::vector<StoredResult>& best,
                                {"configuration", bindings_json(one.configuration)},
                                {"parameters", bindings_json(one.configuration)}});
   }
-  return document_text("smemtune-best", 1,
-                       {{"best", std::move(entries)}, {"defaults", std::move(default_entries)}});
+  Json members = {{"best", std::move(entries)}, {"defaults", std::move(default_entries)}};
+  if (!portfolios.empty()) members["portfolios"] = portfolios;
+  return document_text("smemtune-best", 1, members);
 }
 
 void write_whole_file(const std::filesystem::path& named, const std::string& text) {

@@ -2,6 +2,8 @@
 
 #include "db/result_store.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,6 +17,12 @@ namespace smemtune::db {
 /// order they come.
 std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults);
+
+/// With a member `portfolios`, an array: what choosing the same configuration for several problems
+/// costs. Without it where that is empty.
+std::string export_json(const std::vector<StoredResult>& best,
+                        const std::vector<KernelDefaults>& defaults,
+                        const nlohmann::ordered_json& portfolios);
 
 /// Writes a file whole or not at all: a temporary beside it, fsync, rename. A symbolic link stays,
 /// and the file that it leads to is written. "-" is standard output. Throws InputError when the

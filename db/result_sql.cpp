@@ -62,6 +62,10 @@ std::string results_sql() {
          " ORDER BY result.id DESC LIMIT :limit";
 }
 
+std::string result_sql() {
+  return std::string("SELECT ") + kColumns + " FROM result " + kJoins + " WHERE result.id = :id";
+}
+
 std::string defaults_sql() {
   return R"sql(
     WITH newest AS (

@@ -11,6 +11,9 @@ std::string best_sql();
 /// Results, newest first. Bindings as above, and :limit (-1: all).
 std::string results_sql();
 
+/// One result. Binding: :id.
+std::string result_sql();
+
 /// Of each kernel, the newest result of its default values. Bindings: :space, :kernel.
 std::string defaults_sql();
 

@@ -263,6 +263,14 @@ std::vector<Findings> ResultStore::findings(const std::string& space, const Devi
   return read_findings(*connection_, space, device, problems);
 }
 
+StoredResult ResultStore::result(std::int64_t id) const {
+  Statement statement(*connection_, result_sql());
+  if (!statement.bind(":id", id).step()) {
+    throw StoreError(connection_->file().string() + ": there is no result " + std::to_string(id));
+  }
+  return read_stored(statement);
+}
+
 std::vector<StoredRun> ResultStore::runs(const Query& query) const {
   Statement statement(*connection_, runs_sql());
   statement.bind(":space", query.space).bind(":device", query.device).bind(":run", query.run);

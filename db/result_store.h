@@ -17,6 +17,7 @@ namespace smemtune::db {
 
 class Connection;
 struct Comparison;
+struct StoredPortfolio;
 
 /// A stored result with its provenance.
 struct StoredResult {
@@ -104,6 +105,11 @@ class ResultStore {
   /// The devices' bests for each problem, and how each GPU does with the others' (comparison.h).
   Comparison compare(const Query& query) const;
 
+  /// For each space and device model, or each kernel of it, the `most` configurations that together
+  /// lose least over all problems (stored_portfolio.h).
+  std::vector<StoredPortfolio> portfolios(const Query& query, std::size_t most,
+                                          bool per_kernel = false) const;
+
   /// The default values of each kernel that was right with them somewhere. Of the query, space and
   /// kernel count.
   std::vector<KernelDefaults> defaults(const Query& query) const;
@@ -125,6 +131,8 @@ class ResultStore {
   std::vector<Device> devices() const;
 
  private:
+  StoredResult result(std::int64_t id) const;
+
   std::unique_ptr<Connection> connection_;
 };
 

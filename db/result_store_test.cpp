@@ -1197,7 +1197,7 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
 TEST_F(ResultStoreOnDisk, ListsRunsAndDefaultsWithoutReadingResults) {
   ResultStore store(file());
   const Connection connection(file(), OpenMode::read_only, 0);
-  for (const std::string& sql : {runs_sql(), defaults_sql()}) {
+  for (const std::string& sql : {runs_sql(), defaults_sql(), result_sql()}) {
     Statement plan(connection, "EXPLAIN QUERY PLAN " + sql);
     while (plan.step()) {
       const std::string step = plan.text("detail");

@@ -2,15 +2,16 @@
 
 #include "db/json_forms.h"
 #include "reports/table.h"
+#include "tuner/core/portfolio.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
-#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace smemtune {
 
@@ -48,29 +49,22 @@ std::map<std::string, double> best_times(const ByConfiguration& configurations) 
   return times;
 }
 
-double to_percent(double log_ratio) { return std::expm1(log_ratio) * 100; }
-
-/// Nullopt where a problem has no time.
-std::optional<OneForAll> losses_of(const ByProblem& by_problem,
-                                   const std::map<std::string, double>& best_ms) {
+/// `chosen`: results of one configuration, by problem as `best_ms`.
+OneForAll one_of(const Portfolio& portfolio, const std::vector<const Result*>& chosen,
+                 const std::vector<double>& best_ms) {
   OneForAll one;
-  double logs = 0;
-  for (const auto& [problem, least_ms] : best_ms) {
-    const auto found = by_problem.find(problem);
-    if (found == by_problem.end() || !found->second->timed()) return std::nullopt;
-    const Result& result = *found->second;
+  one.kernel = chosen.front()->kernel;
+  one.configuration = chosen.front()->configuration;
+  one.mean_percent = portfolio.mean_percent;
+  one.worst_percent = portfolio.worst_percent;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const double ms = median_ms(*chosen[i]);
     // A screened time may be below what the finals found of the best.
-    const double log_ratio = std::max(0.0, std::log(median_ms(result) / least_ms));
-    logs += log_ratio;
-    one.kernel = result.kernel;
-    one.configuration = result.configuration;
-    one.losses.push_back({.problem = result.problem,
-                          .median_ms = median_ms(result),
-                          .best_ms = least_ms,
-                          .percent = to_percent(log_ratio)});
-    one.worst_percent = std::max(one.worst_percent, one.losses.back().percent);
+    one.losses.push_back({.problem = chosen[i]->problem,
+                          .median_ms = ms,
+                          .best_ms = best_ms[i],
+                          .percent = std::max(0.0, ms / best_ms[i] - 1) * 100});
   }
-  one.mean_percent = to_percent(logs / static_cast<double>(best_ms.size()));
   return one;
 }
 
@@ -87,14 +81,33 @@ std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
   const ByConfiguration configurations = newest(results);
   const std::map<std::string, double> best_ms = best_times(configurations);
   if (best_ms.size() < 2) return std::nullopt;
-  std::optional<OneForAll> best;
+  TimeTable table;
+  std::vector<const ByProblem*> variants;
   for (const auto& [name, by_problem] : configurations) {
-    if (!kernel.empty() && name.first != kernel) continue;
-    std::optional<OneForAll> one = losses_of(by_problem, best_ms);
-    const auto rank = [](const OneForAll& o) { return std::pair(o.mean_percent, o.worst_percent); };
-    if (one && (!best || rank(*one) < rank(*best))) best = std::move(one);
+    if (kernel.empty() || name.first == kernel) variants.push_back(&by_problem);
   }
-  return best;
+  for (const auto& [problem, least_ms] : best_ms) {
+    table.best_ms.push_back(least_ms);
+    std::vector<double>& times = table.ms.emplace_back();
+    for (const ByProblem* by_problem : variants) {
+      const auto found = by_problem->find(problem);
+      const bool runs = found != by_problem->end() && found->second->timed();
+      times.push_back(runs ? median_ms(*found->second) : std::numeric_limits<double>::infinity());
+    }
+  }
+  const auto portfolio = best_portfolio(table, 1);
+  if (!portfolio) return std::nullopt;
+  std::vector<const Result*> chosen;
+  for (const auto& [problem, result] : *variants[portfolio->choice.front()])
+    chosen.push_back(result);
+  return one_of(*portfolio, chosen, table.best_ms);
+}
+
+std::optional<OneForAll> one_for_all(const db::StoredPortfolio& stored) {
+  if (!stored.portfolio || stored.chosen.size() < 2) return std::nullopt;
+  std::vector<const Result*> chosen;
+  for (const db::StoredResult& one : stored.chosen) chosen.push_back(&one.result);
+  return one_of(*stored.portfolio, chosen, stored.table.best_ms);
 }
 
 std::string one_for_all_text(const OneForAll& one, const std::string& indent) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "db/stored_portfolio.h"
 #include "tuner/core/result.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -33,6 +34,9 @@ struct OneForAll {
 /// nothing runs on all of them.
 std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
                                      const std::string& kernel = "");
+
+/// The same of what is stored, where a portfolio of one was asked for.
+std::optional<OneForAll> one_for_all(const db::StoredPortfolio& stored);
 
 /// Lines that end with a newline, for people.
 std::string one_for_all_text(const OneForAll& one, const std::string& indent = "");

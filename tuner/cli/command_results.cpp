@@ -7,6 +7,7 @@
 #include "db/json_forms.h"
 #include "reports/comparison.h"
 #include "reports/one_for_all.h"
+#include "reports/portfolio_report.h"
 #include "reports/run_summary.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
@@ -16,9 +17,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <set>
-#include <tuple>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -109,15 +109,40 @@ const db::StoredResult& only(const std::vector<db::StoredResult>& best) {
                    " match: --space, --problem, --device and --kernel pick one of" + text);
 }
 
-std::string export_text(const ResultsOptions& options, const db::ResultStore& store) {
-  if (options.format == "defines") {
-    return db::export_defines(only(best_or_throw(options, store, /*per_kernel=*/false)));
+/// What is run for each problem with so many configurations; `reports` says what that costs.
+std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
+                                                 const db::ResultStore& store,
+                                                 std::vector<PortfolioReport>& reports) {
+  const auto most = static_cast<std::size_t>(options.portfolio);
+  std::vector<db::StoredResult> chosen;
+  for (db::StoredPortfolio& stored : store.portfolios(options.query, most)) {
+    reports.push_back(portfolio_report(stored));
+    if (!stored.portfolio) {
+      throw InputError(options.database.string() + ": no " + counted(most, "configuration") +
+                       " run all problems\n" + portfolio_text(reports.back()));
+    }
+    std::ranges::move(stored.chosen, std::back_inserter(chosen));
   }
-  const std::vector<db::StoredResult> best = best_or_throw(options, store, /*per_kernel=*/true);
+  if (chosen.empty()) best_or_throw(options, store, /*per_kernel=*/false);
+  return chosen;
+}
+
+std::string export_text(const ResultsOptions& options, const db::ResultStore& store) {
+  std::vector<PortfolioReport> reports;
+  const bool is_defines = options.format == "defines";
+  const std::vector<db::StoredResult> best =
+      options.portfolio > 0 ? portfolio_or_throw(options, store, reports)
+                            : best_or_throw(options, store, /*per_kernel=*/!is_defines);
+  std::string notes;
+  for (const PortfolioReport& report : reports) notes += portfolio_text(report);
+  write_error(notes);
+  if (is_defines) return db::export_defines(only(best));
   if (options.format == "csv") return db::export_csv(best);
   const std::vector<db::KernelDefaults> defaults = store.defaults(options.query);
-  return options.format == "header" ? db::export_header(best, defaults)
-                                    : db::export_json(best, defaults);
+  if (options.format == "header") return db::export_header(best, defaults, notes);
+  Json portfolios = Json::array();
+  for (const PortfolioReport& report : reports) portfolios.push_back(portfolio_json(report));
+  return db::export_json(best, defaults, portfolios);
 }
 
 std::string rates(const Result& result) {
@@ -136,44 +161,17 @@ std::string device_label(const Device& device) {
   return device.kind == DeviceKind::cpu ? device.name + " (CPU)" : device.name;
 }
 
-/// A space on a device, with its results.
-struct SpaceOnDevice {
-  const db::StoredResult* first = nullptr;
-  std::vector<const Result*> results;
-  std::set<std::string> kernels;
-};
-
-std::vector<SpaceOnDevice> by_space(const std::vector<db::StoredResult>& results) {
-  std::map<std::tuple<std::string, std::string, std::string>, SpaceOnDevice> groups;
-  for (const db::StoredResult& stored : results) {
-    if (stored.stale) continue;
-    SpaceOnDevice& group =
-        groups[{stored.device.name, db::device_model_key(stored.device), stored.space}];
-    if (group.first == nullptr) group.first = &stored;
-    group.results.push_back(&stored.result);
-    group.kernels.insert(stored.result.kernel);
-  }
-  std::vector<SpaceOnDevice> spaces;
-  for (auto& [name, group] : groups) spaces.push_back(std::move(group));
-  return spaces;
-}
-
 int run_one(const ResultsOptions& options, const db::ResultStore& store) {
-  const std::vector<db::StoredResult> all = store.results(options.query);
   std::string text;
   Json json = Json::array();
-  for (const SpaceOnDevice& space : by_space(all)) {
-    const std::set<std::string> any = {""};
-    for (const std::string& kernel : options.per_kernel ? space.kernels : any) {
-      const auto one = one_for_all(space.results, kernel);
-      if (!one) continue;
-      const Device& device = space.first->device;
-      text +=
-          space.first->space + " on " + device_label(device) + "\n" + one_for_all_text(*one, "  ");
-      Json entry = {{"space", space.first->space}, {"device", db::device_json(device)}};
-      entry.update(one_for_all_json(*one));
-      json.push_back(std::move(entry));
-    }
+  for (const auto& stored : store.portfolios(options.query, 1, options.per_kernel)) {
+    const auto one = one_for_all(stored);
+    if (!one) continue;
+    const db::StoredResult& first = stored.chosen.front();
+    text += first.space + " on " + device_label(first.device) + "\n" + one_for_all_text(*one, "  ");
+    Json entry = {{"space", first.space}, {"device", db::device_json(first.device)}};
+    entry.update(one_for_all_json(*one));
+    json.push_back(std::move(entry));
   }
   if (json.empty()) {
     throw InputError(
@@ -220,6 +218,9 @@ void add_export_options(CLI::App& app, ResultsOptions& options) {
       ->type_name("WORD")
       ->check(CLI::IsMember({"defines", "header", "json", "csv"}))
       ->capture_default_str();
+  add_count(app, "--portfolio", options.portfolio, 1, 64,
+            "Only so many configurations for each space and device: those that together lose least "
+            "over all problems");
   app.add_option("-o,--output", options.output, "File to write, - for stdout")
       ->type_name("FILE")
       ->capture_default_str();

@@ -20,6 +20,7 @@ struct ResultsOptions {
   std::uint64_t limit = 0;  ///< list: so many at most; 0 is all.
   bool json = false;
   std::string format = "json";  ///< export: defines, header, json or csv; compare: text, md, ...
+  std::uint64_t portfolio = 0;  ///< export: so many configurations; 0: each problem's best.
   std::filesystem::path output = "-";
 };
 

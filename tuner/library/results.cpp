@@ -2,6 +2,7 @@
 #include "smemtune/smemtune.h"
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
+#include "tuner/core/size_ratio.h"
 #include "tuner/core/text_file.h"
 
 #include <algorithm>
@@ -125,23 +126,6 @@ void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& mea
   });
 }
 
-/// 1 for equal problems; 0 where they cannot be compared.
-double ratio_of(const Problem& one, const Problem& other) {
-  if (one.size() != other.size()) return 0;
-  double ratio = 1;
-  for (const auto& [name, value] : one) {
-    const auto found = other.find(name);
-    if (found == other.end() || found->second.index() != value.index()) return 0;
-    if (std::holds_alternative<std::string>(value)) {
-      if (value != found->second) return 0;
-    } else {
-      ratio = times_ratio(
-          ratio, size_ratio(std::get<std::int64_t>(value), std::get<std::int64_t>(found->second)));
-    }
-  }
-  return ratio;
-}
-
 }  // namespace
 
 struct Results::Contents {
@@ -234,7 +218,7 @@ Selection Results::select(const Target& target, const std::string& space, const 
   const Choice<Record> choice =
       or_defaults(select_measured(contents_->measured.data(), contents_->measured.size(), target,
                                   [&](const Record& record) {
-                                    return wanted(record) ? ratio_of(record.problem, problem) : 0;
+                                    return wanted(record) ? size_ratio(record.problem, problem) : 0;
                                   }),
                   contents_->defaults.data(), contents_->defaults.size(), wanted);
   Selection selection;
