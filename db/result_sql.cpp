@@ -37,6 +37,7 @@ const char* const kFilter = R"sql(
          OR lower(device_unit.uuid) = lower(:device))
     AND (:status = '' OR result.status = :status)
     AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
+    AND (:hash = '' OR kernel.hash = :hash)
     AND (:problems IS NULL OR result.problem_id IN (SELECT value FROM json_each(:problems)))
 )sql";
 

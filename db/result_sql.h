@@ -5,7 +5,7 @@
 namespace smemtune::db {
 
 /// The fastest configuration of every kernel, with everything a StoredResult holds. Bindings:
-/// :space, :kernel, :device, :status, :run (empty: all), :problems (a JSON array of ids; NULL: all).
+/// :space, :kernel, :device, :status, :run, :hash (empty: all), :problems (a JSON array of ids; NULL: all).
 std::string best_sql();
 
 /// Results, newest first. Bindings as above, and :limit (-1: all).

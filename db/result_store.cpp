@@ -75,6 +75,7 @@ void bind_query(Statement& statement, const Connection& connection, const Query&
       .bind(":device", query.device)
       .bind(":status", query.status)
       .bind(":run", query.run)
+      .bind(":hash", query.kernel_hash)
       .bind(":problems", problem_ids(connection, query.problem));
 }
 

@@ -50,7 +50,8 @@ struct Query {
   std::string device = {};   ///< Part of the model's name, case ignored, or a UUID.
   std::string problem = {};  ///< A key, or NAME=VALUE pairs that must be among the problem's.
   std::string status = {};
-  std::string run = {};  ///< How its id begins.
+  std::string run = {};          ///< How its id begins.
+  std::string kernel_hash = {};  ///< Only this version of a kernel.
 };
 
 /// A line of `smemtune list`.

@@ -1156,7 +1156,8 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
         .bind(":kernel", "")
         .bind(":device", "")
         .bind(":status", "")
-        .bind(":run", "");
+        .bind(":run", "")
+        .bind(":hash", "");
     int rows = 0;
     while (best.step()) ++rows;
     EXPECT_EQ(rows, 2);

@@ -1,4 +1,4 @@
-// `compare` and `export --portfolio` as their users see them: the built executable is run.
+// `compare`, `export --portfolio` and `diff` as their users see them: the built executable is run.
 
 #include "db/planted_results.h"
 #include "smemtune/smemtune.h"
@@ -128,6 +128,121 @@ TEST_F(ComparingCommands, APortfolioThatIsTooSmallIsRefused) {
   EXPECT_EQ(one.status, 2);
   EXPECT_THAT(one.err, HasSubstr("no 1 configuration"));
   EXPECT_EQ(smemtune("export --portfolio 2").status, 0);
+}
+
+class DiffCommand : public ComparingCommands {
+ protected:
+  /// A kernel that does its work `times` times.
+  void write_space(const std::string& folder, int times, const std::string& factor = "2.0f") const {
+    folder_.write(folder + "/mine.cu", R"(
+template <int THREADS>
+__global__ void twice(const float* in, float* out, int n) {
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  if (i >= n) return;
+  volatile float sum = 0;
+  for (int time = 0; time < )" + std::to_string(times) +
+                                           R"(; ++time) sum = in[i] * )" + factor + R"(;
+  out[i] = sum;
+}
+)");
+    folder_.write(folder + "/mine.json", R"json({
+      "name": "mine", "description": "doubles each element",
+      "problems": [{ "N": 20000 }],
+      "arguments": [
+        { "name": "in", "type": "float", "shape": ["N"], "init": "uniform(-1, 1)" },
+        { "name": "out", "type": "float", "shape": ["N"], "role": "output" },
+        { "name": "n", "type": "int", "value": "N" }],
+      "verify": { "reference": "twice", "definition": "out[i] = in[i] + in[i]" },
+      "kernels": [{ "name": "twice", "source": "mine.cu", "entry": "twice<THREADS>",
+        "parameters": { "THREADS": [32, 64] },
+        "block": ["THREADS"], "grid": ["ceil_div(N, THREADS)"] }]
+})json");
+  }
+};
+
+TEST_F(DiffCommand, FindsALossAndAGain) {
+  write_space("fast", 1);
+  write_space("slow", 400);
+  const Ended loss = smemtune("diff fast/mine.json slow/mine.json --device cpu --json");
+  EXPECT_EQ(loss.status, 1) << loss.err;
+  const Json document = Json::parse(loss.out);
+  EXPECT_EQ(document.at("format"), "smemtune-diff");
+  const Json& pair = document.at("pairs").at(0);
+  EXPECT_EQ(pair.at("what"), "default of twice");
+  EXPECT_EQ(pair.at("outcome"), "slower");
+  EXPECT_GT(pair.at("slower").at("low_percent").get<double>(), 3);
+  EXPECT_EQ(pair.at("loss"), true);
+  const Ended gain = smemtune("diff slow/mine.json fast/mine.json --device cpu --format md");
+  EXPECT_EQ(gain.status, 0) << gain.err;
+  EXPECT_THAT(gain.out, AllOf(HasSubstr("| default of twice |"), HasSubstr(" % faster (")));
+  EXPECT_EQ(
+      smemtune("diff fast/mine.json slow/mine.json --device cpu -q --tolerance 1000000").status, 0);
+}
+
+TEST_F(DiffCommand, MeasuresNothingWhereTheCodeIsTheSame) {
+  write_space("a", 1);
+  write_space("b", 1);
+  const Ended same = smemtune("diff a/mine.json b/mine.json --device cpu");
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_THAT(same.out, HasSubstr("same code: nothing to measure"));
+}
+
+TEST_F(DiffCommand, ANewVersionThatIsWrongIsALoss) {
+  write_space("right", 1);
+  write_space("wrong", 1, "2.5f");
+  const Ended loss = smemtune("diff right/mine.json wrong/mine.json --device cpu");
+  EXPECT_EQ(loss.status, 1) << loss.out << loss.err;
+}
+
+TEST_F(DiffCommand, HoldsTheStoredWinnersAgainstEachOther) {
+  write_space("old", 1);
+  write_space("new", 2);
+  ASSERT_EQ(smemtune("--space old/mine.json --device cpu -q").status, 0);
+  const Ended before = smemtune("diff old/mine.json new/mine.json --device cpu --tolerance 1e6");
+  EXPECT_THAT(before.out, HasSubstr("old winner"));
+  ASSERT_EQ(smemtune("--space new/mine.json --device cpu -q").status, 0);
+  const Ended after = smemtune("diff old/mine.json new/mine.json --device cpu --tolerance 1e6");
+  EXPECT_THAT(after.out, AllOf(HasSubstr(" winner "), Not(HasSubstr("old winner"))));
+}
+
+TEST_F(DiffCommand, TakesAVersionFromGit) {
+  if (run("git --version").status != 0) GTEST_SKIP() << "no git";
+  write_space("repository/spaces", 1);
+  const std::string git = "git -C repository -c user.name=n -c user.email=e ";
+  ASSERT_EQ(run("git init -q repository && " + git + "add . && " + git + "commit -qm first").status,
+            0)
+      << read("err");
+  write_space("repository/spaces", 400);
+  const std::string diff = "'" SMEMTUNE_EXECUTABLE "' diff ";
+  const Ended loss =
+      run("cd repository && " + diff + "HEAD:spaces/mine.json spaces/mine.json --device cpu");
+  EXPECT_EQ(loss.status, 1) << loss.err;
+  EXPECT_THAT(loss.out, HasSubstr("HEAD:spaces/mine.json -> spaces/mine.json"));
+  EXPECT_EQ(run("cd repository/spaces && " + diff +
+                "HEAD:./mine.json HEAD:spaces/mine.json "
+                "--device cpu")
+                .status,
+            0)
+      << read("err");
+  const Ended no_file = run("cd repository && " + diff + "HEAD:mine.json spaces/mine.json");
+  EXPECT_EQ(no_file.status, 2);
+  EXPECT_THAT(no_file.err, HasSubstr("the revision has no such file"));
+  const Ended no_revision =
+      run("cd repository && " + diff + "'--output=x:spaces/mine.json' spaces/mine.json");
+  EXPECT_EQ(no_revision.status, 2);
+  EXPECT_THAT(run("cd repository && " + diff + "nowhere:spaces/mine.json spaces/mine.json").err,
+              HasSubstr("there is no such revision"));
+}
+
+TEST_F(DiffCommand, RefusesOtherProblems) {
+  write_space("a", 1);
+  write_space("b", 1);
+  std::string other = read("b/mine.json");
+  other.replace(other.find("20000 }"), 7, R"(20000, "M": 1 })");
+  folder_.write("b/mine.json", other);
+  const Ended refused = smemtune("diff a/mine.json b/mine.json --device cpu");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("there is nothing to compare"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tuner/cli/backends.h"
 #include "tuner/cli/command_check.h"
 #include "tuner/cli/command_devices.h"
+#include "tuner/cli/command_diff.h"
 #include "tuner/cli/command_init.h"
 #include "tuner/cli/command_occupancy.h"
 #include "tuner/cli/command_replay.h"
@@ -118,7 +119,7 @@ int run_command_line(int argc, char** argv) {
   app.set_version_flag("--version", "smemtune " SMEMTUNE_VERSION);
   app.get_formatter()->column_width(34);
   app.footer(
-      "Exit status: 0 success; 1 check: the winner no longer holds; 2 invalid file or option; 3 no "
+      "Exit status: 0 success; 1 check or diff found a loss; 2 invalid file or option; 3 no "
       "configuration worked; 4 results database unusable; 5 GPU, driver, compiler or memory "
       "missing; 130 interrupted.");
 
@@ -166,6 +167,14 @@ int run_command_line(int argc, char** argv) {
   check_command->callback([&] {
     on_stop_signals(stop_cleanly);
     command = [&] { return run_check(checked, stop_asked); };
+  });
+  DiffOptions differing;
+  CLI::App* diff_command =
+      app.add_subcommand("diff", "Two versions of a space's kernels, back to back: is one slower?");
+  add_diff_options(*diff_command, differing);
+  diff_command->callback([&] {
+    on_stop_signals(stop_cleanly);
+    command = [&] { return run_diff(differing, stop_asked); };
   });
   DevicesOptions devices;
   CLI::App* devices_command =

@@ -1,0 +1,314 @@
+#include "tuner/cli/command_diff.h"
+
+#include "db/device_model.h"
+#include "db/result_store.h"
+#include "reports/version_diff.h"
+#include "tuner/cli/device_sharing.h"
+#include "tuner/cli/options.h"
+#include "tuner/cli/progress.h"
+#include "tuner/cli/selected_kernels.h"
+#include "tuner/cli/space_version.h"
+#include "tuner/cli/terminal.h"
+#include "tuner/core/error.h"
+#include "tuner/core/kernel_hash.h"
+#include "tuner/engine/no_log.h"
+#include "tuner/engine/race.h"
+#include "tuner/engine/tuning_loop.h"
+
+#include <algorithm>
+#include <optional>
+#include <unistd.h>
+#include <utility>
+
+namespace smemtune::cli {
+namespace {
+
+constexpr int kLostGround = 1;
+
+/// What the new version's kernels are called beside the old one's.
+std::string new_name(const std::string& kernel) { return kernel + "@new"; }
+
+std::string hash_of(const LoadedSpace& loaded, const KernelTemplate& kernel) {
+  return kernel_hash(loaded.space, kernel, loaded.sources.at(kernel.name),
+                     loaded.sources.at(loaded.space.verify.reference));
+}
+
+/// The old version with the new one's kernels beside its own: both have the same data, and the old
+/// reference says what is right, so that a new one that has become wrong does not.
+LoadedSpace side_by_side(const LoadedSpace& before, const LoadedSpace& now) {
+  LoadedSpace both = before;
+  for (KernelTemplate kernel : now.space.kernels) {
+    both.sources[new_name(kernel.name)] = now.sources.at(kernel.name);
+    kernel.name = new_name(kernel.name);
+    both.space.kernels.push_back(std::move(kernel));
+  }
+  return both;
+}
+
+std::vector<std::string> names(const Problem& problem) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : problem) names.push_back(name);
+  return names;
+}
+
+void refuse_other_problems(const SpaceVersion& before, const SpaceVersion& now) {
+  const std::vector<std::string> old_names = names(before.loaded.space.problems.front());
+  const std::vector<std::string> new_names = names(now.loaded.space.problems.front());
+  if (old_names == new_names) return;
+  throw InputError("problems of " + before.name + " have " + joined(old_names, ", ") +
+                   " and those of " + now.name + " " + joined(new_names, ", ") +
+                   ": there is nothing to compare");
+}
+
+bool same_launches(const Result& one, const Result& other) {
+  return std::ranges::equal(
+      one.launches, other.launches, [](const LaunchResult& a, const LaunchResult& b) {
+        return a.shape.grid == b.shape.grid && a.shape.block == b.shape.block &&
+               a.shape.dynamic_shared_bytes == b.shape.dynamic_shared_bytes &&
+               a.shape.arguments == b.shape.arguments;
+      });
+}
+
+class Diff {
+ public:
+  Diff(const DiffOptions& options, const SpaceVersion& before, const SpaceVersion& now,
+       WorkerPool& pool, const Observer& observer, const std::atomic<bool>& stop)
+      : options_(options),
+        before_(before.loaded),
+        now_(now.loaded),
+        both_(side_by_side(before.loaded, now.loaded)),
+        pool_(pool),
+        observer_(observer),
+        stop_(stop) {
+    if (std::filesystem::exists(options.database)) {
+      store_.emplace(options.database, db::ResultStore::Mode::read_only);
+    }
+  }
+
+  /// The winners and the defaults of every kernel that both versions have.
+  std::vector<VersionPair> problem(const Problem& problem, std::vector<std::string>& notes) {
+    std::vector<VersionPair> pairs;
+    if (auto winners = winner_pair(problem)) pairs.push_back(std::move(*winners));
+    if (pairs.empty()) notes.push_back(key(problem) + ": no winner is stored, defaults only");
+    for (const KernelTemplate* kernel : chosen_kernels(now_.space, options_.kernels)) {
+      const KernelTemplate* old_kernel = before_.space.kernel(kernel->name);
+      if (old_kernel == nullptr) continue;
+      pairs.push_back({.problem = problem,
+                       .what = "default of " + kernel->name,
+                       .old_one = {kernel->name, old_kernel->default_configuration},
+                       .new_one = {kernel->name, kernel->default_configuration}});
+    }
+    for (VersionPair& pair : pairs) {
+      if (!stop_) compare(pair);
+    }
+    return pairs;
+  }
+
+ private:
+  /// The fastest that is stored of a version's kernels.
+  std::optional<KernelConfiguration> winner(const LoadedSpace& version,
+                                            const Problem& problem) const {
+    if (!store_) return std::nullopt;
+    const Device& device = pool_.greeting().devices.front();
+    std::optional<db::StoredResult> best;
+    for (const KernelTemplate* kernel : chosen_kernels(version.space, options_.kernels)) {
+      for (db::StoredResult& stored : store_->best({.space = version.space.name,
+                                      .kernel = kernel->name,
+                                      .device = device.name,
+                                      .problem = key(problem),
+                                      .kernel_hash = hash_of(version, *kernel)},
+                                                   /*per_kernel=*/true)) {
+        const bool is_its = stored.result.problem == problem &&
+                            db::device_model_key(stored.device) == db::device_model_key(device);
+        const auto rank = [](const db::StoredResult& one) {
+          return std::pair(one.result.stage != Stage::final, one.result.measurement.median_ms);
+        };
+        if (is_its && (!best || rank(stored) < rank(*best))) best = std::move(stored);
+      }
+    }
+    if (!best) return std::nullopt;
+    return KernelConfiguration{best->result.kernel, best->result.configuration};
+  }
+
+  /// A version that was never tuned has the other's winner, where it has that kernel.
+  std::optional<VersionPair> winner_pair(const Problem& problem) const {
+    auto old_one = winner(before_, problem);
+    auto new_one = winner(now_, problem);
+    std::string what = "winner";
+    if (old_one && !new_one && now_.space.kernel(old_one->kernel) != nullptr) {
+      new_one = old_one;
+      what = "old winner";
+    } else if (new_one && !old_one && before_.space.kernel(new_one->kernel) != nullptr) {
+      old_one = new_one;
+      what = "new winner";
+    }
+    if (!old_one || !new_one) return std::nullopt;
+    return VersionPair{.problem = problem, .what = what, .old_one = *old_one, .new_one = *new_one};
+  }
+
+  void compare(VersionPair& pair) {
+    if (is_same_source(pair)) {
+      pair.same_code = true;
+      return;
+    }
+    NoLog log;
+    const TuningRequest request = this->request(pair);
+    const Device& device = pool_.greeting().devices.front();
+    take(dry_run(request, device, pool_, observer_, stop_), pair);
+    const bool both_fit = pair.old_result && pair.new_result && !pair.old_result->failed() &&
+                          !pair.new_result->failed();
+    if (stop_) return;
+    pair.same_code = both_fit && device.kind == DeviceKind::gpu &&
+                     pair.old_result->cubin_sha256 == pair.new_result->cubin_sha256 &&
+                     same_launches(*pair.old_result, *pair.new_result);
+    if (pair.same_code) return;
+    const TuningSummary summary = tune(request, pool_, log, observer_, stop_);
+    take(summary, pair);
+    if (!pair.old_result || !pair.new_result) return;
+    const Measurement& old_time = pair.old_result->measurement;
+    const Measurement& new_time = pair.new_result->measurement;
+    if (!pair.old_result->timed() || !pair.new_result->timed()) return;
+    const double noise = summary.problems.front().noise_percent.value_or(0);
+    pair.same_percent = std::max(pair.same_percent, noise);
+    pair.slower = slowdown(new_time.samples_ms, old_time.samples_ms);
+    const bool in_turn =
+        pair.old_result->stage == Stage::final && pair.new_result->stage == Stage::final;
+    if (!in_turn) return;
+    if (const auto paired = paired_difference(new_time.samples_ms, old_time.samples_ms)) {
+      pair.slower = {paired->percent, paired->low_percent, paired->high_percent};
+    }
+  }
+
+  bool is_same_source(const VersionPair& pair) const {
+    const KernelTemplate* old_kernel = before_.space.kernel(pair.old_one.kernel);
+    const KernelTemplate* new_kernel = now_.space.kernel(pair.new_one.kernel);
+    return pair.old_one == pair.new_one &&
+           hash_of(before_, *old_kernel) == hash_of(now_, *new_kernel);
+  }
+
+  TuningRequest request(const VersionPair& pair) const {
+    TuningRequest request;
+    request.space = &both_.space;
+    request.sources = both_.sources;
+    request.reference_in_double = both_.reference_in_double;
+    request.only = {pair.old_one, {new_name(pair.new_one.kernel), pair.new_one.configuration}};
+    for (const KernelConfiguration& one : request.only) {
+      request.kernels.push_back(both_.space.kernel(one.kernel));
+    }
+    request.problems = {pair.problem};
+    request.options.seed = options_.seed;
+    request.options.finalists = request.only.size();
+    request.options.static_reject = false;
+    request.options.cut_factor = 1e6;
+    return request;
+  }
+
+  static void take(const TuningSummary& summary, VersionPair& pair) {
+    pair.old_result.reset();
+    pair.new_result.reset();
+    if (summary.problems.empty()) return;
+    for (const Result& result : summary.problems.front().results) {
+      const bool is_old = result.kernel == pair.old_one.kernel &&
+                          result.configuration == pair.old_one.configuration;
+      const bool is_new = result.kernel == new_name(pair.new_one.kernel) &&
+                          result.configuration == pair.new_one.configuration;
+      if (is_old) pair.old_result = result;
+      if (is_new) pair.new_result = result;
+    }
+    if (pair.new_result) pair.new_result->kernel = pair.new_one.kernel;
+  }
+
+  const DiffOptions& options_;
+  const LoadedSpace& before_;
+  const LoadedSpace& now_;
+  LoadedSpace both_;
+  std::optional<db::ResultStore> store_;
+  WorkerPool& pool_;
+  const Observer& observer_;
+  const std::atomic<bool>& stop_;
+};
+
+void print(const DiffOptions& options, const VersionDiff& diff) {
+  if (options.json || options.format == "json") {
+    write_document(version_diff_json(diff));
+  } else if (options.format == "md") {
+    write_document(version_diff_text(diff, Markup::markdown));
+  } else {
+    write_out(version_diff_text(diff));
+  }
+}
+
+}  // namespace
+
+void add_diff_options(CLI::App& app, DiffOptions& options) {
+  app.add_option("OLD", options.old_version,
+                 "A space file, or REV:path for one in a revision of this git repository")
+      ->required();
+  app.add_option("NEW", options.new_version, "The same; the version that is judged")->required();
+  app.add_option("--kernel", options.kernels, "Only this kernel; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--problem", options.problems,
+                 "Only this problem, as NAME=VALUE,...; may be repeated [those of NEW]")
+      ->type_name("KEY")
+      ->expected(1)
+      ->take_all();
+  add_number(app, "--tolerance", options.tolerance_percent, 0, 1e6,
+             "How much slower NEW may be, in percent [3]");
+  app.add_option("--device", options.device.device,
+                 "GPU by index, UUID or name; cpu [the first GPU; the CPU where there is none]")
+      ->type_name("NAME");
+  app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
+  add_database(app, options.database);
+  app.add_option("--format", options.format, "text; md: for a comment on a pull request; json")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"text", "md", "json"}))
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "Print the result as JSON");
+  app.add_flag("--no-wait", options.no_wait,
+               "Exit with status 5 instead of waiting while another smemtune uses the device");
+  app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
+}
+
+int run_diff(const DiffOptions& options, const std::atomic<bool>& stop) {
+  const SpaceVersion before = load_version(options.old_version);
+  const SpaceVersion now = load_version(options.new_version);
+  refuse_other_problems(before, now);
+  const auto say = [&](const std::string& line) {
+    if (!options.quiet) cli::say(line);
+  };
+  const ChosenDevices chosen = choose_devices(options.device);
+  say(chosen.notice);
+  const Device& device = chosen.devices.front();
+  const std::vector<DeviceLock> locks = lock_devices(
+      {device}, "comparing versions of " + now.loaded.space.name, !options.no_wait, stop, say);
+  if (stop) return kInterrupted;
+  const auto pool = start_workers(workers_for(options.device, {&device, 1}), &stop);
+  if (stop) return kInterrupted;
+  ProgressLine progress(options.quiet ? Verbosity::quiet : Verbosity::normal,
+                        isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO), device.kind);
+  const Observer observer = progress.observer();
+  Diff diff(options, before, now, *pool, observer, stop);
+  VersionDiff found{.space = now.loaded.space.name,
+                    .old_name = before.name,
+                    .new_name = now.name,
+                    .device = device.name,
+                    .tolerance_percent = options.tolerance_percent};
+  for (const Problem& problem : chosen_problems(now.loaded.space, options.problems, device.kind)) {
+    std::vector<VersionPair> pairs = diff.problem(problem, found.notes);
+    if (stop) return kInterrupted;
+    std::ranges::move(pairs, std::back_inserter(found.pairs));
+  }
+  progress.clear();
+  if (found.pairs.empty()) {
+    throw InputError(before.name + " and " + now.name + " have no kernel in common");
+  }
+  print(options, found);
+  return found.has_loss() ? kLostGround : 0;
+}
+
+}  // namespace smemtune::cli
