@@ -31,15 +31,7 @@ constexpr std::size_t kShownIdCharacters = 8;
 
 void add_query(CLI::App& app, ResultsOptions& options) {
   add_database(app, options.database);
-  app.add_option("--space", options.query.space, "Only this space, by name")->type_name("NAME");
-  app.add_option("--kernel", options.query.kernel, "Only this kernel")->type_name("NAME");
-  app.add_option("--device", options.query.device, "Only devices whose name has this in it")
-      ->type_name("NAME");
-  app.add_option("--problem", options.query.problem,
-                 "Only problems with these values, as NAME=VALUE,...")
-      ->type_name("KEY");
-  app.add_option("--run", options.query.run, "Only results of this run, by the id that list shows")
-      ->type_name("ID");
+  add_selection(app, options.query);
 }
 
 /// Throws where the query names what the database has never seen.
@@ -72,18 +64,6 @@ void refuse_unknown(const ResultsOptions& options, const db::ResultStore& store)
   const bool known_kernel = query.kernel.empty() || query.kernel.find('/') != std::string::npos ||
                             kernels.contains(query.kernel);
   if (!known_kernel) refuse("kernel", query.kernel, kernels);
-}
-
-db::ResultStore open(const ResultsOptions& options) {
-  db::ResultStore store(options.database, db::ResultStore::Mode::read_only);
-  if (const auto version = store.newer_version()) {
-    std::fprintf(
-        stderr,
-        "%s: written by a newer smemtune (version %lld); only what this one knows of it is "
-        "read\n",
-        options.database.c_str(), static_cast<long long>(*version));
-  }
-  return store;
 }
 
 std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
@@ -188,6 +168,29 @@ int run_one(const ResultsOptions& options, const db::ResultStore& store) {
 
 }  // namespace
 
+void add_selection(CLI::App& app, db::Query& query) {
+  app.add_option("--space", query.space, "Only this space, by name")->type_name("NAME");
+  app.add_option("--kernel", query.kernel, "Only this kernel")->type_name("NAME");
+  app.add_option("--device", query.device, "Only devices whose name has this in it")
+      ->type_name("NAME");
+  app.add_option("--problem", query.problem, "Only problems with these values, as NAME=VALUE,...")
+      ->type_name("KEY");
+  app.add_option("--run", query.run, "Only results of this run, by the id that list shows")
+      ->type_name("ID");
+}
+
+db::ResultStore open_results(const std::filesystem::path& database) {
+  db::ResultStore store(database, db::ResultStore::Mode::read_only);
+  if (const auto version = store.newer_version()) {
+    std::fprintf(
+        stderr,
+        "%s: written by a newer smemtune (version %lld); only what this one knows of it is "
+        "read\n",
+        database.c_str(), static_cast<long long>(*version));
+  }
+  return store;
+}
+
 void add_best_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
   app.add_flag("--per-kernel", options.per_kernel, "The best of every kernel");
@@ -238,7 +241,7 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
 }
 
 int run_best(const ResultsOptions& options) {
-  const db::ResultStore store = open(options);
+  const db::ResultStore store = open_results(options.database);
   if (options.one) return run_one(options, store);
   const std::vector<db::StoredResult> best = best_or_throw(options, store, options.per_kernel);
   if (options.json) {
@@ -272,7 +275,7 @@ int run_list(const ResultsOptions& options) {
     throw InputError("--status is for single results: add --results");
   }
   if (!options.query.status.empty()) parse_status(options.query.status);  // Throws.
-  const db::ResultStore store = open(options);
+  const db::ResultStore store = open_results(options.database);
   refuse_unknown(options, store);
   const auto limit = static_cast<std::size_t>(options.limit);
   if (options.results) {
@@ -344,13 +347,13 @@ int run_list(const ResultsOptions& options) {
 }
 
 int run_export(const ResultsOptions& options) {
-  const db::ResultStore store = open(options);
+  const db::ResultStore store = open_results(options.database);
   db::write_whole_file(options.output, export_text(options, store));
   return 0;
 }
 
 int run_compare(const ResultsOptions& options) {
-  const db::ResultStore store = open(options);
+  const db::ResultStore store = open_results(options.database);
   const db::Comparison comparison = store.compare(options.query);
   if (comparison.rows.empty()) best_or_throw(options, store, /*per_kernel=*/false);
   const std::string format = options.json ? "json" : options.format;

@@ -24,6 +24,12 @@ struct ResultsOptions {
   std::filesystem::path output = "-";
 };
 
+/// The options that say which stored results are meant.
+void add_selection(CLI::App& app, db::Query& query);
+
+/// To read from; says so on stderr where a newer smemtune wrote it. Throws StoreError.
+db::ResultStore open_results(const std::filesystem::path& database);
+
 void add_best_options(CLI::App& app, ResultsOptions& options);
 void add_list_options(CLI::App& app, ResultsOptions& options);
 void add_export_options(CLI::App& app, ResultsOptions& options);

@@ -5,6 +5,7 @@
 #include "tuner/cli/command_init.h"
 #include "tuner/cli/command_occupancy.h"
 #include "tuner/cli/command_replay.h"
+#include "tuner/cli/command_report.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/command_run.h"
 #include "tuner/cli/command_space.h"
@@ -147,6 +148,11 @@ int run_command_line(int argc, char** argv) {
   CLI::App* compare_command = app.add_subcommand("compare", "Devices side by side");
   add_compare_options(*compare_command, compared);
   compare_command->callback([&] { command = [&] { return run_compare(compared); }; });
+  ReportOptions reported;
+  CLI::App* report_command =
+      app.add_subcommand("report", "Write a page with charts of what is stored of a space");
+  add_report_options(*report_command, reported);
+  report_command->callback([&] { command = [&] { return run_report(reported); }; });
   InitOptions init;
   CLI::App* init_command =
       app.add_subcommand("init", "Write a space file for your own kernel, to be completed by you");

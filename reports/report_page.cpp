@@ -1,0 +1,118 @@
+#include "reports/report_page.h"
+
+#include "reports/embedded.h"
+#include "tuner/core/hash.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <map>
+
+namespace smemtune {
+namespace {
+
+/// RFC 4648, of a hash's hexadecimal digits.
+std::string base64_of_hex(const std::string& hex) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char digit : hex) {
+    bits = bits << 4 | static_cast<std::uint32_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+    held += 4;
+    if (held < 6) continue;
+    held -= 6;
+    text += kDigits[bits >> held & 63];
+  }
+  if (held > 0) text += kDigits[bits << (6 - held) & 63];
+  text.append((4 - text.size() % 4) % 4, '=');
+  return text;
+}
+
+/// How a Content-Security-Policy names a script or style that stands in the page.
+std::string source_hash(std::string_view text) {
+  return "'sha256-" + base64_of_hex(sha256(text)) + "'";
+}
+
+std::string policy(std::string_view charts) {
+  return "default-src 'none'; script-src " + source_hash(embedded::page_js) +
+         (charts.empty() ? "" : " " + source_hash(charts)) + "; style-src " +
+         source_hash(embedded::page_css) + "; base-uri 'none'; form-action 'none'";
+}
+
+std::string escaped(std::string_view text) {
+  std::string html;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      default:
+        html += c;
+    }
+  }
+  return html;
+}
+
+/// JSON that ends no element it stands in, whatever its strings hold.
+std::string inert_json(const nlohmann::ordered_json& data) {
+  std::string text;
+  for (const char c : data.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace)) {
+    if (c == '<')
+      text += "\\u003c";
+    else
+      text += c;
+  }
+  return text;
+}
+
+/// What Chart.js says of itself: `Chart.js v3.9.1`.
+std::string charts_version(std::string_view charts) {
+  const std::size_t at = charts.find("Chart.js v");
+  if (at == std::string_view::npos) return "Chart.js";
+  return std::string(charts.substr(at, charts.find_first_of(" \r\n*", at + 10) - at));
+}
+
+}  // namespace
+
+std::string report_page(const nlohmann::ordered_json& data, const std::string& title,
+                        std::string_view charts) {
+  const std::map<std::string, std::string, std::less<>> parts = {
+      {"POLICY", policy(charts)},
+      {"VERSION", SMEMTUNE_VERSION},
+      {"TITLE", escaped(title)},
+      {"STYLE", std::string(embedded::page_css)},
+      {"DATA", inert_json(data)},
+      {"SCRIPT", std::string(embedded::page_js)},
+      {"CHART_SCRIPT", charts.empty() ? "" : "<script>" + std::string(charts) + "</script>"},
+      {"CHARTS", charts.empty() ? "It was built without Chart.js: this page has tables only."
+                                : "Charts by " + escaped(charts_version(charts)) +
+                                      " (MIT License, chartjs.org), which is in this page."},
+  };
+  std::string page;
+  std::string_view rest = embedded::page_html;
+  for (;;) {
+    const std::size_t begin = rest.find('@');
+    if (begin == std::string_view::npos) break;
+    const std::size_t end = rest.find('@', begin + 1);
+    page += rest.substr(0, begin);
+    page += parts.at(std::string(rest.substr(begin + 1, end - begin - 1)));
+    rest.remove_prefix(end + 1);
+  }
+  page += rest;
+  return page;
+}
+
+std::string_view embedded_charts() { return embedded::chart_js; }
+
+}  // namespace smemtune

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "db/result_store.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace smemtune::cli {
+
+struct ReportOptions {
+  std::filesystem::path database;
+  db::Query query;
+  std::string format = "html";     ///< html, md or json.
+  std::filesystem::path output;    ///< Empty: report.html, and stdout for the other formats.
+  std::uint64_t max_rows = 30000;  ///< Of each device and problem.
+};
+
+void add_report_options(CLI::App& app, ReportOptions& options);
+
+/// Writes the report and says where. Throws StoreError, and InputError when nothing matches, when
+/// several spaces do, or when the file cannot be written.
+int run_report(const ReportOptions& options);
+
+}  // namespace smemtune::cli
