@@ -82,6 +82,7 @@ Question question(const Argument& argument) {
   const std::string number = "(smemtune_probe::" + kind_of(argument.type) + ", " +
                              std::to_string(size_of(argument.type)) + ")";
   if (argument.is_texture()) return {"structure(8)", "a texture object"};
+  if (argument.is_tensor_map()) return {"structure(128)", "a tensor map"};
   if (argument.is_buffer()) return {"buffer" + number, "a pointer to " + type};
   if (argument.raw_bytes > 0) {
     const std::string bytes = std::to_string(argument.raw_bytes);

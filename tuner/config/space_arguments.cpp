@@ -18,7 +18,7 @@ namespace smemtune {
 namespace {
 
 const std::vector<std::string> kRoles = {"input", "output", "inout", "scratch"};
-const std::vector<std::string> kMemories = {"constant", "texture"};
+const std::vector<std::string> kMemories = {"constant", "texture", "tensor_map"};
 
 }  // namespace
 
@@ -147,26 +147,28 @@ void SpaceReader::read_memory(const Json& value, const std::string& pointer,
   if (value.contains("memory")) {
     const std::string where = child(pointer, "memory");
     argument.memory =
-        std::array{MemorySpace::constant,
-                   MemorySpace::texture}[one_of(kMemories, value["memory"], where).value_or(0)];
+        std::array{MemorySpace::constant, MemorySpace::texture,
+                   MemorySpace::tensor_map}[one_of(kMemories, value["memory"], where).value_or(0)];
     if (argument.memory == MemorySpace::constant) {
       argument.symbol = argument.name;
-    } else {
-      if (argument.raw_bytes > 0) {
-        fault(where,
-              "a texture has no elements of type " + quote(value["type"].get<std::string>()));
-      }
-      if (argument.shape.size() > 2) {
-        fault(child(pointer, "shape"),
-              "a texture has one dimension, and a second one of 1, 2 or 4 elements if these "
-              "are fetched at once, not " +
-                  std::to_string(argument.shape.size()));
-      }
+    } else if (argument.raw_bytes > 0) {
+      fault(where,
+            std::string(argument.memory == MemorySpace::texture ? "a texture" : "a tensor map") +
+                " has no elements of type " + quote(value["type"].get<std::string>()));
     }
-    if (argument.role != Role::input) {
+    if (argument.memory == MemorySpace::texture && argument.shape.size() > 2) {
+      fault(child(pointer, "shape"),
+            "a texture has one dimension, and a second one of 1, 2 or 4 elements if these "
+            "are fetched at once, not " +
+                std::to_string(argument.shape.size()));
+    }
+    if (argument.memory == MemorySpace::tensor_map) {
+      if (argument.role == Role::scratch) fault(where, "a scratch buffer has no tensor map");
+    } else if (argument.role != Role::input) {
       fault(where, "constant memory and textures are for the role \"input\" only");
     }
   }
+  read_box(value, pointer, argument);
   if (!value.contains("symbol")) return;
   const std::string where = child(pointer, "symbol");
   argument.symbol =
@@ -176,6 +178,34 @@ void SpaceReader::read_memory(const Json& value, const std::string& pointer,
   }
   if (!is_identifier(argument.symbol) && !is_word(std::string_view(argument.symbol))) {
     fault(where, quote(argument.symbol) + " is not a name");
+  }
+}
+
+/// What a tensor map copies at a time.
+void SpaceReader::read_box(const Json& value, const std::string& pointer,
+                           ArgumentTemplate& argument) {
+  const bool is_map = argument.memory == MemorySpace::tensor_map;
+  if (is_map && !value.contains("box")) {
+    fault(pointer, "lacks \"box\", the elements that are copied at a time in each dimension");
+  }
+  for (const char* const key : {"box", "element_strides", "swizzle"}) {
+    if (!is_map && value.contains(key)) {
+      fault(child(pointer, key), "needs \"memory\": \"tensor_map\" beside it");
+    }
+  }
+  const auto extents = [&](const char* key) -> std::vector<ExpressionText> {
+    if (!value.contains(key)) return {};
+    const std::string where = child(pointer, key);
+    if (value[key].is_array() && value[key].size() != argument.shape.size()) {
+      fault(where, "has " + std::to_string(value[key].size()) + " dimensions, the shape has " +
+                       std::to_string(argument.shape.size()));
+    }
+    return expressions(value[key], where, "a list of expressions, outermost dimension first");
+  };
+  argument.box = extents("box");
+  argument.element_strides = extents("element_strides");
+  if (value.contains("swizzle")) {
+    argument.swizzle = expression(value["swizzle"], child(pointer, "swizzle"));
   }
 }
 
@@ -234,7 +264,8 @@ void SpaceReader::read_struct(const Json& value, const std::string& pointer,
 
 void SpaceReader::read_scalar(const Json& value, const std::string& pointer,
                               ArgumentTemplate& argument) {
-  for (const char* const key : {"init", "compare", "memory", "symbol"}) {
+  for (const char* const key :
+       {"init", "compare", "memory", "symbol", "box", "element_strides", "swizzle"}) {
     if (value.contains(key)) fault(child(pointer, key), "is for buffers; a scalar has a \"value\"");
   }
   if (value.contains("role") && value["role"] != "input") {

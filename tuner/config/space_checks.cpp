@@ -274,6 +274,7 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
     for (const ExpressionText& argument : launch.template_arguments) use(argument);
     for (const ExpressionText& extent : launch.block) use(extent);
     for (const ExpressionText& extent : launch.grid) use(extent);
+    for (const ExpressionText& extent : launch.cluster) use(extent);
     if (launch.dynamic_shared_bytes) use(*launch.dynamic_shared_bytes);
   }
   for (const Repeat& repeat : kernel.repeats) use(repeat.times);
@@ -283,6 +284,9 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
   for (const ArgumentTemplate& argument : kernel.arguments) {
     used.insert(argument.type);
     for (const ExpressionText& extent : argument.shape) use(extent);
+    for (const ExpressionText& extent : argument.box) use(extent);
+    for (const ExpressionText& stride : argument.element_strides) use(stride);
+    if (argument.swizzle) use(*argument.swizzle);
     if (argument.value) use(*argument.value);
   }
   const bool as_macros = kernel.pass == KernelTemplate::Pass::as_define;

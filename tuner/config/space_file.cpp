@@ -50,7 +50,7 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
         "verify", "kernels"}},
       {"argument",
        {"name", "description", "type", "shape", "role", "init", "compare", "value", "memory",
-        "symbol"}},
+        "symbol", "box", "element_strides", "swizzle"}},
       {"verify",
        {"description", "reference", "absolute", "relative", "ulps", "derived", "also", "definition",
         "expected"}},
@@ -70,6 +70,7 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
         "entry",
         "block",
         "grid",
+        "cluster",
         "static_shared_bytes",
         "dynamic_shared_bytes",
         "cooperative",
@@ -84,7 +85,7 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
       {"parameter", {"values", "when"}},
       {"kernel_verify", {"absolute", "relative", "ulps", "derived"}},
       {"launch",
-       {"description", "entry", "block", "grid", "arguments", "static_shared_bytes",
+       {"description", "entry", "block", "grid", "cluster", "arguments", "static_shared_bytes",
         "dynamic_shared_bytes", "cooperative", "launches", "repeat", "swap"}}};
   return keys;
 }

@@ -405,6 +405,28 @@ TEST(SpaceFile, ComparesSumsOfResultsOnly) {
               ElementsAre(HasSubstr("/arguments/0/compare: 'mean' is not \"sum\"")));
 }
 
+TEST(SpaceFile, KnowsTensorMapsAndClusters) {
+  const SpaceFolder folder;
+  std::string text = replaced(kSpace, "\"arguments\": [",
+                              "\"arguments\": [{ \"name\": \"matrix\", \"type\": \"__half\", "
+                              "\"shape\": [\"N\", 64], \"role\": \"input\", \"init\": \"iota\", "
+                              "\"memory\": \"tensor_map\", \"box\": [\"N / 2\", 64], "
+                              "\"element_strides\": [2, 1], \"swizzle\": 128 },");
+  const std::size_t grid = text.find("\"grid\"");
+  text.insert(grid, "\"cluster\": [2, \"N / N\"], ");
+  folder.write("space.json", text);
+  EXPECT_THAT(folder.faults(), IsEmpty());
+  const KernelTemplate kernel = folder.load().space.kernels[0];
+  const ArgumentTemplate& matrix = kernel.arguments[0];
+  EXPECT_EQ(matrix.memory, MemorySpace::tensor_map);
+  ASSERT_EQ(matrix.box.size(), 2u);
+  EXPECT_EQ(matrix.box[0].text, "N / 2");
+  EXPECT_EQ(matrix.element_strides[0].text, "2");
+  EXPECT_EQ(matrix.swizzle->text, "128");
+  ASSERT_EQ(kernel.launches[0].cluster.size(), 2u);
+  EXPECT_EQ(kernel.launches[0].cluster[1].text, "N / N");
+}
+
 TEST(SpaceFile, KnowsTexturesOfOneToFourElements) {
   const SpaceFolder folder;
   const auto texels = [&](const std::string& type, const std::string& shape) {
@@ -689,8 +711,16 @@ INSTANTIATE_TEST_SUITE_P(
             "\"role\": \"output\", \"memory\": \"constant\"",
             ": /arguments/1/memory: constant memory and textures are for the role \"input\" only"},
         Fault{"OtherMemory", "\"role\": \"input\"", "\"role\": \"input\", \"memory\": \"textures\"",
-              ": /arguments/0/memory: 'textures' is not one of constant, texture; did you mean "
-              "'texture'?"},
+              ": /arguments/0/memory: 'textures' is not one of constant, texture, tensor_map; did "
+              "you mean 'texture'?"},
+        Fault{"NoBox", "\"role\": \"input\"", "\"role\": \"input\", \"memory\": \"tensor_map\"",
+              ": /arguments/0: lacks \"box\", the elements that are copied at a time in each "
+              "dimension"},
+        Fault{"BoxOfOtherDimensions", "\"role\": \"input\"",
+              "\"role\": \"input\", \"memory\": \"tensor_map\", \"box\": [8, 64]",
+              ": /arguments/0/box: has 2 dimensions, the shape has 1"},
+        Fault{"SwizzleOfAPointer", "\"role\": \"input\"", "\"role\": \"input\", \"swizzle\": 128",
+              ": /arguments/0/swizzle: needs \"memory\": \"tensor_map\" beside it"},
         Fault{"SymbolOfATexture", "\"role\": \"input\"",
               "\"role\": \"input\", \"memory\": \"texture\", \"symbol\": \"weights\"",
               ": /arguments/0/symbol: needs \"memory\": \"constant\" beside it"},

@@ -39,6 +39,7 @@ class SpaceReader : private SpaceValues {
   void read_buffer(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   void read_compare(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   void read_memory(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  void read_box(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   void read_scalar(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   DataFile data_file(const std::filesystem::path& name) const;
   void read_init(const std::string& init, const std::string& where, ArgumentTemplate& argument);

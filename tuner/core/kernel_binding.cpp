@@ -27,6 +27,7 @@ struct CompiledLaunch {
   std::vector<TemplateArgument> template_arguments;
   std::vector<PlacedExpression> block;
   std::vector<PlacedExpression> grid;
+  std::vector<PlacedExpression> cluster;
   std::optional<PlacedExpression> static_shared_bytes;
   std::optional<PlacedExpression> dynamic_shared_bytes;
   std::vector<std::string> arguments;
@@ -43,6 +44,9 @@ struct CompiledArgument {
   std::optional<ScalarType> type;
   std::size_t type_parameter = 0;  ///< Number of the parameter that names the type, without one.
   std::vector<PlacedExpression> shape;
+  std::vector<PlacedExpression> box;
+  std::vector<PlacedExpression> element_strides;
+  std::optional<PlacedExpression> swizzle;
   std::optional<PlacedExpression> value;
   std::vector<CompiledArgument> reads;
 };
@@ -319,6 +323,7 @@ struct KernelBinding::Compiled {
     }
     compiled.block = compile(launch.block, launch_scope);
     compiled.grid = compile(launch.grid, launch_scope);
+    compiled.cluster = compile(launch.cluster, scope);
     compiled.static_shared_bytes = compile(launch.static_shared_bytes, scope);
     compiled.dynamic_shared_bytes = compile(launch.dynamic_shared_bytes, launch_scope);
     compiled.arguments = launch_arguments(number);
@@ -348,6 +353,9 @@ struct KernelBinding::Compiled {
     CompiledArgument compiled;
     compiled.source = &argument;
     compiled.shape = compile(argument.shape, scope);
+    compiled.box = compile(argument.box, scope);
+    compiled.element_strides = compile(argument.element_strides, scope);
+    compiled.swizzle = compile(argument.swizzle, scope);
     compiled.value = compile(argument.value, launch_scope);
     for (const ArgumentTemplate& other : argument.reads) {
       compiled.reads.push_back(compile_argument(other));
@@ -491,6 +499,11 @@ class KernelBinding::Evaluation {
     }
     if (source.is_buffer()) {
       add_shape(compiled, argument);
+      for (const PlacedExpression& extent : compiled.box) argument.box.push_back(value(extent));
+      for (const PlacedExpression& stride : compiled.element_strides) {
+        argument.element_strides.push_back(value(stride));
+      }
+      if (compiled.swizzle) argument.swizzle = value(*compiled.swizzle);
     } else if (source.raw_bytes > 0) {
       argument.raw_bytes = source.raw_bytes;
     } else if (compiled.value) {
@@ -511,6 +524,9 @@ class KernelBinding::Evaluation {
     shape.name_expression = name_expression(source, launch);
     for (std::size_t i = 0; i < launch.block.size(); ++i) shape.block[i] = value(launch.block[i]);
     for (std::size_t i = 0; i < launch.grid.size(); ++i) shape.grid[i] = value(launch.grid[i]);
+    for (std::size_t i = 0; i < launch.cluster.size(); ++i) {
+      shape.cluster[i] = value(launch.cluster[i]);
+    }
     if (launch.static_shared_bytes) shape.static_shared_bytes = bytes(*launch.static_shared_bytes);
     if (launch.dynamic_shared_bytes) {
       shape.dynamic_shared_bytes = bytes(*launch.dynamic_shared_bytes);

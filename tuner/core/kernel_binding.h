@@ -30,6 +30,12 @@ struct Argument {
   double number = 0;         ///< Value of a floating scalar.
   /// Of a scalar that is a struct: its size; its bytes are those of `init`. 0: it is none.
   std::int64_t raw_bytes = 0;
+  /// Of a tensor map: the box that is copied at a time, and the distance of its elements in the
+  /// tensor, in elements of each dimension, outermost first; and by how many bytes its rows are
+  /// swizzled in shared memory, 0 where they are not.
+  std::vector<std::int64_t> box = {};
+  std::vector<std::int64_t> element_strides = {};
+  std::int64_t swizzle = 0;
   /// The elements begin as those of this type would, converted to `type`.
   std::optional<ScalarType> begins_as = std::nullopt;
   /// What the definition of `init` reads, and the problem whose names it holds.
@@ -41,6 +47,7 @@ struct Argument {
   bool is_result() const { return is_buffer() && (role == Role::output || role == Role::inout); }
   bool in_constant_memory() const { return memory == MemorySpace::constant; }
   bool is_texture() const { return memory == MemorySpace::texture; }
+  bool is_tensor_map() const { return memory == MemorySpace::tensor_map; }
   /// Elements of a texture that are fetched at once: the last of two dimensions, or 1.
   std::int64_t texel_elements() const { return shape.size() > 1 ? shape.back() : 1; }
   /// Whether another seed gives it other contents.
@@ -67,6 +74,7 @@ struct LaunchShape {
   std::string name_expression;  ///< `gemm_tiled<float, 32>`.
   Dim3 grid = {1, 1, 1};        ///< In blocks.
   Dim3 block = {1, 1, 1};       ///< In threads.
+  Dim3 cluster = {1, 1, 1};     ///< In blocks.
   std::int64_t dynamic_shared_bytes = 0;
   std::optional<std::int64_t> static_shared_bytes;  ///< As declared, to be held against ptxas.
   std::vector<std::string> arguments;               ///< Names, in the entry's order.
@@ -76,6 +84,7 @@ struct LaunchShape {
   std::vector<Repetition> repetitions = {};
 
   std::int64_t threads_per_block() const { return block[0] * block[1] * block[2]; }
+  std::int64_t blocks_per_cluster() const { return cluster[0] * cluster[1] * cluster[2]; }
   bool operator==(const LaunchShape&) const = default;
 };
 

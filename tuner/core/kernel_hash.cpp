@@ -108,6 +108,11 @@ void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {
   }
   text.add("in_constant_memory", std::int64_t{argument.memory == MemorySpace::constant});
   if (argument.memory == MemorySpace::texture) text.add("texture", std::int64_t{1});
+  if (argument.memory == MemorySpace::tensor_map) {
+    text.add("box", argument.box);
+    text.add("element_strides", argument.element_strides);
+    text.add("swizzle", argument.swizzle);
+  }
   text.add("symbol", argument.symbol);
   text.add("value", argument.value);
   text.add("number", argument.number);
@@ -131,6 +136,7 @@ void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelS
     text.add("template_arguments", launch.template_arguments);
     text.add("block", launch.block);
     text.add("grid", launch.grid);
+    if (!launch.cluster.empty()) text.add("cluster", launch.cluster);
     text.add("passed", launch.arguments);
     text.add("static_shared_bytes", launch.static_shared_bytes);
     text.add("dynamic_shared_bytes", launch.dynamic_shared_bytes);

@@ -92,6 +92,16 @@ TEST_F(KernelHash, DependsOnAllThatIsComputedLaunchedAndVerified) {
   changed("constant memory");
   kernel().arguments[0].memory = MemorySpace::texture;
   changed("texture");
+  kernel().arguments[0].memory = MemorySpace::tensor_map;
+  changed("tensor map");
+  kernel().arguments[0].box = {text("64", "")};
+  changed("box");
+  kernel().arguments[0].element_strides = {text("2", "")};
+  changed("element strides");
+  kernel().arguments[0].swizzle = text("128", "");
+  changed("swizzle");
+  kernel().launches[0].cluster = {text("2", "")};
+  changed("cluster");
   kernel().arguments[2].number = 1;
   changed("number");
   kernel().options.push_back("--use_fast_math");

@@ -56,9 +56,10 @@ struct Init {
   bool operator==(const Init&) const = default;
 };
 
-/// Where a buffer lies. `constant`: a __constant__ symbol of the kernel, not passed. `texture`: in
-/// global memory; a cudaTextureObject_t over it is passed, for tex1Dfetch.
-enum class MemorySpace { global, constant, texture };
+/// Where a buffer lies, and what of it is passed. `constant`: a __constant__ symbol of the kernel,
+/// not passed. `texture`: in global memory; a cudaTextureObject_t over it is passed, for
+/// tex1Dfetch. `tensor_map`: in global memory; a CUtensorMap of it is passed by value.
+enum class MemorySpace { global, constant, texture, tensor_map };
 
 /// An argument of a problem's kernels: a buffer where `shape` is not empty, else a scalar.
 struct ArgumentTemplate {
@@ -72,8 +73,11 @@ struct ArgumentTemplate {
   MemorySpace memory = MemorySpace::global;
   std::string symbol;         ///< Of one in constant memory; a name expression. Default: the name.
   bool compares_sum = false;  ///< `"compare": "sum"`: see Argument.
-  std::optional<ExpressionText> value;  ///< Of an integer scalar.
-  std::optional<double> number;         ///< Of a scalar given as a JSON number.
+  std::vector<ExpressionText> box;  ///< Of a tensor map: see Argument. As many as of the shape.
+  std::vector<ExpressionText> element_strides;  ///< Likewise, or none.
+  std::optional<ExpressionText> swizzle;        ///< Of a tensor map, in bytes.
+  std::optional<ExpressionText> value;          ///< Of an integer scalar.
+  std::optional<double> number;                 ///< Of a scalar given as a JSON number.
   /// Of `bytes(N)`, a struct; as a scalar it is passed by value, its bytes are those of `init`. A
   /// buffer of structs has one more dimension, of so many elements.
   std::int64_t raw_bytes = 0;
@@ -91,6 +95,7 @@ struct LaunchTemplate {
   std::vector<ExpressionText> template_arguments;  ///< Of the entry: expressions or type names.
   std::vector<ExpressionText> block;               ///< One to three dimensions, in threads.
   std::vector<ExpressionText> grid;                ///< One to three dimensions, in blocks.
+  std::vector<ExpressionText> cluster;             ///< Likewise; empty: blocks by themselves.
   std::vector<std::string> arguments;              ///< Names in the entry's order; empty: all.
   std::optional<ExpressionText> static_shared_bytes;
   std::optional<ExpressionText> dynamic_shared_bytes;

@@ -1,6 +1,7 @@
 #include "tuner/core/limits.h"
 
 #include "tuner/core/reasons.h"
+#include "tuner/core/tensor_map.h"
 
 #include <algorithm>
 #include <cmath>
@@ -74,6 +75,29 @@ std::optional<Failure> exceeds_dimensions(const Dim3& grid, const Dim3& block,
   return std::nullopt;
 }
 
+// CUDA C++ Programming Guide: more than 8 blocks need the kernel's and the GPU's consent.
+constexpr std::int64_t kMaxClusterBlocks = 8;
+
+std::optional<Failure> exceeds_cluster(const Dim3& grid, const Dim3& cluster) {
+  const std::string shown = "cluster of " + dimensions_text(cluster) + " blocks";
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (cluster[axis] < 1) {
+      return failure({Status::constraints, "cluster_dim"},
+                     shown + ", every dimension must be at least 1");
+    }
+    if (grid[axis] % cluster[axis] != 0) {
+      return failure({Status::constraints, "cluster_dim"},
+                     shown + ", of which the grid of " + dimensions_text(grid) +
+                         " has no whole number in " + kAxes[axis]);
+    }
+  }
+  const std::int64_t blocks = saturating_volume(cluster);
+  if (blocks <= kMaxClusterBlocks) return std::nullopt;
+  return failure(
+      {Status::constraints, "cluster_dim"},
+      shown + " (" + text(blocks) + "), a cluster has at most " + text(kMaxClusterBlocks));
+}
+
 std::optional<Failure> exceeds_shared(std::int64_t static_bytes, std::int64_t dynamic_bytes,
                                       bool architecture_specific, const Device& device) {
   // ptxas refuses larger static arrays unless it compiles for one architecture alone (sm_90a).
@@ -102,13 +126,15 @@ struct Feature {
   const char* word;
   const char* name;
   int major;  ///< Compute capability from which GPUs have it.
+  int last_major = std::numeric_limits<int>::max();
 };
 
 // CUDA C++ Programming Guide, features by compute capability.
-constexpr std::array<Feature, 4> kFeatures = {{{"inline_ptx", "inline PTX", 1},
+constexpr std::array<Feature, 5> kFeatures = {{{"inline_ptx", "inline PTX", 1},
                                                {"tensor_cores", "tensor cores", 7},
                                                {"clusters", "thread block clusters", 9},
-                                               {"tma", "the tensor memory accelerator", 9}}};
+                                               {"tma", "the tensor memory accelerator", 9},
+                                               {"wgmma", "warpgroup products (wgmma)", 9, 9}}};
 
 std::optional<Failure> lacks_feature(const std::string& word, const Device& device) {
   const auto* const feature = std::ranges::find(kFeatures, word, &Feature::word);
@@ -117,7 +143,9 @@ std::optional<Failure> lacks_feature(const std::string& word, const Device& devi
                                                           feature->name +
                                                           ", which the CPU device does not have");
   }
-  if (device.compute_major >= feature->major) return std::nullopt;
+  if (device.compute_major >= feature->major && device.compute_major <= feature->last_major) {
+    return std::nullopt;
+  }
   return failure({Status::constraints, "requires"},
                  std::string("the kernel requires ") + feature->name +
                      ", which compute capability " + text(feature->major) +
@@ -203,6 +231,15 @@ std::optional<Failure> exceeds_compiled(const KernelInstance& instance, const La
   return exceeds_occupancy(launch, resources, device, limits.min_occupancy_percent);
 }
 
+/// What the kernel says that it requires, and what its launches and arguments do.
+std::vector<std::string> features_of(const KernelInstance& instance) {
+  std::vector<std::string> words = instance.required_features;
+  const auto is_cluster = [](const LaunchShape& launch) { return launch.cluster != Dim3{1, 1, 1}; };
+  if (std::ranges::any_of(instance.launches, is_cluster)) words.emplace_back("clusters");
+  if (std::ranges::any_of(instance.arguments, &Argument::is_tensor_map)) words.emplace_back("tma");
+  return words;
+}
+
 /// Says which launch it is where there are several.
 std::optional<Failure> of_launch(std::optional<Failure> failure, std::size_t launch,
                                  const KernelInstance& instance) {
@@ -226,7 +263,7 @@ const std::vector<std::string>& feature_words() {
 }
 
 std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Device& device) {
-  for (const std::string& word : instance.required_features) {
+  for (const std::string& word : features_of(instance)) {
     if (auto failure = lacks_feature(word, device)) return failure;
   }
   if (device.kind == DeviceKind::cpu &&
@@ -237,8 +274,10 @@ std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Devi
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
     const LaunchShape& launch = instance.launches[i];
     auto failure = exceeds_dimensions(launch.grid, launch.block, device);
+    if (!failure) failure = exceeds_cluster(launch.grid, launch.cluster);
     for (const Repetition& repetition : launch.repetitions) {
       if (!failure) failure = exceeds_dimensions(repetition.grid, repetition.block, device);
+      if (!failure) failure = exceeds_cluster(repetition.grid, launch.cluster);
     }
     if (!failure) {
       failure = exceeds_shared(launch.static_shared_bytes.value_or(0), launch.dynamic_shared_bytes,
@@ -249,6 +288,7 @@ std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Devi
   std::int64_t constant_bytes = 0;
   for (const Argument& argument : instance.arguments) {
     if (argument.in_constant_memory()) constant_bytes += argument.bytes();
+    if (auto failure = exceeds_tensor_map(argument)) return failure;
   }
   return exceeds_constant(constant_bytes, device);
 }

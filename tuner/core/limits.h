@@ -27,12 +27,12 @@ struct Resources {
 };
 
 /// What a kernel may require of a device beyond its limits, by the space file's words:
-/// `inline_ptx` (any GPU), `tensor_cores` (from 7.0), `clusters` and `tma` (from 9.0). The CPU
-/// device has none of them.
+/// `inline_ptx` (any GPU), `tensor_cores` (from 7.0), `clusters` and `tma` (from 9.0), `wgmma` (9.0
+/// alone). The CPU device has none of them.
 const std::vector<std::string>& feature_words();
 
-/// Checks that need no compiler: required features, threads, block and grid dimensions, declared
-/// static and dynamic shared memory, constant memory of the arguments. The failure's status is
+/// Checks that need no compiler: required features, threads, block, grid and cluster dimensions,
+/// declared static and dynamic shared memory, constant memory and tensor maps of the arguments. The failure's status is
 /// `constraints`; its detail names the limit, the need and the allowance.
 std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Device& device);
 

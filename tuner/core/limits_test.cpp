@@ -138,6 +138,60 @@ TEST(LimitsBeforeCompiling, RequireFeaturesOfTheDevice) {
   EXPECT_EQ(std::nullopt, exceeds_limits(instance, older));
 }
 
+TEST(LimitsBeforeCompiling, KnowWhichGpusHaveWgmma) {
+  KernelInstance instance = instance_of(launch_of({128, 1, 1}));
+  instance.required_features = {"wgmma"};
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200_limits()));
+  Device newer = h200_limits();
+  newer.compute_major = 10;
+  expect_rejected(exceeds_limits(instance, newer), "requires",
+                  "the kernel requires warpgroup products (wgmma), which compute capability 9.0 "
+                  "has; the device has 10.0");
+}
+
+TEST(LimitsBeforeCompiling, BoundClusters) {
+  LaunchShape launch = launch_of({128, 1, 1}, {12, 8, 1});
+  launch.cluster = {4, 2, 1};
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance_of(launch), h200_limits()));
+  Device older = h200_limits();
+  older.compute_major = 8;
+  expect_rejected(exceeds_limits(instance_of(launch), older), "requires",
+                  "the kernel requires thread block clusters, which compute capability 9.0 has; "
+                  "the device has 8.0");
+  launch.cluster = {6, 2, 1};
+  expect_rejected(exceeds_limits(instance_of(launch), h200_limits()), "cluster_dim",
+                  "cluster of 6 x 2 x 1 blocks (12), a cluster has at most 8");
+  launch.cluster = {5, 1, 1};
+  expect_rejected(
+      exceeds_limits(instance_of(launch), h200_limits()), "cluster_dim",
+      "cluster of 5 x 1 x 1 blocks, of which the grid of 12 x 8 x 1 has no whole number "
+      "in x");
+  launch.cluster = {0, 1, 1};
+  expect_rejected(exceeds_limits(instance_of(launch), h200_limits()), "cluster_dim",
+                  "cluster of 0 x 1 x 1 blocks, every dimension must be at least 1");
+}
+
+TEST(LimitsBeforeCompiling, TakeTensorMapsWhereThereIsTma) {
+  KernelInstance instance = instance_of(launch_of({128, 1, 1}));
+  Argument matrix;
+  matrix.name = "a";
+  matrix.shape = {4096, 4096};
+  matrix.memory = MemorySpace::tensor_map;
+  matrix.box = {64, 32};
+  instance.arguments = {matrix};
+  EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200_limits()));
+  Device cpu = h200_limits();
+  cpu.kind = DeviceKind::cpu;
+  expect_rejected(
+      exceeds_limits(instance, cpu), "requires",
+      "the kernel requires the tensor memory accelerator, which the CPU device does not "
+      "have");
+  instance.arguments.front().shape = {4096, 4095};
+  expect_rejected(exceeds_limits(instance, h200_limits()), "tensor_map",
+                  "the tensor map of a has 16380 bytes from one to the next in dimension 1, a "
+                  "multiple of 16 is needed");
+}
+
 TEST(LimitsBeforeCompiling, BoundTheSumOfArgumentsInConstantMemory) {
   KernelInstance instance = instance_of(launch_of({32, 1, 1}));
   Argument filter;

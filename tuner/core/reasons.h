@@ -29,6 +29,8 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::constraints, "threads"},
     {Status::constraints, "block_dim"},
     {Status::constraints, "grid_dim"},
+    {Status::constraints, "cluster_dim"},
+    {Status::constraints, "tensor_map"},
     {Status::constraints, "shared_bytes"},
     {Status::constraints, "declared_shared_bytes"},
     {Status::constraints, "constant_bytes"},

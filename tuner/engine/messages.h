@@ -199,7 +199,8 @@ void fields(auto& archive, Is<DataFile> auto& v) { archive(v.path, v.sha256); }
 void fields(auto& archive, Is<Init> auto& v) { archive(v.kind, v.a, v.b, v.file, v.definition); }
 void fields(auto& archive, Is<Argument> auto& v) {
   archive(v.name, v.type, v.role, v.shape, v.init, v.memory, v.symbol, v.compares_sum, v.integer,
-          v.number, v.raw_bytes, v.begins_as, v.reads, v.problem);
+          v.number, v.raw_bytes, v.box, v.element_strides, v.swizzle, v.begins_as, v.reads,
+          v.problem);
 }
 template <typename T>
 requires(Is<T, Device> || Is<T, Resources>) void fields(auto& archive, T& v) {
@@ -208,9 +209,10 @@ requires(Is<T, Device> || Is<T, Resources>) void fields(auto& archive, T& v) {
 void fields(auto& archive, Is<Repetition> auto& v) {
   archive(v.turn, v.grid, v.block, v.dynamic_shared_bytes, v.arguments, v.scalars);
 }
+// A launch's cluster follows from its configuration and is not stored.
 void fields(auto& archive, Is<LaunchShape> auto& v) {
   visit_fields(v, [&](const char*, auto& field) { archive(field); });
-  archive(v.repetitions);
+  archive(v.cluster, v.repetitions);
 }
 void fields(auto& archive, Is<KernelSource::File> auto& v) { archive(v.name, v.text); }
 void fields(auto& archive, Is<KernelSource> auto& v) { archive(v.files); }

@@ -82,7 +82,7 @@ class FrameDecoder {
 // The last enumerator of each enumeration that is sent, so that a reader refuses what lies beyond.
 constexpr ScalarType last_enumerator(ScalarType) { return ScalarType::float64; }
 constexpr Role last_enumerator(Role) { return Role::scratch; }
-constexpr MemorySpace last_enumerator(MemorySpace) { return MemorySpace::texture; }
+constexpr MemorySpace last_enumerator(MemorySpace) { return MemorySpace::tensor_map; }
 constexpr Init::Kind last_enumerator(Init::Kind) { return Init::Kind::definition; }
 constexpr DeviceKind last_enumerator(DeviceKind) { return DeviceKind::cpu; }
 constexpr Status last_enumerator(Status) { return Status::timeout; }

@@ -26,6 +26,7 @@ KernelPlan make_plan(const KernelInstance& instance) {
     launch.entry = instance.launches[turn.launch].name_expression;
     std::ranges::copy(turn.as.grid, launch.grid);
     std::ranges::copy(turn.as.block, launch.block);
+    std::ranges::copy(instance.launches[turn.launch].cluster, launch.cluster);
     launch.dynamic_shared_bytes = turn.as.dynamic_shared_bytes;
     launch.arguments = turn.as.arguments;
     launch.cooperative = instance.launches[turn.launch].cooperative;
@@ -39,7 +40,8 @@ KernelPlan make_plan(const KernelInstance& instance) {
     plan.buffers.push_back({.name = argument.name,
                             .bytes = argument.bytes(),
                             .in_constant_memory = argument.in_constant_memory(),
-                            .is_texture = argument.is_texture()});
+                            .is_texture = argument.is_texture(),
+                            .is_tensor_map = argument.is_tensor_map()});
   }
   return plan;
 }

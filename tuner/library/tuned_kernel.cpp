@@ -11,6 +11,7 @@
 #endif
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -91,6 +92,16 @@ void TunedKernel::launch(const LaunchArguments& arguments, void* stream) const {
     if (found == known.end()) throw InputError("the kernel has no argument " + name);
   }
   const Current current(loaded_->gpu);
+  for (const Argument& argument : loaded_->kernel.arguments()) {
+    const auto given = values.find(argument.name);
+    if (!argument.is_tensor_map() || given == values.end()) continue;
+    CUdeviceptr address = 0;
+    if (given->second.size() != sizeof address) {
+      throw InputError("the argument " + argument.name + " is a buffer, pass its address");
+    }
+    std::memcpy(&address, given->second.data(), sizeof address);
+    given->second = loaded_->kernel.tensor_map_bytes(argument.name, address);
+  }
   loaded_->kernel.launch(static_cast<CUstream>(stream), values);
 }
 

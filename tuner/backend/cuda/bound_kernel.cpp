@@ -2,11 +2,11 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/faults.h"
+#include "tuner/backend/cuda/launch.h"
 #include "tuner/backend/cuda/stopwatch.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -49,16 +49,6 @@ std::optional<Failure> copy_constants(CudaKernel& kernel, const PreparedWorkload
   }
   kernel.constants_of = workload.number;
   return std::nullopt;
-}
-
-// A launch's dimensions as the driver takes them, or nullopt.
-std::optional<std::array<unsigned, 3>> dimensions(const Dim3& shape) {
-  std::array<unsigned, 3> narrow = {};
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (!std::in_range<unsigned>(shape[i])) return std::nullopt;
-    narrow[i] = static_cast<unsigned>(shape[i]);
-  }
-  return narrow;
 }
 
 }  // namespace
@@ -112,6 +102,10 @@ Outcome<BoundKernel::Source> BoundKernel::add(const Argument& argument,
     buffer.provide_textures();
   }
   buffers_.push_back(&buffer);
+  if (argument.is_tensor_map()) {
+    tensors_.push_back({argument, &buffer});
+    return Source{Source::Kind::tensor_map, tensors_.size() - 1};
+  }
   return Source{argument.is_texture() ? Source::Kind::texture : Source::Kind::buffer,
                 buffers_.size() - 1};
 }
@@ -140,13 +134,14 @@ std::int64_t BoundKernel::bytes() const {
   return sum;
 }
 
-/// As cuLaunchKernel takes them; `addresses` must live as long.
-std::vector<void*> BoundKernel::parameters(std::size_t turn, std::size_t copy,
-                                           std::vector<CUdeviceptr>& addresses) const {
+/// As cuLaunchKernelEx takes them; `values` must live as long.
+std::vector<void*> BoundKernel::parameters(const Driver& driver, std::size_t turn, std::size_t copy,
+                                           Values& values) const {
   std::vector<void*> pointers;
-  addresses.resize(sources_[turn].size());
+  values.addresses.resize(sources_[turn].size());
+  values.maps.resize(tensors_.size());
   for (const Source& source : sources_[turn]) {
-    CUdeviceptr& address = addresses[pointers.size()];
+    CUdeviceptr& address = values.addresses[pointers.size()];
     pointers.push_back(&address);
     switch (source.kind) {
       case Source::Kind::buffer:
@@ -155,6 +150,12 @@ std::vector<void*> BoundKernel::parameters(std::size_t turn, std::size_t copy,
       case Source::Kind::texture:
         address = buffers_[source.index]->texture(copy);
         break;
+      case Source::Kind::tensor_map: {
+        const auto& [argument, buffer] = tensors_[source.index];
+        values.maps[source.index] = make_tensor_map(driver, argument, buffer->data(copy));
+        pointers.back() = &values.maps[source.index];
+        break;
+      }
       case Source::Kind::scratch:
         address = (*scratch_[source.index].copies)[copy].data();
         break;
@@ -168,23 +169,18 @@ std::vector<void*> BoundKernel::parameters(std::size_t turn, std::size_t copy,
 
 std::optional<Failure> BoundKernel::enqueue(const Driver& driver, std::size_t copy, CUstream stream,
                                             const std::function<void()>& is_full) const {
-  std::vector<CUdeviceptr> addresses;
+  Values values;
   for (std::size_t i = 0; i < kernel_->turns.size(); ++i) {
     if (i == kMaxPendingLaunches && is_full) is_full();
-    const Repetition& turn = kernel_->turns[i].as;
-    const CudaKernel::Launch& launch = kernel_->launches[kernel_->turns[i].launch];
-    const auto grid = dimensions(turn.grid);
-    const auto block = dimensions(turn.block);
-    CUresult code = CUDA_ERROR_INVALID_VALUE;
-    if (grid && block && std::in_range<unsigned>(turn.dynamic_shared_bytes)) {
-      code = driver.launch(launch.function, launch.shape.cooperative, *grid, *block,
-                           static_cast<unsigned>(turn.dynamic_shared_bytes), stream,
-                           parameters(i, copy, addresses).data());
-    }
+    const Turn& turn = kernel_->turns[i];
+    const CudaKernel::Launch& launch = kernel_->launches[turn.launch];
+    const CUresult code =
+        LaunchConfig(launch.shape, turn.as, stream)
+            .launch(driver, launch.function, parameters(driver, i, copy, values).data());
     if (code != CUDA_SUCCESS) {
       return refused_launch(
           static_cast<int>(code),
-          "cuLaunchKernel of " + launch.shape.name_expression + ": " + driver.text(code));
+          "cuLaunchKernelEx of " + launch.shape.name_expression + ": " + driver.text(code));
     }
   }
   return std::nullopt;

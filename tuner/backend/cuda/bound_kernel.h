@@ -2,6 +2,7 @@
 
 #include "tuner/backend/cuda/cuda_kernel.h"
 #include "tuner/backend/cuda/prepared_workload.h"
+#include "tuner/backend/cuda/tensor_map.h"
 
 #include <cstdint>
 #include <functional>
@@ -46,18 +47,29 @@ class BoundKernel {
 
  private:
   struct Source {
-    enum class Kind { buffer, texture, scratch, scalar };
+    enum class Kind { buffer, texture, tensor_map, scratch, scalar };
     Kind kind = Kind::scalar;
-    std::size_t index = 0;  ///< In buffers (of a texture, too), scratch or scalars.
+    std::size_t index = 0;  ///< In buffers (of a texture, too), tensors, scratch or scalars.
+  };
+  /// A buffer, and how this kernel sees it.
+  struct Tensor {
+    Argument argument;
+    const DeviceBuffer* buffer = nullptr;
+  };
+  /// What is passed and lies nowhere else.
+  struct Values {
+    std::vector<CUdeviceptr> addresses;
+    std::vector<TensorMap> maps;
   };
 
   Outcome<Source> add(const Argument& argument, PreparedWorkload& workload);
   void take_scratch(ScratchPool& pool);
-  std::vector<void*> parameters(std::size_t turn, std::size_t copy,
-                                std::vector<CUdeviceptr>& addresses) const;
+  std::vector<void*> parameters(const Driver& driver, std::size_t turn, std::size_t copy,
+                                Values& values) const;
 
   const CudaKernel* kernel_ = nullptr;
   std::vector<DeviceBuffer*> buffers_;
+  std::vector<Tensor> tensors_;
   std::vector<Scratch> scratch_;
   std::vector<std::vector<std::uint8_t>> scalars_;
   std::vector<std::vector<Source>> sources_;  ///< Of each turn's arguments.

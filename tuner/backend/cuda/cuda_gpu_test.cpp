@@ -665,6 +665,69 @@ TEST_F(CudaGpu, PassesTextureObjectsOverTheirBuffers) {
   }
 }
 
+// Each block of a cluster copies one box by TMA, and its neighbor's from there.
+TEST_F(CudaGpu, PassesTensorMapsToClusters) {
+  if (launcher_->device().compute_major < 9) GTEST_SKIP() << "needs compute capability 9.0";
+  const std::string source = R"cuda(
+    struct alignas(64) TensorMap { unsigned long long words[16]; };
+    __global__ void copy(const __grid_constant__ TensorMap map, float* out) {
+      __shared__ alignas(128) float box[8 * 16];
+      __shared__ alignas(8) unsigned long long barrier;
+      const unsigned to = __cvta_generic_to_shared(box);
+      const unsigned done = __cvta_generic_to_shared(&barrier);
+      if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(done) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 512;" ::"r"(done)
+                     : "memory");
+        asm volatile(
+            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+            " [%0], [%1, {%2, %3}], [%4];" ::"r"(to), "l"(&map), "r"(0), "r"(8 * blockIdx.x),
+            "r"(done) : "memory");
+      }
+      __syncthreads();
+      asm volatile("{ .reg .pred p; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; "
+                   "@!p bra AGAIN; }" ::"r"(done) : "memory");
+      asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory");
+      unsigned rank, there;
+      asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+      asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(to + 4 * threadIdx.x),
+          "r"(rank ^ 1));
+      float value;
+      asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(there) : "memory");
+      out[128 * blockIdx.x + threadIdx.x] = value;
+      asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory");
+    })cuda";
+  // The last rows of the last box lie outside, and are zeros.
+  Argument rows = buffer("rows", Role::input, 28 * 16);
+  rows.shape = {28, 16};
+  std::vector<Argument> arguments = {rows, buffer("out", Role::output, 32 * 16)};
+  prepare(arguments);
+  arguments[0].memory = MemorySpace::tensor_map;
+  arguments[0].box = {8, 16};
+  LaunchShape launch = shape("copy", 4, 128, {"rows", "out"});
+  launch.cluster = {2, 1, 1};
+  const KernelHandle handle = load(source, {launch}, arguments);
+  const RunReport report = run(handle, true, {}, {"rows", "out"});
+  ASSERT_FALSE(report.mismatch) << report.mismatch->reason;
+  for (std::size_t i = 0; i < 32 * 16; ++i) {
+    const std::size_t from = i ^ 128;
+    const double expected = from < 28 * 16 ? report.before.at("rows")[from] : 0;
+    ASSERT_EQ(report.after.at("out")[i], expected) << i;
+  }
+  TimeRequest request;  // Over several copies, each with a map of its own.
+  request.samples = 2;
+  request.launches_per_sample = 4;
+  EXPECT_EQ(time(handle, request).samples_ms.size(), 2u);
+
+  launch.dynamic_shared_bytes = launcher_->device().max_shared_bytes_per_block - 8192;
+  launch.cluster = {16, 1, 1};
+  launch.grid = {16, 1, 1};
+  const auto refused = launcher_->load(-1, compile(source, {launch}), {launch}, arguments);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.failure().status, Status::constraints);
+}
+
 TEST_F(CudaGpu, RefusesATextureThatIsWiderThanTheDeviceAllows) {
   const std::string source =
       "__global__ void f(cudaTextureObject_t t, float* out) { out[0] = tex1Dfetch<char>(t, 0); }";

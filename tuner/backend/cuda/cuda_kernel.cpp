@@ -1,6 +1,7 @@
 #include "tuner/backend/cuda/cuda_kernel.h"
 
 #include "tuner/backend/cuda/faults.h"
+#include "tuner/backend/cuda/launch.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 
@@ -113,6 +114,26 @@ std::optional<Failure> allow_shared_memory(const Driver& driver, const CudaKerne
                         " bytes of shared memory per block, device allows " +
                         std::to_string(device.max_shared_bytes_per_block) + ": " +
                         driver.text(set));
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> exceeds_clusters(const Driver& driver, const CudaKernel& kernel) {
+  for (const Turn& turn : kernel.turns) {
+    const CudaKernel::Launch& launch = kernel.launches[turn.launch];
+    if (launch.shape.blocks_per_cluster() == 1) continue;
+    int clusters = 0;
+    const LaunchConfig config(launch.shape, turn.as, nullptr);
+    const CUresult code = config.is_narrow() ? driver.occupancy_max_active_clusters(
+                                                   &clusters, launch.function, &config.get())
+                                             : CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS && clusters > 0) continue;
+    return fault_or(code, {Status::constraints, "occupancy"},
+                    "no cluster of " + std::to_string(launch.shape.blocks_per_cluster()) +
+                        " blocks of " + std::to_string(launch.shape.threads_per_block()) +
+                        " threads with " + std::to_string(launch.shape.dynamic_shared_bytes) +
+                        " bytes of dynamic shared memory fits on this GPU" +
+                        (code == CUDA_SUCCESS ? "" : ": " + driver.text(code)));
   }
   return std::nullopt;
 }

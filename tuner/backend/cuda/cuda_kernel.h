@@ -49,6 +49,9 @@ Outcome<std::unique_ptr<CudaKernel>> load_kernel(const Driver& driver,
 std::optional<Failure> allow_shared_memory(const Driver& driver, const CudaKernel& kernel,
                                            const Device& device);
 
+/// Whether the GPU can hold a cluster of each launch. Failure `constraints`, `occupancy`.
+std::optional<Failure> exceeds_clusters(const Driver& driver, const CudaKernel& kernel);
+
 /// What the driver says of each launch. The handle is left to the caller.
 LoadedKernel describe(const Driver& driver, const CudaKernel& kernel);
 

@@ -127,6 +127,7 @@ Outcome<LoadedKernel> CudaLauncher::load(KernelHandle handle, const CompiledKern
     auto loaded = load_kernel(driver_, compiled, launches, arguments);
     if (!loaded) return loaded.failure();
     if (auto failed = allow_shared_memory(driver_, **loaded, device_)) return *failed;
+    if (auto failed = exceeds_clusters(driver_, **loaded)) return *failed;
     LoadedKernel described = describe(driver_, **loaded);
     if (handle < 0) handle = kernels_.empty() ? 0 : kernels_.rbegin()->first + 1;
     described.handle = handle;

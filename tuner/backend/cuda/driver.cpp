@@ -7,13 +7,15 @@
 namespace smemtune::cuda {
 namespace {
 
+// The functions as CUDA 11.8 knows them; later toolkits' headers declare these the same.
+constexpr unsigned kVersion = 11080;
+
 template <typename Function>
-void fetch(const char* name, Function& function) {
+void fetch(const char* name, Function& function, [[maybe_unused]] unsigned version = kVersion) {
   void* address = nullptr;
 #if CUDART_VERSION >= 12050
-  // The functions as CUDA 11.8 knows them; later toolkits' headers declare these the same.
   const cudaError_t code =
-      cudaGetDriverEntryPointByVersion(name, &address, 11080, cudaEnableDefault, nullptr);
+      cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, nullptr);
 #elif CUDART_VERSION >= 12000
   const cudaError_t code = cudaGetDriverEntryPoint(name, &address, cudaEnableDefault, nullptr);
 #else
@@ -39,17 +41,6 @@ void Driver::check(CUresult code, const char* call) const {
   if (code != CUDA_SUCCESS) throw CudaError(static_cast<int>(code), call, text(code));
 }
 
-CUresult Driver::launch(CUfunction function, bool cooperative, const std::array<unsigned, 3>& grid,
-                        const std::array<unsigned, 3>& block, unsigned dynamic_shared_bytes,
-                        CUstream stream, void** parameters) const {
-  if (cooperative) {
-    return launch_cooperative_kernel(function, grid[0], grid[1], grid[2], block[0], block[1],
-                                     block[2], dynamic_shared_bytes, stream, parameters);
-  }
-  return launch_kernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                       dynamic_shared_bytes, stream, parameters, nullptr);
-}
-
 Driver fetch_driver() {
   Driver driver;
   fetch("cuGetErrorString", driver.get_error_string);
@@ -61,7 +52,15 @@ Driver fetch_driver() {
   fetch("cuFuncSetAttribute", driver.func_set_attribute);
   fetch("cuOccupancyMaxActiveBlocksPerMultiprocessor", driver.occupancy_max_active_blocks);
   fetch("cuLaunchKernel", driver.launch_kernel);
-  fetch("cuLaunchCooperativeKernel", driver.launch_cooperative_kernel);
+  fetch("cuLaunchKernelEx", driver.launch_kernel_ex);
+  fetch("cuOccupancyMaxActiveClusters", driver.occupancy_max_active_clusters);
+#if CUDA_VERSION >= 12000
+  try {
+    fetch("cuTensorMapEncodeTiled", driver.tensor_map_encode_tiled, 12000);
+  } catch (const UnavailableError&) {
+    driver.tensor_map_encode_tiled = nullptr;  // Missed only by kernels that take tensor maps.
+  }
+#endif
   return driver;
 }
 

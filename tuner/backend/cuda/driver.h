@@ -2,7 +2,6 @@
 
 #include <cuda.h>
 
-#include <array>
 #include <string>
 
 namespace smemtune::cuda {
@@ -18,15 +17,14 @@ struct Driver {
   decltype(&cuFuncSetAttribute) func_set_attribute = nullptr;
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy_max_active_blocks = nullptr;
   decltype(&cuLaunchKernel) launch_kernel = nullptr;
-  decltype(&cuLaunchCooperativeKernel) launch_cooperative_kernel = nullptr;
+  decltype(&cuLaunchKernelEx) launch_kernel_ex = nullptr;
+  decltype(&cuOccupancyMaxActiveClusters) occupancy_max_active_clusters = nullptr;
+#if CUDA_VERSION >= 12000
+  decltype(&cuTensorMapEncodeTiled) tensor_map_encode_tiled = nullptr;  ///< nullptr: too old.
+#endif
 
   /// The driver's words for a code.
   std::string text(CUresult code) const;
-
-  /// Enqueues a launch; a cooperative one waits until all its blocks fit. Throws nothing.
-  CUresult launch(CUfunction function, bool cooperative, const std::array<unsigned, 3>& grid,
-                  const std::array<unsigned, 3>& block, unsigned dynamic_shared_bytes,
-                  CUstream stream, void** parameters) const;
 
   /// Throws CudaError unless `code` is CUDA_SUCCESS.
   void check(CUresult code, const char* call) const;

@@ -2,11 +2,12 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/faults.h"
+#include "tuner/backend/cuda/launch.h"
+#include "tuner/backend/cuda/tensor_map.h"
 #include "tuner/backend/cuda/texture.h"
 #include "tuner/core/error.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -14,16 +15,12 @@ namespace smemtune::cuda {
 
 namespace {
 
-std::array<unsigned, 3> dimensions(const Dim3& shape, const std::string& entry) {
-  std::array<unsigned, 3> narrow = {};
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (!std::in_range<unsigned>(shape[i]) || shape[i] < 1) {
-      throw InputError(entry + " cannot be launched over " + std::to_string(shape[i]) +
-                       " blocks or threads");
-    }
-    narrow[i] = static_cast<unsigned>(shape[i]);
+void check_dimensions(const Dim3& shape, const std::string& entry) {
+  for (const std::int64_t extent : shape) {
+    if (std::in_range<unsigned>(extent) && extent >= 1) continue;
+    throw InputError(entry + " cannot be launched over " + std::to_string(extent) +
+                     " blocks or threads");
   }
-  return narrow;
 }
 
 bool begins_with_contents(const Argument& argument) {
@@ -87,7 +84,9 @@ void PlainKernel::launch(CUstream stream, const ArgumentBytes& arguments) const 
         throw InputError("the argument " + name + " is not given");
       }
       const Argument& wanted = argument(name);
-      const std::size_t bytes = wanted.is_buffer() ? sizeof(CUdeviceptr) : size_of(wanted.type);
+      const std::size_t bytes = wanted.is_tensor_map() ? sizeof(TensorMap)
+                                : wanted.is_buffer()   ? sizeof(CUdeviceptr)
+                                                       : size_of(wanted.type);
       if (given->second.size() != bytes) {
         throw InputError("the argument " + name + " has " + std::to_string(bytes) + " bytes, " +
                          std::to_string(given->second.size()) + " are given");
@@ -95,12 +94,11 @@ void PlainKernel::launch(CUstream stream, const ArgumentBytes& arguments) const 
       // The driver only reads them.
       parameters.push_back(const_cast<std::uint8_t*>(given->second.data()));
     }
-    driver_.check(driver_.launch(functions_[turn.launch], shape.cooperative,
-                                 dimensions(turn.as.grid, shape.name_expression),
-                                 dimensions(turn.as.block, shape.name_expression),
-                                 static_cast<unsigned>(turn.as.dynamic_shared_bytes), stream,
-                                 parameters.data()),
-                  "cuLaunchKernel");
+    check_dimensions(turn.as.grid, shape.name_expression);
+    check_dimensions(turn.as.block, shape.name_expression);
+    driver_.check(LaunchConfig(shape, turn.as, stream)
+                      .launch(driver_, functions_[turn.launch], parameters.data()),
+                  "cuLaunchKernelEx");
   }
 }
 
@@ -110,6 +108,14 @@ CUdeviceptr PlainKernel::symbol(const std::string& argument) const {
     throw InputError("the kernel has no argument " + argument + " in constant memory");
   }
   return found->second;
+}
+
+std::vector<std::uint8_t> PlainKernel::tensor_map_bytes(const std::string& name,
+                                                        CUdeviceptr data) const {
+  const TensorMap map = make_tensor_map(driver_, argument(name), data);
+  std::vector<std::uint8_t> bytes(sizeof map);
+  std::memcpy(bytes.data(), &map, sizeof map);
+  return bytes;
 }
 
 std::vector<std::uint8_t> address_bytes(CUdeviceptr address) {
@@ -142,6 +148,8 @@ void launch_once(int device, const CompiledKernel& compiled,
       if (argument.is_texture()) {
         textures.push_back(make_texture(argument, as_address(target)));
         values[argument.name] = address_bytes(textures.back().object());
+      } else if (argument.is_tensor_map()) {
+        values[argument.name] = kernel.tensor_map_bytes(argument.name, as_address(target));
       }
     }
     if (!argument.in_constant_memory() && !begins_with_contents(argument)) continue;

@@ -13,7 +13,7 @@
 namespace smemtune::cuda {
 
 /// The bytes of a kernel's arguments by name: a buffer's address, the texture object over one, a
-/// scalar's value.
+/// scalar's value, a tensor map.
 using ArgumentBytes = std::map<std::string, std::vector<std::uint8_t>, std::less<>>;
 
 /// A configuration's launches on the device that is current, and nothing beside them: no kernel of
@@ -32,6 +32,9 @@ class PlainKernel {
 
   /// The address of an argument in constant memory. Throws InputError for any other.
   CUdeviceptr symbol(const std::string& argument) const;
+
+  /// The tensor map that the kernel takes of a buffer at `data`.
+  std::vector<std::uint8_t> tensor_map_bytes(const std::string& name, CUdeviceptr data) const;
 
  private:
   const Argument& argument(const std::string& name) const;

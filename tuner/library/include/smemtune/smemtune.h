@@ -99,6 +99,7 @@ struct KernelLaunch {
   std::string entry;  ///< The C++ name expression.
   std::int64_t grid[3] = {1, 1, 1};
   std::int64_t block[3] = {1, 1, 1};
+  std::int64_t cluster[3] = {1, 1, 1};  ///< In blocks; without clusters where all are 1.
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<std::string> arguments;  ///< Names, in the entry's order.
   bool cooperative = false;            ///< To be launched by cuLaunchCooperativeKernel.
@@ -112,6 +113,7 @@ struct KernelBuffer {
   std::int64_t bytes = 0;
   bool in_constant_memory = false;  ///< Not passed: copy it to TunedKernel::symbol().
   bool is_texture = false;          ///< Pass a cudaTextureObject_t over such linear memory.
+  bool is_tensor_map = false;       ///< A CUtensorMap is taken; launch() makes it of the address.
 };
 
 /// Where kernel sources and compiled modules lie.

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "tuner/backend/cuda/driver.h"
+#include "tuner/core/kernel_binding.h"
+
+#include <array>
+
+namespace smemtune::cuda {
+
+/// One turn of a launch as the driver takes it. Refers to itself, so it is neither copied nor moved.
+class LaunchConfig {
+ public:
+  LaunchConfig(const LaunchShape& launch, const Repetition& turn, CUstream stream);
+  LaunchConfig(const LaunchConfig&) = delete;
+  LaunchConfig& operator=(const LaunchConfig&) = delete;
+
+  /// Whether every number is one that the driver can be given.
+  bool is_narrow() const { return is_narrow_; }
+  const CUlaunchConfig& get() const { return config_; }
+
+  /// CUDA_ERROR_INVALID_VALUE where the numbers are too large.
+  CUresult launch(const Driver& driver, CUfunction function, void** parameters) const;
+
+ private:
+  CUlaunchConfig config_ = {};
+  std::array<CUlaunchAttribute, 2> attributes_ = {};
+  bool is_narrow_ = true;
+};
+
+}  // namespace smemtune::cuda

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "tuner/backend/cuda/driver.h"
+#include "tuner/core/kernel_binding.h"
+
+#include <array>
+#include <cstdint>
+
+namespace smemtune::cuda {
+
+/// A CUtensorMap, which toolkits before 12.0 do not declare.
+struct alignas(64) TensorMap {
+  std::array<std::uint64_t, 16> words = {};
+};
+
+/// Describes an argument's buffer, at `data`, and the box that is copied of it. REQUIRES: the
+/// argument keeps the limits of core/tensor_map.h, `data` is a multiple of 16. Throws CudaError;
+/// UnavailableError where the driver or the toolkit of the build has no tensor maps.
+TensorMap make_tensor_map(const Driver& driver, const Argument& argument, CUdeviceptr data);
+
+}  // namespace smemtune::cuda
