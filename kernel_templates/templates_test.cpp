@@ -28,6 +28,13 @@ cuda::NvrtcCompiler& compiler() {
   return compiler;
 }
 
+/// Whether the device lacks what the kernel requires.
+bool lacks_features(const Space& space, const KernelTemplate& kernel, const Device& device) {
+  const KernelBinding bound(space, kernel, space.problems.front(), device);
+  const auto failure = exceeds_limits(bound.instantiate(kernel.default_configuration), device);
+  return failure && failure->reason == "requires";
+}
+
 /// Entries of one kernel with what the space declares of them, each instantiation once.
 using Declared = std::map<std::string, std::int64_t>;  ///< Static shared bytes by name expression.
 
@@ -57,7 +64,7 @@ Declared declared(const Space& space, const KernelTemplate& kernel, const Device
 
 CompileRequest request(const LoadedSpace& loaded, const KernelTemplate& kernel,
                        const std::string& architecture, std::vector<std::string> entries) {
-  return {.architecture = architecture,
+  return {.architecture = architecture + (kernel.architecture_specific ? "a" : ""),
           .source = loaded.sources.at(kernel.name),
           .name_expressions = std::move(entries),
           .symbol_expressions = {},
@@ -81,6 +88,7 @@ TEST_P(ShippedTemplates, CompileAsTheirSpaceDeclares) {
   const LoadedSpace loaded = load(space);
   const Device device = find_device(load_devices(kRoot / "configs/devices.json"), architecture);
   for (const KernelTemplate& kernel : loaded.space.kernels) {
+    if (lacks_features(loaded.space, kernel, device)) continue;
     const Declared entries = declared(loaded.space, kernel, device, count);
     ASSERT_FALSE(entries.empty()) << kernel.name;
     std::vector<std::string> names;

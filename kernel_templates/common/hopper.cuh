@@ -1,0 +1,157 @@
+// What sm_90a adds to a kernel, as PTX: barriers in shared memory, copies of tiles by the tensor
+// memory accelerator (TMA), clusters of blocks, and registers that warps hand to each other.
+//
+// Addresses of shared memory are 32-bit here, as the instructions take them. Those of another
+// block of the cluster come from in_block().
+
+#pragma once
+
+/// A CUtensorMap, which describes a tensor and the boxes that are copied of it. Passed by value.
+struct alignas(64) TensorMap {
+  unsigned long long words[16];
+};
+
+namespace hopper {
+
+__device__ __forceinline__ unsigned shared_address(const void* shared) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
+}
+
+/// Of block `rank` of the cluster, what lies in this block at `address`.
+__device__ __forceinline__ unsigned in_block(unsigned address, int rank) {
+  unsigned there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+  return there;
+}
+
+__device__ __forceinline__ int rank_in_cluster() {
+  unsigned rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return static_cast<int>(rank);
+}
+
+/// A barrier of all threads of the cluster.
+__device__ __forceinline__ void sync_cluster() {
+  asm volatile(
+      "barrier.cluster.arrive.release.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;" ::
+          : "memory");
+}
+
+/// Makes what this thread wrote to shared memory visible to TMA and tensor cores.
+__device__ __forceinline__ void publish_to_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// A barrier in shared memory (8 bytes) goes through phases. One ends when as many threads have
+// arrived as the barrier was made for, and all bytes that were announced have been copied.
+
+__device__ __forceinline__ void make_barrier(unsigned barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+/// Behind the last make_barrier(); a barrier of the threads must follow.
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/// Arrives, and announces bytes that will be copied in this phase.
+__device__ __forceinline__ void arrive_and_expect(unsigned barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
+
+/// Arrives at a barrier of any block of the cluster: what was read before is no longer needed.
+__device__ __forceinline__ void arrive_in_block(unsigned barrier, int rank) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(in_block(barrier, rank))
+               : "memory");
+}
+
+/// The same, and what this warp wrote before is seen by whoever waits with wait_and_see().
+__device__ __forceinline__ void publish_and_arrive_in_block(unsigned barrier, int rank) {
+  asm volatile(
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(in_block(barrier, rank))
+      : "memory");
+}
+
+/// Waits until the phase of this parity has ended. A new barrier is in phase 0; the one before it,
+/// of parity 1, counts as ended. Sees what was copied, and what threads of this block wrote.
+__device__ __forceinline__ void wait_for_phase(unsigned barrier, int parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "AGAIN:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra AGAIN;\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+/// The same, and sees what threads of other blocks wrote. This costs a fence.
+__device__ __forceinline__ void wait_and_see(unsigned barrier, int parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "AGAIN:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra AGAIN;\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+/// Copies the map's box at (x, y), x along the rows in memory, to shared memory. What lies outside
+/// the tensor becomes zeros and counts as copied.
+__device__ __forceinline__ void load_box(unsigned to, const TensorMap& map, int x, int y,
+                                         unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier)
+      : "memory");
+}
+
+/// The same to the blocks of the cluster whose bits are set in `blocks`, in each to the place and
+/// for the barrier at these addresses.
+__device__ __forceinline__ void load_box(unsigned to, const TensorMap& map, int x, int y,
+                                         unsigned barrier, int blocks) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier), "h"(static_cast<short>(blocks))
+      : "memory");
+}
+
+/// Copies a box from shared memory to the tensor, and closes a group of it. What lies outside the
+/// tensor is left out.
+__device__ __forceinline__ void store_box(const TensorMap& map, int x, int y, unsigned from) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];\n"
+      "cp.async.bulk.commit_group;" ::"l"(&map),
+      "r"(x), "r"(y), "r"(from)
+      : "memory");
+}
+
+/// Waits until all but the last LATER boxes that this thread stores have been read.
+template <int LATER>
+__device__ __forceinline__ void wait_until_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LATER) : "memory");
+}
+
+/// Brings a map near before it is needed.
+__device__ __forceinline__ void prefetch_map(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+/// Changes the registers of each thread of this warpgroup (four warps), all of which call it.
+template <int COUNT>
+__device__ __forceinline__ void give_up_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+template <int COUNT>
+__device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
+}  // namespace hopper

@@ -1,0 +1,459 @@
+// Matrix product on the tensor cores of Hopper (sm_90a): TMA, wgmma.
+//
+//   C[row][column] = sum over i of A[row][i] * B[i][column]
+//
+//   A: m x k and C: m x n, row-major; B: k x n, row-major, or where TRANSPOSED stored as n x k;
+//   A and B T elements, C OUT elements, fp32 sums
+//
+// One block per multiprocessor stays and computes one tile after the other. Its warpgroups (four
+// warps) have roles: a thread of the producer keeps a ring of stages full by TMA; CONSUMERS others
+// multiply what has arrived, each some rows of the tile, whose sums it holds in registers.
+//
+//               ring of STAGES stages            tile of C, TILE_P x TILE_Q
+//               +-----+-----+-----+-----+        +--------------------------+
+//   producer    | X Y | X Y | X Y | X Y |        | consumer 0: 64 rows at a |
+//   by TMA -->  |     |     |     |     | -----> | time by wgmma            |
+//               +-----+-----+-----+-----+ wgmma  +--------------------------+
+//                 ^ waits until    ^ waits until | consumer 1               |
+//                 |  a stage is    |  a stage is |                          |
+//                 |  empty         |  full       +--------------------------+
+//                                                   | stmatrix
+//               the producer already fills          v
+//               stages for the next tile          panels of 16 rows of each warp, by TMA --> C
+//
+// The tensor cores take 64 rows (P) by 16 to 256 columns (Q). P are the rows of C, or where SWAP its
+// columns: for few rows of A a tile is then 64 columns of C or more by as few as 16 rows. X is the
+// operand along P (A, or B where SWAP), Y the one along Q; a stage has 64 elements of their depth.
+//
+// Blocks form clusters, of
+//   CLUSTER_P x CLUSTER_Q   neighboring tiles: those of one row or column of tiles need the same X or
+//                           Y, of which each block loads its share for all of them (multicast); or
+//   SPLIT                   blocks that compute one tile, each a part of the depth: the first adds
+//                           up the others' sums, always in the same order.
+//
+// Template parameters
+//   T, OUT        __half or __nv_bfloat16; the same or float
+//   TRANSPOSED    0: B is k x n; 1: B is n x k
+//   SWAP          0 or 1
+//   TILE_P        64 to 256, whole products of 64 for each consumer
+//   TILE_Q        16, 32, 64, 96, ..., 256, 320
+//   CONSUMERS     1 to 4; TILE_P * TILE_Q / CONSUMERS / 128 sums per thread must fit its registers
+//   STAGES        2 or more
+//   CLUSTER_P, CLUSTER_Q, SPLIT    1, 2, 4
+//   PANELS        panels of each warp on their way to C
+//   DEFER         1: a stage is given back while the next is multiplied; 0: before
+//
+// Arguments        a_map, b_map: boxes of 64 elements of each row, as many rows as a block loads at a
+//                  time (64 of B where not TRANSPOSED), swizzled by 128 bytes
+//                  c_map: boxes of one panel, swizzled by their width
+//                  group: tiles are taken down the columns of groups of so many rows of tiles
+//                  hilbert: or in squares of group x group (a power of two) along Hilbert's curve
+// Constraints      rows of A, B and C have a multiple of 16 bytes
+//                  TRANSPOSED, or a block's share of B is a multiple of 64 columns
+//                  ceil(k / 64) >= 1
+// Block            128 * (CONSUMERS + 1) threads
+// Cluster          CLUSTER_P * CLUSTER_Q * SPLIT blocks
+// Grid             any number of clusters: as many as fit the GPU
+// Shared memory    STAGES * (TILE_P + TILE_Q) * 128 + CONSUMERS * 4 * PANELS * 2048
+//                  + (SPLIT > 1 ? TILE_P * TILE_Q * 4 : 0) + (2 * STAGES + 2) * 8 bytes, dynamic
+
+#include "../common/hopper.cuh"
+#include "../common/wgmma.cuh"
+
+namespace gemm_tc_detail {
+
+constexpr int kDepth = 64;  // Of a stage: 128 bytes.
+
+/// Where things lie in shared memory, in bytes.
+template <int TILE_P, int TILE_Q, int CONSUMERS, int STAGES, int SPLIT, int PANELS>
+struct Layout {
+  static constexpr int kX = TILE_P * kDepth * 2;
+  static constexpr int kY = TILE_Q * kDepth * 2;
+  static constexpr int kStage = kX + kY;
+  static constexpr int kPanel = 2048;  // Bytes: 16 of P by up to 128 bytes.
+  static constexpr int kPanels = STAGES * kStage;
+  static constexpr int kSums = kPanels + CONSUMERS * 4 * PANELS * kPanel;
+  static constexpr int kBarriers = kSums + (SPLIT > 1 ? TILE_P * TILE_Q * 4 : 0);
+};
+
+/// The tiles of C in the order in which clusters take them, counted in tiles of clusters. Those that
+/// are computed at a time shall share operands, which then come from the L2 cache.
+struct Order {
+  int tiles_p, tiles_q, group, hilbert;
+
+  __device__ __forceinline__ void place(int tile, int& p, int& q) const {
+    const int band = tile / (group * tiles_q);  // Of `group` rows of tiles.
+    const int within = tile - band * group * tiles_q;
+    const int rows = min(group, tiles_p - band * group);
+    p = within % rows;
+    q = within / rows;
+    const int square = q / group;
+    if (hilbert != 0 && rows == group && (square + 1) * group <= tiles_q) {
+      place_on_curve(within % (group * group), p, q);
+      q += square * group;
+    }
+    // Every other band goes backwards, and so begins where the last operands still are.
+    if (band % 2 != 0) q = tiles_q - 1 - q;
+    p += band * group;
+  }
+
+  /// Hilbert's curve through group x group tiles: each next one is a neighbor.
+  __device__ __forceinline__ void place_on_curve(int at, int& p, int& q) const {
+    p = 0;
+    q = 0;
+    for (int side = 1; side < group; side *= 2, at /= 4) {
+      const int right = at / 2 % 2;
+      const int down = (at ^ right) % 2;
+      if (down == 0) {
+        if (right != 0) {
+          p = side - 1 - p;
+          q = side - 1 - q;
+        }
+        const int old_p = p;
+        p = q;
+        q = old_p;
+      }
+      q += right * side;
+      p += down * side;
+    }
+  }
+};
+
+/// A stage of the ring, and how often the ring has been around.
+template <int STAGES>
+struct Turn {
+  int stage = 0;
+  int phase = 0;
+  __device__ __forceinline__ void next() {
+    if (++stage == STAGES) {
+      stage = 0;
+      phase ^= 1;
+    }
+  }
+};
+
+}  // namespace gemm_tc_detail
+
+template <typename T, typename OUT, int TRANSPOSED, int SWAP, int TILE_P, int TILE_Q, int CONSUMERS,
+          int STAGES, int CLUSTER_P, int CLUSTER_Q, int SPLIT, int PANELS, int DEFER,
+          int THREADS = (128 * (CONSUMERS + 1))>
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm_tc_wgmma(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
+                  const __grid_constant__ TensorMap c_map, int m, int n, int k, int group,
+                  int hilbert) {
+  using namespace gemm_tc_detail;
+  using Layout = gemm_tc_detail::Layout<TILE_P, TILE_Q, CONSUMERS, STAGES, SPLIT, PANELS>;
+  constexpr bool kXIsDepth = SWAP == 0 || TRANSPOSED != 0;
+  constexpr bool kYIsDepth = SWAP != 0 || TRANSPOSED != 0;
+  constexpr int kPartP = TILE_P / CONSUMERS;
+  constexpr int kN = TILE_Q <= 256 ? TILE_Q : kYIsDepth ? 160 : 192;  // Columns of one product.
+  constexpr int kProducts = (TILE_Q + kN - 1) / kN;
+  constexpr int kLastN = TILE_Q - (kProducts - 1) * kN;
+  constexpr int kProducerRegisters = 40;
+  // The block keeps the registers that it was launched with, which the compiler gives to all alike.
+  constexpr int kRegistersAtLaunch = 512 / (CONSUMERS + 1) / 8 * 8;
+  constexpr int kConsumerRegisters =
+      (kRegistersAtLaunch * (CONSUMERS + 1) - kProducerRegisters) / CONSUMERS / 8 * 8;
+  static_assert(kPartP % 64 == 0, "a product has 64 rows");
+  static_assert(kYIsDepth || TILE_Q % 64 == 0, "boxes have 64 columns of B");
+
+  extern __shared__ __align__(1024) unsigned char shared_bytes[];
+  const unsigned shared = hopper::shared_address(shared_bytes);
+  const auto full = [&](int stage) { return shared + Layout::kBarriers + stage * 16; };
+  const auto empty = [&](int stage) { return shared + Layout::kBarriers + stage * 16 + 8; };
+  const unsigned sums_full = shared + Layout::kBarriers + STAGES * 16;
+  const unsigned sums_empty = sums_full + 8;
+
+  const int rank = hopper::rank_in_cluster();
+  const int rank_p = rank % CLUSTER_P;
+  const int rank_q = rank / CLUSTER_P % CLUSTER_Q;
+  const int rank_k = rank / (CLUSTER_P * CLUSTER_Q);
+  const int first_rank = rank_k * CLUSTER_P * CLUSTER_Q;  // Of those that share operands.
+
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < STAGES; ++stage) {
+      hopper::make_barrier(full(stage), 1);
+      hopper::make_barrier(empty(stage), CONSUMERS * (CLUSTER_P + CLUSTER_Q - 1));
+    }
+    hopper::make_barrier(sums_full, SPLIT > 1 ? (SPLIT - 1) * CONSUMERS * 4 : 1);
+    hopper::make_barrier(sums_empty, CONSUMERS * 4);
+    hopper::publish_barriers();
+  }
+  if constexpr (CLUSTER_P * CLUSTER_Q * SPLIT > 1) {
+    hopper::sync_cluster();
+  } else {
+    __syncthreads();
+  }
+
+  const int p_size = SWAP != 0 ? n : m;
+  const int q_size = SWAP != 0 ? m : n;
+  const Order order = {
+      (p_size + TILE_P * CLUSTER_P - 1) / (TILE_P * CLUSTER_P),
+      (q_size + TILE_Q * CLUSTER_Q - 1) / (TILE_Q * CLUSTER_Q),
+      group,
+      hilbert,
+  };
+  constexpr int kClusterBlocks = CLUSTER_P * CLUSTER_Q * SPLIT;
+  const int tiles = order.tiles_p * order.tiles_q;
+  const int first_tile = static_cast<int>(blockIdx.x) / kClusterBlocks;
+  const int clusters = static_cast<int>(gridDim.x) / kClusterBlocks;
+  const int steps = (k + kDepth - 1) / kDepth;
+  const int first_step = steps * rank_k / SPLIT;
+  const int last_step = steps * (rank_k + 1) / SPLIT;
+
+  // The same in all lanes, which the compiler shall know: descriptions lie in uniform registers.
+  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
+  if (warpgroup == 0) {
+    // The producer.
+    if constexpr (CONSUMERS > 1) hopper::give_up_registers<kProducerRegisters>();
+    if (threadIdx.x == 0) {
+      const TensorMap& x_map = SWAP != 0 ? b_map : a_map;
+      const TensorMap& y_map = SWAP != 0 ? a_map : b_map;
+      // X's share of this block goes to the blocks of its row of tiles, Y's to those of its column.
+      constexpr int kShareX = TILE_P / CLUSTER_Q;
+      constexpr int kShareY = TILE_Q / CLUSTER_P;
+      constexpr int kBoxX = !kXIsDepth ? 64 : kShareX > 256 ? kShareX / 2 : kShareX;
+      constexpr int kBoxY = !kYIsDepth ? 64 : kShareY > 256 ? kShareY / 2 : kShareY;
+      static_assert(kShareX % kBoxX == 0 && kShareY % kBoxY == 0, "shares are whole boxes");
+      static_assert(kBoxX % 8 == 0 && kBoxY % 8 == 0, "the swizzle repeats every 8 rows");
+      int x_blocks = 0;
+      for (int i = 0; i < CLUSTER_Q; ++i) x_blocks |= 1 << (first_rank + rank_p + i * CLUSTER_P);
+      const int y_blocks = ((1 << CLUSTER_P) - 1) << (first_rank + rank_q * CLUSTER_P);
+
+      Turn<STAGES> turn;
+      for (int tile = first_tile; tile < tiles; tile += clusters) {
+        int p, q;
+        order.place(tile, p, q);
+        p = (p * CLUSTER_P + rank_p) * TILE_P + rank_q * kShareX;
+        q = (q * CLUSTER_Q + rank_q) * TILE_Q + rank_p * kShareY;
+        for (int step = first_step; step < last_step; ++step) {
+          hopper::wait_for_phase(empty(turn.stage), turn.phase ^ 1);
+          const unsigned barrier = full(turn.stage);
+          hopper::arrive_and_expect(barrier, Layout::kStage);
+          const unsigned x = shared + turn.stage * Layout::kStage + rank_q * kShareX * 128;
+          const unsigned y =
+              shared + turn.stage * Layout::kStage + Layout::kX + rank_p * kShareY * 128;
+          const int depth = step * kDepth;
+#pragma unroll
+          for (int i = 0; i < kShareX; i += kBoxX) {
+            const int at_x = kXIsDepth ? depth : p + i;
+            const int at_y = kXIsDepth ? p + i : depth;
+            if constexpr (CLUSTER_Q > 1) {
+              hopper::load_box(x + i * 128, x_map, at_x, at_y, barrier, x_blocks);
+            } else {
+              hopper::load_box(x + i * 128, x_map, at_x, at_y, barrier);
+            }
+          }
+#pragma unroll
+          for (int i = 0; i < kShareY; i += kBoxY) {
+            const int at_x = kYIsDepth ? depth : q + i;
+            const int at_y = kYIsDepth ? q + i : depth;
+            if constexpr (CLUSTER_P > 1) {
+              hopper::load_box(y + i * 128, y_map, at_x, at_y, barrier, y_blocks);
+            } else {
+              hopper::load_box(y + i * 128, y_map, at_x, at_y, barrier);
+            }
+          }
+          turn.next();
+        }
+      }
+    }
+  } else {
+    // A consumer.
+    if constexpr (CONSUMERS > 1) hopper::take_registers<kConsumerRegisters>();
+    const int part = warpgroup - 1;
+    const int thread = static_cast<int>(threadIdx.x) % 128;
+    const int warp = thread / 32;
+    const int lane = thread % 32;
+    // Threads of each consumer that say that a stage is empty, one for each block that fills it.
+    const bool shares_operands = thread < CLUSTER_P * CLUSTER_Q &&
+                                 (thread % CLUSTER_P == rank_p || thread / CLUSTER_P == rank_q);
+    const auto release = [&](int stage) {
+      if (shares_operands) hopper::arrive_in_block(empty(stage), first_rank + thread);
+    };
+
+    Turn<STAGES> turn;
+    int sums_phase = 0;
+    for (int tile = first_tile; tile < tiles; tile += clusters) {
+      float sums[kPartP / 64][TILE_Q / 2];
+      if (SPLIT > 1 && first_step == last_step) {
+#pragma unroll
+        for (int i = 0; i < kPartP / 64 * TILE_Q / 2; ++i) (&sums[0][0])[i] = 0;
+      }
+      int before = -1;
+      for (int step = first_step; step < last_step; ++step) {
+        hopper::wait_for_phase(full(turn.stage), turn.phase);
+        const unsigned x = shared + turn.stage * Layout::kStage + part * kPartP * 128;
+        const unsigned y = shared + turn.stage * Layout::kStage + Layout::kX;
+        const unsigned long long x_tile = wgmma::describe<kXIsDepth>(x);
+        const unsigned long long y_tile = wgmma::describe<kYIsDepth>(y);
+        wgmma::begin();
+#pragma unroll
+        for (int depth = 0; depth < kDepth / 16; ++depth) {
+          const int add = depth > 0 || step > first_step;
+#pragma unroll
+          for (int i = 0; i < kPartP / 64; ++i) {
+            const unsigned long long x_rows =
+                x_tile + i * (64 * 128 / 16) + depth * wgmma::kDepthStep<kXIsDepth>;
+#pragma unroll
+            for (int j = 0; j < kProducts; ++j) {
+              const unsigned long long y_rows =
+                  y_tile + j * (kN * 128 / 16) + depth * wgmma::kDepthStep<kYIsDepth>;
+              if (j < kProducts - 1) {
+                wgmma::multiply<T, kN, kXIsDepth, kYIsDepth>(sums[i] + j * kN / 2, x_rows, y_rows,
+                                                             add);
+              } else {
+                wgmma::multiply<T, kLastN, kXIsDepth, kYIsDepth>(sums[i] + (kProducts - 1) * kN / 2,
+                                                                 x_rows, y_rows, add);
+              }
+            }
+          }
+        }
+        wgmma::commit();
+        wgmma::wait<DEFER>();
+        if constexpr (DEFER == 0) {
+          release(turn.stage);
+        } else {
+          if (before >= 0) release(before);
+          before = turn.stage;
+        }
+        turn.next();
+      }
+      if constexpr (DEFER != 0) {
+        wgmma::wait<0>();
+        if (before >= 0) release(before);
+      }
+
+      if constexpr (SPLIT > 1) {
+        // Four sums at a time, those of neighboring threads behind each other.
+        const unsigned own = shared + Layout::kSums + (part * 128 + thread) * 16;
+        constexpr int kAll = kPartP / 64 * TILE_Q / 2;
+        float* const sum = &sums[0][0];
+        if (rank_k > 0) {
+          hopper::wait_and_see(sums_empty, sums_phase ^ 1);
+#pragma unroll
+          for (int i = 0; i < kAll; i += 4) {
+            asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(
+                             own + i / 4 * (CONSUMERS * 128 * 16)),
+                         "f"(sum[i]), "f"(sum[i + 1]), "f"(sum[i + 2]), "f"(sum[i + 3])
+                         : "memory");
+          }
+          __syncwarp();
+          if (lane == 0)
+            hopper::publish_and_arrive_in_block(sums_full, rank % (CLUSTER_P * CLUSTER_Q));
+        } else {
+          hopper::wait_and_see(sums_full, sums_phase);
+#pragma unroll 1
+          for (int other = 1; other < SPLIT; ++other) {
+            const unsigned there = hopper::in_block(own, rank + other * CLUSTER_P * CLUSTER_Q);
+#pragma unroll
+            for (int i = 0; i < kAll; i += 4) {
+              float more[4];
+              asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                           : "=f"(more[0]), "=f"(more[1]), "=f"(more[2]), "=f"(more[3])
+                           : "r"(there + i / 4 * (CONSUMERS * 128 * 16))
+                           : "memory");
+#pragma unroll
+              for (int e = 0; e < 4; ++e) sum[i + e] += more[e];
+            }
+          }
+          __syncwarp();
+          if (lane > 0 && lane < SPLIT) {
+            hopper::publish_and_arrive_in_block(sums_empty, rank + lane * CLUSTER_P * CLUSTER_Q);
+          }
+        }
+        sums_phase ^= 1;
+        if (rank_k > 0) continue;
+      }
+
+      // Each warp stores its 16 of every 64 rows by itself, a panel of PANEL columns at a time.
+      constexpr int kOutSize = bytes_of<OUT>;
+      constexpr int kPanel = TILE_Q % (128 / kOutSize) == 0  ? 128 / kOutSize
+                             : TILE_Q % (64 / kOutSize) == 0 ? 64 / kOutSize
+                                                             : 32 / kOutSize;
+      constexpr int kRowBytes = SWAP != 0 ? 16 * kOutSize : kPanel * kOutSize;  // Of a panel.
+      constexpr unsigned kSwizzle = (kRowBytes - 16) & 0x70;
+      constexpr int kPanelsOfTile = kPartP / 64 * (TILE_Q / kPanel);
+      static_assert(kPanelsOfTile % PANELS == 0, "every tile begins with the same panel");
+      int p, q;
+      order.place(tile, p, q);
+      p = (p * CLUSTER_P + rank_p) * TILE_P + part * kPartP + warp * 16;
+      q = (q * CLUSTER_Q + rank_q) * TILE_Q;
+      const unsigned panels =
+          shared + Layout::kPanels + (part * 4 + warp) * PANELS * Layout::kPanel;
+#pragma unroll
+      for (int number = 0; number < kPanelsOfTile; ++number) {
+        const int i = number / (TILE_Q / kPanel);
+        const int column = number % (TILE_Q / kPanel) * kPanel;
+        const unsigned panel = panels + number % PANELS * Layout::kPanel;
+        if (lane == 0) hopper::wait_until_read<PANELS - 1>();
+        __syncwarp();
+        if constexpr (kOutSize == 2) {
+#pragma unroll
+          for (int e = 0; e < kPanel; e += 16) {
+            const float* const sum = sums[i] + (column + e) / 2;
+            // Four matrices of 8 x 8: lane l has the address of row l % 8 of matrix l / 8.
+            const unsigned at =
+                SWAP != 0 ? (e + lane / 16 * 8 + lane % 8) * kRowBytes + lane / 8 % 2 * 16
+                          : (lane / 8 % 2 * 8 + lane % 8) * kRowBytes + (e + lane / 16 * 8) * 2;
+            const unsigned to = panel + (at ^ (at >> 3 & kSwizzle));
+            if constexpr (SWAP != 0) {
+              asm volatile(
+                  "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                      to),
+                  "r"(pack<OUT>(sum[0], sum[1])), "r"(pack<OUT>(sum[2], sum[3])),
+                  "r"(pack<OUT>(sum[4], sum[5])), "r"(pack<OUT>(sum[6], sum[7]))
+                  : "memory");
+            } else {
+              asm volatile(
+                  "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
+                  "r"(pack<OUT>(sum[0], sum[1])), "r"(pack<OUT>(sum[2], sum[3])),
+                  "r"(pack<OUT>(sum[4], sum[5])), "r"(pack<OUT>(sum[6], sum[7]))
+                  : "memory");
+            }
+          }
+        } else {
+#pragma unroll
+          for (int e = 0; e < kPanel; e += 8) {
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {  // 8 rows below.
+              const float* const sum = sums[i] + (column + e) / 2 + half * 2;
+              const int row = lane / 4 + half * 8;
+              const int across = e + lane % 4 * 2;
+              if constexpr (SWAP != 0) {
+                const unsigned at = across * kRowBytes + row * 4;
+                const unsigned next = at + kRowBytes;
+                asm volatile("st.shared.f32 [%0], %1;" ::"r"(panel + (at ^ (at >> 3 & kSwizzle))),
+                             "f"(sum[0])
+                             : "memory");
+                asm volatile(
+                    "st.shared.f32 [%0], %1;" ::"r"(panel + (next ^ (next >> 3 & kSwizzle))),
+                    "f"(sum[1])
+                    : "memory");
+              } else {
+                const unsigned at = row * kRowBytes + across * 4;
+                asm volatile(
+                    "st.shared.v2.f32 [%0], {%1, %2};" ::"r"(panel + (at ^ (at >> 3 & kSwizzle))),
+                    "f"(sum[0]), "f"(sum[1])
+                    : "memory");
+              }
+            }
+          }
+        }
+        hopper::publish_to_async();
+        __syncwarp();
+        if (lane == 0) {
+          if constexpr (SWAP != 0) {
+            hopper::store_box(c_map, p + i * 64, q + column, panel);
+          } else {
+            hopper::store_box(c_map, q + column, p + i * 64, panel);
+          }
+        }
+      }
+    }
+    if (lane == 0) hopper::wait_until_read<0>();
+  }
+  // Others may still arrive at this block's barriers or read its sums.
+  __syncwarp();
+  if constexpr (CLUSTER_P * CLUSTER_Q * SPLIT > 1) hopper::sync_cluster();
+}
