@@ -1,5 +1,6 @@
 // The best stored configurations of spaces against what they are held against, in one run:
 //   gemm                  cublasSgemm (CUBLAS_PEDANTIC_MATH: no TF32)
+//   gemm_tc               cublasGemmEx (CUBLAS_COMPUTE_32F)
 //   convolution           the best stored configuration of the kernel tiled, whose parameters are
 //                         the FAIR benchmark hub's
 //   stencil1d, add_one    cudaMemcpyAsync, device to device, of as many bytes as the kernel must
@@ -14,6 +15,7 @@
 #include "db/result_store.h"
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
+#include "tuner/backend/cuda/plain_kernel.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_binding.h"
@@ -77,7 +79,30 @@ class BestKernel {
  public:
   BestKernel(const KernelInstance& instance, const KernelSource& source,
              const std::string& architecture, const Buffers& buffers)
-      : instance_(instance) {
+      : kernel_(compiled(instance, source, architecture), instance.launches, instance.arguments) {
+    for (const Argument& argument : instance.arguments) {
+      if (!argument.is_buffer()) {
+        values_[argument.name] = scalar_bytes(argument);
+        continue;
+      }
+      void* const memory = buffers[argument.name];
+      if (argument.in_constant_memory()) {
+        check(cudaMemcpy(cuda::as_pointer(kernel_.symbol(argument.name)), memory,
+                         static_cast<std::size_t>(argument.bytes()), cudaMemcpyDeviceToDevice),
+              "cudaMemcpy");
+      } else if (argument.is_tensor_map()) {
+        values_[argument.name] = kernel_.tensor_map_bytes(argument.name, cuda::as_address(memory));
+      } else {
+        values_[argument.name] = cuda::address_bytes(cuda::as_address(memory));
+      }
+    }
+  }
+
+  void launch(cudaStream_t stream) const { kernel_.launch(stream, values_); }
+
+ private:
+  static CompiledKernel compiled(const KernelInstance& instance, const KernelSource& source,
+                                 const std::string& architecture) {
     CompileRequest request;
     request.architecture = architecture + (instance.architecture_specific ? "a" : "");
     request.source = source;
@@ -91,67 +116,11 @@ class BestKernel {
     cuda::NvrtcCompiler compiler;
     const Outcome<CompiledKernel> compiled = compiler.compile(request);
     if (!compiled) throw Error(compiled.failure().detail);
-    check(cudaLibraryLoadData(&library_, compiled->image.data(), nullptr, nullptr, 0, nullptr,
-                              nullptr, 0),
-          "cudaLibraryLoadData");
-    for (const LaunchShape& launch : instance.launches) {
-      cudaKernel_t kernel = nullptr;
-      check(cudaLibraryGetKernel(&kernel, library_,
-                                 compiled->entry(launch.name_expression)->lowered_name.c_str()),
-            "cudaLibraryGetKernel");
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(launch.dynamic_shared_bytes)),
-            "cudaFuncSetAttribute");
-      kernels_.push_back(kernel);
-    }
-    for (const Argument& argument : instance.arguments) {
-      if (argument.is_buffer()) {
-        void* memory = buffers[argument.name];
-        if (argument.in_constant_memory()) {
-          fill_constant(compiled->symbol(argument.symbol)->lowered_name, memory, argument.bytes());
-        }
-        const auto* bytes = reinterpret_cast<const std::uint8_t*>(&memory);
-        values_[argument.name].assign(bytes, bytes + sizeof memory);
-      } else {
-        values_[argument.name] = scalar_bytes(argument);
-      }
-    }
-  }
-  ~BestKernel() {
-    if (library_ != nullptr) cudaLibraryUnload(library_);
-  }
-  BestKernel(const BestKernel&) = delete;
-  BestKernel& operator=(const BestKernel&) = delete;
-
-  void launch(cudaStream_t stream) {
-    for (std::size_t i = 0; i < kernels_.size(); ++i) {
-      const LaunchShape& shape = instance_.launches[i];
-      std::vector<void*> arguments;
-      for (const std::string& name : shape.arguments) arguments.push_back(values_.at(name).data());
-      const auto dim = [](const Dim3& size) {
-        return dim3(static_cast<unsigned>(size[0]), static_cast<unsigned>(size[1]),
-                    static_cast<unsigned>(size[2]));
-      };
-      check(cudaLaunchKernel(reinterpret_cast<void*>(kernels_[i]), dim(shape.grid),
-                             dim(shape.block), arguments.data(),
-                             static_cast<std::size_t>(shape.dynamic_shared_bytes), stream),
-            "cudaLaunchKernel");
-    }
+    return *compiled;
   }
 
- private:
-  void fill_constant(const std::string& symbol, const void* from, std::int64_t bytes) {
-    void* to = nullptr;
-    std::size_t room = 0;
-    check(cudaLibraryGetGlobal(&to, &room, library_, symbol.c_str()), "cudaLibraryGetGlobal");
-    check(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice),
-          "cudaMemcpy");
-  }
-
-  KernelInstance instance_;
-  cudaLibrary_t library_ = nullptr;
-  std::vector<cudaKernel_t> kernels_;
-  std::map<std::string, std::vector<std::uint8_t>> values_;
+  cuda::PlainKernel kernel_;
+  cuda::ArgumentBytes values_;
 };
 
 /// Times functions that launch on a stream, each launch behind a flush of the L2.
@@ -222,6 +191,10 @@ class Copy final : public Peer {
   void* to_ = nullptr;
 };
 
+int size(const Problem& problem, const char* name) {
+  return static_cast<int>(std::get<std::int64_t>(problem.at(name)));
+}
+
 class CublasSgemm final : public Peer {
  public:
   CublasSgemm(const Problem& problem, const Buffers& buffers, cudaStream_t stream)
@@ -250,16 +223,61 @@ class CublasSgemm final : public Peer {
   }
 
  private:
-  static int size(const Problem& problem, const char* name) {
-    return static_cast<int>(std::get<std::int64_t>(problem.at(name)));
-  }
-
   int m_ = 0;
   int n_ = 0;
   int k_ = 0;
   const float* a_ = nullptr;
   const float* b_ = nullptr;
   float* c_ = nullptr;
+  cublasHandle_t blas_ = nullptr;
+};
+
+class CublasGemmEx final : public Peer {
+ public:
+  CublasGemmEx(const Problem& problem, const Buffers& buffers, cudaStream_t stream)
+      : m_(size(problem, "M")),
+        n_(size(problem, "N")),
+        k_(size(problem, "K")),
+        transposed_(size(problem, "TRANSPOSED") != 0),
+        type_(type(problem, "T")),
+        out_(type(problem, "OUT")),
+        a_(buffers["a"]),
+        b_(buffers["b"]),
+        c_(buffers["c"]) {
+    check(cublasCreate(&blas_), "cublasCreate");
+    check(cublasSetStream(blas_, stream), "cublasSetStream");
+  }
+  ~CublasGemmEx() override { cublasDestroy(blas_); }
+  CublasGemmEx(const CublasGemmEx&) = delete;
+  CublasGemmEx& operator=(const CublasGemmEx&) = delete;
+
+  std::string name() const override { return "cublasGemmEx"; }
+  void launch() override {
+    const float one = 1;
+    const float zero = 0;
+    // Row-major c = a b is column-major c' = b' a'.
+    check(cublasGemmEx(blas_, transposed_ ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, n_, m_, k_,
+                       &one, b_, type_, transposed_ ? k_ : n_, a_, type_, k_, &zero, c_, out_, n_,
+                       CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+          "cublasGemmEx");
+  }
+
+ private:
+  static cudaDataType type(const Problem& problem, const char* name) {
+    const std::string word = to_text(problem.at(name));
+    if (word == "float") return CUDA_R_32F;
+    return word == "__half" ? CUDA_R_16F : CUDA_R_16BF;
+  }
+
+  int m_ = 0;
+  int n_ = 0;
+  int k_ = 0;
+  bool transposed_ = false;
+  cudaDataType type_ = CUDA_R_16BF;
+  cudaDataType out_ = CUDA_R_16BF;
+  const void* a_ = nullptr;
+  const void* b_ = nullptr;
+  void* c_ = nullptr;
   cublasHandle_t blas_ = nullptr;
 };
 
@@ -274,7 +292,7 @@ class Stored {
                 buffers_) {}
 
   const Buffers& buffers() const { return buffers_; }
-  void launch(cudaStream_t stream) { kernel_.launch(stream); }
+  void launch(cudaStream_t stream) const { kernel_.launch(stream); }
 
  private:
   static const KernelTemplate& kernel(const LoadedSpace& loaded, const db::StoredResult& result) {
@@ -311,6 +329,7 @@ std::unique_ptr<Peer> peer_of(const LoadedSpace& loaded, const db::ResultStore& 
   const std::string& space = loaded.space.name;
   const Problem& problem = best.result.problem;
   if (space == "gemm") return std::make_unique<CublasSgemm>(problem, ours.buffers(), stream);
+  if (space == "gemm_tc") return std::make_unique<CublasGemmEx>(problem, ours.buffers(), stream);
   if (space == "convolution") {
     const std::vector<db::StoredResult> hubs = store.best(
         {.space = space, .kernel = "tiled", .device = best.device.name, .problem = key(problem)},
@@ -350,7 +369,8 @@ double compare(const LoadedSpace& loaded, const db::ResultStore& store,
   const double ours_median = quantile(our_ms, 0.5);
   const double peer_median = quantile(peer_ms, 0.5);
   const double ratio = quantile(ratios, 0.5);
-  const bool computes = loaded.space.name == "gemm" || loaded.space.name == "convolution";
+  const std::string& space = loaded.space.name;
+  const bool computes = space == "gemm" || space == "gemm_tc" || space == "convolution";
   const double work = metrics.at(computes ? "flops" : "bytes") * (computes ? 1e-9 : 1e-6);
   const char* unit = computes ? "TFLOP/s" : "GB/s";
   std::printf("| %s %s | %s %s | %.2f us, %.2f %s | %s %.2f us, %.2f %s | %.3f (%.3f-%.3f) |\n",
