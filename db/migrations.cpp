@@ -81,7 +81,10 @@ std::span<const Migration> migrations() {
           (model_id, kernel_id, problem_id, run_id, configuration_id)
           WHERE stage = 'final' AND status = 'correct';
         CREATE INDEX result_default ON result (kernel_id)
-          WHERE is_default = 1 AND status = 'correct')sql"}};
+          WHERE is_default = 1 AND status = 'correct')sql"},
+      // What the first verified launch took; 0: not known.
+      {.version = 7,
+       .sql = "ALTER TABLE result ADD COLUMN first_launch_ms REAL NOT NULL DEFAULT 0"}};
   return list;
 }
 

@@ -83,7 +83,7 @@ std::vector<Recording> read_database(const std::filesystem::path& file) {
     recording.device = stored.device.name;
     recording.problem = problem;
     note_values(stored.result.configuration, recording.parameters);
-    const double time_ms = stored.result.measurement.median_ms;
+    const double time_ms = stored.result.time_ms().value_or(0);
     const double kept_ms = device_ms(stored.result);
     recording.evaluations.push_back(
         {.result = std::move(stored.result), .time_ms = time_ms, .device_ms = kept_ms});

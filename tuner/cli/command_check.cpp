@@ -105,6 +105,7 @@ class Check {
     request.options.finalists = only.size();
     request.options.static_reject = false;
     request.options.cut_factor = 1e6;
+    request.options.early_loss = false;
     request.only = std::move(only);
     NoLog log;
     return tune(request, pool_, log, observer_, stop_).problems.front().results;

@@ -24,7 +24,7 @@ RecordedKernel recorded_kernel(const db::Recording& recording) {
     if (!index) continue;
     RecordedKernel::Answer& answer = kernel.answers[*index];
     answer = {.compile_ms = evaluation.result.compile_ms, .device_ms = evaluation.device_ms};
-    if (evaluation.result.timed()) answer.time_ms = evaluation.time_ms;
+    if (evaluation.result.time_ms()) answer.time_ms = evaluation.time_ms;
   }
   return kernel;
 }
@@ -33,7 +33,7 @@ RecordedKernel recorded_kernel(const db::Recording& recording) {
 Ranking ranking(const db::Recording& recording, const SearchSpace& space) {
   std::vector<std::pair<double, ConfigurationIndex>> timed;
   for (const db::Recording::Evaluation& evaluation : recording.evaluations) {
-    if (!evaluation.result.timed()) continue;
+    if (!evaluation.result.time_ms()) continue;
     const auto index = space.index_of(evaluation.result.configuration);
     if (index) timed.emplace_back(evaluation.time_ms, *index);
   }

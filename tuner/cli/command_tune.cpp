@@ -298,6 +298,9 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
       "--no-static-reject", [&options] { options.tuning.static_reject = false; },
       "Also time configurations that spill far more than the fastest or serialize wgmma, and "
       "report what rejecting them would have lost");
+  app.add_flag_callback(
+      "--no-early-loss", [&options] { options.tuning.early_loss = false; },
+      "Also verify in full and time in full what its first launch shows to be clearly behind");
   app.add_flag(
       "--with-host", options.with_host,
       "Also time the reference on one thread of the host, on a problem that takes seconds");

@@ -55,7 +55,9 @@ class PatternSearch {
  public:
   PatternSearch(std::vector<const Result*> results, Status status)
       : results_(std::move(results)), conditions_(conditions_of(results_)) {
-    for (const Result* result : results_) failed_.push_back(result->status == status);
+    for (const Result* result : results_) {
+      failed_.push_back(result->status == status && !result->behind());
+    }
     for (const ParameterCondition& condition : conditions_) {
       std::vector<bool>& row = holds_.emplace_back();
       for (const Result* result : results_) row.push_back(condition.holds(result->configuration));
@@ -216,7 +218,8 @@ std::string to_text(const ParameterCondition& condition) {
 std::vector<FailurePattern> failure_patterns(std::span<const Result> results) {
   std::set<std::pair<std::string, Status>> kinds;
   for (const Result& result : results) {
-    const bool failed = result.status != Status::correct && result.status != Status::constraints;
+    const bool failed = result.status != Status::correct && result.status != Status::constraints &&
+                        !result.behind();
     if (failed) kinds.emplace(result.kernel, result.status);
   }
   std::vector<FailurePattern> patterns;

@@ -111,6 +111,7 @@ void visit_fields(Is<Result> auto& v, auto&& visit) {
   visit("max_relative_error", v.max_relative_error);
   visit("compile_ms", v.compile_ms);
   visit("verify_ms", v.verify_ms);
+  visit("first_launch_ms", v.first_launch_ms);
   visit("cubin_sha256", v.cubin_sha256);
   visit("chosen", v.chosen);
   visit("is_default", v.is_default);

@@ -100,6 +100,8 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::correctness, "warp_mask"},
 
     {Status::timeout, "hang", true},
+    // Its first launch showed that it cannot win: it was neither verified nor timed any further.
+    {Status::timeout, "behind"},
 });
 
 /// A reason of the table: any other does not compile.
@@ -128,12 +130,16 @@ inline Failure failure(const Reason& reason, std::string detail, bool context_lo
 /// Of a configuration that took the whole process down too often to be tried again.
 inline constexpr Reason kQuarantined(Status::runtime, "quarantined");
 
-/// Whether a failure that is stored with this word says nothing lasting of its configuration: every
-/// timeout, and what the table says. Of a word that only a newer version knows it is taken to last.
+/// Of a configuration that was given up as it cannot win.
+inline constexpr Reason kBehind(Status::timeout, "behind");
+
+/// Whether a failure that is stored with this word says nothing lasting of its configuration, as
+/// the table says. Of a word that only a newer version knows: where it is a timeout.
 constexpr bool is_transient(Status status, std::string_view word) {
-  return status == Status::timeout || std::ranges::any_of(kReasons, [&](const ReasonRow& row) {
-           return row.status == status && row.word == word && row.is_transient;
-         });
+  for (const ReasonRow& row : kReasons) {
+    if (row.status == status && row.word == word) return row.is_transient;
+  }
+  return status == Status::timeout;
 }
 
 }  // namespace smemtune

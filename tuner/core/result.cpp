@@ -20,6 +20,14 @@ std::int64_t Result::shared_bytes() const {
   return most;
 }
 
+bool Result::behind() const { return status == kBehind.status() && reason == kBehind.word(); }
+
+std::optional<double> Result::time_ms() const {
+  if (timed()) return measurement.median_ms;
+  if (behind() && first_launch_ms > 0) return first_launch_ms;
+  return std::nullopt;
+}
+
 std::string to_text(Stage stage) {
   switch (stage) {
     case Stage::none:

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,7 @@ struct Result {
   double max_relative_error = 0;
   double compile_ms = 0;
   double verify_ms = 0;
+  double first_launch_ms = 0;  ///< Of the whole kernel, when it was verified; 0: not known.
   std::string cubin_sha256;
   std::string unit;  ///< UUID of the board it ran on last; empty when it ran on none.
   /// Its run's finals chose it as the best among those that are statistically tied.
@@ -72,6 +74,12 @@ struct Result {
   bool failed() const { return status != Status::correct && status != Status::fits; }
 
   bool timed() const { return status == Status::correct && stage != Stage::none; }
+
+  /// Given up after a first launch that showed that it cannot win. Not known to be correct.
+  bool behind() const;
+
+  /// How long it takes: the median, or what that first launch took; nullopt: not known.
+  std::optional<double> time_ms() const;
 
   /// Of a block of the launch that has most.
   std::int64_t shared_bytes() const;

@@ -197,27 +197,55 @@ class DeviceWorker {
     return checks;
   }
 
-  std::optional<Failure> measure(const EvaluateRequest& request, const std::vector<Check>& checks,
+  /// What cannot win is known after the first of the checks, which is that of the timed workload.
+  std::optional<Failure> measure(const EvaluateRequest& request, std::span<const Check> checks,
                                  EvaluateReply& reply) {
+    const Check& timed = checks.front();
     if (request.verify) {
-      channel_.tell_phase("verify");
-      const auto start = Clock::now();
-      const Outcome<Verification> verification = verify(launcher_, checks);
-      reply.verify_ms = ms_since(start);
-      if (!verification) return verification.failure();
-      reply.max_absolute_error = verification->max_absolute_error;
-      reply.max_relative_error = verification->max_relative_error;
+      if (auto failure = verify(checks.first(1), reply)) return failure;
+      if (auto failure = look_for_loss(request.loss, timed, reply)) return failure;
+      if (reply.lost) return std::nullopt;
+      if (auto failure = verify(checks.subspan(1), reply)) return failure;
     }
-    if (request.screen_samples > 0) {
-      channel_.tell_phase("sample");
-      const Outcome<TimeReport> time = screen(launcher_, reply.loaded.handle,
-                                              {.workload = checks.front().workload,
-                                               .samples = request.screen_samples,
-                                               .stop_above_ms = request.stop_above_ms,
-                                               .enough_ms = request.enough_ms});
-      if (!time) return time.failure();
-      reply.time = *time;
-    }
+    if (request.screen_samples == 0) return std::nullopt;
+    return sample(timed,
+                  {.workload = timed.workload,
+                   .samples = request.screen_samples,
+                   .stop_above_ms = request.stop_above_ms,
+                   .enough_ms = request.enough_ms},
+                  reply);
+  }
+
+  std::optional<Failure> verify(std::span<const Check> checks, EvaluateReply& reply) {
+    channel_.tell_phase("verify");
+    const auto start = Clock::now();
+    const Outcome<Verification> verification = smemtune::verify(launcher_, checks);
+    reply.verify_ms += ms_since(start);
+    if (!verification) return verification.failure();
+    reply.max_absolute_error = std::max(reply.max_absolute_error, verification->max_absolute_error);
+    reply.max_relative_error = std::max(reply.max_relative_error, verification->max_relative_error);
+    if (reply.first_launch_ms == 0) reply.first_launch_ms = verification->launched_ms;
+    return std::nullopt;
+  }
+
+  std::optional<Failure> look_for_loss(const LossLimits& limits, const Check& timed,
+                                       EvaluateReply& reply) {
+    const auto is_beyond = [&](double limit_ms) {
+      return limit_ms > 0 && reply.first_launch_ms > limit_ms;
+    };
+    reply.lost = is_beyond(limits.lost_above_ms);
+    if (reply.lost || !is_beyond(limits.sampled_above_ms)) return std::nullopt;
+    auto failure = sample(timed, {.workload = timed.workload, .samples = 1}, reply);
+    reply.lost = !failure && reply.time.samples_ms.front() > limits.sample_ms;
+    return failure;
+  }
+
+  std::optional<Failure> sample(const Check& timed, const TimeRequest& request,
+                                EvaluateReply& reply) {
+    channel_.tell_phase("sample");
+    const Outcome<TimeReport> time = screen(launcher_, timed.handle, request);
+    if (!time) return time.failure();
+    reply.time = *time;
     return std::nullopt;
   }
 

@@ -4,9 +4,30 @@
 #include "tuner/engine/variant.h"
 
 #include <cstddef>
+#include <cstdio>
 #include <string>
 
 namespace smemtune {
+
+namespace {
+
+std::string ms_text(double ms) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g ms", ms);
+  return text;
+}
+
+std::string loss_text(const EvaluateReply& reply, const LossLimits& limits) {
+  const bool was_sampled = !reply.time.samples_ms.empty();
+  const double limit_ms = was_sampled ? limits.sampled_above_ms : limits.lost_above_ms;
+  return "its first launch took " + ms_text(reply.first_launch_ms) +
+         (was_sampled ? " and a sample " + ms_text(reply.time.samples_ms.front()) : "") + ", and " +
+         ms_text(limit_ms) +
+         " shows that it cannot win: verified on the first set of data only, and timed no further "
+         "(--no-early-loss does)";
+}
+
+}  // namespace
 
 EvaluateReply read_evaluation(const DeviceAnswer& answer, const EvaluateRequest& asked,
                               DeviceSession& device) {
@@ -32,8 +53,13 @@ EvaluateReply read_evaluation(const DeviceAnswer& answer, const EvaluateRequest&
 
 void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Result& result) {
   result.verify_ms = reply.verify_ms;
+  result.first_launch_ms = reply.first_launch_ms;
   if (reply.failure) {
     set_failure(result, *reply.failure);
+    return;
+  }
+  if (reply.lost) {
+    set_failure(result, failure(kBehind, loss_text(reply, asked.loss)));
     return;
   }
   const TimeReport& time = reply.time;

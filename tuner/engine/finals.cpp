@@ -210,8 +210,7 @@ class Finals {
       if (stored_best || near_default || is_users) always.push_back(i);
       all_ms += screen.back() * candidate.measurement.launches_per_sample;
     }
-    RaceOptions race = race_options(options());
-    if (from_several_units()) race.keep_within_percent += kUnitMargin_percent;
+    RaceOptions race = race_options(options(), from_several_units());
     const double mean_s = all_ms * 1e-3 / static_cast<double>(contenders_.size());
     const double left_s = seconds_left();
     const double most_s =
@@ -381,8 +380,9 @@ class Finals {
 
 }  // namespace
 
-RaceOptions race_options(const TuningOptions& options) {
+RaceOptions race_options(const TuningOptions& options, bool several_units) {
   RaceOptions race;
+  if (several_units) race.keep_within_percent += kUnitMargin_percent;
   race.tie_percent = options.tie_percent;
   race.finalists = std::max<std::size_t>(1, options.finalists);
   race.final_rounds = std::max<std::size_t>(1, options.final_rounds);

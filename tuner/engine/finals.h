@@ -8,8 +8,9 @@
 
 namespace smemtune {
 
-/// How the finals race, but for what depends on how long the variants take.
-RaceOptions race_options(const TuningOptions& options);
+/// How the finals race, but for what depends on how long the variants take. `several_units`: what
+/// is raced was screened on several boards.
+RaceOptions race_options(const TuningOptions& options, bool several_units = false);
 
 /// Rounds of each block of the finals when one keeps the device for `round_s` and all of them may
 /// for `most_s` at most (0: only the options decide).

@@ -83,6 +83,8 @@ void check(const CompileReply& reply, const CompileBatch& batch) {
 void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   require(std::isfinite(reply.verify_ms) && reply.verify_ms >= 0,
           "a time of verification that is not a number");
+  require(std::isfinite(reply.first_launch_ms) && reply.first_launch_ms >= 0,
+          "a time of a launch that is not a number");
   if (reply.failure) return;
   require(!request.job.parts.empty() &&
               reply.loaded.launches.size() == request.job.parts.front().launches.size(),
@@ -90,6 +92,12 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   require(std::isfinite(reply.max_absolute_error) && std::isfinite(reply.max_relative_error),
           "an error of a verified kernel that is not a number");
   if (request.screen_samples == 0) return;
+  if (reply.lost) {
+    const bool was_asked = request.loss.lost_above_ms > 0 || request.loss.sampled_above_ms > 0;
+    require(was_asked && reply.first_launch_ms > 0 && reply.time.samples_ms.size() <= 1,
+            "a loss that was not asked for");
+    if (reply.time.samples_ms.empty()) return;
+  }
   require(!reply.time.samples_ms.empty() &&
               reply.time.samples_ms.size() <= static_cast<std::size_t>(request.screen_samples),
           "the wrong number of samples");

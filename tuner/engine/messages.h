@@ -125,13 +125,26 @@ struct PrepareReply {
   bool operator==(const PrepareReply&) const = default;
 };
 
-/// Loads a job, and verifies, screens and keeps it as asked.
+/// Of whom it is clear after one verified launch that it cannot win. 0: of nobody.
+struct LossLimits {
+  /// Whose first launch takes longer is lost...
+  double lost_above_ms = 0;
+  /// ... and whose first launch takes longer than this, where a sample does that follows at once.
+  double sampled_above_ms = 0;
+  double sample_ms = 0;
+
+  bool operator==(const LossLimits&) const = default;
+};
+
+/// Loads a job, and verifies, screens and keeps it as asked. What is lost is neither verified nor
+/// sampled any further.
 struct EvaluateRequest {
   Job job;
   bool verify = true;
   std::int32_t screen_samples = 0;  ///< 0: do not time it.
   double stop_above_ms = 0;
   double enough_ms = 0;
+  LossLimits loss = {};
   bool classify = false;      ///< Of one that differs from the reference, say with whom it agrees.
   std::int32_t keep_as = -1;  ///< Slot under which rounds find it; negative: unload it.
 
@@ -144,6 +157,8 @@ struct EvaluateReply {
   double max_absolute_error = 0;
   double max_relative_error = 0;
   double verify_ms = 0;
+  double first_launch_ms = 0;      ///< 0: it was not verified.
+  bool lost = false;               ///< There is one sample at most.
   std::int32_t output_class = -1;  ///< OutputClasses::classify.
   TimeReport time;
 
@@ -267,12 +282,16 @@ void fields(auto& archive, Is<DerivedTolerance> auto& v) {
 void fields(auto& archive, Is<PrepareReply> auto& v) {
   archive(v.failure, v.notes, v.transfers, v.derived);
 }
+void fields(auto& archive, Is<LossLimits> auto& v) {
+  archive(v.lost_above_ms, v.sampled_above_ms, v.sample_ms);
+}
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
-  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.classify, v.keep_as);
+  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.loss, v.classify,
+          v.keep_as);
 }
 void fields(auto& archive, Is<EvaluateReply> auto& v) {
   archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms,
-          v.output_class, v.time);
+          v.first_launch_ms, v.lost, v.output_class, v.time);
 }
 void fields(auto& archive, Is<RoundEntry> auto& v) { archive(v.slot, v.launches_per_sample); }
 void fields(auto& archive, Is<SampleRoundRequest> auto& v) { archive(v.entries); }

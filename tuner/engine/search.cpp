@@ -2,10 +2,13 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
+#include "tuner/engine/early_loss.h"
 #include "tuner/engine/evaluation.h"
+#include "tuner/engine/finals.h"
 #include "tuner/engine/preparation.h"
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/static_reject.h"
+#include "tuner/engine/strategy_choice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +16,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace smemtune {
@@ -29,35 +31,6 @@ constexpr std::size_t kWindowOfCompiler = 4;
 // ... and where it does: each compiler has one, each device one more than it measures.
 constexpr std::size_t kWindowOfDevice = 2;
 
-constexpr std::string_view kBlind = "random";
-
-/// What the request names, in its order.
-class Listed final : public Strategy {
- public:
-  Listed(const ProblemState& state, const std::vector<KernelConfiguration>& only) {
-    for (const KernelConfiguration& wanted : only) {
-      for (std::size_t i = 0; i < state.kernels.size(); ++i) {
-        if (state.kernels[i].kernel().name != wanted.kernel) continue;
-        const SearchSpace& space = state.kernels[i].bound.front().search_space();
-        const auto index = space.index_of(wanted.configuration);
-        if (index) candidates_.push_back({.kernel = i, .configuration = *index});
-      }
-    }
-  }
-
-  std::optional<Candidate> ask() override {
-    if (candidates_.empty()) return std::nullopt;
-    const Candidate candidate = candidates_.front();
-    candidates_.pop_front();
-    return candidate;
-  }
-
-  void tell(const Candidate&, const Result&) override {}
-
- private:
-  std::deque<Candidate> candidates_;
-};
-
 std::size_t window(const Tuning& tuning, const ProblemState& state) {
   const TuningOptions& options = tuning.request.options;
   if (options.window > 0) return options.window;
@@ -66,61 +39,6 @@ std::size_t window(const Tuning& tuning, const ProblemState& state) {
   if (!learns || tuning.log == nullptr)
     return std::max(kLeastWindow, kWindowOfCompiler * compilers);
   return compilers + kWindowOfDevice * state.devices.size();
-}
-
-/// What of the space was timed there.
-Ranking ranking_of(const Findings& findings, const SearchSpace& space) {
-  std::vector<std::pair<double, ConfigurationIndex>> timed;
-  for (const auto& [time_ms, configuration] : findings.timed) {
-    const auto index = space.index_of(configuration);
-    if (index) timed.emplace_back(time_ms, *index);
-  }
-  std::ranges::sort(timed);
-  Ranking ranking = {.place = findings.device + ", " + key(findings.problem), .fastest_first = {}};
-  for (const auto& [time_ms, index] : timed) ranking.fastest_first.push_back(index);
-  return ranking;
-}
-
-/// The most alike first: for the same problem, on a device that has much in common, of which most
-/// is known.
-std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
-                              const std::string& kernel, const SearchSpace& space) {
-  const TuningOptions& options = tuning.request.options;
-  if (options.cold || tuning.log == nullptr || space.size() < 2) return {};
-  if (!strategy_info(options.strategy).looks_elsewhere) return {};
-  std::vector<const Findings*> found;
-  for (const Findings& findings : tuning.findings) {
-    if (findings.kernel == kernel) found.push_back(&findings);
-  }
-  const Problem& problem = state.set.problems.front();
-  std::ranges::stable_sort(found, {}, [&](const Findings* findings) {
-    return std::pair(findings->problem != problem, findings->device_distance);
-  });
-  std::vector<Ranking> rankings;
-  for (const Findings* findings : found) {
-    Ranking ranking = ranking_of(*findings, space);
-    if (ranking.fastest_first.empty()) continue;
-    rankings.push_back(std::move(ranking));
-    if (rankings.size() == kMostFindings) break;
-  }
-  return rankings;
-}
-
-std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const ProblemState& state) {
-  std::vector<SearchedKernel> kernels;
-  for (const KernelOnProblems& kernel : state.kernels) {
-    const SearchSpace& space = kernel.bound.front().search_space();
-    const std::string& name = kernel.kernel().name;
-    kernels.push_back(
-        {.space = &space,
-         .default_configuration = space.index_of(kernel.kernel().default_configuration),
-         .rankings = rankings(tuning, state, name, space)});
-    for (const Ranking& ranking : kernels.back().rankings) {
-      tuning.observer.note(name + ": also asks for what was fast on " + ranking.place + " (" +
-                           std::to_string(ranking.fastest_first.size()) + " configurations)");
-    }
-  }
-  return kernels;
 }
 
 /// The loop over one problem's configurations. What was asked for and not yet told is in flight,
@@ -139,12 +57,18 @@ class Search {
         begin_device_s_(device_s(tuning, state)),
         on_device_(state.devices.size()),
         best_ms_(state.kernels.size(), HUGE_VAL),
-        static_rejects_(state.kernels.size()) {}
+        static_rejects_(state.kernels.size()),
+        losses_(state.kernels.size(),
+                EarlyLoss(race_options(options(), state.devices.size() > 1).keep_within_percent)) {}
 
   void run() {
     for (;;) {
       ask_and_tell();
-      if (in_flight_.empty() || ended()) break;
+      if (ended()) break;
+      if (in_flight_.empty()) {
+        if (!begin_again()) break;
+        continue;
+      }
       advance();
       if (in_flight_.front().done) continue;
       work(tuning_, state_, kWait_s);
@@ -164,6 +88,7 @@ class Search {
     std::string identity = {};                ///< Once it is compiled.
     StaticLimits limits = {};                 ///< From what had been told when it was asked.
     bool hopeless = false;                    ///< It is beyond those limits.
+    bool in_full = false;                     ///< However far it is behind.
     bool known = false;
     bool on_device = false;
     bool done = false;
@@ -202,12 +127,15 @@ class Search {
       return;
     }
     const KernelOnProblems& kernel = state_.kernels[candidate->kernel];
-    InFlight pending = {.candidate = *candidate, .limits = {}};
-    // What is slow is as much a part of a predicted curve as what is fast.
-    if (!kernel.kernel().expect) pending.limits = static_rejects_[candidate->kernel].limits();
     const Configuration configuration =
         kernel.bound.front().search_space().configuration(candidate->configuration);
-    pending.result = begin_result(kernel, configuration);
+    InFlight pending = {
+        .candidate = *candidate, .result = begin_result(kernel, configuration), .limits = {}};
+    // What is slow is as much a part of a predicted curve as what is fast; a default is what people
+    // compare with, however slow it is.
+    if (!kernel.kernel().expect) pending.limits = static_rejects_[candidate->kernel].limits();
+    pending.in_full = kernel.kernel().expect || pending.result.is_default ||
+                      !options().early_loss || !tuning_.request.only.empty();
     if (std::optional<Result> known = find(kernel, pending.result)) {
       pending.result = std::move(*known);
       pending.known = pending.done = true;
@@ -217,7 +145,13 @@ class Search {
       in_flight_.push_back(std::move(pending));
       return;
     }
-    Outcome<Variant> variant = plan(kernel, state_.set, configuration, tuning_.device);
+    begin(std::move(pending));
+  }
+
+  /// Has it compiled, if it fits and so many may be evaluated.
+  void begin(InFlight pending) {
+    Outcome<Variant> variant =
+        plan(kernel(pending), state_.set, pending.result.configuration, tuning_.device);
     if (!variant) {
       set_failure(pending.result, variant.failure());
       in_flight_.push_back(std::move(pending));
@@ -236,6 +170,35 @@ class Search {
     }
     pending.variant = std::move(*variant);
     in_flight_.push_back(std::move(pending));
+  }
+
+  /// What was given up early, and may win after all by what is known now: the best that it was
+  /// behind is no more, or a first launch turned out to say less. It is evaluated in full.
+  bool begin_again() {
+    std::vector<Entry> again;
+    std::erase_if(state_.entries, [&](Entry& entry) {
+      if (!may_win(entry)) return false;
+      again.push_back(std::move(entry));
+      return true;
+    });
+    for (const Entry& entry : again) {
+      --state_.progress.done;
+      const KernelOnProblems& kernel = state_.kernels[entry.candidate.kernel];
+      begin({.candidate = entry.candidate,
+             .result = begin_result(kernel, entry.result.configuration),
+             .limits = {},
+             .in_full = true});
+    }
+    return !in_flight_.empty();
+  }
+
+  bool may_win(const Entry& entry) const {
+    if (!entry.result.behind()) return false;
+    const double best_ms = best_ms_[entry.candidate.kernel];
+    const LossLimits limits = losses_[entry.candidate.kernel].limits(best_ms);
+    const double least_ms =
+        limits.sampled_above_ms > 0 ? limits.sampled_above_ms : options().cut_factor * best_ms;
+    return !(entry.result.first_launch_ms > least_ms);
   }
 
   std::optional<Result> find(const KernelOnProblems& kernel, const Result& wanted) {
@@ -295,7 +258,7 @@ class Search {
     const Result& result = pending.result;
     ++progress.done;
     if (pending.known) ++progress.known;
-    if (result.failed()) ++progress.failed;
+    if (result.failed() && !result.behind()) ++progress.failed;
     const double best_ms = progress.best ? progress.best->measurement.median_ms : HUGE_VAL;
     if (result.timed() && result.measurement.median_ms < best_ms) progress.best = result;
   }
@@ -354,7 +317,7 @@ class Search {
     pending.variant.reset();
     show(pending);
     const Result& result = pending.result;
-    const bool failed = result.failed();
+    const bool failed = result.failed() && !result.behind();
     std::optional<Failure>& first = tuning_.summary.first_failure;
     if (failed && (!first || (first->status == Status::constraints &&
                               result.status != Status::constraints))) {
@@ -431,8 +394,9 @@ class Search {
     if (found == measured_.end()) return false;
     const Result& twin = found->second;
     const auto samples = static_cast<std::size_t>(options().screen_samples);
-    const bool was_cut = twin.timed() && twin.measurement.samples_ms.size() < samples;
-    if (pending.result.is_default && was_cut) return false;
+    const bool was_cut =
+        twin.behind() || (twin.timed() && twin.measurement.samples_ms.size() < samples);
+    if (pending.in_full && was_cut) return false;
     take_measurement(pending.result, twin);
     pending.shared = true;
     count();
@@ -448,9 +412,10 @@ class Search {
                              .screen_samples = std::max(1, options().screen_samples),
                              .enough_ms = options().screen_ms,
                              .classify = kernel(pending).is_only_witness()};
-    // A kernel's default is what people compare with, however slow it is.
-    const bool cut = !result.is_default && incumbent_ms < HUGE_VAL;
-    asked.stop_above_ms = cut ? options().cut_factor * incumbent_ms : 0;
+    if (!pending.in_full) asked.loss = losses_[pending.candidate.kernel].limits(incumbent_ms);
+    const bool is_cut =
+        !result.is_default && incumbent_ms < HUGE_VAL && asked.loss.sampled_above_ms == 0;
+    asked.stop_above_ms = is_cut ? options().cut_factor * incumbent_ms : 0;
     const std::optional<Pace>& pace = state_.paces[pending.candidate.kernel];
     state_.devices[device].submit(
         MessageType::evaluate, pack(asked),
@@ -479,6 +444,7 @@ class Search {
       pending->output_class = worker + std::to_string(reply.output_class);
     }
     take_screening(reply, evaluation->asked, pending->result);
+    note_loss(reply, pending->candidate.kernel);
     if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer->elapsed_s);
     note_pace(*pending, *pending->variant, answer->elapsed_s);
     pending->done = true;
@@ -487,12 +453,22 @@ class Search {
     // A crash or a hang may have been bad luck; what is right or wrong is so again.
     const Status status = pending->result.status;
     if (!pending->identity.empty() &&
-        (status == Status::correct || status == Status::correctness)) {
+        (status == Status::correct || status == Status::correctness || pending->result.behind())) {
       measured_.emplace(pending->identity, pending->result);
     }
     complete(*pending);
     if (!ended()) feed_devices();
     save();
+  }
+
+  /// What the first launch said of the samples that followed, or that none did.
+  void note_loss(const EvaluateReply& reply, std::size_t kernel) {
+    if (reply.failure) return;
+    if (reply.time.samples_ms.empty()) {
+      losses_[kernel].tell_unsampled();
+    } else {
+      losses_[kernel].tell(reply.first_launch_ms, quantile(reply.time.samples_ms, 0.5));
+    }
   }
 
   bool is_fastest_of_kernel(const InFlight& pending) const {
@@ -517,6 +493,8 @@ class Search {
   /// written down, verifying.
   void note_known_pace(const InFlight& pending) {
     if (!pending.result.timed()) return;
+    losses_[pending.candidate.kernel].tell(pending.result.first_launch_ms,
+                                           pending.result.measurement.median_ms);
     const double evaluation_s = pending.result.verify_ms * 1e-3;
     state_.slowest_s = std::max(state_.slowest_s, evaluation_s);
     if (!is_fastest_of_kernel(pending)) return;
@@ -631,6 +609,7 @@ class Search {
   std::vector<double> best_ms_;                       ///< Of what was told, by kernel.
   std::map<std::string, Result> measured_;            ///< By identity.
   std::vector<StaticReject> static_rejects_;          ///< By kernel.
+  std::vector<EarlyLoss> losses_;                     ///< By kernel.
   ProgressMeter meter_;
   std::uint64_t begun_ = 0;
   int asked_again_ = 0;
@@ -640,17 +619,8 @@ class Search {
 }  // namespace
 
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget) {
-  const TuningOptions& options = tuning.request.options;
-  std::unique_ptr<Strategy> strategy;
-  if (tuning.request.only.empty()) {
-    // Nothing is learnt where nothing is timed.
-    const std::string_view name = tuning.log == nullptr ? kBlind : options.strategy;
-    strategy = make_strategy(name, searched_kernels(tuning, state), options.seed);
-  } else {
-    strategy = std::make_unique<Listed>(state, tuning.request.only);
-    state.progress.valid = tuning.request.only.size();
-  }
-  Search(tuning, state, std::move(strategy), budget).run();
+  if (!tuning.request.only.empty()) state.progress.valid = tuning.request.only.size();
+  Search(tuning, state, strategy_of(tuning, state), budget).run();
 }
 
 }  // namespace smemtune

@@ -31,6 +31,7 @@ struct TuningOptions {
   double final_seconds = 5;
   double tie_percent = 0.5;        ///< Finalists that differ by less are declared tied.
   bool static_reject = true;       ///< Do not time what the compiler's report makes hopeless.
+  bool early_loss = true;          ///< Give up what its first launch shows to be behind.
   bool retry_quarantined = false;  ///< Try again what took the machine down twice.
   bool with_transfers = false;     ///< Measure the copies between host and device, too.
   bool resume = true;              ///< Use what the log knows; false: measure everything again.
@@ -38,8 +39,8 @@ struct TuningOptions {
   /// each compile worker and two for each device; else by four for each compile worker, so that
   /// none of them waits for one that takes long, and by 64 at least.
   std::size_t window = 0;
-  /// A configuration whose first sample is slower than so many times the best of its kernel is
-  /// sampled no further; a default always is.
+  /// Until it is known what a first launch says, a configuration whose first sample is slower than
+  /// so many times the best of its kernel is sampled no further; a default always is.
   double cut_factor = 2;
   /// Loading, verifying and sampling one configuration may take the least, twice as long as it took
   /// the best of its kernel, and 20 times what its launches took the device, but not more than the

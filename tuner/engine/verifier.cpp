@@ -120,6 +120,7 @@ Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) 
     if (report->mismatch) return failure_of(*report->mismatch, check.label);
     worst.max_absolute_error = std::max(worst.max_absolute_error, report->max_absolute_error);
     worst.max_relative_error = std::max(worst.max_relative_error, report->max_relative_error);
+    worst.launched_ms = report->elapsed_ms;
   }
   return worst;
 }

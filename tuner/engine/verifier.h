@@ -27,6 +27,7 @@ struct Check {
 struct Verification {
   double max_absolute_error = 0;
   double max_relative_error = 0;
+  double launched_ms = 0;  ///< How long the launches of the last one took the device.
 };
 
 /// Runs every check until one fails. A mismatch is a Failure of status `correctness`.

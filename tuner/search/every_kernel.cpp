@@ -46,14 +46,13 @@ std::optional<Candidate> EveryKernel::ask() {
 
 void EveryKernel::tell(const Candidate& candidate, const Result& result) {
   Kernel& kernel = kernels_[candidate.kernel];
-  if (!result.timed()) {
+  const std::optional<double> time_ms = result.time_ms();
+  if (time_ms) {
+    kernel.best_ms = std::min(kernel.best_ms.value_or(*time_ms), *time_ms);
+    best_ms_ = std::min(best_ms_.value_or(*time_ms), *time_ms);
+  } else {
     ++kernel.failed;
-    kernel.search->tell(candidate.configuration, std::nullopt);
-    return;
   }
-  const double time_ms = result.measurement.median_ms;
-  kernel.best_ms = std::min(kernel.best_ms.value_or(time_ms), time_ms);
-  best_ms_ = std::min(best_ms_.value_or(time_ms), time_ms);
   kernel.search->tell(candidate.configuration, time_ms);
 }
 

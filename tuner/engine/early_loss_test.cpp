@@ -1,0 +1,150 @@
+#include "tuner/engine/early_loss.h"
+
+#include "tuner/engine/engine_test_kit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace smemtune::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+TEST(EarlyLoss, SaysNothingUntilItHasSeenEnough) {
+  EarlyLoss loss(12);
+  for (int i = 0; i < 15; ++i) loss.tell(2, 2);
+  EXPECT_EQ(loss.limits(1), LossLimits());
+  loss.tell(2, 2);
+  EXPECT_GT(loss.limits(1).sampled_above_ms, 0);
+  EXPECT_EQ(loss.limits(1).lost_above_ms, 0) << "of one launch alone more has to be known";
+  for (int i = 0; i < 16; ++i) loss.tell(2, 2);
+  EXPECT_GT(loss.limits(1).lost_above_ms, 0);
+  EXPECT_EQ(loss.limits(HUGE_VAL), LossLimits()) << "there is no best";
+  EXPECT_EQ(loss.limits(0.01), LossLimits()) << "launches cost next to nothing";
+}
+
+TEST(EarlyLoss, AllowsForWhatFirstLaunchesTakeMoreAndForTheirNoise) {
+  EarlyLoss quiet(12);
+  EarlyLoss noisy(12);
+  for (int i = 0; i < 40; ++i) {
+    quiet.tell(1.1, 1);
+    noisy.tell(1.1 * (1 + 0.05 * (i % 5 - 2)), 1);
+  }
+  EXPECT_NEAR(quiet.limits(3).sample_ms, 3 * 1.12, 1e-9);
+  EXPECT_NEAR(quiet.limits(3).sampled_above_ms, 3 * 1.12 * 1.1, 1e-9);
+  EXPECT_NEAR(quiet.limits(3).lost_above_ms, 3 * 1.12 * 1.1, 1e-9);
+  EXPECT_GT(noisy.limits(3).sample_ms, 3 * 1.12 * 1.1);
+  EXPECT_GT(noisy.limits(3).lost_above_ms, noisy.limits(3).sampled_above_ms);
+}
+
+TEST(EarlyLoss, AsksForASampleOfSomeThatAreLost) {
+  EarlyLoss loss(12);
+  for (int i = 0; i < 33; ++i) loss.tell(1, 1);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_GT(loss.limits(1).lost_above_ms, 0) << i;
+    loss.tell_unsampled();
+  }
+  EXPECT_EQ(loss.limits(1).lost_above_ms, 0);
+  EXPECT_GT(loss.limits(1).sampled_above_ms, 0);
+  loss.tell(3, 3);
+  EXPECT_GT(loss.limits(1).lost_above_ms, 0);
+}
+
+/// `tiled` takes milliseconds; one of its 600 configurations is the best by 5 %.
+FakeSpace slow_kernels() {
+  FakeSpace fake;
+  fake.give_items(120);
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\n"
+      "time_ns select(TILE == 8 && ITEMS == 77, 1900000, 2000000 + 20000 * ITEMS)\n"
+      "noise_percent 1\n";
+  return fake;
+}
+
+double launches(const MemoryLog& log) {
+  double launches = 0;
+  for (const Result& result : log.records) {
+    if (result.kernel != "tiled" || result.stage == Stage::final || result.stage == Stage::race)
+      continue;
+    const double samples = static_cast<double>(result.measurement.samples_ms.size());
+    launches += result.behind() ? 1 : 2 + samples;
+  }
+  return launches;
+}
+
+TEST(EarlyLoss, HalvesTheLaunchesAndFindsTheSameBest) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    std::map<bool, double> launched;
+    for (const bool early : {false, true}) {
+      const FakeSpace fake = slow_kernels();
+      FakeRun run(fake);
+      run.request.options.strategy = "random";
+      run.request.options.seed = seed;
+      run.request.options.early_loss = early;
+      const ProblemSummary problem = run.run().problems.front();
+      ASSERT_TRUE(problem.best);
+      EXPECT_EQ(key(problem.best->configuration), "ITEMS=77,TILE=8") << seed;
+      launched[early] = launches(run.own_log);
+    }
+    EXPECT_LT(launched[true], launched[false] / 2) << seed;
+  }
+}
+
+TEST(EarlyLoss, IsRecordedForWhatItIs) {
+  const FakeSpace fake = slow_kernels();
+  FakeRun run(fake);
+  run.request.options.strategy = "random";
+  Progress last;
+  run.observer.progress = [&](const Progress& progress) { last = progress; };
+  const ProblemSummary problem = run.run().problems.front();
+  std::size_t behind = 0;
+  for (const Result& result : problem.results) {
+    if (result.status == Status::correct) continue;
+    ASSERT_TRUE(result.behind()) << result.detail;
+    EXPECT_EQ(to_text(result.status), "timeout");
+    EXPECT_THAT(result.detail, HasSubstr("verified on the first set of data only"));
+    EXPECT_GT(result.first_launch_ms, 1.9 * 1.12);
+    EXPECT_EQ(result.time_ms(), result.first_launch_ms);
+    EXPECT_FALSE(result.timed());
+    EXPECT_FALSE(is_transient(result)) << "it is not measured again when the run goes on";
+    ++behind;
+  }
+  EXPECT_GT(behind, 100u);
+  EXPECT_EQ(last.failed, 0u);
+  EXPECT_TRUE(problem.failure_patterns.empty());
+}
+
+TEST(EarlyLoss, IsForgottenWhereNothingIsAheadAnyMore) {
+  const FakeSpace fake = slow_kernels();
+  MemoryLog log;
+  {
+    FakeRun first(fake);
+    first.request.options.strategy = "random";
+    first.log = &log;
+    first.run();
+  }
+  // What was ahead turns out to be wrong.
+  std::size_t behind = 0;
+  std::erase_if(log.records, [](const Result& result) { return result.stage != Stage::none; });
+  for (Result& result : log.records) behind += result.behind() ? 1 : 0;
+  ASSERT_GT(behind, 100u);
+  FakeSpace wrong = fake;
+  wrong.sources["tiled"].files.front().text += "fault mismatch in run when ITEMS < 100\n";
+  FakeRun second(wrong);
+  second.request.options.strategy = "random";
+  second.log = &log;
+  const ProblemSummary problem = second.run().problems.front();
+  ASSERT_TRUE(problem.best);
+  for (const Result& result : problem.results) {
+    if (!result.behind()) continue;
+    EXPECT_GT(result.first_launch_ms, problem.best->measurement.median_ms);
+  }
+}
+
+}  // namespace
+}  // namespace smemtune::test
