@@ -41,6 +41,8 @@ std::vector<Table::Column> columns(const ReplayStatistics& statistics) {
     columns.push_back({"seconds", Table::Align::right});
     columns.push_back({"seeds", Table::Align::right});
   }
+  columns.push_back({"sure", Table::Align::right});
+  columns.push_back({"wrong", Table::Align::right});
   columns.push_back({"per s", Table::Align::right});
   return columns;
 }
@@ -61,6 +63,8 @@ std::string recording_text(const ReplayedRecording& recording) {
       cells.push_back(or_dash(effort.seconds, 0));
       cells.push_back(std::to_string(effort.reached));
     }
+    cells.push_back(std::to_string(strategy.statistics.sure.said));
+    cells.push_back(std::to_string(strategy.statistics.sure.wrong));
     cells.push_back(format_count(static_cast<std::uint64_t>(strategy.evaluations_per_s)));
     table.add_row(std::move(cells));
   }
@@ -105,6 +109,8 @@ Json strategy_json(const ReplayedRecording::Strategy& strategy) {
                                         {"median", quality.median},
                                         {"q3", quality.q3}});
   }
+  json["sure"] = {{"said", strategy.statistics.sure.said},
+                  {"wrong", strategy.statistics.sure.wrong}};
   for (const Effort& effort : strategy.statistics.efforts) {
     json["effort"].push_back({{"share", effort.share},
                               {"seeds", effort.reached},
@@ -185,7 +191,9 @@ std::string replay_text(std::span<const ReplayedRecording> recordings,
                      " seeds; " + std::to_string(settings.in_flight) + " in flight, " +
                      std::to_string(settings.compilers) + " compiler" +
                      (settings.compilers == 1 ? "" : "s") +
-                     "; medians of evaluations and seconds to a share\n\n";
+                     "; medians of evaluations and seconds to a share;\nhow often they said that "
+                     "at most 10 % is the "
+                     "chance that something more than 1 % faster is left, and were wrong\n\n";
   for (const ReplayedRecording& recording : recordings) text += recording_text(recording) + "\n";
   if (recordings.size() > 1) text += means_text(recordings);
   return text;

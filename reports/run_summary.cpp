@@ -177,6 +177,12 @@ std::string why(const Space& space, const ProblemSummary& problem, const Device&
     }
     text += "\n";
   }
+  if (problem.unfinished) {
+    text += "    chance that something more than 1 % faster is left: " +
+            decimal(100 * problem.unfinished->chance_of_better, 0) + " % (the last gain was " +
+            format_count(problem.unfinished->last_gain) + " of " +
+            format_count(problem.unfinished->evaluations) + " evaluations)\n";
+  }
   if (problem.noise_percent) {
     text += "    noise: measured twice in the finals, the best differs from itself by " +
             decimal(*problem.noise_percent, 2) + " %\n";
@@ -427,6 +433,11 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
       entry["static_rejects"] = {{"would_reject", problem.static_rejects->rejected},
                                  {"top", problem.static_rejects->top},
                                  {"lost", std::move(lost)}};
+    }
+    if (problem.unfinished) {
+      entry["unfinished"] = {{"chance_of_better", problem.unfinished->chance_of_better},
+                             {"evaluations", problem.unfinished->evaluations},
+                             {"last_gain", problem.unfinished->last_gain}};
     }
     if (problem.noise_percent) entry["noise_percent"] = *problem.noise_percent;
     const std::vector<Curve> predicted = curves(space, problem, device);

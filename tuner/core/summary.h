@@ -34,6 +34,15 @@ struct DefaultInDoubt {
 /// `5 of 6 other configurations of twice agree with each other and not with its default: ...`.
 std::string to_text(const DefaultInDoubt& doubt);
 
+/// A search that ended before everything was evaluated.
+struct Unfinished {
+  double chance_of_better = 0;    ///< That something more than 1 % faster is left, 0 to 1.
+  std::uint64_t evaluations = 0;  ///< With those that were known.
+  std::uint64_t last_gain = 0;    ///< Which of these was the last to be faster by more than 1 %.
+
+  bool operator==(const Unfinished&) const = default;
+};
+
 /// What is known of a problem at the end.
 struct ProblemSummary {
   Problem problem;
@@ -51,6 +60,7 @@ struct ProblemSummary {
   std::optional<DefaultInDoubt> default_in_doubt;
   std::vector<FailurePattern> failure_patterns;  ///< Which values the failures have in common.
   std::optional<StaticRejects> static_rejects;   ///< Where they were turned off.
+  std::optional<Unfinished> unfinished;          ///< Where the search was, and timed anything.
   std::optional<double> noise_percent;           ///< A/A: the best against itself in the finals.
   std::optional<Transfers> transfers;            ///< Where they were asked for.
   std::vector<DerivedTolerance> derived;  ///< Where tolerances are and the device was needed.

@@ -1,9 +1,26 @@
 #include "tuner/engine/conclusions.h"
 
+#include "tuner/search/chance_of_better.h"
+#include "tuner/search/strategy.h"
+
 #include <algorithm>
 #include <map>
 
 namespace smemtune {
+
+std::optional<Unfinished> unfinished(const Tuning& tuning, const ProblemState& state) {
+  if (!tuning.request.only.empty() || state.entries.size() >= state.summary.valid) {
+    return std::nullopt;
+  }
+  ChanceOfBetter chance;
+  for (const Entry& entry : state.entries) chance.tell(entry.result.time_ms());
+  const bool learns = strategy_info(tuning.request.options.strategy).learns;
+  const std::optional<double> better = chance.after(state.summary.valid, learns);
+  if (!better) return std::nullopt;
+  return Unfinished{.chance_of_better = *better,
+                    .evaluations = chance.evaluations(),
+                    .last_gain = chance.last_gain()};
+}
 
 StaticRejects would_be_lost(const ProblemState& state) {
   StaticRejects rejects;

@@ -11,6 +11,10 @@
 
 namespace smemtune {
 
+/// What the search may have left; nullopt where it left nothing, timed nothing, or was told what to
+/// evaluate. REQUIRES: entries are in the order told.
+std::optional<Unfinished> unfinished(const Tuning& tuning, const ProblemState& state);
+
 /// Which of the fastest 1 % static rejects would have kept from being timed.
 StaticRejects would_be_lost(const ProblemState& state);
 

@@ -88,6 +88,7 @@ void tune_problem(Tuning& tuning, std::size_t i) {
     std::ranges::sort(state.entries, {},
                       &Entry::candidate);  // People read it in the space's order.
   } else {
+    state.summary.unfinished = unfinished(tuning, state);
     run_finals(tuning, state);
     if (request.options.with_transfers) state.summary.transfers = transfers(tuning, state);
     if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);

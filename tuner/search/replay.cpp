@@ -1,6 +1,7 @@
 #include "tuner/search/replay.h"
 
 #include "tuner/core/measurement.h"
+#include "tuner/search/chance_of_better.h"
 #include "tuner/search/strategy.h"
 
 #include <algorithm>
@@ -14,6 +15,9 @@ namespace {
 
 constexpr std::uint64_t kMilestones[] = {20, 50, 100, 200, 500};
 constexpr double kShares[] = {0.95, 0.99};
+
+constexpr double kSureChance = 0.1;
+constexpr double kGain = 1.01;
 
 /// Compilers and a device that take as long as was recorded.
 class Workers {
@@ -100,6 +104,21 @@ ReplayStatistics::Effort effort(std::span<const std::vector<Replayed>> runs, dou
   return effort;
 }
 
+ReplayStatistics::Sure sure(std::span<const std::vector<Replayed>> runs,
+                            const std::vector<ReplayStatistics::Quality>& qualities) {
+  ReplayStatistics::Sure sure;
+  for (const std::vector<Replayed>& run : runs) {
+    for (const ReplayStatistics::Quality& quality : qualities) {
+      if (quality.evaluations > run.size()) continue;
+      const Replayed& last = run[quality.evaluations - 1];
+      if (last.chance > kSureChance) continue;
+      ++sure.said;
+      if (last.share * kGain < 1) ++sure.wrong;
+    }
+  }
+  return sure;
+}
+
 }  // namespace
 
 std::optional<double> RecordedKernel::best_ms() const {
@@ -119,6 +138,8 @@ std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& 
   const double optimum_ms = kernel.best_ms().value_or(0);
   Workers workers(options.compilers);
   std::deque<Candidate> asked;
+  const bool learns = strategy_info(options.strategy).learns;
+  ChanceOfBetter chance;
   std::vector<Replayed> told;
   Result result;
   std::optional<double> best_ms;
@@ -142,8 +163,10 @@ std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& 
     if (answer.time_ms) best_ms = std::min(best_ms.value_or(*answer.time_ms), *answer.time_ms);
     set_answer(answer, result);
     strategy->tell(candidate, result);
+    chance.tell(answer.time_ms);
     told.push_back({.configuration = candidate.configuration,
                     .share = best_ms ? optimum_ms / *best_ms : 0,
+                    .chance = chance.after(kernel.space.size(), learns).value_or(1),
                     .done_s = done_s});
   }
 }
@@ -155,6 +178,7 @@ ReplayStatistics summarize_replays(std::span<const std::vector<Replayed>> runs,
     if (milestone < evaluations) statistics.qualities.push_back(quality(runs, milestone));
   }
   statistics.qualities.push_back(quality(runs, evaluations));
+  statistics.sure = sure(runs, statistics.qualities);
   for (const double share : kShares) statistics.efforts.push_back(effort(runs, share));
   for (std::uint64_t i = 1; i <= evaluations; ++i) {
     double sum = 0;

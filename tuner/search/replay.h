@@ -39,6 +39,8 @@ struct ReplayOptions {
 struct Replayed {
   ConfigurationIndex configuration = 0;
   double share = 0;  ///< Of the optimum, that the best so far has: its time by the best's. 0: none.
+  /// Said then, that something better is left (chance_of_better.h); 1 where nothing was timed.
+  double chance = 1;
   double done_s = 0;  ///< When it was done, by the recorded times.
 };
 
@@ -66,7 +68,14 @@ struct ReplayStatistics {
     std::optional<double> evaluations;
     std::optional<double> seconds;
   };
+  /// Of all numbers of evaluations of the qualities together: how often a run said that the chance
+  /// of something better is at most 10 %, and how often there was something more than 1 % faster.
+  struct Sure {
+    std::size_t said = 0;
+    std::size_t wrong = 0;
+  };
   std::size_t seeds = 0;
+  Sure sure = {};
   std::vector<Quality> qualities = {};
   std::vector<Effort> efforts = {};  ///< To 95 and 99 %.
   /// The mean share after each evaluation.
