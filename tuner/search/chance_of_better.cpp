@@ -8,6 +8,7 @@ namespace {
 
 constexpr double kGain = 1.01;
 constexpr double kBegin = 10;
+constexpr double kHidden = 0.2;
 
 }  // namespace
 
@@ -23,7 +24,8 @@ std::optional<double> ChanceOfBetter::after(std::uint64_t all, bool learns) cons
   const auto n = static_cast<double>(evaluations_);
   const double unseen = std::max(0.0, 1 - n / static_cast<double>(all));
   if (!learns) return unseen;
-  return unseen * std::min(1.0, (static_cast<double>(last_gain_) + kBegin) / n);
+  const double goes_on = std::min(1.0, (static_cast<double>(last_gain_) + kBegin) / n);
+  return unseen * (kHidden + (1 - kHidden) * goes_on);
 }
 
 }  // namespace smemtune

@@ -26,25 +26,25 @@ TEST(ChanceOfBetter, FallsWhileNothingBetterIsFound) {
   for (int i = 0; i < 20; ++i) chance.tell(2);
   for (int i = 0; i < 100; ++i) chance.tell(1.985);
   EXPECT_EQ(chance.last_gain(), 1u) << "less than one per cent is none";
-  EXPECT_NEAR(*chance.after(1'000'000, true), 11.0 / 120, 1e-4);
+  EXPECT_NEAR(*chance.after(1'000'000, true), 0.2 + 0.8 * 11 / 120, 1e-4);
   chance.tell(1.9);
   EXPECT_EQ(chance.last_gain(), 121u);
   EXPECT_NEAR(*chance.after(1'000'000, true), 1, 1e-3);
 }
 
-/// 2,400 configurations whose times follow from their parameters, ruggedly.
+/// 2,058 configurations whose times follow from their parameters, ruggedly.
 RecordedKernel rugged_kernel(std::uint64_t seed) {
   std::vector<Parameter> parameters;
   for (const char* name : {"A", "B", "C", "D", "E"}) {
     Parameter parameter{.name = name, .values = {}};
-    for (std::int64_t i = 0; i < (parameter.name < "D" ? 10 : 2) + (parameter.name == "E"); ++i) {
+    for (std::int64_t i = 0; i < (parameter.name < "D" ? 7 : 2) + (parameter.name == "E"); ++i) {
       parameter.values.emplace_back(std::int64_t{1} << i);
     }
     parameters.push_back(std::move(parameter));
   }
   RecordedKernel kernel = {.space = SearchSpace(parameters, {}), .answers = {}};
   RandomEngine random(seed);
-  const double best[] = {9 * uniform(random), 9 * uniform(random), 9 * uniform(random)};
+  const double best[] = {6 * uniform(random), 6 * uniform(random), 6 * uniform(random)};
   for (ConfigurationIndex i = 0; i < kernel.space.size(); ++i) {
     const std::vector<std::size_t> at = kernel.space.value_indices(i);
     double time_ms = 1 + 0.3 * static_cast<double>(at[3]) + 0.1 * static_cast<double>(at[4]);
@@ -66,11 +66,15 @@ TEST(ChanceOfBetter, HoldsWhereSearchesAreReplayed) {
     double said = 0;
     std::size_t sure = 0;
     std::size_t wrong = 0;
-    const std::uint64_t seeds = strategy == "forest" ? 6 : 30;  // It takes its time.
+    const bool is_slow = strategy == "forest";
+    const std::uint64_t seeds = is_slow ? 6 : 18;
+    const std::uint64_t evaluations = is_slow ? 300 : 1600;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       const RecordedKernel kernel = rugged_kernel(seed % 6);
-      const auto told = replay(kernel, {.strategy = strategy, .seed = seed, .evaluations = 300});
-      for (const std::size_t n : {50u, 100u, 200u, 300u}) {
+      const auto told =
+          replay(kernel, {.strategy = strategy, .seed = seed, .evaluations = evaluations});
+      for (const std::size_t n : {50u, 100u, 200u, 300u, 1600u}) {
+        if (n > told.size()) continue;
         const bool is_better_left = told[n - 1].share * 1.01 < 1;
         ++runs;
         if (is_better_left) ++better;
@@ -80,6 +84,7 @@ TEST(ChanceOfBetter, HoldsWhereSearchesAreReplayed) {
         if (is_better_left) ++wrong;
       }
     }
+    EXPECT_TRUE(is_slow || strategy == "random" || sure > 0) << strategy;
     EXPECT_LE(static_cast<double>(better), said + 0.1 * static_cast<double>(runs)) << strategy;
     EXPECT_LE(static_cast<double>(wrong), 1 + 0.15 * static_cast<double>(sure)) << strategy;
   }

@@ -185,6 +185,34 @@ TEST(Replay, ShowsThatStrategiesLearn) {
   EXPECT_LT(random, .85);
 }
 
+// As many as the live engine has with 16 compilers and one device.
+TEST(Replay, LosesLittleWithManyInFlightAndIsBetterAtEqualSeconds) {
+  const RecordedKernel kernel = tiles();
+  constexpr std::uint64_t kSeeds = 5;
+  constexpr std::uint64_t kEvaluations = 150;
+  double alone = 0;
+  double together = 0;
+  double alone_then = 0;  // What one in flight has when the others are done.
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const auto one = replay(
+        kernel, {.strategy = "auto", .seed = seed, .evaluations = kEvaluations, .in_flight = 1});
+    const auto many = replay(kernel, {.strategy = "auto",
+                                      .seed = seed,
+                                      .evaluations = kEvaluations,
+                                      .in_flight = 18,
+                                      .compilers = 16});
+    alone += one.back().share / kSeeds;
+    together += many.back().share / kSeeds;
+    double then = 0;
+    for (const Replayed& told : one) {
+      if (told.done_s <= many.back().done_s) then = told.share;
+    }
+    alone_then += then / kSeeds;
+  }
+  EXPECT_GE(together, alone - 0.04);
+  EXPECT_GE(together, alone_then);
+}
+
 TEST(Replay, TakesAsLongAsWasRecorded) {
   RecordedKernel kernel = where_all_fails(8);
   for (RecordedKernel::Answer& answer : kernel.answers) {
