@@ -295,10 +295,6 @@ TEST_F(CommandLine, LetsNoTextSteerTheTerminal) {
   EXPECT_THAT(ended.err, HasSubstr("owned"));
   EXPECT_THAT(ended.err, Not(HasSubstr("\x1b")));
   EXPECT_THAT(ended.err, Not(HasSubstr("\xc2\x9b")));
-  write(folder_ / "mine.cu", "#include \"" + escape + "\"\n" + std::string(kProgram));
-  const Ended init = run({"init", (folder_ / "mine.cu").string()});
-  EXPECT_THAT(init.out, HasSubstr("owned"));
-  EXPECT_THAT(init.out, Not(HasSubstr("\x1b")));
 }
 
 TEST_F(CommandLine, NamesTheOptionAndTheTextOfABadNumber) {

@@ -9,7 +9,7 @@
 namespace smemtune::cuda {
 
 /// Compiles for a GPU, which need not be here, by NVRTC. NVRTC aborts the process when it runs out
-/// of memory: so this belongs into a worker.
+/// of memory: so this belongs in a worker.
 class NvrtcCompiler final : public Compiler {
  public:
   /// Tries which options this NVRTC knows, and that it can compile at all. Removes the environment
