@@ -243,6 +243,12 @@ void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
       loaded.notes.push_back(note);
     }
   }
+  const bool is_cooperative = std::ranges::any_of(kernel.launches, &LaunchTemplate::cooperative);
+  if (!is_cooperative && uses_macro(files, "this_grid")) {
+    loaded.notes.push_back(kernel.where +
+                           ": the source uses this_grid(), whose sync() works only "
+                           "in launches with \"cooperative\": true");
+  }
   KernelSource& source = loaded.sources[kernel.name];
   for (const SourceFile& file : files) {
     source.files.push_back({.name = file.name, .text = file.text});

@@ -332,6 +332,15 @@ TEST(SpaceFile, ReadsRepeatedLaunches) {
   EXPECT_EQ("N / BLOCK + 1", nested.repeats.front().times.text);
 }
 
+TEST(LoadSpace, NotesAGridThatSynchronizesWithoutACooperativeLaunch) {
+  const SpaceFolder folder;
+  EXPECT_THAT(folder.load().notes, testing::Not(testing::Contains(HasSubstr("this_grid()"))));
+  folder.write("plain.cu", kPlain + "__device__ void wait() { this_grid().sync(); }\n");
+  EXPECT_THAT(
+      folder.load().notes,
+      testing::Contains(HasSubstr("/kernels/0: the source uses this_grid(), whose sync()")));
+}
+
 TEST(SpaceFile, RefusesRepetitionsThatMakeNoSense) {
   const SpaceFolder folder;
   const auto faults = [&](const std::string& repeat) {

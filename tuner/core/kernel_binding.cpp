@@ -463,7 +463,10 @@ class KernelBinding::Evaluation {
     }
     for (LaunchShape& shape : shapes) {
       shape.times = std::ssize(shape.repetitions);
-      if (shape.repetitions.empty()) continue;
+      if (shape.repetitions.empty()) {
+        shape.grid = {1, 1, 1};  // Where nothing is launched, no extent is wrong.
+        continue;
+      }
       shape.grid = shape.repetitions.front().grid;
       shape.block = shape.repetitions.front().block;
       shape.dynamic_shared_bytes = 0;

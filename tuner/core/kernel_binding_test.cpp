@@ -118,8 +118,11 @@ TEST(KernelBinding, RepeatsSeveralLaunchesInTurn) {
 TEST(KernelBinding, RepeatsNothingWhereTheNumberIsZeroAndRefusesNegativeOnes) {
   KernelTemplate kernel = repeated_kernel();
   kernel.repeats.front().times.text = "0";
+  kernel.launches.front().grid = {text("0", "/grid")};
   const Space space = stencil(kernel);
-  const auto turns = turns_of(bind(space).instantiate(configuration(256, 4)).launches);
+  const auto launches = bind(space).instantiate(configuration(256, 4)).launches;
+  EXPECT_THAT(launches.front().grid, ElementsAre(1, 1, 1));
+  const auto turns = turns_of(launches);
   ASSERT_EQ(1u, turns.size());
   EXPECT_EQ(1u, turns.front().launch);
   const auto message = [](const std::string& times) {
