@@ -215,13 +215,13 @@ class Kernels : public testing::Test {
          "scale<__half>", "scale<__nv_bfloat16>", "copy_async", "neighbors", "dimensions"},
         {"weights"});
     ASSERT_TRUE(outcome) << outcome.failure().detail;
-    compiled = new CompiledKernel(*outcome);
+    compiled_ = new CompiledKernel(*outcome);
   }
-  static void TearDownTestSuite() { delete std::exchange(compiled, nullptr); }
+  static void TearDownTestSuite() { delete std::exchange(compiled_, nullptr); }
 
   RunReport run(const std::vector<LaunchShape>& launches, const std::vector<Argument>& arguments) {
     CpuLauncher launcher(test_limits(), options);
-    const auto report = run_once(launcher, *compiled, launches, arguments);
+    const auto report = run_once(launcher, *compiled_, launches, arguments);
     EXPECT_TRUE(report) << report.failure().reason << ": " << report.failure().detail;
     if (!report) return {};
     EXPECT_FALSE(report->mismatch)
@@ -231,14 +231,14 @@ class Kernels : public testing::Test {
   }
 
   std::int64_t shared_bytes(const std::string& entry) const {
-    return compiled->entry(entry)->resources.static_shared_bytes;
+    return compiled_->entry(entry)->resources.static_shared_bytes;
   }
 
-  static CompiledKernel* compiled;
+  static CompiledKernel* compiled_;
   CpuOptions options;
 };
 
-CompiledKernel* Kernels::compiled = nullptr;
+CompiledKernel* Kernels::compiled_ = nullptr;
 
 TEST_F(Kernels, AddOneToInts) {
   const Argument array = buffer("array", ScalarType::int32, Role::inout, 1001,
@@ -463,7 +463,7 @@ TEST_F(Kernels, MayWriteAnyNumberOfPartialSums) {
   ASSERT_TRUE(launcher.prepare(0, {.arguments = arguments, .seed = 1}));
   const auto report = [&](std::int64_t blocks, const char* n, bool as_reference) {
     const auto loaded = launcher.load(
-        0, *compiled, {shape("block_sums", {blocks, 1, 1}, {224, 1, 1}, {"in", "sums", n})},
+        0, *compiled_, {shape("block_sums", {blocks, 1, 1}, {224, 1, 1}, {"in", "sums", n})},
         arguments);
     RunRequest request;
     request.as_reference = as_reference;
@@ -489,7 +489,7 @@ TEST_F(Kernels, TakeTheScalarsOfTheirConfiguration) {
   ASSERT_TRUE(launcher.prepare(0, {.arguments = arguments, .seed = 1}));
   arguments[1] = integer("n", 10);
   const auto loaded = launcher.load(
-      0, *compiled, {shape("add_one<int>", {1, 1, 1}, {64, 1, 1}, {"array", "n"})}, arguments);
+      0, *compiled_, {shape("add_one<int>", {1, 1, 1}, {64, 1, 1}, {"array", "n"})}, arguments);
   ASSERT_TRUE(loaded) << loaded.failure().detail;
   const auto report =
       launcher.run(loaded->handle,
@@ -528,8 +528,9 @@ TEST_F(Kernels, AreTimed) {
                                            output("sums", ScalarType::float32, 5),
                                            integer("n", 1100)};
   ASSERT_TRUE(launcher.prepare(3, {.arguments = arguments, .seed = 1}));
-  const auto loaded = launcher.load(
-      -1, *compiled, {shape("block_sums", {5, 1, 1}, {224, 1, 1}, {"in", "sums", "n"})}, arguments);
+  const auto loaded =
+      launcher.load(-1, *compiled_,
+                    {shape("block_sums", {5, 1, 1}, {224, 1, 1}, {"in", "sums", "n"})}, arguments);
   ASSERT_TRUE(loaded) << loaded.failure().detail;
   TimeRequest request = {.workload = 3, .samples = 4};
   request.max_launches_per_sample = 3;

@@ -210,9 +210,9 @@ class PlantedFaults : public testing::Test {
                                            "through_global<false>",
                                            "copy_shifted"});
     ASSERT_TRUE(outcome) << outcome.failure().detail;
-    compiled = new CompiledKernel(*outcome);
+    compiled_ = new CompiledKernel(*outcome);
   }
-  static void TearDownTestSuite() { delete std::exchange(compiled, nullptr); }
+  static void TearDownTestSuite() { delete std::exchange(compiled_, nullptr); }
 
   /// One launch with buffers `in` and `out` of 128 floats and, where given, a number.
   Outcome<RunReport> run(const std::string& entry, std::int64_t threads,
@@ -228,7 +228,7 @@ class PlantedFaults : public testing::Test {
       names.emplace_back("n");
     }
     CpuLauncher launcher(test_limits(), options);
-    return run_once(launcher, *compiled,
+    return run_once(launcher, *compiled_,
                     {shape(entry, {blocks, 1, 1}, {threads, 1, 1}, names, dynamic_bytes)},
                     arguments);
   }
@@ -240,12 +240,12 @@ class PlantedFaults : public testing::Test {
                                        output("out", ScalarType::float32, 64), integer("n", 0)};
     if (number) arguments.back().integer = *number;
     CpuLauncher launcher(test_limits(), options);
-    EXPECT_TRUE(run_once(launcher, *compiled,
+    EXPECT_TRUE(run_once(launcher, *compiled_,
                          {shape(reference, {1, 1, 1}, {64, 1, 1}, {"in", "out"})}, arguments));
     std::vector<std::string> names = {"in", "out"};
     if (number) names.emplace_back("n");
     const auto loaded =
-        launcher.load(1, *compiled, {shape(entry, {1, 1, 1}, {64, 1, 1}, names)}, arguments);
+        launcher.load(1, *compiled_, {shape(entry, {1, 1, 1}, {64, 1, 1}, names)}, arguments);
     EXPECT_TRUE(loaded) << loaded.failure().detail;
     const auto report = launcher.run(1, {});
     EXPECT_TRUE(report) << report.failure().detail;
@@ -264,11 +264,11 @@ class PlantedFaults : public testing::Test {
     for (const std::string& part : parts) EXPECT_THAT(report.failure().detail, HasSubstr(part));
   }
 
-  static CompiledKernel* compiled;
+  static CompiledKernel* compiled_;
   CpuOptions options;
 };
 
-CompiledKernel* PlantedFaults::compiled = nullptr;
+CompiledKernel* PlantedFaults::compiled_ = nullptr;
 
 TEST_F(PlantedFaults, MissingBarrierIsARace) {
   expect_right(run("reverse<true>", 64));
@@ -433,10 +433,10 @@ TEST_F(PlantedFaults, LeaveTheLauncherUsable) {
                                            output("out", ScalarType::float32, 64),
                                            integer("n", 40)};
   for (int i = 0; i < 3; ++i) {
-    EXPECT_FALSE(run_once(launcher, *compiled,
+    EXPECT_FALSE(run_once(launcher, *compiled_,
                           {shape("some_wait", {4, 1, 1}, {64, 1, 1}, {"in", "out", "n"})},
                           arguments));
-    const auto report = run_once(launcher, *compiled,
+    const auto report = run_once(launcher, *compiled_,
                                  {shape("copy", {1, 1, 1}, {64, 1, 1}, {"in", "out"})}, arguments);
     ASSERT_TRUE(report);
     EXPECT_EQ(std::nullopt, report->mismatch);
