@@ -1202,7 +1202,9 @@ TEST_F(ResultStoreOnDisk, ListsRunsAndDefaultsWithoutReadingResults) {
     Statement plan(connection, "EXPLAIN QUERY PLAN " + sql);
     while (plan.step()) {
       const std::string step = plan.text("detail");
-      if (step.starts_with("SCAN result")) EXPECT_THAT(step, HasSubstr("result_default"));
+      if (step.starts_with("SCAN result")) {
+        EXPECT_THAT(step, HasSubstr("result_default"));
+      }
     }
   }
 }
