@@ -70,8 +70,8 @@ std::map<std::string, std::vector<Place>> places(const Connection& connection,
 
 void read_times(const Connection& connection, const Place& place, Findings& findings) {
   Statement configuration(connection, "SELECT values_json FROM configuration WHERE id = :id");
-  const Standings standings = read_standings(connection, place.model_id, place.kernel_id,
-                                             place.problem_id, /*finalists_only=*/false);
+  const Standings standings =
+      read_standings(connection, place.model_id, place.kernel_id, place.problem_id);
   for (const Timed& timed : standings.newest) {
     configuration.bind(":id", timed.configuration_id).step();
     findings.timed.emplace_back(timed.median_ms, bindings_from_json(configuration, "values_json"));
