@@ -515,7 +515,7 @@ TEST_F(Kernels, AreRepeatedWithSwappedBuffersAndChangedScalars) {
          .arguments = {is_odd ? "b" : "a", is_odd ? "a" : "b", "n", "step"},
          .scalars = {integer("step", i + 1)}});
   }
-  const auto report = run_once(launcher, *compiled, {launch}, arguments);
+  const auto report = run_once(launcher, *compiled_, {launch}, arguments);
   ASSERT_TRUE(report) << report.failure().detail;
   EXPECT_EQ(std::nullopt, report->mismatch);
   EXPECT_EQ((std::vector<double>{123, 1123, 2123}), report->after.at("b"));
