@@ -126,6 +126,11 @@ std::map<std::string, double> metrics_from_json(const Statement& row, const char
 
 std::string to_json(const std::vector<std::string>& words) { return dump(Json(words)); }
 
+std::vector<std::string> words_from_json(const Statement& row, const char* column) {
+  return parse(row, column,
+               [](const Json& array) { return array.get<std::vector<std::string>>(); });
+}
+
 std::vector<std::uint8_t> to_blob(std::span<const double> samples_ms) {
   std::vector<std::uint8_t> blob;
   blob.reserve(samples_ms.size() * 4);

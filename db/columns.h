@@ -19,9 +19,6 @@ namespace smemtune::db {
 class NewRow {
  public:
   NewRow& set(const std::string& column, DeviceKind kind) { return set(column, to_text(kind)); }
-  NewRow& set(const std::string& column, Status status) { return set(column, to_text(status)); }
-  NewRow& set(const std::string& column, Stage stage) { return set(column, to_text(stage)); }
-  NewRow& set(const std::string& column, ComparedWith with) { return set(column, to_text(with)); }
   NewRow& set(const std::string& column, const Dim3& size);  ///< `COLUMN_x`, `_y` and `_z`.
   template <typename T>
   NewRow& set(const std::string& column, const T& value) {
@@ -62,6 +59,7 @@ std::string to_json(const std::map<std::string, double>& metrics);
 std::map<std::string, double> metrics_from_json(const Statement& row, const char* column);
 
 std::string to_json(const std::vector<std::string>& words);
+std::vector<std::string> words_from_json(const Statement& row, const char* column);
 
 std::vector<std::uint8_t> to_blob(std::span<const double> samples_ms);
 std::vector<double> samples_from_blob(std::span<const std::uint8_t> blob);

@@ -63,6 +63,21 @@ std::span<const Migration> migrations() {
         ALTER TABLE result ADD COLUMN compared_with TEXT NOT NULL DEFAULT 'unknown';
         UPDATE result SET compared_with = 'another kernel'
           WHERE status = 'correct' AND NOT is_reference)sql"},
+      // Results that no run of ours measured: the file they come from. Their device models are rows
+      // of their own, so that they are never among ours.
+      {.version = 5, .sql = R"sql(
+        CREATE TABLE origin (
+          id INTEGER PRIMARY KEY,
+          format TEXT NOT NULL,
+          file TEXT NOT NULL,
+          file_sha256 TEXT NOT NULL,
+          tool TEXT NOT NULL,
+          device TEXT NOT NULL,
+          imported_unix REAL NOT NULL,
+          UNIQUE (file_sha256, device)
+        ) STRICT;
+        ALTER TABLE run ADD COLUMN origin_id INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE device_model ADD COLUMN imported INTEGER NOT NULL DEFAULT 0)sql"},
       // How many configurations a run found, and found right in the end: counting its results takes
       // seconds where there are millions. And the ways to a kernel's finals and to its defaults.
       {.version = 6, .sql = R"sql(

@@ -1,5 +1,10 @@
 #include "db/result_sql.h"
 
+#include "db/columns.h"
+
+#include <algorithm>
+#include <optional>
+
 namespace smemtune::db {
 
 namespace {
@@ -17,6 +22,12 @@ const char* const kColumns = R"sql(
   device_model.*
 )sql";
 
+const char* const kOrigin = R"sql(
+  , origin.id AS origin_id, origin.format AS origin_format, origin.file AS origin_file,
+  origin.file_sha256 AS origin_sha256, origin.tool AS origin_tool, origin.device AS origin_device,
+  origin.imported_unix AS origin_unix
+)sql";
+
 const char* const kJoins = R"sql(
   JOIN kernel ON kernel.id = result.kernel_id
   JOIN space ON space.id = kernel.space_id
@@ -26,6 +37,7 @@ const char* const kJoins = R"sql(
   JOIN environment ON environment.id = result.environment_id
   JOIN device_unit ON device_unit.id = environment.unit_id
   JOIN device_model ON device_model.id = result.model_id
+  LEFT JOIN origin ON origin.id = run.origin_id
   LEFT JOIN current_kernel ON current_kernel.model_id = result.model_id
     AND current_kernel.space_id = kernel.space_id AND current_kernel.name = kernel.name
 )sql";
@@ -36,16 +48,52 @@ const char* const kFilter = R"sql(
     AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
          OR lower(device_unit.uuid) = lower(:device))
     AND (:status = '' OR result.status = :status)
+    AND CASE :source WHEN 'own' THEN NOT device_model.imported WHEN 'all' THEN 1
+             WHEN 'imported' THEN device_model.imported
+             ELSE instr(lower(origin.file), lower(:source)) > 0 END
     AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
     AND (:hash = '' OR kernel.hash = :hash)
     AND (:problems IS NULL OR result.problem_id IN (SELECT value FROM json_each(:problems)))
 )sql";
 
+/// Whether every value of `wanted` is among the problem's.
+bool contains(const Problem& problem, const Problem& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& entry) {
+    const auto found = problem.find(entry.first);
+    return found != problem.end() && to_text(found->second) == to_text(entry.second);
+  });
+}
+
+/// The ids of the problems that the query means, as a JSON array; nullopt: all.
+std::optional<std::string> problem_ids(const Connection& connection, const std::string& query) {
+  if (query.empty()) return std::nullopt;
+  const Problem wanted = parse_key(query);
+  std::string ids = "[";
+  Statement problems(connection, "SELECT id, values_json FROM problem");
+  while (problems.step()) {
+    if (!contains(bindings_from_json(problems, "values_json"), wanted)) continue;
+    if (ids.size() > 1) ids += ",";
+    ids += std::to_string(problems.integer("id"));
+  }
+  return ids + "]";
+}
+
 }  // namespace
+
+void bind_query(Statement& statement, const Connection& connection, const Query& query) {
+  statement.bind(":space", query.space)
+      .bind(":kernel", query.kernel)
+      .bind(":device", query.device)
+      .bind(":status", query.status)
+      .bind(":run", query.run)
+      .bind(":hash", query.kernel_hash)
+      .bind(":source", query.source)
+      .bind(":problems", problem_ids(connection, query.problem));
+}
 
 // CROSS JOIN keeps the order of the tables: a best for each kernel, then its one result.
 std::string best_sql() {
-  return std::string("SELECT ") + kColumns + R"sql(
+  return std::string("SELECT ") + kColumns + kOrigin + R"sql(
     FROM best CROSS JOIN result ON result.id = best.result_id
     )sql" +
          kJoins + kFilter + R"sql(
@@ -59,12 +107,13 @@ std::string best_sql() {
 }
 
 std::string results_sql() {
-  return std::string("SELECT ") + kColumns + " FROM result " + kJoins + kFilter +
+  return std::string("SELECT ") + kColumns + kOrigin + " FROM result " + kJoins + kFilter +
          " ORDER BY result.id DESC LIMIT :limit";
 }
 
 std::string result_sql() {
-  return std::string("SELECT ") + kColumns + " FROM result " + kJoins + " WHERE result.id = :id";
+  return std::string("SELECT ") + kColumns + kOrigin + " FROM result " + kJoins +
+         " WHERE result.id = :id";
 }
 
 std::string defaults_sql() {
@@ -72,7 +121,9 @@ std::string defaults_sql() {
     WITH newest AS (
       SELECT kernel.space_id, kernel.name, max(result.id) AS result_id
       FROM result JOIN kernel ON kernel.id = result.kernel_id
+      JOIN device_model ON device_model.id = result.model_id
       WHERE result.is_default = 1 AND result.status = 'correct'
+        AND CASE :source WHEN 'own' THEN NOT imported WHEN 'all' THEN 1 ELSE imported END
       GROUP BY kernel.space_id, kernel.name)
     SELECT space.name AS space_name, newest.name AS kernel_name,
            configuration.values_json AS configuration_json
@@ -89,7 +140,8 @@ std::string runs_sql() {
   return R"sql(
     SELECT run.uid, space.name AS space_name, device_model.name, device_model.kind,
            environment.compiler, run.strategy, run.seed, run.started_unix, run.ended_unix,
-           run.outcome, coalesce(run_count.results, 0) AS results,
+           run.outcome, origin.file AS origin_file,
+           coalesce(run_count.results, 0) AS results,
            coalesce(run_count.correct, 0) AS correct
     FROM run
     LEFT JOIN run_count ON run_count.run_id = run.id
@@ -97,15 +149,18 @@ std::string runs_sql() {
     JOIN environment ON environment.id = run.environment_id
     JOIN device_unit ON device_unit.id = environment.unit_id
     JOIN device_model ON device_model.id = device_unit.model_id
+    LEFT JOIN origin ON origin.id = run.origin_id
     WHERE (:space = '' OR space.name = :space)
       AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
            OR lower(device_unit.uuid) = lower(:device))
       AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
+      AND CASE :source WHEN 'own' THEN NOT imported WHEN 'all' THEN 1 WHEN 'imported' THEN imported
+               ELSE instr(lower(origin.file), lower(:source)) > 0 END
     ORDER BY run.started_unix, run.id)sql";
 }
 
 std::string find_sql() {
-  return std::string("SELECT ") + kColumns + " FROM result " + kJoins + R"sql(
+  return std::string("SELECT ") + kColumns + kOrigin + " FROM result " + kJoins + R"sql(
     WHERE result.model_id = :model AND result.kernel_id = :kernel_id
       AND result.problem_id =
           (SELECT id FROM problem WHERE space_id = :space_id AND key = :problem_key)
@@ -114,6 +169,33 @@ std::string find_sql() {
              AND kernel_name = :kernel_name AND key = :configuration_key)
       AND NOT (result.status = 'correct' AND result.stage = 'none')
     ORDER BY result.id DESC LIMIT 2)sql";
+}
+
+std::string run_results_sql() {
+  return std::string("SELECT ") + kColumns + kOrigin + " FROM result " + kJoins +
+         " WHERE result.run_id = :run ORDER BY result.number";
+}
+
+std::string prune_sql() {
+  return std::string(R"sql(
+    INSERT INTO temp.gone (id, run_id, model_id, kernel_id, problem_id)
+    SELECT result.id, result.run_id, result.model_id, result.kernel_id, result.problem_id
+    FROM result )sql") +
+         kJoins + kFilter + R"sql(
+      AND (NOT :stale OR current_kernel.kernel_id <> result.kernel_id)
+      AND (:before IS NULL OR result.at_unix < :before))sql";
+}
+
+std::string run_sql() {
+  return std::string("SELECT run.*, run.id AS run_id") + kOrigin + R"sql(,
+      space.name AS space_name, environment.*, device_unit.uuid, device_model.*
+    FROM run
+    JOIN space ON space.id = run.space_id
+    JOIN environment ON environment.id = run.environment_id
+    JOIN device_unit ON device_unit.id = environment.unit_id
+    JOIN device_model ON device_model.id = device_unit.model_id
+    LEFT JOIN origin ON origin.id = run.origin_id
+    WHERE run.uid = :uid)sql";
 }
 
 }  // namespace smemtune::db

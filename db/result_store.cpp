@@ -6,9 +6,10 @@
 #include "db/ranking.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
+#include "db/run_record.h"
+#include "db/run_rows.h"
 #include "db/sqlite.h"
 #include "db/standings.h"
-#include "tuner/core/fields.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,22 +22,12 @@ namespace smemtune::db {
 
 namespace {
 
-/// The columns of device_model.
-Device read_model(const Statement& row) {
-  Device device;
-  visit_model(device, [&](const char* name, auto& value) { read_column(row, name, value); });
-  return device;
-}
-
 StoredResult read_stored(const Statement& row) {
   StoredResult stored;
   stored.space = row.text("space_name");
   stored.kernel_hash = row.text("kernel_hash");
   stored.result = read_result(row);
-  stored.device = read_model(row);
-  stored.device.uuid = row.text("uuid");
-  stored.device.driver_version = row.text("driver_version");
-  stored.device.runtime_version = row.text("runtime_version");
+  stored.device = read_device(row);
   stored.run_id = row.text("run_uid");
   stored.compiler = row.text("compiler");
   stored.tool_version = row.text("tool_version");
@@ -44,39 +35,8 @@ StoredResult read_stored(const Statement& row) {
   stored.at_unix = row.real("at_unix");
   stored.model_id = row.integer("model_id");
   stored.stale = row.integer("stale") != 0;
+  stored.origin = read_origin(row);
   return stored;
-}
-
-/// Whether every value of `wanted` is among the problem's.
-bool contains(const Problem& problem, const Problem& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& entry) {
-    const auto found = problem.find(entry.first);
-    return found != problem.end() && to_text(found->second) == to_text(entry.second);
-  });
-}
-
-/// The ids of the problems that the query means, as a JSON array; nullopt: all.
-std::optional<std::string> problem_ids(const Connection& connection, const std::string& query) {
-  if (query.empty()) return std::nullopt;
-  const Problem wanted = parse_key(query);
-  std::string ids = "[";
-  Statement problems(connection, "SELECT id, values_json FROM problem");
-  while (problems.step()) {
-    if (!contains(bindings_from_json(problems, "values_json"), wanted)) continue;
-    if (ids.size() > 1) ids += ",";
-    ids += std::to_string(problems.integer("id"));
-  }
-  return ids + "]";
-}
-
-void bind_query(Statement& statement, const Connection& connection, const Query& query) {
-  statement.bind(":space", query.space)
-      .bind(":kernel", query.kernel)
-      .bind(":device", query.device)
-      .bind(":status", query.status)
-      .bind(":run", query.run)
-      .bind(":hash", query.kernel_hash)
-      .bind(":problems", problem_ids(connection, query.problem));
 }
 
 /// A row of the table `best`.
@@ -207,10 +167,19 @@ void ResultStore::end_run(const std::string& run_id, const std::string& outcome)
   transaction.commit();
 }
 
+RunRecord ResultStore::record_of(const std::string& run_id) const {
+  return read_run_record(*connection_, run_id);
+}
+
+Added ResultStore::add(const RunRecord& record) { return add_run_record(*connection_, record); }
+
 std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel) const {
-  Statement statement(*connection_, query.run.empty() ? best_sql() : results_sql());
+  // The table of bests holds those of all runs of ours, and of all imports.
+  const bool of_all_runs = query.run.empty() && (query.source == "own" || query.source == "all" ||
+                                                 query.source == "imported");
+  Statement statement(*connection_, of_all_runs ? best_sql() : results_sql());
   bind_query(statement, *connection_, query);
-  if (!query.run.empty()) statement.bind(":limit", std::int64_t{-1});
+  if (!of_all_runs) statement.bind(":limit", std::int64_t{-1});
   std::vector<KernelBest> rows;
   while (statement.step()) {
     KernelBest row;
@@ -226,7 +195,7 @@ std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel)
                  .median_ms = row.stored.result.measurement.median_ms};
     rows.push_back(std::move(row));
   }
-  if (!query.run.empty()) rows = best_of_results(std::move(rows));
+  if (!of_all_runs) rows = best_of_results(std::move(rows));
 
   rows = one_version_each(std::move(rows));
   if (!per_kernel) rows = one_kernel_each(*connection_, std::move(rows));
@@ -239,7 +208,7 @@ std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel)
 
 std::vector<KernelDefaults> ResultStore::defaults(const Query& query) const {
   Statement statement(*connection_, defaults_sql());
-  statement.bind(":space", query.space).bind(":kernel", query.kernel);
+  statement.bind(":space", query.space).bind(":kernel", query.kernel).bind(":source", query.source);
   std::vector<KernelDefaults> defaults;
   while (statement.step()) {
     defaults.push_back({.space = statement.text("space_name"),
@@ -274,7 +243,10 @@ StoredResult ResultStore::result(std::int64_t id) const {
 
 std::vector<StoredRun> ResultStore::runs(const Query& query) const {
   Statement statement(*connection_, runs_sql());
-  statement.bind(":space", query.space).bind(":device", query.device).bind(":run", query.run);
+  statement.bind(":space", query.space)
+      .bind(":device", query.device)
+      .bind(":run", query.run)
+      .bind(":source", query.source);
   std::vector<StoredRun> runs;
   while (statement.step()) {
     StoredRun run;
@@ -288,6 +260,7 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
     run.started_unix = statement.real("started_unix");
     if (!statement.is_null("ended_unix")) run.ended_unix = statement.real("ended_unix");
     run.outcome = statement.text("outcome");
+    run.imported_from = statement.text("origin_file");
     run.results = static_cast<std::uint64_t>(statement.integer("results"));
     run.correct = static_cast<std::uint64_t>(statement.integer("correct"));
     runs.push_back(std::move(run));
@@ -303,7 +276,8 @@ std::vector<std::string> ResultStore::kernels() const {
 }
 
 std::vector<Device> ResultStore::devices() const {
-  Statement statement(*connection_, "SELECT * FROM device_model ORDER BY name, id");
+  Statement statement(*connection_,
+                      "SELECT * FROM device_model WHERE NOT imported ORDER BY name, id");
   std::vector<Device> devices;
   while (statement.step()) devices.push_back(read_model(statement));
   return devices;

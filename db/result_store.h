@@ -19,6 +19,18 @@ class Connection;
 struct Comparison;
 struct StoredPortfolio;
 
+/// A file that results were imported from.
+struct Origin {
+  std::string format;  ///< `kernel-tuner`, `t4`, `smemtune-best`, `smemtune-database`.
+  std::string file;    ///< As it was named.
+  std::string file_sha256;
+  std::string tool;    ///< What wrote it, with its version where the file says one.
+  std::string device;  ///< As the file names it, or as it was named at the import.
+  double imported_unix = 0;
+
+  bool operator==(const Origin&) const = default;
+};
+
 /// A stored result with its provenance.
 struct StoredResult {
   std::string space;
@@ -32,6 +44,37 @@ struct StoredResult {
   double at_unix = 0;
   std::int64_t model_id = 0;  ///< The device model's, within its database.
   bool stale = false;  ///< Its kernel hash is not the newest one of that kernel on that device.
+  std::optional<Origin> origin;  ///< nullopt: a run of ours measured it.
+};
+
+/// A run with all its results, as it passes from one database to another.
+struct RunRecord {
+  struct Entry {
+    std::int64_t number = 0;  ///< Within the run, from 1; 0: not known.
+    std::string kernel_hash;  ///< Empty: not known.
+    bool stale = false;
+    double at_unix = 0;
+    Result result;
+  };
+  Run run;
+  std::optional<double> ended_unix;
+  std::string outcome;
+  std::optional<Origin> origin;
+  std::vector<Entry> entries;
+};
+
+/// What became of results that were added.
+struct Added {
+  std::uint64_t added = 0;
+  std::uint64_t known = 0;
+  std::uint64_t conflicting = 0;  ///< Stored as well, beside another of the same name.
+
+  Added& operator+=(const Added& other) {
+    added += other.added;
+    known += other.known;
+    conflicting += other.conflicting;
+    return *this;
+  }
 };
 
 /// The values that a kernel's space file gives as its default, as they were when last measured.
@@ -52,6 +95,9 @@ struct Query {
   std::string status = {};
   std::string run = {};          ///< How its id begins.
   std::string kernel_hash = {};  ///< Only this version of a kernel.
+  /// `own`: what runs of ours measured; `imported`; `all`; or part of the name of the file that it
+  /// was imported from.
+  std::string source = "own";
 };
 
 /// A line of `smemtune list`.
@@ -65,7 +111,8 @@ struct StoredRun {
   std::uint64_t seed = 0;
   double started_unix = 0;
   std::optional<double> ended_unix;
-  std::string outcome;  ///< `complete`, `interrupted`, `budget`, `failed`; empty: cut off.
+  std::string outcome;        ///< `complete`, `interrupted`, `budget`, `failed`; empty: cut off.
+  std::string imported_from;  ///< A file; empty: it is ours.
   std::uint64_t results = 0;
   std::uint64_t correct = 0;
 };
@@ -98,6 +145,13 @@ class ResultStore {
   /// `outcome`: see StoredRun.
   void end_run(const std::string& run_id, const std::string& outcome);
 
+  /// Everything of a run, by its whole id. Throws StoreError where there is none.
+  RunRecord record_of(const std::string& run_id) const;
+
+  /// Adds, in one transaction, what is not known of a run. With an origin its results are imported
+  /// ones: never among our own, and known also where another import brought the same.
+  Added add(const RunRecord& record);
+
   /// Per device model and problem, the fastest verified configuration of each kernel (ordered by
   /// device, space, problem, time), or of all kernels together with `per_kernel` false. CPU and GPU
   /// are different devices and never compete.
@@ -111,8 +165,8 @@ class ResultStore {
   std::vector<StoredPortfolio> portfolios(const Query& query, std::size_t most,
                                           bool per_kernel = false) const;
 
-  /// The default values of each kernel that was right with them somewhere. Of the query, space and
-  /// kernel count.
+  /// The default values of each kernel that was right with them somewhere. Of the query, space,
+  /// kernel and source count.
   std::vector<KernelDefaults> defaults(const Query& query) const;
 
   /// Results in the order they were recorded; only the newest `limit`, 0 is all.
@@ -122,13 +176,13 @@ class ResultStore {
   std::vector<Findings> findings(const std::string& space, const Device& device,
                                  const std::vector<Problem>& problems) const;
 
-  /// In the order they began. Of the query, space, device and run count.
-  std::vector<StoredRun> runs(const Query& query) const;
-
   /// Names of the kernels that results are stored of, each once.
   std::vector<std::string> kernels() const;
 
-  /// Device models that a run was begun on, in the order of their names; without board or driver.
+  /// In the order they began. Of the query, space, device, run and source count.
+  std::vector<StoredRun> runs(const Query& query) const;
+
+  /// Device models that a run of ours was begun on, in the order of their names; without board or driver.
   std::vector<Device> devices() const;
 
  private:

@@ -1,17 +1,16 @@
 #include "db/run_log.h"
 
 #include "db/columns.h"
-#include "db/device_model.h"
 #include "db/process_name.h"
 #include "db/ranking.h"
 #include "db/result_sql.h"
+#include "db/run_rows.h"
 #include "db/standings.h"
 #include "tuner/core/fields.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -19,77 +18,8 @@ namespace smemtune::db {
 
 namespace {
 
-constexpr std::size_t kMaxDetailBytes = 64 << 10;
-
 /// After so many failures that may pass, a configuration is not tried again.
 constexpr int kMaxAttempts = 2;
-
-/// Runs a query that answers with an id.
-std::int64_t id(Statement& statement) {
-  statement.step();
-  const std::int64_t found = statement.integer("id");
-  statement.reset();
-  return found;
-}
-
-std::int64_t store_model(const Connection& connection, const Device& device) {
-  const std::string key = device_model_key(device);
-  NewRow row;
-  row.set("key_sha256", key);
-  visit_model(device, [&](const char* name, const auto& value) { row.set(name, value); });
-  row.insert_into(connection, "device_model", "ON CONFLICT (key_sha256) DO NOTHING");
-  Statement select(connection, "SELECT id FROM device_model WHERE key_sha256 = :key");
-  return id(select.bind(":key", key));
-}
-
-std::int64_t store_unit(const Connection& connection, std::int64_t model_id,
-                        const std::string& uuid) {
-  Statement(connection, R"sql(
-    INSERT INTO device_unit (model_id, uuid) VALUES (:model, :uuid)
-    ON CONFLICT (model_id, uuid) DO NOTHING)sql")
-      .bind(":model", model_id)
-      .bind(":uuid", uuid)
-      .run();
-  Statement select(connection,
-                   "SELECT id FROM device_unit WHERE model_id = :model AND uuid = :uuid");
-  return id(select.bind(":model", model_id).bind(":uuid", uuid));
-}
-
-std::int64_t store_environment(const Connection& connection, std::int64_t unit_id, const Run& run) {
-  const auto bind = [&](Statement& statement) -> Statement& {
-    return statement.bind(":unit", unit_id)
-        .bind(":driver", run.device.driver_version)
-        .bind(":runtime", run.device.runtime_version)
-        .bind(":compiler", run.compiler)
-        .bind(":compiler_sha256", run.compiler_sha256)
-        .bind(":tool", run.tool_version)
-        .bind(":host", run.host);
-  };
-  Statement insert(connection, R"sql(
-    INSERT INTO environment (unit_id, driver_version, runtime_version, compiler, compiler_sha256,
-                             tool_version, host)
-    VALUES (:unit, :driver, :runtime, :compiler, :compiler_sha256, :tool, :host)
-    ON CONFLICT DO NOTHING)sql");
-  bind(insert).run();
-  Statement select(connection, R"sql(
-    SELECT id FROM environment
-    WHERE unit_id = :unit AND driver_version = :driver AND runtime_version = :runtime
-      AND compiler = :compiler AND compiler_sha256 = :compiler_sha256 AND tool_version = :tool
-      AND host = :host)sql");
-  return id(bind(select));
-}
-
-std::int64_t store_space(const Connection& connection, const std::string& name) {
-  Statement(connection, "INSERT INTO space (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
-      .bind(":name", name)
-      .run();
-  Statement select(connection, "SELECT id FROM space WHERE name = :name");
-  return id(select.bind(":name", name));
-}
-
-std::optional<double> finite(double value) {
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
 
 }  // namespace
 
@@ -107,32 +37,18 @@ RunLog::RunLog(const Connection& connection, const Run& run)
           AND attempt.configuration_id =
               (SELECT id FROM configuration
                WHERE space_id = :space AND kernel_name = :name AND key = :configuration)
-          AND attempt.outcome IS NULL AND attempt.run_id <> :run)sql") {
+          AND attempt.outcome IS NULL AND attempt.run_id <> :run)sql"),
+      subjects_(connection, /*ours=*/true),
+      results_(connection) {
   if (run.device.kind == DeviceKind::gpu && run.device.uuid.empty()) {
     throw InputError("the results of a dry run for " + run.device.name +
                      ", which is not here, are not stored");
   }
   Transaction transaction(connection_);
-  model_id_ = store_model(connection_, run.device);
-  const std::int64_t environment_id = environment_of(run.device.uuid);
+  model_id_ = store_model(connection_, run.device, /*imported=*/false);
   space_id_ = store_space(connection_, run.space);
-  Statement(connection_, R"sql(
-    INSERT INTO run (uid, space_id, space_sha256, space_json, environment_id, strategy, seed,
-                     command_line_json, process, started_unix)
-    VALUES (:uid, :space, :space_sha256, :space_json, :environment, :strategy, :seed,
-            :command_line, :process, :started))sql")
-      .bind(":uid", run.id)
-      .bind(":space", space_id_)
-      .bind(":space_sha256", run.space_sha256)
-      .bind(":space_json", run.space_json)
-      .bind(":environment", environment_id)
-      .bind(":strategy", run.strategy)
-      .bind(":seed", std::to_string(run.seed))
-      .bind(":command_line", to_json(run.command_line))
-      .bind(":process", this_process())
-      .bind(":started", run.started_unix)
-      .run();
-  run_id_ = connection_.last_insert_id();
+  run_id_ = store_run(connection_, run, space_id_, environment_of(run.device.uuid),
+                      /*origin_id=*/0, this_process());
   transaction.commit();
 }
 
@@ -239,46 +155,9 @@ std::optional<Result> RunLog::find(const ResultKey& of) {
   return quarantined;
 }
 
-RunLog::Subject RunLog::store_subject(const ResultKey& of) {
-  Statement(connection_, R"sql(
-    INSERT INTO kernel (space_id, name, hash) VALUES (:space, :name, :hash)
-    ON CONFLICT (space_id, name, hash) DO NOTHING)sql")
-      .bind(":space", space_id_)
-      .bind(":name", of.kernel)
-      .bind(":hash", of.kernel_hash)
-      .run();
-  Subject subject;
-  subject.kernel_id = kernel_id(of).value();
+Subject RunLog::store_subject(const ResultKey& of) {
+  const Subject subject = subjects_.store(space_id_, of);
   store_current(subject.kernel_id, of.kernel);
-
-  const std::string problem_key = key(of.problem);
-  Statement(connection_, R"sql(
-    INSERT INTO problem (space_id, key, values_json) VALUES (:space, :key, :values)
-    ON CONFLICT (space_id, key) DO NOTHING)sql")
-      .bind(":space", space_id_)
-      .bind(":key", problem_key)
-      .bind(":values", to_json(of.problem))
-      .run();
-  Statement select_problem(connection_,
-                           "SELECT id FROM problem WHERE space_id = :space AND key = :key");
-  subject.problem_id = id(select_problem.bind(":space", space_id_).bind(":key", problem_key));
-
-  const std::string configuration_key = key(of.configuration);
-  Statement(connection_, R"sql(
-    INSERT INTO configuration (space_id, kernel_name, key, values_json)
-    VALUES (:space, :name, :key, :values)
-    ON CONFLICT (space_id, kernel_name, key) DO NOTHING)sql")
-      .bind(":space", space_id_)
-      .bind(":name", of.kernel)
-      .bind(":key", configuration_key)
-      .bind(":values", to_json(of.configuration))
-      .run();
-  Statement select_configuration(connection_, R"sql(
-    SELECT id FROM configuration
-    WHERE space_id = :space AND kernel_name = :name AND key = :key)sql");
-  subject.configuration_id = id(select_configuration.bind(":space", space_id_)
-                                    .bind(":name", of.kernel)
-                                    .bind(":key", configuration_key));
   return subject;
 }
 
@@ -286,7 +165,7 @@ std::int64_t RunLog::environment_of(const std::string& unit) {
   const std::string& uuid = unit.empty() ? run_.device.uuid : unit;
   const auto [found, is_new] = environments_.try_emplace(uuid, 0);
   if (is_new) {
-    found->second = store_environment(connection_, store_unit(connection_, model_id_, uuid), run_);
+    found->second = store_environment(connection_, model_id_, uuid, run_);
   }
   return found->second;
 }
@@ -318,30 +197,14 @@ void RunLog::count(const Subject& subject, const Result& result) {
 std::int64_t RunLog::store_result(const Subject& subject, const Result& result) {
   Statement last(connection_, "SELECT max(number) AS number FROM result WHERE run_id = :run");
   last.bind(":run", run_id_).step();
-  Result kept = result;
-  kept.detail = truncated(result.detail, kMaxDetailBytes);
-  kept.compile_ms = finite(result.compile_ms).value_or(0);
-  kept.verify_ms = finite(result.verify_ms).value_or(0);
-  NewRow row;
-  row.set("run_id", run_id_)
-      .set("number", (last.is_null("number") ? 0 : last.integer("number")) + 1)
-      .set("model_id", model_id_)
-      .set("environment_id", environment_of(result.unit))
-      .set("kernel_id", subject.kernel_id)
-      .set("problem_id", subject.problem_id)
-      .set("configuration_id", subject.configuration_id)
-      .set("launches_json", to_json(result.launches))
-      .set("metrics_json", to_json(result.metrics))
-      .set("at_unix", unix_now());
-  const auto set = [&row](const char* name, const auto& value) { row.set(name, value); };
-  visit_fields(std::as_const(kept), set);
-  if (result.timed()) {
-    visit_fields(result.measurement, set);
-    row.set("sample_count", static_cast<std::int64_t>(result.measurement.samples_ms.size()))
-        .set("samples", to_blob(result.measurement.samples_ms));
-  }
-  row.insert_into(connection_, "result");
-  return connection_.last_insert_id();
+  const std::int64_t number = last.is_null("number") ? 0 : last.integer("number");
+  return results_.store({.run_id = run_id_,
+                         .number = number + 1,
+                         .model_id = model_id_,
+                         .environment_id = environment_of(result.unit),
+                         .subject = subject,
+                         .at_unix = unix_now()},
+                        result);
 }
 
 void RunLog::close_attempts(const Subject& subject, const char* outcome, bool lost_too) {
@@ -375,7 +238,7 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
 
   // What was in finals counts for others too: it beat them, or would have but for its failure.
   if (its_own || result.stage == Stage::final || was_in_finals(subject)) {
-    choose_best(subject);
+    choose_best(connection_, model_id_, subject);
     return;
   }
   // The common case, a screen, needs no look at the other results.
@@ -390,9 +253,9 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
       .bind(":kernel", subject.kernel_id);
   if (finals.step()) {
     finals.reset();
-    choose_best(subject);
+    choose_best(connection_, model_id_, subject);
   } else {
-    set_best(subject, result_id);
+    keep_best(connection_, model_id_, subject, result_id);
   }
 }
 
@@ -405,39 +268,6 @@ bool RunLog::was_in_finals(const Subject& subject) {
       .bind(":problem", subject.problem_id)
       .bind(":configuration", subject.configuration_id);
   return select.step();
-}
-
-void RunLog::choose_best(const Subject& subject) {
-  const Standings standings =
-      read_standings(connection_, model_id_, subject.kernel_id, subject.problem_id);
-  if (const auto best = best_of(standings.newest, standings.finals)) {
-    set_best(subject, standings.newest[*best].result_id);
-  } else {
-    Statement(connection_, R"sql(
-      DELETE FROM best
-      WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql")
-        .bind(":model", model_id_)
-        .bind(":problem", subject.problem_id)
-        .bind(":kernel", subject.kernel_id)
-        .run();
-  }
-}
-
-void RunLog::set_best(const Subject& subject, std::int64_t result_id) {
-  Statement(connection_, R"sql(
-    INSERT INTO best (model_id, problem_id, kernel_id, configuration_id, result_id, run_id, stage,
-                      median_ms)
-    SELECT model_id, problem_id, kernel_id, configuration_id, id, run_id, stage, median_ms
-    FROM result WHERE id = :result AND model_id = :model AND problem_id = :problem
-      AND kernel_id = :kernel
-    ON CONFLICT (model_id, problem_id, kernel_id) DO UPDATE SET
-      configuration_id = excluded.configuration_id, result_id = excluded.result_id,
-      run_id = excluded.run_id, stage = excluded.stage, median_ms = excluded.median_ms)sql")
-      .bind(":result", result_id)
-      .bind(":model", model_id_)
-      .bind(":problem", subject.problem_id)
-      .bind(":kernel", subject.kernel_id)
-      .run();
 }
 
 void RunLog::make_current(std::int64_t kernel_id, const std::string& kernel) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "db/run_rows.h"
 #include "db/sqlite.h"
 #include "tuner/core/result.h"
 #include "tuner/core/result_log.h"
@@ -31,13 +32,6 @@ class RunLog final : public ResultLog {
   /// Calls `writes` in a transaction of its own, unless there is one.
   void write(const std::function<void()>& writes);
 
-  /// What a result is about.
-  struct Subject {
-    std::int64_t kernel_id = 0;
-    std::int64_t problem_id = 0;
-    std::int64_t configuration_id = 0;
-  };
-
   Subject store_subject(const ResultKey& of);
   /// Of the unit with that UUID; empty: of the run's first.
   std::int64_t environment_of(const std::string& unit);
@@ -48,8 +42,6 @@ class RunLog final : public ResultLog {
   void close_attempts(const Subject& subject, const char* outcome, bool lost_too);
   void update_best(const Subject& subject, const Result& result, std::int64_t result_id);
   bool was_in_finals(const Subject& subject);
-  void choose_best(const Subject& subject);
-  void set_best(const Subject& subject, std::int64_t result_id);
   /// Notes that this version of the kernel is what the device was given last.
   void make_current(std::int64_t kernel_id, const std::string& kernel);
   void store_current(std::int64_t kernel_id, const std::string& kernel);
@@ -66,6 +58,8 @@ class RunLog final : public ResultLog {
   Statement find_;
   Statement find_kernel_;
   Statement find_open_;
+  SubjectRows subjects_;
+  ResultRows results_;
   bool is_together_ = false;
   std::set<std::int64_t> made_current_;  ///< Kernels that find() has noted.
 };

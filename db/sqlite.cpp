@@ -201,33 +201,37 @@ void Statement::Finalizer::operator()(sqlite3_stmt* statement) const noexcept {
   sqlite3_finalize(statement);  // Repeats the error of the last step, which was seen then.
 }
 
-Statement& Statement::bind(const char* name, std::int64_t value) {
-  check_bound(sqlite3_bind_int64(statement_.get(), parameter(name), value));
+Statement& Statement::bind(int place, std::int64_t value) {
+  check_bound(sqlite3_bind_int64(statement_.get(), place, value));
   return *this;
 }
 
-Statement& Statement::bind(const char* name, double value) {
-  check_bound(sqlite3_bind_double(statement_.get(), parameter(name), value));
+Statement& Statement::bind(int place, double value) {
+  check_bound(sqlite3_bind_double(statement_.get(), place, value));
   return *this;
 }
 
-Statement& Statement::bind(const char* name, std::string_view text) {
+Statement& Statement::bind(int place, std::string_view text) {
   // A null pointer would bind NULL.
   const char* data = text.data() == nullptr ? "" : text.data();
-  check_bound(sqlite3_bind_text64(statement_.get(), parameter(name), data, text.size(),
-                                  SQLITE_TRANSIENT, SQLITE_UTF8));
+  check_bound(sqlite3_bind_text64(statement_.get(), place, data, text.size(), SQLITE_TRANSIENT,
+                                  SQLITE_UTF8));
   return *this;
 }
 
-Statement& Statement::bind(const char* name, std::span<const std::uint8_t> blob) {
+Statement& Statement::bind(int place, std::span<const std::uint8_t> blob) {
   const void* data = blob.empty() ? "" : static_cast<const void*>(blob.data());
-  check_bound(
-      sqlite3_bind_blob64(statement_.get(), parameter(name), data, blob.size(), SQLITE_TRANSIENT));
+  check_bound(sqlite3_bind_blob64(statement_.get(), place, data, blob.size(), SQLITE_TRANSIENT));
   return *this;
 }
 
 Statement& Statement::bind_null(const char* name) {
   check_bound(sqlite3_bind_null(statement_.get(), parameter(name)));
+  return *this;
+}
+
+Statement& Statement::unbind() {
+  check_bound(sqlite3_clear_bindings(statement_.get()));
   return *this;
 }
 

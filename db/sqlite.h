@@ -36,21 +36,36 @@ class Statement {
  public:
   Statement(const Connection& connection, std::string_view sql);
 
-  Statement& bind(const char* name, std::int64_t value);
+  Statement& bind(const char* name, std::int64_t value) { return bind(parameter(name), value); }
   Statement& bind(const char* name, int value) { return bind(name, std::int64_t{value}); }
   Statement& bind(const char* name, bool value) { return bind(name, std::int64_t{value}); }
-  Statement& bind(const char* name, double value);  ///< NaN is stored as NULL.
-  Statement& bind(const char* name, std::string_view text);
+  /// NaN is stored as NULL.
+  Statement& bind(const char* name, double value) { return bind(parameter(name), value); }
+  Statement& bind(const char* name, std::string_view text) { return bind(parameter(name), text); }
   Statement& bind(const char* name, const std::string& text) {
     return bind(name, std::string_view(text));
   }
   Statement& bind(const char* name, const char* text) { return bind(name, std::string_view(text)); }
-  Statement& bind(const char* name, std::span<const std::uint8_t> blob);
+  Statement& bind(const char* name, std::span<const std::uint8_t> blob) {
+    return bind(parameter(name), blob);
+  }
   Statement& bind_null(const char* name);
   template <typename T>
   Statement& bind(const char* name, const std::optional<T>& value) {
     return value ? bind(name, *value) : bind_null(name);
   }
+  /// By its place, from 1: for statements that run for very many rows.
+  Statement& bind(int place, std::int64_t value);
+  Statement& bind(int place, int value) { return bind(place, std::int64_t{value}); }
+  Statement& bind(int place, bool value) { return bind(place, std::int64_t{value}); }
+  Statement& bind(int place, double value);
+  Statement& bind(int place, std::string_view text);
+  Statement& bind(int place, const std::string& text) {
+    return bind(place, std::string_view(text));
+  }
+  Statement& bind(int place, std::span<const std::uint8_t> blob);
+  /// All are NULL again.
+  Statement& unbind();
 
   /// False when there is no further row; the statement is then ready to run again.
   bool step();

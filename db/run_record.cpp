@@ -1,0 +1,272 @@
+#include "db/run_record.h"
+
+#include "db/columns.h"
+#include "db/result_sql.h"
+#include "db/run_log.h"
+#include "db/run_rows.h"
+#include "tuner/core/hash.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace smemtune::db {
+
+namespace {
+
+/// A stored run.
+struct RunRow {
+  std::int64_t id = 0;
+  std::int64_t model_id = 0;
+};
+
+std::optional<RunRow> find_run(const Connection& connection, const std::string& uid) {
+  Statement select(connection, R"sql(
+    SELECT run.id, device_unit.model_id FROM run
+    JOIN environment ON environment.id = run.environment_id
+    JOIN device_unit ON device_unit.id = environment.unit_id
+    WHERE run.uid = :uid)sql");
+  if (!select.bind(":uid", uid).step()) return std::nullopt;
+  return RunRow{.id = select.integer("id"), .model_id = select.integer("model_id")};
+}
+
+std::int64_t store_origin(const Connection& connection, const Origin& origin) {
+  Statement(connection, R"sql(
+    INSERT INTO origin (format, file, file_sha256, tool, device, imported_unix)
+    VALUES (:format, :file, :sha256, :tool, :device, :imported)
+    ON CONFLICT (file_sha256, device) DO NOTHING)sql")
+      .bind(":format", origin.format)
+      .bind(":file", origin.file)
+      .bind(":sha256", origin.file_sha256)
+      .bind(":tool", origin.tool)
+      .bind(":device", origin.device)
+      .bind(":imported", origin.imported_unix)
+      .run();
+  Statement select(connection,
+                   "SELECT id FROM origin WHERE file_sha256 = :sha256 AND device = :device");
+  return read_id(select.bind(":sha256", origin.file_sha256).bind(":device", origin.device));
+}
+
+/// An imported run has an id of its own: what a file says of a run of ours never becomes part of
+/// it.
+std::string stored_uid(const RunRecord& record) {
+  return record.origin ? sha256("imported\n" + record.run.id).substr(0, 32) : record.run.id;
+}
+
+/// Adds the results of one run. REQUIRES: a transaction.
+class RunAdder {
+ public:
+  RunAdder(const Connection& connection, const RunRecord& record)
+      : connection_(connection),
+        record_(record),
+        subjects_(connection, /*ours=*/false),
+        results_(connection),
+        find_(connection, R"sql(
+          SELECT id, run_id, status, stage, median_ms FROM result
+          WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+            AND configuration_id = :configuration)sql"),
+        find_moment_(connection, "SELECT number, at_unix FROM result WHERE id = :id"),
+        run_(find_run(connection, stored_uid(record))) {
+    if (record.origin) own_ = find_run(connection, record.run.id);
+    space_id_ = store_space(connection_, record.run.space);
+    model_id_ = run_ ? run_->model_id
+                     : store_model(connection_, record.run.device, record.origin.has_value());
+    if (run_) {
+      Statement last(connection_, "SELECT max(number) AS number FROM result WHERE run_id = :run");
+      last.bind(":run", run_->id).step();
+      if (!last.is_null("number")) last_number_ = last.integer("number");
+    } else if (!record.origin) {
+      store_run_row();  // Also without results: that it was begun is known of our own runs.
+    }
+  }
+
+  Added add_all() {
+    for (const RunRecord::Entry& entry : record_.entries) add(entry);
+    for (const auto& [ids, subject] : touched_) choose_best(connection_, model_id_, subject);
+    for (const auto& [name, newest] : current_) make_current(name, newest);
+    if (run_) note_end();
+    return added_;
+  }
+
+ private:
+  enum class Match { none, same, other };
+
+  void add(const RunRecord::Entry& entry) {
+    const Subject subject = subjects_.store(space_id_, key_of(entry.kernel_hash, entry.result));
+    if (own_ && match(entry, subject, *own_) == Match::same) {
+      ++added_.known;
+      return;
+    }
+    const Match found = match(entry, subject, {.id = run_ ? run_->id : 0, .model_id = model_id_});
+    if (found == Match::same) {
+      ++added_.known;
+      return;
+    }
+    ++(found == Match::other ? added_.conflicting : added_.added);
+    if (!run_) store_run_row();
+    const bool is_free = entry.number > last_number_;
+    last_number_ = is_free ? entry.number : last_number_ + 1;
+    results_.store({.run_id = run_->id,
+                    .number = last_number_,
+                    .model_id = model_id_,
+                    .environment_id = environment_of(entry.result.unit),
+                    .subject = subject,
+                    .at_unix = entry.at_unix},
+                   entry.result);
+    touched_[{subject.kernel_id, subject.problem_id}] = subject;
+    if (entry.stale) return;
+    Current& current = current_[entry.result.kernel];
+    if (current.kernel_id == 0 || entry.at_unix >= current.at_unix) {
+      current = {.kernel_id = subject.kernel_id, .at_unix = entry.at_unix};
+    }
+  }
+
+  /// What is stored of the same configuration: this result, or another that it says it is. Of an
+  /// import any other import counts, of our own runs only the run.
+  Match match(const RunRecord::Entry& entry, const Subject& subject, const RunRow& run) {
+    const Result& result = entry.result;
+    find_.bind(":model", run.model_id)
+        .bind(":kernel", subject.kernel_id)
+        .bind(":problem", subject.problem_id)
+        .bind(":configuration", subject.configuration_id);
+    Match found = Match::none;
+    while (found != Match::same && find_.step()) {
+      const bool same_run = find_.integer("run_id") == run.id;
+      const bool any_import = record_.origin && run.model_id == model_id_;
+      if (!same_run && !any_import) continue;
+      const bool same_time = result.timed()
+                                 ? find_.real("median_ms") == result.measurement.median_ms
+                                 : find_.is_null("median_ms");
+      if (find_.text("status") == to_text(result.status) &&
+          find_.text("stage") == to_text(result.stage) && same_time) {
+        found = Match::same;
+      } else if (is_same_measurement(entry, same_run, find_.integer("id"))) {
+        found = Match::other;
+      }
+    }
+    find_.reset();
+    return found;
+  }
+
+  /// By its number in the run; without one by when it was measured.
+  bool is_same_measurement(const RunRecord::Entry& entry, bool same_run, std::int64_t result_id) {
+    find_moment_.bind(":id", result_id).step();
+    const bool same = entry.number != 0 ? same_run && find_moment_.integer("number") == entry.number
+                                        : find_moment_.real("at_unix") == entry.at_unix;
+    find_moment_.reset();
+    return same;
+  }
+
+  void store_run_row() {
+    const std::int64_t origin_id = record_.origin ? store_origin(connection_, *record_.origin) : 0;
+    Run run = record_.run;
+    run.id = stored_uid(record_);
+    run_ = {.id = store_run(connection_, run, space_id_, environment_of(""), origin_id,
+                            /*process=*/""),
+            .model_id = model_id_};
+  }
+
+  std::int64_t environment_of(const std::string& unit) {
+    const std::string& uuid = unit.empty() ? record_.run.device.uuid : unit;
+    const auto [found, is_new] = environments_.try_emplace(uuid, 0);
+    if (is_new) found->second = store_environment(connection_, model_id_, uuid, record_.run);
+    return found->second;
+  }
+
+  void note_end() {
+    Statement(connection_, R"sql(
+      UPDATE run SET outcome = :outcome, ended_unix = :ended
+      WHERE id = :run AND outcome = '' AND :outcome <> '')sql")
+        .bind(":outcome", record_.outcome)
+        .bind(":ended", record_.ended_unix)
+        .bind(":run", run_->id)
+        .run();
+  }
+
+  struct Current {
+    std::int64_t kernel_id = 0;
+    double at_unix = 0;
+  };
+
+  /// The version of a kernel that was measured last is the one that counts.
+  void make_current(const std::string& kernel, const Current& newest) {
+    Statement(connection_, R"sql(
+      INSERT INTO current_kernel (model_id, space_id, name, kernel_id)
+      VALUES (:model, :space, :name, :kernel)
+      ON CONFLICT (model_id, space_id, name) DO UPDATE SET kernel_id = excluded.kernel_id
+        WHERE kernel_id <> excluded.kernel_id AND :at >
+              (SELECT coalesce(max(at_unix), 0) FROM result
+               WHERE model_id = :model AND kernel_id = current_kernel.kernel_id))sql")
+        .bind(":model", model_id_)
+        .bind(":space", space_id_)
+        .bind(":name", kernel)
+        .bind(":kernel", newest.kernel_id)
+        .bind(":at", newest.at_unix)
+        .run();
+  }
+
+  const Connection& connection_;
+  const RunRecord& record_;
+  SubjectRows subjects_;
+  ResultRows results_;
+  Statement find_;
+  Statement find_moment_;
+  std::optional<RunRow> run_;  ///< nullopt: not stored yet.
+  std::optional<RunRow> own_;  ///< Of an import: our own run of that id.
+  std::int64_t space_id_ = 0;
+  std::int64_t model_id_ = 0;
+  std::int64_t last_number_ = 0;
+  std::map<std::string, std::int64_t> environments_;                  ///< Ids by the unit's UUID.
+  std::map<std::pair<std::int64_t, std::int64_t>, Subject> touched_;  ///< By kernel and problem.
+  std::map<std::string, Current> current_;                            ///< By the kernel's name.
+  Added added_;
+};
+
+}  // namespace
+
+RunRecord read_run_record(const Connection& connection, const std::string& run_id) {
+  Statement select(connection, run_sql());
+  if (!select.bind(":uid", run_id).step()) {
+    throw StoreError(connection.file().string() + ": there is no run " + run_id);
+  }
+  RunRecord record;
+  Run& run = record.run;
+  run.id = run_id;
+  run.space = select.text("space_name");
+  run.space_sha256 = select.text("space_sha256");
+  run.space_json = select.text("space_json");
+  run.device = read_device(select);
+  run.compiler = select.text("compiler");
+  run.compiler_sha256 = select.text("compiler_sha256");
+  run.tool_version = select.text("tool_version");
+  run.host = select.text("host");
+  run.strategy = select.text("strategy");
+  run.seed = std::strtoull(select.text("seed").c_str(), nullptr, 10);
+  run.command_line = words_from_json(select, "command_line_json");
+  run.started_unix = select.real("started_unix");
+  if (!select.is_null("ended_unix")) record.ended_unix = select.real("ended_unix");
+  record.outcome = select.text("outcome");
+  record.origin = read_origin(select);
+
+  Statement results(connection, run_results_sql());
+  results.bind(":run", select.integer("run_id"));
+  while (results.step()) {
+    record.entries.push_back({.number = results.integer("number"),
+                              .kernel_hash = results.text("kernel_hash"),
+                              .stale = results.integer("stale") != 0,
+                              .at_unix = results.real("at_unix"),
+                              .result = read_result(results)});
+  }
+  return record;
+}
+
+Added add_run_record(const Connection& connection, const RunRecord& record) {
+  Transaction transaction(connection);
+  const Added added = RunAdder(connection, record).add_all();
+  transaction.commit();
+  return added;
+}
+
+}  // namespace smemtune::db

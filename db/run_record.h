@@ -1,0 +1,14 @@
+#pragma once
+
+#include "db/result_store.h"
+#include "db/sqlite.h"
+
+#include <string>
+
+namespace smemtune::db {
+
+/// See ResultStore::record_of() and add().
+RunRecord read_run_record(const Connection& connection, const std::string& run_id);
+Added add_run_record(const Connection& connection, const RunRecord& record);
+
+}  // namespace smemtune::db

@@ -1,0 +1,300 @@
+#include "db/run_rows.h"
+
+#include "db/columns.h"
+#include "db/device_model.h"
+#include "db/ranking.h"
+#include "db/standings.h"
+#include "tuner/core/fields.h"
+#include "tuner/core/hash.h"
+#include "tuner/core/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace smemtune::db {
+
+namespace {
+
+constexpr std::size_t kMaxDetailBytes = 64 << 10;
+
+double finite_or_zero(double value) { return std::isfinite(value) ? value : 0; }
+
+std::int64_t store_unit(const Connection& connection, std::int64_t model_id,
+                        const std::string& uuid) {
+  Statement(connection, R"sql(
+    INSERT INTO device_unit (model_id, uuid) VALUES (:model, :uuid)
+    ON CONFLICT (model_id, uuid) DO NOTHING)sql")
+      .bind(":model", model_id)
+      .bind(":uuid", uuid)
+      .run();
+  Statement select(connection,
+                   "SELECT id FROM device_unit WHERE model_id = :model AND uuid = :uuid");
+  return read_id(select.bind(":model", model_id).bind(":uuid", uuid));
+}
+
+/// The id that INSERT ... RETURNING gives, or else that of the row that was there.
+std::int64_t inserted_or_found(Statement& insert, Statement& find) {
+  if (!insert.step()) return read_id(find);
+  const std::int64_t id = insert.integer("id");
+  insert.reset();
+  return id;
+}
+
+/// For a row that others may have stored: what is there stays, or becomes what is given.
+std::string on_conflict(const char* key, bool replace) {
+  return std::string(" ON CONFLICT (") + key + ") DO " +
+         (replace ? "UPDATE SET values_json = excluded.values_json "
+                    "WHERE values_json <> excluded.values_json"
+                  : "NOTHING") +
+         " RETURNING id";
+}
+
+/// Of the table `result`, but for its id.
+std::vector<std::string> result_columns() {
+  std::vector<std::string> columns = {
+      "run_id",     "number",           "model_id",      "environment_id", "kernel_id",
+      "problem_id", "configuration_id", "launches_json", "metrics_json",   "at_unix"};
+  const auto add = [&](const char* name, const auto&) { columns.emplace_back(name); };
+  const Result result;
+  visit_fields(result, add);
+  visit_fields(result.measurement, add);
+  columns.insert(columns.end(), {"sample_count", "samples"});
+  return columns;
+}
+
+// What enumerators are stored as.
+std::string stored_form(Status value) { return to_text(value); }
+std::string stored_form(Stage value) { return to_text(value); }
+std::string stored_form(ComparedWith value) { return to_text(value); }
+template <typename T>
+const T& stored_form(const T& value) {
+  return value;
+}
+
+}  // namespace
+
+std::int64_t read_id(Statement& statement) {
+  statement.step();
+  const std::int64_t found = statement.integer("id");
+  statement.reset();
+  return found;
+}
+
+std::int64_t store_model(const Connection& connection, const Device& device, bool imported) {
+  const std::string own_key = device_model_key(device);
+  const std::string key = imported ? sha256("imported\n" + own_key) : own_key;
+  NewRow row;
+  row.set("key_sha256", key).set("imported", imported);
+  visit_model(device, [&](const char* name, const auto& value) { row.set(name, value); });
+  row.insert_into(connection, "device_model", "ON CONFLICT (key_sha256) DO NOTHING");
+  Statement select(connection, "SELECT id FROM device_model WHERE key_sha256 = :key");
+  return read_id(select.bind(":key", key));
+}
+
+std::int64_t store_environment(const Connection& connection, std::int64_t model_id,
+                               const std::string& uuid, const Run& run) {
+  const std::int64_t unit_id = store_unit(connection, model_id, uuid);
+  const auto bind = [&](Statement& statement) -> Statement& {
+    return statement.bind(":unit", unit_id)
+        .bind(":driver", run.device.driver_version)
+        .bind(":runtime", run.device.runtime_version)
+        .bind(":compiler", run.compiler)
+        .bind(":compiler_sha256", run.compiler_sha256)
+        .bind(":tool", run.tool_version)
+        .bind(":host", run.host);
+  };
+  Statement insert(connection, R"sql(
+    INSERT INTO environment (unit_id, driver_version, runtime_version, compiler, compiler_sha256,
+                             tool_version, host)
+    VALUES (:unit, :driver, :runtime, :compiler, :compiler_sha256, :tool, :host)
+    ON CONFLICT DO NOTHING)sql");
+  bind(insert).run();
+  Statement select(connection, R"sql(
+    SELECT id FROM environment
+    WHERE unit_id = :unit AND driver_version = :driver AND runtime_version = :runtime
+      AND compiler = :compiler AND compiler_sha256 = :compiler_sha256 AND tool_version = :tool
+      AND host = :host)sql");
+  return read_id(bind(select));
+}
+
+std::int64_t store_space(const Connection& connection, const std::string& name) {
+  Statement(connection, "INSERT INTO space (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
+      .bind(":name", name)
+      .run();
+  Statement select(connection, "SELECT id FROM space WHERE name = :name");
+  return read_id(select.bind(":name", name));
+}
+
+std::int64_t store_run(const Connection& connection, const Run& run, std::int64_t space_id,
+                       std::int64_t environment_id, std::int64_t origin_id,
+                       const std::string& process) {
+  Statement(connection, R"sql(
+    INSERT INTO run (uid, space_id, space_sha256, space_json, environment_id, strategy, seed,
+                     command_line_json, process, started_unix, origin_id)
+    VALUES (:uid, :space, :space_sha256, :space_json, :environment, :strategy, :seed,
+            :command_line, :process, :started, :origin))sql")
+      .bind(":uid", run.id)
+      .bind(":space", space_id)
+      .bind(":space_sha256", run.space_sha256)
+      .bind(":space_json", run.space_json)
+      .bind(":environment", environment_id)
+      .bind(":strategy", run.strategy)
+      .bind(":seed", std::to_string(run.seed))
+      .bind(":command_line", to_json(run.command_line))
+      .bind(":process", process)
+      .bind(":started", run.started_unix)
+      .bind(":origin", origin_id)
+      .run();
+  return connection.last_insert_id();
+}
+
+Device read_model(const Statement& row) {
+  Device device;
+  visit_model(device, [&](const char* name, auto& value) { read_column(row, name, value); });
+  return device;
+}
+
+Device read_device(const Statement& row) {
+  Device device = read_model(row);
+  device.uuid = row.text("uuid");
+  device.driver_version = row.text("driver_version");
+  device.runtime_version = row.text("runtime_version");
+  return device;
+}
+
+std::optional<Origin> read_origin(const Statement& row) {
+  if (row.is_null("origin_format")) return std::nullopt;
+  return Origin{.format = row.text("origin_format"),
+                .file = row.text("origin_file"),
+                .file_sha256 = row.text("origin_sha256"),
+                .tool = row.text("origin_tool"),
+                .device = row.text("origin_device"),
+                .imported_unix = row.real("origin_unix")};
+}
+
+SubjectRows::SubjectRows(const Connection& connection, bool ours)
+    : insert_kernel_(connection, R"sql(
+        INSERT INTO kernel (space_id, name, hash) VALUES (:space, :name, :hash)
+        ON CONFLICT (space_id, name, hash) DO NOTHING RETURNING id)sql"),
+      find_kernel_(connection, R"sql(
+        SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql"),
+      insert_problem_(connection,
+                      "INSERT INTO problem (space_id, key, values_json) "
+                      "VALUES (:space, :key, :values)" +
+                          on_conflict("space_id, key", ours)),
+      find_problem_(connection, "SELECT id FROM problem WHERE space_id = :space AND key = :key"),
+      insert_configuration_(connection,
+                            "INSERT INTO configuration (space_id, kernel_name, key, values_json) "
+                            "VALUES (:space, :name, :key, :values)" +
+                                on_conflict("space_id, kernel_name, key", ours)),
+      find_configuration_(connection, R"sql(
+        SELECT id FROM configuration
+        WHERE space_id = :space AND kernel_name = :name AND key = :key)sql") {}
+
+Subject SubjectRows::store(std::int64_t space_id, const ResultKey& of) {
+  Subject subject = {.kernel_id = store_kernel(space_id, of),
+                     .problem_id = store_problem(space_id, of.problem)};
+  const std::string configuration = key(of.configuration);
+  insert_configuration_.bind(":space", space_id)
+      .bind(":name", of.kernel)
+      .bind(":key", configuration)
+      .bind(":values", to_json(of.configuration));
+  find_configuration_.bind(":space", space_id).bind(":name", of.kernel).bind(":key", configuration);
+  subject.configuration_id = inserted_or_found(insert_configuration_, find_configuration_);
+  return subject;
+}
+
+std::int64_t SubjectRows::store_kernel(std::int64_t space_id, const ResultKey& of) {
+  for (Statement* statement : {&insert_kernel_, &find_kernel_}) {
+    statement->bind(":space", space_id).bind(":name", of.kernel).bind(":hash", of.kernel_hash);
+  }
+  return inserted_or_found(insert_kernel_, find_kernel_);
+}
+
+std::int64_t SubjectRows::store_problem(std::int64_t space_id, const Problem& problem) {
+  const std::string name = key(problem);
+  insert_problem_.bind(":space", space_id).bind(":key", name).bind(":values", to_json(problem));
+  find_problem_.bind(":space", space_id).bind(":key", name);
+  return inserted_or_found(insert_problem_, find_problem_);
+}
+
+ResultRows::ResultRows(const Connection& connection)
+    : connection_(connection),
+      columns_(result_columns()),
+      insert_(connection, "INSERT INTO result (" + joined(columns_, ", ") +
+                              ") VALUES (:" + joined(columns_, ", :") + ")") {}
+
+template <typename T>
+void ResultRows::set(std::string_view column, const T& value) {
+  if (next_ >= columns_.size() || columns_[next_] != column) {
+    next_ = static_cast<std::size_t>(std::ranges::find(columns_, column) - columns_.begin());
+    if (next_ == columns_.size()) throw std::logic_error("no column " + std::string(column));
+  }
+  insert_.bind(static_cast<int>(++next_), stored_form(value));
+}
+
+std::int64_t ResultRows::store(const Place& place, const Result& result) {
+  insert_.unbind();
+  next_ = 0;
+  set("run_id", place.run_id);
+  set("number", place.number);
+  set("model_id", place.model_id);
+  set("environment_id", place.environment_id);
+  set("kernel_id", place.subject.kernel_id);
+  set("problem_id", place.subject.problem_id);
+  set("configuration_id", place.subject.configuration_id);
+  set("launches_json", to_json(result.launches));
+  set("metrics_json", to_json(result.metrics));
+  set("at_unix", place.at_unix);
+  const auto set_field = [this](const char* name, const auto& value) { set(name, value); };
+  visit_fields(result, set_field);
+  set("detail", truncated(result.detail, kMaxDetailBytes));
+  set("compile_ms", finite_or_zero(result.compile_ms));
+  set("verify_ms", finite_or_zero(result.verify_ms));
+  set("throttled", false);  // The only one of the times' columns that is never NULL.
+  if (result.timed()) {
+    visit_fields(result.measurement, set_field);
+    set("sample_count", static_cast<std::int64_t>(result.measurement.samples_ms.size()));
+    set("samples", std::span<const std::uint8_t>(to_blob(result.measurement.samples_ms)));
+  }
+  insert_.run();
+  return connection_.last_insert_id();
+}
+
+void choose_best(const Connection& connection, std::int64_t model_id, const Subject& subject) {
+  const Standings standings =
+      read_standings(connection, model_id, subject.kernel_id, subject.problem_id);
+  if (const auto best = best_of(standings.newest, standings.finals)) {
+    keep_best(connection, model_id, subject, standings.newest[*best].result_id);
+  } else {
+    Statement(connection, R"sql(
+      DELETE FROM best
+      WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql")
+        .bind(":model", model_id)
+        .bind(":problem", subject.problem_id)
+        .bind(":kernel", subject.kernel_id)
+        .run();
+  }
+}
+
+void keep_best(const Connection& connection, std::int64_t model_id, const Subject& subject,
+               std::int64_t result_id) {
+  Statement(connection, R"sql(
+    INSERT INTO best (model_id, problem_id, kernel_id, configuration_id, result_id, run_id, stage,
+                      median_ms)
+    SELECT model_id, problem_id, kernel_id, configuration_id, id, run_id, stage, median_ms
+    FROM result WHERE id = :result AND model_id = :model AND problem_id = :problem
+      AND kernel_id = :kernel
+    ON CONFLICT (model_id, problem_id, kernel_id) DO UPDATE SET
+      configuration_id = excluded.configuration_id, result_id = excluded.result_id,
+      run_id = excluded.run_id, stage = excluded.stage, median_ms = excluded.median_ms)sql")
+      .bind(":result", result_id)
+      .bind(":model", model_id)
+      .bind(":problem", subject.problem_id)
+      .bind(":kernel", subject.kernel_id)
+      .run();
+}
+
+}  // namespace smemtune::db
