@@ -1,5 +1,6 @@
 #include "tuner/cli/backends.h"
 #include "tuner/cli/command_check.h"
+#include "tuner/cli/command_db.h"
 #include "tuner/cli/command_devices.h"
 #include "tuner/cli/command_diff.h"
 #include "tuner/cli/command_init.h"
@@ -153,6 +154,9 @@ int run_command_line(int argc, char** argv) {
       app.add_subcommand("report", "Write a page with charts of what is stored of a space");
   add_report_options(*report_command, reported);
   report_command->callback([&] { command = [&] { return run_report(reported); }; });
+  DatabaseOptions kept;
+  CLI::App* database_command = app.add_subcommand("db", "Check, describe, copy, prune a database");
+  add_database_commands(*database_command, kept, command);
   InitOptions init;
   CLI::App* init_command =
       app.add_subcommand("init", "Write a space file for your own kernel, to be completed by you");
@@ -205,6 +209,7 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(0, 1);
   refuse_empty_values(app);
   for (CLI::App* subcommand : app.get_subcommands({})) refuse_empty_values(*subcommand);
+  for (CLI::App* part : database_command->get_subcommands({})) refuse_empty_values(*part);
 
   try {
     app.parse(argc, argv);

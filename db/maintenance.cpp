@@ -1,0 +1,260 @@
+#include "db/maintenance.h"
+
+#include "db/database_file.h"
+#include "db/process_name.h"
+#include "db/ranking.h"
+#include "db/result_sql.h"
+#include "db/run_log.h"
+#include "db/run_rows.h"
+#include "db/standings.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <set>
+#include <tuple>
+#include <unistd.h>
+
+namespace smemtune::db {
+
+namespace {
+
+constexpr int kBusyTimeout_ms = 30000;
+
+Connection open(const std::filesystem::path& file, OpenMode mode) {
+  return open_database(file, mode, kBusyTimeout_ms, migrations());
+}
+
+/// Kernels on a device for a problem.
+using Group = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // Model, kernel, problem.
+
+Group read_group(const Statement& row) {
+  return {row.integer("model_id"), row.integer("kernel_id"), row.integer("problem_id")};
+}
+
+/// Statements that count rows which contradict themselves, and what these are.
+constexpr std::pair<const char*, const char*> kContradictions[] = {
+    {"SELECT count(*) FROM result WHERE median_ms < min_ms * (1 - 1e-9) "
+     "OR median_ms > max_ms * (1 + 1e-9)",
+     "time that lies outside of its samples"},
+    {"SELECT count(*) FROM result WHERE samples IS NOT NULL AND length(samples) <> 4 * "
+     "sample_count",
+     "result with another number of samples than it says"},
+    {"SELECT count(*) FROM result JOIN environment ON environment.id = result.environment_id "
+     "JOIN device_unit ON device_unit.id = environment.unit_id "
+     "WHERE device_unit.model_id <> result.model_id",
+     "result of another device than its environment's"},
+    {"SELECT count(*) FROM result JOIN run ON run.id = result.run_id "
+     "JOIN device_model ON device_model.id = result.model_id "
+     "WHERE (run.origin_id <> 0) <> (device_model.imported <> 0)",
+     "imported result among our own, or the other way round"},
+    {"SELECT count(*) FROM run WHERE origin_id <> 0 AND origin_id NOT IN (SELECT id FROM origin)",
+     "imported run whose file is not known"}};
+
+void find_unreadable(const Connection& connection, std::vector<std::string>& faults) {
+  Statement runs(connection, "SELECT id, uid FROM run");
+  while (runs.step()) {
+    try {
+      Statement results(connection, run_results_sql());
+      results.bind(":run", runs.integer("id"));
+      while (results.step()) {
+        read_device(results);
+        read_result(results);
+      }
+    } catch (const SqliteError&) {
+      throw;
+    } catch (const StoreError& error) {
+      faults.push_back("run " + runs.text("uid") + ": " + error.what());
+    }
+  }
+}
+
+std::optional<std::int64_t> right_best(const Connection& connection, const Group& group) {
+  const auto [model, kernel, problem] = group;
+  const Standings standings =
+      read_standings(connection, model, kernel, problem, /*finalists_only=*/false);
+  const auto best = best_of(standings.newest, standings.finals);
+  return best ? std::optional(standings.newest[*best].result_id) : std::nullopt;
+}
+
+void find_wrong_bests(const Connection& connection, std::vector<std::string>& faults) {
+  std::map<Group, std::int64_t> stored;
+  Statement bests(connection, "SELECT model_id, kernel_id, problem_id, result_id FROM best");
+  while (bests.step()) stored[read_group(bests)] = bests.integer("result_id");
+  std::uint64_t wrong = 0;
+  Statement groups(connection, "SELECT DISTINCT model_id, kernel_id, problem_id FROM result");
+  while (groups.step()) {
+    const Group group = read_group(groups);
+    const auto its = stored.find(group);
+    const auto is = its == stored.end() ? std::nullopt : std::optional(its->second);
+    if (is != right_best(connection, group)) ++wrong;
+    if (its != stored.end()) stored.erase(its);
+  }
+  wrong += stored.size();
+  if (wrong > 0) faults.push_back(counted(wrong, "best") + " that the results do not say");
+}
+
+/// Fills the temporary table `gone` with what the rule means.
+void collect(const Connection& connection, const PruneRule& rule) {
+  connection.execute(
+      "CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, run_id INTEGER, model_id INTEGER, "
+      "kernel_id INTEGER, problem_id INTEGER)");
+  Statement insert(connection, prune_sql());
+  bind_query(insert, connection, rule.query);
+  insert.bind(":stale", rule.stale).bind(":before", rule.before_unix).run();
+}
+
+/// Of those that lose results, the runs that have none left and are not under way.
+std::vector<std::int64_t> emptied_runs(const Connection& connection) {
+  std::vector<std::int64_t> runs;
+  Statement select(connection, R"sql(
+    SELECT run.id, run.process, run.ended_unix FROM run
+    WHERE run.id IN (SELECT run_id FROM gone)
+      AND NOT EXISTS (SELECT 1 FROM result
+                      WHERE result.run_id = run.id AND result.id NOT IN (SELECT id FROM gone)))sql");
+  while (select.step()) {
+    if (select.is_null("ended_unix") && is_alive(select.text("process"))) continue;
+    runs.push_back(select.integer("id"));
+  }
+  return runs;
+}
+
+void remove_collected(const Connection& connection, const std::vector<std::int64_t>& runs) {
+  std::set<Group> touched;
+  Statement groups(connection, "SELECT DISTINCT model_id, kernel_id, problem_id FROM gone");
+  while (groups.step()) touched.insert(read_group(groups));
+  connection.execute(
+      "DELETE FROM best WHERE result_id IN (SELECT id FROM gone);"
+      "DELETE FROM result WHERE id IN (SELECT id FROM gone)");
+  for (const auto& [model, kernel, problem] : touched) {
+    choose_best(connection, model, {.kernel_id = kernel, .problem_id = problem});
+  }
+  Statement remove_attempts(connection, "DELETE FROM attempt WHERE run_id = :run");
+  Statement remove_run(connection, "DELETE FROM run WHERE id = :run");
+  for (const std::int64_t run : runs) {
+    remove_attempts.bind(":run", run).run();
+    remove_run.bind(":run", run).run();
+  }
+  connection.execute(R"sql(
+    DELETE FROM configuration
+      WHERE id NOT IN (SELECT configuration_id FROM result)
+        AND id NOT IN (SELECT configuration_id FROM attempt);
+    DELETE FROM origin WHERE id NOT IN (SELECT origin_id FROM run))sql");
+}
+
+std::uint64_t count(const Connection& connection, const char* sql) {
+  return static_cast<std::uint64_t>(connection.integer(sql));
+}
+
+}  // namespace
+
+std::vector<std::string> find_faults(const std::filesystem::path& file) {
+  const Connection connection = open(file, OpenMode::read_only);
+  std::vector<std::string> faults;
+  Statement pages(connection, "PRAGMA integrity_check(20)");
+  while (pages.step()) {
+    if (const std::string line = pages.text("integrity_check"); line != "ok")
+      faults.push_back(line);
+  }
+  if (!faults.empty()) return faults;  // What is read of it may be anything.
+  Statement references(connection, "PRAGMA foreign_key_check");
+  while (references.step() && faults.size() < 20) {
+    faults.push_back("a row of " + references.text("table") + " refers to one of " +
+                     references.text("parent") + " that is not there");
+  }
+  for (const auto& [sql, what] : kContradictions) {
+    if (const std::uint64_t rows = count(connection, sql); rows > 0) {
+      faults.push_back(counted(rows, what));
+    }
+  }
+  find_wrong_bests(connection, faults);
+  find_unreadable(connection, faults);
+  return faults;
+}
+
+DatabaseSummary summarize_database(const std::filesystem::path& file) {
+  const Connection connection = open(file, OpenMode::read_only);
+  DatabaseSummary summary = {.version = connection.integer("PRAGMA user_version"),
+                             .bytes = std::filesystem::file_size(file),
+                             .parts = {}};
+  Statement select(connection, R"sql(
+    WITH of_run AS (
+      SELECT run_id, count(*) AS results, sum(status = 'correct') AS correct,
+             max(at_unix) AS last_unix
+      FROM result GROUP BY run_id)
+    SELECT coalesce(origin.file, '') AS source, device_model.name AS device, space.name AS space,
+           count(*) AS runs, coalesce(sum(of_run.results), 0) AS results,
+           coalesce(sum(of_run.correct), 0) AS correct,
+           coalesce(max(of_run.last_unix), -1) AS last_unix
+    FROM run
+    JOIN environment ON environment.id = run.environment_id
+    JOIN device_unit ON device_unit.id = environment.unit_id
+    JOIN device_model ON device_model.id = device_unit.model_id
+    JOIN space ON space.id = run.space_id
+    LEFT JOIN origin ON origin.id = run.origin_id
+    LEFT JOIN of_run ON of_run.run_id = run.id
+    GROUP BY 1, device_model.id, space.id
+    ORDER BY 1, 2, 3)sql");
+  while (select.step()) {
+    summary.parts.push_back({.source = select.text("source"),
+                             .device = select.text("device"),
+                             .space = select.text("space"),
+                             .runs = static_cast<std::uint64_t>(select.integer("runs")),
+                             .results = static_cast<std::uint64_t>(select.integer("results")),
+                             .correct = static_cast<std::uint64_t>(select.integer("correct")),
+                             .last_unix = select.real("last_unix")});
+  }
+  return summary;
+}
+
+void back_up_database(const std::filesystem::path& file, const std::filesystem::path& copy) {
+  const Connection source = open(file, OpenMode::read_only);
+  const int descriptor =
+      ::open(copy.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0600);
+  if (descriptor < 0) {
+    throw InputError(copy.string() + ": the backup cannot be written: " + std::strerror(errno));
+  }
+  try {
+    {
+      const Connection target(copy, OpenMode::read_write, 0);
+      source.back_up_to(target);
+    }
+    if (fsync(descriptor) != 0) {
+      throw StoreError(copy.string() + ": the backup cannot be written: " + std::strerror(errno));
+    }
+  } catch (const StoreError&) {
+    close(descriptor);
+    unlink(copy.c_str());
+    throw;
+  }
+  close(descriptor);
+}
+
+Pruned prune(const std::filesystem::path& file, const PruneRule& rule, bool apply) {
+  if (!std::filesystem::exists(file)) open(file, OpenMode::read_only);  // Throws.
+  // A database that is only read takes no temporary table.
+  const Connection connection = open(file, OpenMode::read_write);
+  // The references are checked at the end: for each row that goes it would take a search.
+  connection.execute("PRAGMA foreign_keys = OFF");
+  Transaction transaction(connection);
+  collect(connection, rule);
+  const std::vector<std::int64_t> runs = emptied_runs(connection);
+  Pruned pruned = {.results = count(connection, "SELECT count(*) FROM gone"),
+                   .bests = count(connection,
+                                  "SELECT count(*) FROM best WHERE result_id IN "
+                                  "(SELECT id FROM gone)"),
+                   .runs = runs.size()};
+  if (!apply || pruned.results == 0) return pruned;
+  remove_collected(connection, runs);
+  if (Statement(connection, "PRAGMA foreign_key_check").step()) {
+    throw StoreError(file.string() +
+                     ": something else refers to what would go; nothing was pruned");
+  }
+  transaction.commit();
+  connection.execute("DROP TABLE temp.gone; VACUUM");
+  return pruned;
+}
+
+}  // namespace smemtune::db

@@ -1,0 +1,154 @@
+#include "tuner/cli/command_db.h"
+
+#include "db/json_forms.h"
+#include "db/run_log.h"
+#include "reports/table.h"
+#include "tuner/cli/options.h"
+#include "tuner/cli/terminal.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace smemtune::cli {
+namespace {
+
+using db::Json;
+
+/// As text, or as a document with these members.
+void say(const DatabaseOptions& options, const std::string& text, const char* format,
+         const Json& members) {
+  if (options.json) {
+    write_document(db::document_text(format, 1, members));
+  } else {
+    write_out(text);
+  }
+}
+
+int run_check(const DatabaseOptions& options) {
+  const std::vector<std::string> faults = db::find_faults(options.database);
+  std::string text;
+  for (const std::string& fault : faults) text += printable(fault) + "\n";
+  if (faults.empty()) text = printable(options.database.string()) + ": nothing is wrong\n";
+  say(options, text, "smemtune-db-check", {{"faults", faults}});
+  return faults.empty() ? 0 : 4;
+}
+
+int run_info(const DatabaseOptions& options) {
+  const db::DatabaseSummary summary = db::summarize_database(options.database);
+  Table table({{"device"},
+               {"space"},
+               {"runs", Table::Align::right},
+               {"results", Table::Align::right},
+               {"correct", Table::Align::right},
+               {"last"},
+               {"imported from"}});
+  Json parts = Json::array();
+  for (const auto& part : summary.parts) {
+    table.add_row({part.device, part.space, format_count(part.runs), format_count(part.results),
+                   format_count(part.correct), part.last_unix < 0 ? "" : format_utc(part.last_unix),
+                   part.source});
+    parts.push_back({{"device", part.device},
+                     {"space", part.space},
+                     {"runs", part.runs},
+                     {"results", part.results},
+                     {"correct", part.correct},
+                     {"last_unix", part.last_unix < 0 ? Json(nullptr) : Json(part.last_unix)},
+                     {"imported_from", part.source.empty() ? Json(nullptr) : Json(part.source)}});
+  }
+  const std::string text = printable(options.database.string()) + ": version " +
+                           std::to_string(summary.version) + ", " + format_count(summary.bytes) +
+                           " bytes\n\n" + table.text();
+  say(options, text, "smemtune-db-info",
+      {{"file", options.database.string()},
+       {"version", summary.version},
+       {"bytes", summary.bytes},
+       {"parts", std::move(parts)}});
+  return 0;
+}
+
+int run_backup(const DatabaseOptions& options) {
+  db::back_up_database(options.database, options.copy);
+  const std::vector<std::string> faults = db::find_faults(options.copy);
+  if (!faults.empty()) {
+    throw StoreError(options.copy.string() +
+                     ": the backup has the database's faults: " + faults[0]);
+  }
+  return 0;
+}
+
+int run_prune(const DatabaseOptions& options) {
+  db::PruneRule rule = options.rule;
+  if (options.older_than_days > 0)
+    rule.before_unix = db::unix_now() - 86400 * options.older_than_days;
+  const db::Query& query = rule.query;
+  const bool is_limited = rule.stale || rule.before_unix || query.source != "all" ||
+                          !(query.space.empty() && query.kernel.empty() && query.device.empty() &&
+                            query.problem.empty() && query.run.empty() && query.status.empty());
+  if (!is_limited) {
+    throw InputError(
+        "prune: say what is to go: --stale, --source, --older-than, --run, --status, --space, "
+        "--kernel, --device, --problem");
+  }
+  if (!query.status.empty()) parse_status(query.status);  // Throws.
+  const db::Pruned pruned = db::prune(options.database, rule, options.yes);
+  std::string text = counted(pruned.results, "result") + (options.yes ? " went, " : " would go, ") +
+                     counted(pruned.bests, "best") + " among them; " + counted(pruned.runs, "run") +
+                     (options.yes ? " went" : " would go") + " with all results";
+  if (!options.yes && pruned.results > 0) text += "; --yes does it";
+  say(options, text + "\n", "smemtune-db-prune",
+      {{"done", options.yes},
+       {"results", pruned.results},
+       {"bests", pruned.bests},
+       {"runs", pruned.runs}});
+  return 0;
+}
+
+}  // namespace
+
+void add_database_commands(CLI::App& app, DatabaseOptions& options, std::function<int()>& command) {
+  const auto add = [&](const char* name, const char* description,
+                       int (*run)(const DatabaseOptions&)) {
+    CLI::App* subcommand = app.add_subcommand(name, description);
+    add_database(*subcommand, options.database);
+    subcommand->callback(
+        [&options, &command, run] { command = [&options, run] { return run(options); }; });
+    return subcommand;
+  };
+  CLI::App* check = add("check", "Read all of it and say what is wrong", run_check);
+  CLI::App* info = add("info", "What it holds", run_info);
+  CLI::App* backup = add("backup", "Copy it as it is now, also while it is written", run_backup);
+  CLI::App* prune = add("prune", "Remove results; without --yes only say which", run_prune);
+  for (CLI::App* one : {check, info, prune}) one->add_flag("--json", options.json, "Print as JSON");
+  backup->add_option("copy", options.copy, "The file to write, which must not exist")
+      ->type_name("FILE")
+      ->required();
+
+  db::PruneRule& rule = options.rule;
+  prune->add_flag("--stale", rule.stale, "Those of kernels that were edited since");
+  prune
+      ->add_option("--source", rule.query.source,
+                   "own, imported, all, or part of an imported file's name")
+      ->type_name("WORD")
+      ->capture_default_str();
+  add_number(*prune, "--older-than", options.older_than_days, 0, 1e6,
+             "Those measured more than so many days ago")
+      ->type_name("DAYS");
+  prune->add_option("--run", rule.query.run, "Those of this run, by the id that list shows")
+      ->type_name("ID");
+  prune->add_option("--status", rule.query.status, "Those with this status")->type_name("WORD");
+  prune->add_option("--space", rule.query.space, "Those of this space")->type_name("NAME");
+  prune->add_option("--kernel", rule.query.kernel, "Those of this kernel")->type_name("NAME");
+  prune->add_option("--device", rule.query.device, "Those of devices whose name has this in it")
+      ->type_name("NAME");
+  prune->add_option("--problem", rule.query.problem, "Those of problems with these values")
+      ->type_name("KEY");
+  prune->add_flag("--yes", options.yes, "Do it");
+  app.require_subcommand(1);
+}
+
+}  // namespace smemtune::cli
