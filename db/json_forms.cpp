@@ -2,12 +2,15 @@
 
 #include "db/device_model.h"
 #include "db/export_order.h"
+#include "tuner/core/error.h"
 #include "tuner/core/fields.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
+#include <charconv>
 #include <cmath>
+#include <ctime>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -39,6 +42,11 @@ Json fields_json(const T& value) {
   return object;
 }
 
+DeviceKind parse_word(const std::string& word, DeviceKind) { return parse_device_kind(word); }
+Status parse_word(const std::string& word, Status) { return parse_status(word); }
+Stage parse_word(const std::string& word, Stage) { return parse_stage(word); }
+ComparedWith parse_word(const std::string& word, ComparedWith) { return parse_compared_with(word); }
+
 /// What the object has of the fields. One that it lacks was added after it was written.
 template <typename T>
 void read_fields(const Json& object, T& value) {
@@ -48,6 +56,8 @@ void read_fields(const Json& object, T& value) {
     if (found == object.end() || found->is_null()) return;
     if constexpr (std::is_same_v<Member, std::optional<std::int64_t>>) {
       member = found->template get<std::int64_t>();
+    } else if constexpr (std::is_enum_v<Member>) {
+      member = parse_word(found->template get<std::string>(), Member());
     } else {
       member = found->template get<Member>();
     }
@@ -77,6 +87,29 @@ Json throughput_json(const Result& result) {
   add("flops", "gflop_per_s");
   add("bytes", "gb_per_s");
   return object;
+}
+
+/// Of `9.0`.
+void read_capability(const Json& json, Device& device) {
+  const std::string text = json.value("compute_capability", "");
+  const char* const end = text.data() + text.size();
+  const char* const point = std::from_chars(text.data(), end, device.compute_major).ptr;
+  if (point != end) std::from_chars(point + 1, end, device.compute_minor);
+}
+
+/// As utc_text() writes it; -1 for anything else.
+double unix_from(const std::string& text) {
+  std::tm parts{};
+  const char* const rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return rest != nullptr && *rest == '\0' ? static_cast<double>(timegm(&parts)) : -1;
+}
+
+Json origin_json(const std::optional<Origin>& origin) {
+  if (!origin) return nullptr;
+  return {{"format", origin->format},
+          {"file", origin->file},
+          {"sha256", origin->file_sha256},
+          {"tool", origin->tool}};
 }
 
 Json utc(double unix_seconds) {
@@ -145,6 +178,7 @@ Json stored_json(const StoredResult& stored) {
                           {"tool_version", stored.tool_version},
                           {"host", stored.host},
                           {"run", stored.run_id},
+                          {"imported_from", origin_json(stored.origin)},
                           {"measured_utc", utc(stored.at_unix)}};
   return object;
 }
@@ -168,6 +202,40 @@ LaunchResult launch_from(const Json& json) {
   read_fields(json.at("resources"), launch.resources);
   read_fields(json.at("occupancy"), launch.occupancy);
   return launch;
+}
+
+StoredResult stored_from(const Json& json) {
+  StoredResult stored;
+  stored.space = json.at("space").get<std::string>();
+  Result& result = stored.result;
+  result.kernel = json.at("kernel").get<std::string>();
+  result.problem = bindings_from(json.at("problem"));
+  result.configuration = bindings_from(json.at("configuration"));
+  read_fields(json, result);
+  const Json& time = json.at("time");
+  if (result.timed()) {
+    read_fields(time, result.measurement);
+  } else if (!time.is_null()) {
+    throw InputError("a result that is not timed has a time");
+  }
+  for (const Json& launch : json.at("launches")) result.launches.push_back(launch_from(launch));
+  for (const auto& [name, work] : json.at("metrics").items()) {
+    if (work.is_number()) result.metrics[name] = work.get<double>();
+  }
+  result.unit = json.value("unit", "");
+  read_fields(json.at("device"), stored.device);
+  read_capability(json.at("device"), stored.device);
+  const Json& provenance = json.at("provenance");
+  stored.kernel_hash = provenance.value("kernel_hash", "");
+  stored.stale = provenance.value("stale", false);
+  stored.device.driver_version = provenance.value("driver", "");
+  stored.device.runtime_version = provenance.value("runtime", "");
+  stored.compiler = provenance.value("compiler", "");
+  stored.tool_version = provenance.value("tool_version", "");
+  stored.host = provenance.value("host", "");
+  stored.run_id = provenance.value("run", "");
+  stored.at_unix = unix_from(provenance.value("measured_utc", ""));
+  return stored;
 }
 
 std::string document_text(const char* format, int version, const Json& members) {

@@ -31,9 +31,10 @@ Json result_json(const Result& result);
 /// A result with its space, device and provenance.
 Json stored_json(const StoredResult& stored);
 
-// Throw nlohmann::json::exception for what was not written above.
+// Throw nlohmann::json::exception, or InputError for a word, where it was not written above.
 Bindings bindings_from(const Json& json);
 LaunchResult launch_from(const Json& json);
+StoredResult stored_from(const Json& json);
 
 /// A whole document: `format` and `version`, then the members. Ends with a newline. Text that is
 /// not UTF-8 has U+FFFD in place of the wrong bytes, and control characters are escaped.

@@ -3,8 +3,11 @@
 #include "db/recording_json.h"
 #include "db/result_store.h"
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -16,38 +19,6 @@ namespace smemtune::db {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-
-struct Text {
-  std::string text;
-  bool cut_off = false;
-};
-
-/// The whole of a file, decompressed where it is compressed.
-Text read_compressed(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) {
-    throw InputError(file.string() + ": no such file");
-  }
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> stream(gzopen(file.c_str(), "rb"), gzclose);
-  if (!stream) throw InputError(file.string() + ": cannot be read");
-  Text read;
-  std::vector<char> buffer(std::size_t{1} << 20);
-  for (;;) {
-    const int count = gzread(stream.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
-    if (count > 0) read.text.append(buffer.data(), static_cast<std::size_t>(count));
-    if (read.text.size() > kMostBytes) {
-      throw InputError(file.string() + ": more than " + std::to_string(kMostBytes) + " bytes");
-    }
-    if (count == static_cast<int>(buffer.size())) continue;
-    int status = Z_OK;
-    const std::string message = gzerror(stream.get(), &status);
-    if (status == Z_BUF_ERROR) {
-      read.cut_off = true;
-    } else if (status != Z_OK) {
-      throw InputError(file.string() + ": " + message);
-    }
-    if (count <= 0 || read.cut_off) return read;
-  }
-}
 
 double device_ms(const Result& result) {
   const Measurement& measured = result.measurement;
@@ -73,20 +44,23 @@ std::vector<Recording> read_database(const std::filesystem::path& file) {
   const ResultStore store(file, ResultStore::Mode::read_only);
   using Key = std::tuple<std::string, std::string, std::string>;
   std::map<Key, Recording> recordings;
-  for (StoredResult& stored : store.results({})) {
+  for (StoredResult& stored : store.results({.source = "all"})) {
     if (stored.stale) continue;
     const std::string kernel = stored.space + "/" + stored.result.kernel;
     const std::string problem = key(stored.result.problem);
     Recording& recording = recordings[{kernel, stored.device.name, problem}];
     recording.file = file;
+    recording.format = "smemtune-database";
     recording.kernel = kernel;
     recording.device = stored.device.name;
     recording.problem = problem;
     note_values(stored.result.configuration, recording.parameters);
     const double time_ms = stored.result.time_ms().value_or(0);
     const double kept_ms = device_ms(stored.result);
-    recording.evaluations.push_back(
-        {.result = std::move(stored.result), .time_ms = time_ms, .device_ms = kept_ms});
+    recording.evaluations.push_back({.result = std::move(stored.result),
+                                     .time_ms = time_ms,
+                                     .device_ms = kept_ms,
+                                     .at_unix = stored.at_unix});
   }
   std::vector<Recording> all;
   for (auto& [name, recording] : recordings) all.push_back(std::move(recording));
@@ -109,14 +83,52 @@ std::optional<std::vector<std::uint16_t>> point(const std::vector<Parameter>& pa
 
 }  // namespace
 
-std::vector<Recording> read_recordings(const std::filesystem::path& file) {
-  const Text read = read_compressed(file);
+FileText read_compressed(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) {
+    throw InputError(file.string() + ": no such file");
+  }
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> stream(gzopen(file.c_str(), "rb"), gzclose);
+  if (!stream) throw InputError(file.string() + ": cannot be read");
+  FileText read;
+  std::vector<char> buffer(std::size_t{1} << 20);
+  for (;;) {
+    const int count = gzread(stream.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
+    if (count > 0) read.text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (read.text.size() > kMostBytes) {
+      throw InputError(file.string() + ": more than " + std::to_string(kMostBytes) + " bytes");
+    }
+    if (count == static_cast<int>(buffer.size())) continue;
+    int status = Z_OK;
+    const std::string message = gzerror(stream.get(), &status);
+    if (status == Z_BUF_ERROR) {
+      read.cut_off = true;
+    } else if (status != Z_OK) {
+      throw InputError(file.string() + ": " + message);
+    }
+    if (count <= 0 || read.cut_off) return read;
+  }
+}
+
+bool is_database(const std::filesystem::path& file) {
   constexpr std::string_view kDatabase = "SQLite format 3";
-  if (read.text.starts_with(kDatabase)) return read_database(file);
+  std::string start(kDatabase.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(start.data(), std::ssize(start));
+  return start == kDatabase;
+}
+
+std::vector<Recording> read_recordings(const std::filesystem::path& file) {
+  if (is_database(file)) return read_database(file);
+  const FileText read = read_compressed(file);
   return {read_recording_json(file, read.text, read.cut_off)};
 }
 
 SearchSpace recorded_space(const Recording& recording) {
+  for (const Parameter& parameter : recording.parameters) {
+    if (parameter.values.size() > UINT16_MAX) {
+      throw InputError(recording.file.string() + ": " + quote(parameter.name) + " has " +
+                       std::to_string(parameter.values.size()) + " values; 65535 are searched");
+    }
+  }
   std::vector<std::vector<std::uint16_t>> points;
   for (const Recording::Evaluation& evaluation : recording.evaluations) {
     auto indices = point(recording.parameters, evaluation.result.configuration);

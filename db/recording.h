@@ -19,8 +19,11 @@ struct Recording {
     /// What its tuner ranked it by: the mean of its samples, or our median. Of one that is timed.
     double time_ms = 0;
     double device_ms = 0;  ///< How long the device was kept; 0 where that is not known.
+    double at_unix = -1;   ///< When; -1 where that is not known.
   };
   std::filesystem::path file;
+  std::string format;  ///< `kernel-tuner`, `t4`, `smemtune-database`.
+  std::string tool;    ///< What wrote it, as far as the file says.
   std::string device;
   std::string kernel;
   std::string problem;
@@ -28,6 +31,17 @@ struct Recording {
   std::vector<Evaluation> evaluations;
   bool cut_off = false;  ///< The file ends before its end; what came before was read.
 };
+
+/// The whole of a file, decompressed where it is compressed.
+struct FileText {
+  std::string text;
+  bool cut_off = false;
+};
+/// Throws InputError where it cannot be read or has more than a gigabyte.
+FileText read_compressed(const std::filesystem::path& file);
+
+/// Whether the file begins as SQLite's do.
+bool is_database(const std::filesystem::path& file);
 
 /// Reads a Kernel Tuner cache file (also one that a crash cut off), T4, or one of our databases,
 /// each also gzip-compressed but for the last; which it is, the contents tell. A database holds a

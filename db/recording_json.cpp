@@ -1,5 +1,6 @@
 #include "db/recording_json.h"
 
+#include "db/json_entries.h"
 #include "tuner/core/error.h"
 
 #include <nlohmann/json.hpp>
@@ -8,8 +9,12 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -17,7 +22,6 @@ namespace smemtune::db {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Evaluation = Recording::Evaluation;
 
 [[noreturn]] void fail(const Recording& recording, const std::string& what) {
@@ -34,7 +38,35 @@ Value value_of(const Json& json) {
       return static_cast<std::int64_t>(number);
     }
   }
-  return json.is_string() ? json.get<std::string>() : json.dump();
+  if (json.is_string()) return json.get<std::string>();
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::ranges::replace(text, ',', ' ');  // A comma ends a value in a configuration's key.
+  return text;
+}
+
+/// Seconds since 1970 of `2023-12-22 09:54:05.502007+00:00`; -1 where it is something else.
+double moment_of(const Json& object) {
+  const auto found = object.find("timestamp");
+  if (found == object.end() || !found->is_string()) return -1;
+  std::tm parts{};
+  const std::string text = found->get<std::string>();
+  const char* rest = strptime(text.c_str(), "%Y-%m-%d", &parts);
+  if (rest != nullptr && (*rest == ' ' || *rest == 'T')) {
+    rest = strptime(rest + 1, "%H:%M:%S", &parts);
+  }
+  if (rest == nullptr) return -1;
+  auto seconds = static_cast<double>(timegm(&parts));
+  if (*rest == '.') {
+    char* end = nullptr;
+    seconds += std::strtod(rest, &end);
+    rest = end;
+  }
+  int hours = 0;
+  int minutes = 0;
+  if (std::sscanf(rest, "%3d:%2d", &hours, &minutes) == 2) {
+    seconds -= 3600.0 * hours + (hours < 0 ? -60.0 : 60.0) * minutes;
+  }
+  return seconds;
 }
 
 double number_of(const Json& object, const char* name) {
@@ -42,11 +74,11 @@ double number_of(const Json& object, const char* name) {
   return found != object.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-std::vector<double> positive_numbers(const Json& list, double scale) {
+std::vector<double> positive_numbers(const Json& list) {
   std::vector<double> numbers;
   if (!list.is_array()) return numbers;
   for (const Json& one : list) {
-    const double number = one.is_number() ? one.get<double>() * scale : 0;
+    const double number = one.is_number() ? one.get<double>() : 0;
     if (number > 0 && std::isfinite(number)) numbers.push_back(number);
   }
   return numbers;
@@ -55,11 +87,8 @@ std::vector<double> positive_numbers(const Json& list, double scale) {
 void set_time(Evaluation& evaluation, double time_ms, const std::vector<double>& samples_ms) {
   evaluation.time_ms = time_ms;
   evaluation.result.stage = Stage::screen;
-  if (samples_ms.empty()) {
-    evaluation.result.measurement = summarize(std::array{time_ms});
-  } else {
-    evaluation.result.measurement = summarize(samples_ms);
-  }
+  evaluation.result.measurement =
+      samples_ms.empty() ? summarize(std::array{time_ms}) : summarize(samples_ms);
 }
 
 void set_failure(Evaluation& evaluation, Status status, const std::string& word) {
@@ -86,12 +115,11 @@ Configuration configuration_of(const Recording& recording, const Json& object) {
 }
 
 /// A value that the file's header does not list is one all the same.
-void note_values(const Configuration& configuration, std::vector<Parameter>& parameters) {
-  for (Parameter& parameter : parameters) {
-    const Value& value = configuration.at(parameter.name);
-    if (std::ranges::find(parameter.values, value) == parameter.values.end()) {
-      parameter.values.push_back(value);
-    }
+void note_values(const std::vector<Evaluation>& evaluations, Parameter& parameter) {
+  std::set<Value> known(parameter.values.begin(), parameter.values.end());
+  for (const Evaluation& one : evaluations) {
+    const Value& value = one.result.configuration.at(parameter.name);
+    if (known.insert(value).second) parameter.values.push_back(value);
   }
 }
 
@@ -102,6 +130,7 @@ Evaluation cached(const Recording& recording, const Json& entry) {
   evaluation.result.compile_ms = number_of(entry, "compile_time");
   evaluation.result.verify_ms = number_of(entry, "verification_time");
   evaluation.device_ms = number_of(entry, "benchmark_time") + evaluation.result.verify_ms;
+  evaluation.at_unix = moment_of(entry);
   const auto time = entry.find("time");
   const auto error = entry.find("__error__");
   const Json& said = error != entry.end() ? *error : time != entry.end() ? *time : entry;
@@ -110,7 +139,7 @@ Evaluation cached(const Recording& recording, const Json& entry) {
   if (said.is_number() && said.get<double>() > 0 && said.get<double>() < kNoTime_ms) {
     const auto times = entry.find("times");
     const std::vector<double> samples_ms =
-        times != entry.end() ? positive_numbers(*times, 1) : std::vector<double>{};
+        times != entry.end() ? positive_numbers(*times) : std::vector<double>{};
     set_time(evaluation, said.get<double>(), samples_ms);
   } else {
     const std::string word = said.is_string() ? said.get<std::string>() : "";
@@ -128,13 +157,18 @@ std::string problem_of(const Json& size) {
   return text;
 }
 
-void read_cache(const Json& root, Recording& recording) {
-  recording.device = root.value("device_name", "");
-  recording.kernel = root.value("kernel_name", "");
-  if (root.contains("problem_size")) recording.problem = problem_of(root["problem_size"]);
-  const auto keys = root.find("tune_params_keys");
-  const auto values = root.find("tune_params");
-  if (keys == root.end() || !keys->is_array() || values == root.end() || !values->is_object()) {
+/// The names of the parameters, their values, and what was tuned.
+void read_cache_head(const Json& head, Recording& recording) {
+  recording.format = "kernel-tuner";
+  recording.tool = "Kernel Tuner";
+  const std::string version = head.value("kernel_tuner_version", "");
+  if (!version.empty()) recording.tool += " " + version;
+  recording.device = head.value("device_name", "");
+  recording.kernel = head.value("kernel_name", "");
+  if (head.contains("problem_size")) recording.problem = problem_of(head["problem_size"]);
+  const auto keys = head.find("tune_params_keys");
+  const auto values = head.find("tune_params");
+  if (keys == head.end() || !keys->is_array() || values == head.end() || !values->is_object()) {
     fail(recording, "a Kernel Tuner cache without \"tune_params_keys\" and \"tune_params\"");
   }
   for (const Json& name : *keys) {
@@ -145,12 +179,11 @@ void read_cache(const Json& root, Recording& recording) {
     }
     recording.parameters.push_back(std::move(parameter));
   }
-  for (const auto& [name, entry] : root["cache"].items()) {
-    if (!entry.is_object())
-      fail(recording, "\"cache\" holds something that is not a result at \"" + name + "\"");
-    recording.evaluations.push_back(cached(recording, entry));
-    note_values(recording.evaluations.back().result.configuration, recording.parameters);
-  }
+}
+
+void add_cached(const Json& entry, Recording& recording) {
+  if (!entry.is_object()) fail(recording, "\"cache\" holds something that is not a result");
+  recording.evaluations.push_back(cached(recording, entry));
 }
 
 /// Milliseconds in T4's unit of time, which Kernel Tuner misspells.
@@ -177,21 +210,21 @@ std::optional<double> measured_time(const Json& result) {
   return std::nullopt;
 }
 
-Evaluation t4_evaluation(const Recording& recording, const Json& json, double scale) {
+/// In the file's unit of time.
+Evaluation t4_evaluation(const Recording& recording, const Json& json) {
   Evaluation evaluation;
   evaluation.result.configuration = configuration_of(recording, json["configuration"]);
   const std::string word = json.value("invalidity", "correct");
   const Json times = json.value("times", Json::object());
-  const std::vector<double> samples_ms =
-      positive_numbers(times.value("runtimes", Json::array()), scale);
+  const std::vector<double> samples_ms = positive_numbers(times.value("runtimes", Json::array()));
   evaluation.result.compile_ms =
-      scale * (number_of(times, "compilation") + number_of(times, "compilation_time"));
-  evaluation.result.verify_ms = scale * number_of(times, "validation");
+      number_of(times, "compilation") + number_of(times, "compilation_time");
+  evaluation.result.verify_ms = number_of(times, "validation");
+  evaluation.at_unix = moment_of(json);
   const double samples_sum_ms = std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0);
   evaluation.device_ms =
-      evaluation.result.verify_ms + std::max(scale * number_of(times, "benchmark"), samples_sum_ms);
+      evaluation.result.verify_ms + std::max(number_of(times, "benchmark"), samples_sum_ms);
   std::optional<double> time = measured_time(json);
-  if (time) *time *= scale;
   if (!time && !samples_ms.empty()) time = samples_sum_ms / static_cast<double>(samples_ms.size());
   if (word == "correct" && time && *time > 0) {
     set_time(evaluation, *time, samples_ms);
@@ -207,71 +240,75 @@ Evaluation t4_evaluation(const Recording& recording, const Json& json, double sc
   return evaluation;
 }
 
-void read_t4(const Json& root, Recording& recording) {
-  const double scale = unit_ms(recording, root);
-  for (const Json& json : root["results"]) {
-    if (!json.is_object() || !json.contains("configuration") ||
-        !json["configuration"].is_object()) {
-      fail(recording, "\"results\" holds something without a \"configuration\"");
-    }
-    if (recording.parameters.empty()) {
-      for (const auto& [name, value] : json["configuration"].items()) {
-        recording.parameters.push_back({.name = name, .values = {}});
-      }
-    }
-    recording.evaluations.push_back(t4_evaluation(recording, json, scale));
-    note_values(recording.evaluations.back().result.configuration, recording.parameters);
+void add_t4(const Json& json, Recording& recording) {
+  if (!json.is_object() || !json.contains("configuration") || !json["configuration"].is_object()) {
+    fail(recording, "\"results\" holds something without a \"configuration\"");
   }
-  // In no file's order, so in that of their size.
-  for (Parameter& parameter : recording.parameters) std::ranges::sort(parameter.values);
+  if (recording.parameters.empty()) {
+    for (const auto& [name, value] : json["configuration"].items()) {
+      recording.parameters.push_back({.name = name, .values = {}});
+    }
+  }
+  recording.evaluations.push_back(t4_evaluation(recording, json));
 }
 
-/// What a process that died while it appended to a cache file left, closed after its last whole
-/// entry. Entries stand on lines of their own. Empty: there is none.
-std::string mended(const std::string& text) {
-  std::size_t end = text.size();
-  while (end > 0) {
-    const std::size_t line = text.rfind('\n', end - 1);
-    const std::size_t begin = line == std::string::npos ? 0 : line + 1;
-    std::string_view last = std::string_view(text).substr(begin, end - begin);
-    while (!last.empty() && (last.back() == ',' || last.back() == ' ' || last.back() == '\r')) {
-      last.remove_suffix(1);
-    }
-    if (Json::accept("{" + std::string(last) + "}") && !last.empty()) {
-      return text.substr(0, begin) + std::string(last) + "}}";
-    }
-    if (last.ends_with("\"cache\": {")) return text.substr(0, begin) + std::string(last) + "}}";
-    if (line == std::string::npos) break;
-    end = line;
+/// Makes milliseconds of the file's unit of time, which may stand at its end.
+void scale_times(double unit_ms, Recording& recording) {
+  if (unit_ms == 1) return;
+  for (Evaluation& evaluation : recording.evaluations) {
+    Result& result = evaluation.result;
+    result.compile_ms *= unit_ms;
+    result.verify_ms *= unit_ms;
+    evaluation.device_ms *= unit_ms;
+    if (!result.timed()) continue;
+    std::vector<double> samples_ms = result.measurement.samples_ms;
+    for (double& sample : samples_ms) sample *= unit_ms;
+    set_time(evaluation, evaluation.time_ms * unit_ms, samples_ms);
   }
-  return "";
 }
 
 }  // namespace
 
-Recording read_recording_json(const std::filesystem::path& file, const std::string& text,
+Recording read_recording_json(const std::filesystem::path& file, std::string_view text,
                               bool cut_off) {
   Recording recording;
   recording.file = file;
-  recording.cut_off = cut_off;
-  Json root;
+  std::vector<Json> early;  // Entries of a cache file whose head comes after them.
+  const auto take = [&](const Json& head, std::string_view list, Json&& entry) {
+    if (list == "results") {
+      add_t4(entry, recording);
+    } else if (list == "cache" && head.contains("tune_params_keys") &&
+               head.contains("tune_params")) {
+      if (recording.format.empty()) read_cache_head(head, recording);
+      add_cached(entry, recording);
+    } else if (list == "cache") {
+      early.push_back(std::move(entry));
+    }
+  };
   try {
-    root = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    const std::string whole = mended(text);
-    root = Json::parse(whole, nullptr, /*allow_exceptions=*/false);
-    if (root.is_discarded()) fail(recording, error.what());
-    recording.cut_off = true;
-  }
-  try {
-    if (root.is_object() && root.contains("cache") && root["cache"].is_object()) {
-      read_cache(root, recording);
-    } else if (root.is_object() && root.contains("results") && root["results"].is_array()) {
-      read_t4(root, recording);
+    const JsonEntries read = read_json_entries(file.string(), text, take);
+    recording.cut_off = cut_off || read.cut_off;
+    if (read.head.contains("cache")) {
+      // What stands behind the results counts as well.
+      std::vector<Evaluation> evaluations = std::move(recording.evaluations);
+      recording = {.file = file, .cut_off = recording.cut_off};
+      read_cache_head(read.head, recording);
+      recording.evaluations = std::move(evaluations);
+      for (const Json& entry : early) add_cached(entry, recording);
+      for (Evaluation& one : recording.evaluations) one.result.kernel = recording.kernel;
+    } else if (read.head.contains("results")) {
+      recording.format = "t4";
+      recording.tool = "T4";
+      scale_times(unit_ms(recording, read.head), recording);
     } else {
       fail(recording,
            "neither a Kernel Tuner cache file (\"cache\"), nor T4 (\"results\"), nor a database of "
            "smemtune");
+    }
+    for (Parameter& parameter : recording.parameters) {
+      note_values(recording.evaluations, parameter);
+      // T4 has no list of values: in no file's order, so in that of their size.
+      if (recording.format == "t4") std::ranges::sort(parameter.values);
     }
   } catch (const Json::exception& error) {
     fail(recording, error.what());

@@ -34,9 +34,15 @@ void add_query(CLI::App& app, ResultsOptions& options) {
   add_selection(app, options.query);
 }
 
+/// Where a result comes from that was not measured here.
+std::string source_text(const std::optional<db::Origin>& origin) {
+  if (!origin) return "";
+  return "imported from " + std::filesystem::path(origin->file).filename().string();
+}
+
 /// Throws where the query names what the database has never seen.
 void refuse_unknown(const ResultsOptions& options, const db::ResultStore& store) {
-  const std::vector<db::StoredRun> runs = store.runs({});
+  const std::vector<db::StoredRun> runs = store.runs({.source = options.query.source});
   const auto refuse = [&](const std::string& what, const std::string& name,
                           const std::set<std::string>& all) {
     const std::vector<std::string> known(all.begin(), all.end());
@@ -44,8 +50,13 @@ void refuse_unknown(const ResultsOptions& options, const db::ResultStore& store)
     throw InputError(options.database.string() + ": no " + what + " " + quote(name) + " is stored" +
                      (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
   };
-  if (runs.empty()) return;
   const db::Query& query = options.query;
+  if (runs.empty()) {
+    if (query.source != "own" || store.runs({.source = "all"}).empty()) return;
+    throw InputError(options.database.string() +
+                     ": nothing was measured here; what was imported is shown by --source "
+                     "imported");
+  }
   std::set<std::string> spaces;
   std::set<std::string> devices;
   std::set<std::string> kernels;
@@ -57,10 +68,13 @@ void refuse_unknown(const ResultsOptions& options, const db::ResultStore& store)
   }
   for (const std::string& kernel : store.kernels()) kernels.insert(kernel);
   if (!query.space.empty() && !spaces.contains(query.space)) refuse("space", query.space, spaces);
-  if (!query.device.empty() && store.runs({.device = query.device}).empty()) {
+  if (!query.device.empty() &&
+      store.runs({.device = query.device, .source = query.source}).empty()) {
     refuse("device", query.device, devices);
   }
-  if (!query.run.empty() && store.runs({.run = query.run}).empty()) refuse("run", query.run, ids);
+  if (!query.run.empty() && store.runs({.run = query.run, .source = query.source}).empty()) {
+    refuse("run", query.run, ids);
+  }
   const bool known_kernel = query.kernel.empty() || query.kernel.find('/') != std::string::npos ||
                             kernels.contains(query.kernel);
   if (!known_kernel) refuse("kernel", query.kernel, kernels);
@@ -175,6 +189,10 @@ void add_selection(CLI::App& app, db::Query& query) {
       ->type_name("NAME");
   app.add_option("--problem", query.problem, "Only problems with these values, as NAME=VALUE,...")
       ->type_name("KEY");
+  app.add_option("--source", query.source,
+                 "own: what was measured here; imported; all; or part of an imported file's name")
+      ->type_name("WORD")
+      ->capture_default_str();
   app.add_option("--run", query.run, "Only results of this run, by the id that list shows")
       ->type_name("ID");
 }
@@ -201,6 +219,7 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
 }
 
 void add_list_options(CLI::App& app, ResultsOptions& options) {
+  options.query.source = "all";  // A list mixes nothing.
   add_query(app, options);
   app.add_flag("--results", options.results, "Single results instead of runs");
   app.add_option("--status", options.query.status,
@@ -262,7 +281,8 @@ int run_best(const ResultsOptions& options) {
     table.add_row({device_label(row.device), row.space, key(row.result.problem), row.result.kernel,
                    key(row.result.configuration), format_time(row.result.measurement.median_ms),
                    rates(row.result), to_text(row.result.compared_with), format_utc(row.at_unix),
-                   row.stale                           ? "stale: the kernel has changed"
+                   row.origin                          ? source_text(row.origin)
+                   : row.stale                         ? "stale: the kernel has changed"
                    : row.result.stage == Stage::screen ? "screened only"
                                                        : ""});
   }
@@ -322,21 +342,27 @@ int run_list(const ResultsOptions& options) {
     runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
   for (const db::StoredRun& run : runs) {
     const std::string outcome = run.outcome.empty() ? "cut off" : run.outcome;
+    const std::string tool =
+        run.imported_from.empty()
+            ? run.compiler
+            : "imported from " + std::filesystem::path(run.imported_from).filename().string();
     table.add_row({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
                    run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
                    std::to_string(run.seed), format_count(run.results), format_count(run.correct),
-                   outcome, run.compiler});
-    json.push_back({{"run", run.id},
-                    {"started_unix", run.started_unix},
-                    {"space", run.space},
-                    {"device", run.device},
-                    {"kind", to_text(run.device_kind)},
-                    {"strategy", run.strategy},
-                    {"seed", run.seed},
-                    {"results", run.results},
-                    {"correct", run.correct},
-                    {"outcome", outcome},
-                    {"compiler", run.compiler}});
+                   outcome, tool});
+    json.push_back(
+        {{"run", run.id},
+         {"started_unix", run.started_unix},
+         {"space", run.space},
+         {"device", run.device},
+         {"kind", to_text(run.device_kind)},
+         {"strategy", run.strategy},
+         {"seed", run.seed},
+         {"results", run.results},
+         {"correct", run.correct},
+         {"outcome", outcome},
+         {"compiler", run.compiler},
+         {"imported_from", run.imported_from.empty() ? Json(nullptr) : Json(run.imported_from)}});
   }
   if (options.json) {
     write_document(db::document_text("smemtune-runs", 1, {{"runs", std::move(json)}}));

@@ -3,6 +3,7 @@
 #include "tuner/cli/command_db.h"
 #include "tuner/cli/command_devices.h"
 #include "tuner/cli/command_diff.h"
+#include "tuner/cli/command_import.h"
 #include "tuner/cli/command_init.h"
 #include "tuner/cli/command_occupancy.h"
 #include "tuner/cli/command_replay.h"
@@ -154,6 +155,15 @@ int run_command_line(int argc, char** argv) {
       app.add_subcommand("report", "Write a page with charts of what is stored of a space");
   add_report_options(*report_command, reported);
   report_command->callback([&] { command = [&] { return run_report(reported); }; });
+  ImportOptions imported;
+  CLI::App* import_command =
+      app.add_subcommand("import", "Take in what other tuners and other people measured");
+  add_import_options(*import_command, imported);
+  import_command->callback([&] { command = [&] { return run_import(imported); }; });
+  ImportOptions merged;
+  CLI::App* merge_command = app.add_subcommand("merge", "Join databases of several machines");
+  add_merge_options(*merge_command, merged);
+  merge_command->callback([&] { command = [&] { return run_merge(merged); }; });
   DatabaseOptions kept;
   CLI::App* database_command = app.add_subcommand("db", "Check, describe, copy, prune a database");
   add_database_commands(*database_command, kept, command);

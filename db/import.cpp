@@ -1,0 +1,240 @@
+#include "db/import.h"
+
+#include "db/json_entries.h"
+#include "db/recording_json.h"
+#include "db/run_log.h"
+#include "tuner/core/error.h"
+#include "tuner/core/hash.h"
+#include "tuner/core/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <utility>
+
+namespace smemtune::db {
+
+namespace {
+
+std::string sha256_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return sha256(stream);
+}
+
+/// `4096x512` as problem_size_x and problem_size_y; what are no sizes as a word.
+Problem problem_of(const std::string& text) {
+  static constexpr const char* kAxes[] = {"problem_size_x", "problem_size_y", "problem_size_z"};
+  Problem sizes;
+  std::string_view rest = text;
+  for (const char* axis : kAxes) {
+    std::int64_t size = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
+    if (error != std::errc()) break;
+    sizes[axis] = size;
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    if (rest.empty()) return sizes;
+    if (rest.front() != 'x') break;
+    rest.remove_prefix(1);
+  }
+  if (text.empty()) return {};
+  return {{"problem_size", text}};
+}
+
+/// What another tuner's name for a problem may stand for in a key.
+void check_key(const std::string& file, const Bindings& bindings) {
+  for (const auto& [name, value] : bindings) {
+    const std::string text = to_text(value);
+    if (name.empty() || name.find_first_of("=,") != std::string::npos ||
+        text.find(',') != std::string::npos) {
+      throw InputError(file + ": " + quote(name) + " is " + quote(text) +
+                       ": a name with '=' or ',', or a value with ',', cannot be stored");
+    }
+  }
+}
+
+/// Imports have no run of their own: it is known by what was measured, and by the file.
+std::string run_id(const Origin& origin, const Run& run, const std::string& kernel) {
+  return sha256(origin.file_sha256 + "\n" + run.device.name + "\n" + run.space + "\n" + kernel)
+      .substr(0, 32);
+}
+
+RunRecord record_of(Recording&& recording, const ImportNames& names, Origin& origin) {
+  const std::string file = recording.file.string();
+  if (recording.device.empty()) recording.device = names.device;
+  if (recording.device.empty()) {
+    throw InputError(file + ": names no device: --device-name NAME says on which it was measured");
+  }
+  std::string kernel = names.kernel.empty() ? recording.kernel : names.kernel;
+  if (kernel.empty()) {
+    throw InputError(file + ": names no kernel: --kernel NAME says which was measured");
+  }
+  origin.format = recording.format;
+  origin.tool = recording.tool;
+  origin.device = recording.device;
+
+  RunRecord record;
+  Run& run = record.run;
+  run.space = names.space.empty() ? kernel : names.space;
+  run.space_json = "{}";
+  run.device.name = recording.device;
+  run.tool_version = recording.tool;
+  run.id = run_id(origin, run, kernel);
+  record.outcome = recording.cut_off ? "" : "complete";
+  const Problem problem = problem_of(recording.problem);
+  check_key(file, problem);
+  double first_unix = -1;
+  for (Recording::Evaluation& one : recording.evaluations) {
+    Result& result = one.result;
+    check_key(file, result.configuration);
+    result.kernel = kernel;
+    result.problem = problem;
+    // Theirs is what it is ranked by: mostly the mean of the samples.
+    if (result.timed()) {
+      Measurement& measured = result.measurement;
+      measured.median_ms = one.time_ms;
+      measured.median_low_ms = std::min(measured.median_low_ms, one.time_ms);
+      measured.median_high_ms = std::max(measured.median_high_ms, one.time_ms);
+    }
+    if (first_unix < 0 || (one.at_unix >= 0 && one.at_unix < first_unix)) first_unix = one.at_unix;
+    record.entries.push_back({.at_unix = one.at_unix, .result = std::move(result)});
+  }
+  run.started_unix = first_unix;
+  record.origin = origin;
+  return record;
+}
+
+/// The runs that results of an export were measured by.
+class ExportReader {
+ public:
+  ExportReader(std::string file, const Origin& origin, Runs runs)
+      : file_(std::move(file)), origin_(origin), runs_(runs) {}
+
+  void add(const Json& json) {
+    StoredResult stored = stored_from(json);
+    check_key(file_, stored.result.problem);
+    check_key(file_, stored.result.configuration);
+    if (stored.run_id.empty() || stored.space.empty() || stored.device.name.empty()) {
+      throw InputError(file_ + ": a result without its run, space or device");
+    }
+    // A run had one environment for each of its boards.
+    RunRecord& record = records_[{stored.run_id, stored.space, stored.device.uuid}];
+    Run& run = record.run;
+    if (record.entries.empty()) {
+      run = {.id = stored.run_id,
+             .space = stored.space,
+             .space_sha256 = "",
+             .space_json = "{}",
+             .device = stored.device,
+             .compiler = stored.compiler,
+             .compiler_sha256 = "",
+             .tool_version = stored.tool_version,
+             .host = stored.host,
+             .strategy = "",
+             .command_line = {},
+             .started_unix = stored.at_unix};
+      record.outcome = "complete";
+      if (runs_ == Runs::imported) {
+        record.origin = origin_;
+        record.origin->device = stored.device.name;
+      }
+    }
+    run.started_unix = std::min(run.started_unix, stored.at_unix);
+    record.entries.push_back({.kernel_hash = stored.kernel_hash,
+                              .stale = stored.stale,
+                              .at_unix = stored.at_unix,
+                              .result = std::move(stored.result)});
+  }
+
+  void hand_over(const std::function<void(RunRecord&&)>& take) {
+    std::vector<RunRecord*> order;
+    for (auto& [run, record] : records_) order.push_back(&record);
+    std::ranges::stable_sort(order, {},
+                             [](const RunRecord* record) { return record->run.started_unix; });
+    for (RunRecord* record : order) take(std::move(*record));
+  }
+
+ private:
+  std::string file_;
+  const Origin& origin_;
+  Runs runs_;
+  std::map<std::tuple<std::string, std::string, std::string>, RunRecord> records_;
+};
+
+/// What our own documents begin with, wherever their members stand.
+bool is_export(std::string_view text) {
+  const std::string_view start = text.substr(0, 200);
+  return start.find("\"format\"") != std::string_view::npos &&
+         start.find("\"smemtune-") != std::string_view::npos;
+}
+
+ImportedFile read_export(const std::filesystem::path& file, const FileText& read, Origin origin,
+                         Runs runs, const std::function<void(RunRecord&&)>& take) {
+  ImportedFile imported = {.origin = std::move(origin)};
+  ExportReader reader(file.string(), imported.origin, runs);
+  try {
+    const auto add = [&](const Json& head, std::string_view list, Json&& entry) {
+      if (imported.origin.format.empty()) {
+        imported.origin.format = head.value("format", "");
+        imported.origin.tool = "smemtune";
+      }
+      const bool known = (imported.origin.format == "smemtune-best" && list == "best") ||
+                         (imported.origin.format == "smemtune-results" && list == "results");
+      if (!known) {
+        throw InputError(file.string() + ": a document of the format " +
+                         quote(imported.origin.format) +
+                         "; smemtune-best and smemtune-results are read");
+      }
+      reader.add(entry);
+    };
+    imported.cut_off = read_json_entries(file.string(), read.text, add).cut_off || read.cut_off;
+  } catch (const Json::exception& error) {
+    throw InputError(file.string() + ": " + error.what());
+  }
+  reader.hand_over(take);
+  return imported;
+}
+
+ImportedFile read_database(const std::filesystem::path& file, Origin origin, Runs runs,
+                           const std::function<void(RunRecord&&)>& take) {
+  const ResultStore store(file, ResultStore::Mode::read_only);
+  origin.format = "smemtune-database";
+  origin.tool = "smemtune";
+  for (const StoredRun& run : store.runs({.source = "all"})) {
+    RunRecord record = store.record_of(run.id);
+    if (!record.origin && runs == Runs::imported) {
+      origin.device = record.run.device.name;
+      record.origin = origin;
+    }
+    take(std::move(record));
+  }
+  return {.origin = std::move(origin)};
+}
+
+}  // namespace
+
+ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
+                       const std::function<void(RunRecord&&)>& take) {
+  const bool database = is_database(file);
+  FileText read;
+  if (!database) read = read_compressed(file);
+  Origin origin;
+  origin.file = file.string();
+  origin.file_sha256 = sha256_of(file);
+  origin.imported_unix = unix_now();
+  if (database) return read_database(file, std::move(origin), runs, take);
+  if (is_export(read.text)) return read_export(file, read, std::move(origin), runs, take);
+  if (runs == Runs::ours) {
+    throw InputError(file.string() +
+                     ": neither a database nor an export of smemtune; `smemtune import` takes in "
+                     "what other tuners wrote");
+  }
+  Recording recording = read_recording_json(file, read.text, read.cut_off);
+  ImportedFile imported = {.origin = std::move(origin), .cut_off = recording.cut_off};
+  take(record_of(std::move(recording), names, imported.origin));
+  return imported;
+}
+
+}  // namespace smemtune::db

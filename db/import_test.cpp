@@ -1,0 +1,428 @@
+#include "db/import.h"
+
+#include "db/export_json.h"
+#include "db/json_forms.h"
+#include "db/maintenance.h"
+#include "db/recording.h"
+#include "db/run_log.h"
+#include "db/test_folder.h"
+#include "tuner/core/error.h"
+#include "tuner/core/h200.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <random>
+#include <signal.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace smemtune::db {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+std::string cache_file(const std::string& device, const std::string& entries) {
+  return R"({"device_name": ")" + device +
+         R"(", "kernel_name": "scale", "problem_size": [4096, 512],
+            "tune_params_keys": ["BLOCK"], "tune_params": {"BLOCK": [32, 64]},
+            "objective": "time", "cache": {)" +
+         entries + "}}";
+}
+
+const std::string kFast =
+    R"("64": {"BLOCK": 64, "time": 1.5, "times": [1, 1, 2.5],
+              "timestamp": "2023-12-22 09:54:05.500000+00:00"})";
+const std::string kSlow = R"("32": {"BLOCK": 32, "time": 2, "times": [2, 2, 2]})";
+const std::string kFailed = R"("96": {"BLOCK": 96, "time": "CompilationFailedConfig"},
+    "128": {"BLOCK": 128, "__error__": "RuntimeFailedConfig"},
+    "256": {"BLOCK": 256, "time": "InvalidConfig"})";
+
+class ImportTest : public TestFolder {
+ protected:
+  fs::path write(const std::string& name, const std::string& text) {
+    const fs::path file = folder() / name;
+    std::ofstream(file, std::ios::binary) << text;
+    return file;
+  }
+
+  Added import(const fs::path& file, const ImportNames& names = {}) {
+    Added added;
+    read_runs(file, names, Runs::imported,
+              [&](RunRecord&& record) { added += store_.add(record); });
+    return added;
+  }
+
+  std::string error(const fs::path& file, const ImportNames& names = {}) {
+    try {
+      import(file, names);
+    } catch (const InputError& thrown) {
+      return thrown.what();
+    }
+    return "none";
+  }
+
+  std::map<std::string, int> statuses() const {
+    std::map<std::string, int> counts;
+    for (const StoredResult& one : store_.results({.source = "imported"})) {
+      ++counts[to_text(one.result.status)];
+    }
+    return counts;
+  }
+
+  /// Runs of ours in a database, on an H200.
+  static void tune(ResultStore& store, const std::string& id, double ms,
+                   const Value& block = std::int64_t{64}) {
+    smemtune::Run run;
+    run.id = id;
+    run.space = "scale";
+    run.space_json = "{}";
+    run.device = h200_limits();
+    run.device.uuid = "GPU-1";
+    run.host = "host-1";
+    run.started_unix = 1e9;
+    const auto log = store.begin_run(run);
+    Result result;
+    result.kernel = "scale";
+    result.problem = {{"problem_size_x", std::int64_t{4096}},
+                      {"problem_size_y", std::int64_t{512}}};
+    result.configuration = {{"BLOCK", block}};
+    result.stage = Stage::final;
+    result.measurement = summarize(std::array{ms, ms, ms});
+    log->record("hash", result);
+    result.configuration = {{"BLOCK", std::int64_t{1024}}};
+    result.stage = Stage::none;
+    result.status = Status::runtime;
+    result.reason = "trap";
+    log->record("hash", result);
+    store.end_run(id, "complete");
+  }
+
+  ResultStore store_{folder() / "results.sqlite"};
+};
+
+TEST_F(ImportTest, OfAKernelTunerCacheHoldsTimesAndFailuresByKind) {
+  const Added added =
+      import(write("cache.json", cache_file("GPU A", kFast + "," + kSlow + "," + kFailed)));
+  EXPECT_EQ(5u, added.added);
+  EXPECT_THAT(statuses(), ElementsAre(Pair("compile", 1), Pair("constraints", 1),
+                                      Pair("correct", 2), Pair("runtime", 1)));
+  const auto best = store_.best({.source = "imported"}, /*per_kernel=*/true);
+  ASSERT_THAT(best, SizeIs(1));
+  EXPECT_EQ("GPU A", best[0].device.name);
+  EXPECT_EQ("scale", best[0].space);
+  EXPECT_EQ("problem_size_x=4096,problem_size_y=512", key(best[0].result.problem));
+  EXPECT_EQ("BLOCK=64", key(best[0].result.configuration));
+  // Ranked as it was by the tuner, by the mean.
+  EXPECT_EQ(1.5, best[0].result.measurement.median_ms);
+  EXPECT_THAT(best[0].result.measurement.samples_ms, ElementsAre(1, 1, 2.5));
+  EXPECT_EQ(1703238845.5, best[0].at_unix);
+  EXPECT_FALSE(best[0].stale);
+  ASSERT_TRUE(best[0].origin);
+  EXPECT_EQ("kernel-tuner", best[0].origin->format);
+  EXPECT_THAT(best[0].origin->file, HasSubstr("cache.json"));
+  EXPECT_EQ("GPU A", best[0].origin->device);
+}
+
+TEST_F(ImportTest, TwiceAddsNothingAndOfAGrownFileWhatIsNew) {
+  const fs::path file = write("cache.json", cache_file("GPU A", kSlow + "," + kFailed));
+  EXPECT_EQ(4u, import(file).added);
+  const Added again = import(file);
+  EXPECT_EQ(0u, again.added + again.conflicting);
+  EXPECT_EQ(4u, again.known);
+  EXPECT_THAT(store_.runs({.source = "imported"}), SizeIs(1));
+
+  const Added grown =
+      import(write("cache.json", cache_file("GPU A", kSlow + "," + kFailed + "," + kFast)));
+  EXPECT_EQ(1u, grown.added);
+  EXPECT_EQ(4u, grown.known);
+  EXPECT_EQ(1.5, store_.best({.source = "imported"}, true).at(0).result.measurement.median_ms);
+  EXPECT_THAT(store_.results({.source = "imported"}), SizeIs(5));
+}
+
+TEST_F(ImportTest, SaysWhereTwoFilesDisagreeOfOneMeasurement) {
+  import(write("one.json", cache_file("GPU A", kFast)));
+  std::string other = kFast;
+  other.replace(other.find("1.5"), 3, "1.25");
+  const Added added = import(write("two.json", cache_file("GPU A", other)));
+  EXPECT_EQ(1u, added.conflicting);
+  EXPECT_THAT(store_.results({.source = "imported"}), SizeIs(2));
+}
+
+TEST_F(ImportTest, OfT4KnowsWhatTheCacheBrought) {
+  import(write("cache.json", cache_file("GPU A", kFast)));
+  const fs::path t4 = write("t4.json", R"({"metadata": {"timeunit": "miliseconds"}, "results": [
+    {"configuration": {"BLOCK": 64}, "invalidity": "correct", "correctness": 1,
+     "times": {"runtimes": [1, 1, 2.5]}, "measurements": [{"name": "time", "value": 1.5}]},
+    {"configuration": {"BLOCK": 8}, "invalidity": "timeout", "correctness": 0, "times": {}}]})");
+  EXPECT_THAT(error(t4), HasSubstr("t4.json: names no device: --device-name"));
+  EXPECT_THAT(error(t4, {.device = "GPU A"}), HasSubstr("names no kernel: --kernel"));
+  const Added added = import(t4, {.device = "GPU A", .kernel = "scale"});
+  EXPECT_EQ(2u, added.added);  // T4 names no problem, so it is another.
+  EXPECT_EQ(1, statuses()["timeout"]);
+  EXPECT_EQ(2u, import(t4, {.device = "GPU A", .kernel = "scale"}).known);
+}
+
+TEST_F(ImportTest, NeedsADeviceNameOnlyWhereTheFileHasNone) {
+  const fs::path file = write("cache.json", cache_file("", kFast));
+  EXPECT_THAT(error(file), HasSubstr("cache.json: names no device"));
+  EXPECT_EQ(1u, import(file, {.device = "GPU B"}).added);
+  import(write("named.json", cache_file("GPU A", kFast)), {.device = "GPU B"});
+  EXPECT_THAT(store_.best({.device = "GPU A", .source = "imported"}, true), SizeIs(1));
+}
+
+TEST_F(ImportTest, IsNeverAmongWhatWasMeasuredHere) {
+  tune(store_, "run-1", 3);
+  ResultStore theirs(folder() / "theirs.sqlite");
+  tune(theirs, "run-2", 1);
+  EXPECT_EQ(2u, import(folder() / "theirs.sqlite").added);
+  const auto own = store_.best({}, true);
+  ASSERT_THAT(own, SizeIs(1));
+  EXPECT_EQ(3, own[0].result.measurement.median_ms);
+  EXPECT_FALSE(own[0].origin);
+  EXPECT_THAT(store_.results({}), SizeIs(2));
+  EXPECT_THAT(store_.runs({}), SizeIs(1));
+  EXPECT_THAT(store_.devices(), SizeIs(1));
+  EXPECT_EQ(1, store_.best({.source = "imported"}, true).at(0).result.measurement.median_ms);
+  EXPECT_EQ(1, store_.best({.source = "theirs"}, true).at(0).result.measurement.median_ms);
+  EXPECT_THAT(store_.best({.source = "elsewhere"}, true), IsEmpty());
+  EXPECT_THAT(store_.best({.source = "all"}, true), SizeIs(2));
+
+  smemtune::Run run;
+  run.id = "run-3";
+  run.space = "scale";
+  run.device = h200_limits();
+  run.device.uuid = "GPU-1";
+  const auto log = store_.begin_run(run);
+  const auto known = log->find({.kernel_hash = "hash",
+                                .kernel = "scale",
+                                .problem = own[0].result.problem,
+                                .configuration = own[0].result.configuration});
+  ASSERT_TRUE(known);
+  EXPECT_EQ(3, known->measurement.median_ms);
+}
+
+TEST_F(ImportTest, OfOurOwnResultsAddsNothing) {
+  tune(store_, "run-1", 3);
+  ResultStore copy(folder() / "copy.sqlite");
+  copy.add(store_.record_of("run-1"));
+  const Added added = import(folder() / "copy.sqlite");
+  EXPECT_EQ(0u, added.added);
+  EXPECT_EQ(2u, added.known);
+}
+
+TEST_F(ImportTest, OfAFileThatSaysItWasARunOfOursStaysOutOfThatRun) {
+  tune(store_, "run-1", 3);
+  ResultStore theirs(folder() / "theirs.sqlite");
+  tune(theirs, "run-1", 0.001);
+  import(folder() / "theirs.sqlite");
+  EXPECT_EQ(3, store_.best({}, true).at(0).result.measurement.median_ms);
+  EXPECT_THAT(store_.record_of("run-1").entries, SizeIs(2));
+}
+
+TEST_F(ImportTest, OfAnExportHasWhatItSays) {
+  ResultStore theirs(folder() / "theirs.sqlite");
+  tune(theirs, "run-2", 1.25);
+  const auto best = theirs.best({}, true);
+  const fs::path file = write("best.json", export_json(best, theirs.defaults({})));
+  EXPECT_EQ(1u, import(file).added);
+  EXPECT_EQ(1u, import(file).known);
+  StoredResult stored = store_.best({.source = "imported"}, true).at(0);
+  ASSERT_TRUE(stored.origin);
+  EXPECT_EQ("smemtune-best", stored.origin->format);
+  EXPECT_EQ("host-1", stored.host);
+  EXPECT_EQ("hash", stored.kernel_hash);
+  EXPECT_EQ(best[0].device, stored.device);
+  stored.result.measurement.samples_ms = best[0].result.measurement.samples_ms;  // It has none.
+  EXPECT_EQ(best[0].result, stored.result);
+
+  const Json results = {{"results", {stored_json(theirs.results({}).at(1))}}};
+  EXPECT_EQ(1u, import(write("results.json", document_text("smemtune-results", 1, results))).added);
+  EXPECT_EQ(1, statuses()["runtime"]);
+  EXPECT_THAT(error(write("runs.json", R"({"format": "smemtune-runs", "version": 1,
+                                          "results": [{}]})")),
+              HasSubstr("smemtune-best and smemtune-results are read"));
+}
+
+/// A word that reads like a number must not become what a parameter of ours has.
+TEST_F(ImportTest, DoesNotDecideWhatTheValuesOfOurConfigurationsAre) {
+  import(write("cache.json", cache_file("GPU A", R"("64": {"BLOCK": "64", "time": 1})")));
+  tune(store_, "run-1", 3);
+  EXPECT_EQ(Value{std::int64_t{64}}, store_.best({}, true).at(0).result.configuration.at("BLOCK"));
+}
+
+TEST_F(ImportTest, RefusesWhatIsTooDeepOrTooMuch) {
+  const std::string deep(100'000, '[');
+  EXPECT_THAT(error(write("deep.json", cache_file("GPU A", "\"1\": " + deep))),
+              HasSubstr("deep.json: nested deeper than 32"));
+  EXPECT_THAT(error(write("head.json", "{\"a\": " + deep)), HasSubstr("nested deeper than 32"));
+  std::string many = R"("1": {"BLOCK": 1, "time": 1, "times": [1)";
+  for (int i = 0; i < 1'000'001; ++i) many += ",1";
+  EXPECT_THAT(error(write("many.json", cache_file("GPU A", many + "]}"))),
+              HasSubstr("more than a million values"));
+  EXPECT_THAT(error(write("twice.json", cache_file("GPU A", R"("1": {"BLOCK": 1, "BLOCK": 2})"))),
+              HasSubstr("'BLOCK' stands twice"));
+  EXPECT_THAT(
+      error(write("comma.json", cache_file("GPU A", R"("1": {"BLOCK": "1,TILE=2", "time": 1})"))),
+      HasSubstr("cannot be stored"));
+  EXPECT_THAT(error(folder() / "none.json"), HasSubstr("no such file"));
+  EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
+}
+
+TEST_F(ImportTest, OfHostileNamesIsData) {
+  const std::string name = "'); DROP TABLE result;--\\u001b[2J<script>%s%n";
+  EXPECT_EQ(1u, import(write("cache.json", cache_file(name, kFast))).added);
+  const auto best = store_.best({.source = "imported"}, true);
+  ASSERT_THAT(best, SizeIs(1));
+  EXPECT_EQ("'); DROP TABLE result;--\x1b[2J<script>%s%n", best[0].device.name);
+  EXPECT_EQ(1u, import(write("cache.json", cache_file(name, kFast))).known);
+}
+
+/// A file with so many results, none of which another of these has.
+std::string long_cache(int file, int results) {
+  std::string entries;
+  for (int i = 0; i < results; ++i) {
+    const std::string block = std::to_string(1000 * file + i);
+    entries += (i == 0 ? "\"" : ",\"") + block + "\": {\"BLOCK\": " + block +
+               ", \"time\": " + std::to_string(1 + (i * 7919) % results) + "}";
+  }
+  return cache_file("GPU A", entries);
+}
+
+/// Imports what other tuners wrote, merges what is ours, and says so after each file.
+void take_in(const fs::path& database, const std::vector<fs::path>& files, int channel) {
+  ResultStore store(database);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const bool ours = files[i].extension() == ".sqlite";
+    read_runs(files[i], {}, ours ? Runs::ours : Runs::imported,
+              [&](RunRecord&& record) { store.add(record); });
+    if (channel >= 0 && ::write(channel, &i, sizeof i) != sizeof i) _exit(1);
+  }
+}
+
+TEST_F(ImportTest, AndMergingLoseNothingAcknowledgedWhenTheirProcessIsKilled) {
+  constexpr int kMoments = 50;
+  constexpr int kResults = 40;
+  std::vector<fs::path> files;
+  for (int i = 0; i < 6; ++i) {
+    if (i % 2 == 0) {
+      files.push_back(write("cache-" + std::to_string(i), long_cache(i, kResults)));
+      continue;
+    }
+    files.push_back(folder() / ("ours-" + std::to_string(i) + ".sqlite"));
+    ResultStore ours(files.back());
+    const std::string text = long_cache(i, kResults);
+    read_runs(write("source", text), {}, Runs::imported, [&](RunRecord&& record) {
+      record.origin.reset();
+      record.run.device.uuid = "GPU-1";
+      ours.add(record);
+    });
+  }
+  const fs::path database = folder() / "killed.sqlite";
+  std::mt19937_64 random(17);
+  for (int moment = 0; moment < kMoments; ++moment) {
+    if (moment % 5 == 0) fs::remove(database);
+    int channel[2];
+    ASSERT_EQ(pipe(channel), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      take_in(database, files, channel[1]);
+      _exit(0);
+    }
+    close(channel[1]);
+    std::size_t acknowledged = 0;
+    std::size_t file = 0;
+    const auto wanted = random() % files.size();
+    while (acknowledged < wanted && read(channel[0], &file, sizeof file) > 0) ++acknowledged;
+    usleep(static_cast<useconds_t>(random() % 20'000));  // Somewhere in the next transaction.
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    while (read(channel[0], &file, sizeof file) > 0) ++acknowledged;
+    close(channel[0]);
+
+    if (!fs::exists(database) || acknowledged == 0) continue;
+    EXPECT_THAT(find_faults(database), IsEmpty()) << moment;
+    ResultStore store(database);
+    for (std::size_t i = 0; i < acknowledged; ++i) {
+      Added again;
+      read_runs(files[i], {}, i % 2 == 0 ? Runs::imported : Runs::ours,
+                [&](RunRecord&& record) { again += store.add(record); });
+      EXPECT_EQ(static_cast<std::uint64_t>(kResults), again.known) << moment << ": " << files[i];
+    }
+  }
+  take_in(database, files, -1);
+  EXPECT_THAT(find_faults(database), IsEmpty());
+  EXPECT_THAT(ResultStore(database).results({.source = "all"}), SizeIs(6 * kResults));
+}
+
+/// What the files of six GPUs say by themselves is what is stored.
+TEST(SharedFilesOfSixGpus, AreImportedAsTheyAre) {
+  const fs::path shared = fs::path(SMEMTUNE_SOURCE_DIR) / "../shared/data/convolution";
+  if (!fs::exists(shared)) {
+    ASSERT_EQ(nullptr, std::getenv("SMEMTUNE_REQUIRE_SHARED")) << shared << " is missing";
+    GTEST_SKIP() << shared << " is missing";
+  }
+  ResultStore store(":memory:");
+  std::map<std::string, double> fastest_ms;
+  std::map<std::string, std::map<std::string, int>> expected;
+  for (const char* name : {"A100", "A4000", "A6000", "MI250X", "W6600", "W7800"}) {
+    const fs::path file = shared / (std::string(name) + ".json.gz");
+    const Json root = Json::parse(read_compressed(file).text);
+    const std::string device = root["device_name"] == "" ? "AMD MI250X" : root["device_name"];
+    double& best_ms = fastest_ms[device];
+    for (const Json& entry : root["cache"]) {
+      const Json& time = entry["time"];
+      if (!time.is_string()) {
+        if (best_ms == 0 || time < best_ms) best_ms = time;
+        ++expected[device]["correct"];
+      } else {
+        ++expected[device][time == "CompilationFailedConfig" ? "compile" : "runtime"];
+      }
+    }
+    Added added;
+    for (int i = 0; i < 2; ++i) {
+      read_runs(file, {.device = "AMD MI250X"}, Runs::imported,
+                [&](RunRecord&& record) { added += store.add(record); });
+    }
+    EXPECT_EQ(4362u, added.added);
+    EXPECT_EQ(4362u, added.known);
+  }
+  std::map<std::string, std::map<std::string, int>> found;
+  std::map<std::string, std::map<Configuration, double>> times;
+  for (const StoredResult& one : store.results({.source = "imported"})) {
+    ++found[one.device.name][to_text(one.result.status)];
+    if (one.result.timed()) {
+      times[one.device.name][one.result.configuration] = one.result.measurement.median_ms;
+    }
+  }
+  EXPECT_EQ(expected, found);
+  std::map<std::string, Configuration> best;
+  for (const StoredResult& one : store.best({.source = "imported"}, true)) {
+    EXPECT_EQ(fastest_ms[one.device.name], one.result.measurement.median_ms) << one.device.name;
+    best[one.device.name] = one.result.configuration;
+  }
+  ASSERT_EQ(6u, best.size());
+  const auto share = [&](const std::string& from, const std::string& on) {
+    return std::lround(100 * fastest_ms[on] / times[on].at(best[from]));
+  };
+  EXPECT_EQ(60, share("NVIDIA A100-PCIE-40GB", "NVIDIA RTX A4000"));
+  EXPECT_EQ(55, share("NVIDIA A100-PCIE-40GB", "NVIDIA RTX A6000"));
+  EXPECT_EQ(67, share("NVIDIA RTX A4000", "NVIDIA A100-PCIE-40GB"));
+  EXPECT_EQ(67, share("NVIDIA RTX A6000", "NVIDIA A100-PCIE-40GB"));
+}
+
+}  // namespace
+}  // namespace smemtune::db

@@ -1,0 +1,237 @@
+#include "db/maintenance.h"
+
+#include "db/database_file.h"
+#include "db/import.h"
+#include "db/run_log.h"
+#include "db/test_folder.h"
+#include "tuner/core/error.h"
+#include "tuner/core/h200.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace smemtune::db {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+struct Timing {
+  std::int64_t tile;
+  double ms;
+};
+
+/// A run of ours on an H200.
+void tune(ResultStore& store, const std::string& id, const std::vector<Timing>& timings,
+          const std::string& hash = "hash") {
+  smemtune::Run run;
+  run.id = id;
+  run.space = "gemm";
+  run.space_json = "{}";
+  run.device = h200_limits();
+  run.device.uuid = "GPU-1";
+  run.started_unix = 1e9;
+  const auto log = store.begin_run(run);
+  for (const Timing& timing : timings) {
+    Result result;
+    result.kernel = "tiled";
+    result.problem = {{"N", std::int64_t{4096}}};
+    result.configuration = {{"TILE", timing.tile}};
+    result.stage = Stage::screen;
+    result.measurement = summarize(std::array{timing.ms, timing.ms});
+    log->record(hash, result);
+  }
+  store.end_run(id, "complete");
+}
+
+class Maintenance : public TestFolder {
+ protected:
+  Added merge(const fs::path& from) const {
+    ResultStore store(file_);
+    Added added;
+    read_runs(from, {}, Runs::ours, [&](RunRecord&& record) { added += store.add(record); });
+    return added;
+  }
+
+  double best_ms() const {
+    const ResultStore store(file_, ResultStore::Mode::read_only);
+    return store.best({}, true).at(0).result.measurement.median_ms;
+  }
+
+  /// With SQL that no command of ours would run.
+  void spoil(const char* sql) const {
+    const Connection connection(file_, OpenMode::read_write, 0);
+    connection.execute("PRAGMA foreign_keys = OFF");
+    connection.execute(sql);
+  }
+
+  const fs::path file_ = folder() / "results.sqlite";
+  const fs::path other_ = folder() / "other.sqlite";
+};
+
+TEST_F(Maintenance, FindsNothingWrongInWhatRunsAndMergesMade) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 2}, {32, 1.5}});
+  tune(store, "run-2", {{16, 1}, {64, 3}});
+  ResultStore other(other_);
+  tune(other, "run-3", {{32, 0.5}, {8, 4}});
+  merge(other_);
+  EXPECT_THAT(find_faults(file_), IsEmpty());
+}
+
+TEST_F(Maintenance, FindsWhatContradictsItself) {
+  const std::pair<const char*, const char*> spoilt[] = {
+      {"UPDATE best SET result_id = 1", "1 best that the results do not say"},
+      {"DELETE FROM best", "1 best that the results do not say"},
+      {"UPDATE result SET median_ms = 9 WHERE id = 1", "outside of its samples"},
+      {"UPDATE result SET samples = x'00' WHERE id = 1", "another number of samples"},
+      {"UPDATE run SET origin_id = 7", "whose file is not known"},
+      {"UPDATE device_model SET imported = 1", "imported result among our own"},
+      {"UPDATE result SET launches_json = '{' WHERE id = 1", "launches_json"},
+      {"DELETE FROM configuration WHERE id = 1", "refers to one of configuration"}};
+  for (const auto& [sql, fault] : spoilt) {
+    fs::remove(file_);
+    ResultStore store(file_);
+    tune(store, "run-1", {{16, 2}, {32, 1.5}});
+    spoil(sql);
+    EXPECT_THAT(find_faults(file_), testing::Contains(HasSubstr(fault))) << sql;
+  }
+}
+
+TEST_F(Maintenance, MergingJoinsWhatIsMeasuredOnOneModel) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 2}});
+  ResultStore other(other_);
+  tune(other, "run-2", {{16, 1}, {32, 1.5}});
+  const Added added = merge(other_);
+  EXPECT_EQ(2u, added.added);
+  EXPECT_EQ(1, best_ms());
+  EXPECT_THAT(store.results({}), SizeIs(3));
+  EXPECT_THAT(store.devices(), SizeIs(1));
+  const Added again = merge(other_);
+  EXPECT_EQ(0u, again.added + again.conflicting);
+  EXPECT_EQ(2u, again.known);
+
+  const RunRecord copied = store.record_of("run-2");
+  const RunRecord original = other.record_of("run-2");
+  EXPECT_EQ("complete", copied.outcome);
+  EXPECT_EQ(original.run.device, copied.run.device);
+  EXPECT_EQ(original.run.started_unix, copied.run.started_unix);
+  ASSERT_EQ(original.entries.size(), copied.entries.size());
+  for (std::size_t i = 0; i < copied.entries.size(); ++i) {
+    EXPECT_EQ(original.entries[i].result, copied.entries[i].result);
+    EXPECT_EQ(original.entries[i].number, copied.entries[i].number);
+    EXPECT_EQ(original.entries[i].at_unix, copied.entries[i].at_unix);
+  }
+}
+
+TEST_F(Maintenance, MergingKeepsBothOfTwoResultsWithOneNumber) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 2}});
+  ResultStore other(other_);
+  tune(other, "run-1", {{16, 1}});
+  const Added added = merge(other_);
+  EXPECT_EQ(1u, added.conflicting);
+  EXPECT_THAT(store.results({}), SizeIs(2));
+  EXPECT_EQ(0u, merge(other_).added);
+  EXPECT_THAT(find_faults(file_), IsEmpty());
+}
+
+TEST_F(Maintenance, MergingKeepsWhatWasImportedApart) {
+  ResultStore other(other_);
+  tune(other, "run-1", {{16, 1}});
+  ResultStore theirs(folder() / "theirs.sqlite");
+  read_runs(other_, {}, Runs::imported, [&](RunRecord&& record) { theirs.add(record); });
+  ResultStore store(file_);
+  tune(store, "run-2", {{16, 3}});
+  EXPECT_EQ(1u, merge(folder() / "theirs.sqlite").added);
+  EXPECT_EQ(1u, merge(folder() / "theirs.sqlite").known);
+  EXPECT_EQ(3, best_ms());
+  EXPECT_THAT(store.results({.source = "imported"}), SizeIs(1));
+  EXPECT_THAT(find_faults(file_), IsEmpty());
+}
+
+TEST_F(Maintenance, MergingTakesNoFilesOfOtherTuners) {
+  std::ofstream(folder() / "t4.json") << R"({"results": []})";
+  EXPECT_THROW(merge(folder() / "t4.json"), InputError);
+}
+
+TEST_F(Maintenance, SummarizesByDeviceAndSpace) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 2}, {32, 1}});
+  tune(store, "run-2", {{64, 3}});
+  const DatabaseSummary summary = summarize_database(file_);
+  EXPECT_EQ(fs::file_size(file_), summary.bytes);
+  ASSERT_THAT(summary.parts, SizeIs(1));
+  EXPECT_EQ("gemm", summary.parts[0].space);
+  EXPECT_EQ(2u, summary.parts[0].runs);
+  EXPECT_EQ(3u, summary.parts[0].results);
+  EXPECT_EQ("", summary.parts[0].source);
+}
+
+TEST_F(Maintenance, CopiesADatabaseAndNeverOverAFile) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 2}});
+  const fs::path copy = folder() / "copy.sqlite";
+  back_up_database(file_, copy);
+  EXPECT_EQ(fs::perms(0600), fs::status(copy).permissions());
+  EXPECT_THAT(ResultStore(copy, ResultStore::Mode::read_only).results({}), SizeIs(1));
+  std::ofstream(folder() / "precious") << "text";
+  EXPECT_THROW(back_up_database(file_, folder() / "precious"), InputError);
+  EXPECT_EQ(4u, fs::file_size(folder() / "precious"));
+}
+
+TEST_F(Maintenance, PrunesWhatItSaidAndChoosesTheBestAnew) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 1}, {32, 2}});
+  tune(store, "run-2", {{64, 3}});
+  const PruneRule rule = {.query = {.run = "run-1", .source = "all"}, .before_unix = {}};
+  const Pruned said = prune(file_, rule, /*apply=*/false);
+  EXPECT_EQ(2u, said.results);
+  EXPECT_EQ(1u, said.bests);
+  EXPECT_EQ(1u, said.runs);
+  EXPECT_THAT(store.results({}), SizeIs(3));
+  const Pruned done = prune(file_, rule, /*apply=*/true);
+  EXPECT_EQ(said.results, done.results);
+  EXPECT_THAT(store.results({}), SizeIs(1));
+  EXPECT_THAT(store.runs({}), SizeIs(1));
+  EXPECT_EQ(3, best_ms());
+  EXPECT_THAT(find_faults(file_), IsEmpty());
+}
+
+TEST_F(Maintenance, PrunesResultsOfEditedKernels) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 1}}, "before");
+  tune(store, "run-2", {{16, 2}}, "after");
+  EXPECT_EQ(1u, prune(file_, {.stale = true, .before_unix = {}}, /*apply=*/true).results);
+  EXPECT_EQ(2, best_ms());
+  EXPECT_EQ(0u, prune(file_, {.stale = true, .before_unix = {}}, /*apply=*/true).results);
+}
+
+TEST_F(Maintenance, LeavesARunThatIsUnderWay) {
+  ResultStore store(file_);
+  smemtune::Run run;
+  run.id = "run-1";
+  run.space = "gemm";
+  run.device = h200_limits();
+  run.device.uuid = "GPU-1";
+  const auto log = store.begin_run(run);
+  Result result;
+  result.kernel = "tiled";
+  result.status = Status::compile;
+  result.reason = "error";
+  log->record("hash", result);
+  EXPECT_EQ(0u, prune(file_, {.query = {.run = "run-1"}, .before_unix = {}}, true).runs);
+  log->record("hash", result);
+  EXPECT_THAT(store.results({}), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace smemtune::db

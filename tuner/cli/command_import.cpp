@@ -1,0 +1,137 @@
+#include "tuner/cli/command_import.h"
+
+#include "db/json_forms.h"
+#include "tuner/cli/options.h"
+#include "tuner/cli/terminal.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <map>
+#include <system_error>
+
+namespace smemtune::cli {
+namespace {
+
+using db::Json;
+
+/// What a file held and what became of it.
+struct Imported {
+  db::ImportedFile file;
+  db::Added added;
+  std::map<std::string, std::uint64_t> statuses;  ///< How many results have each.
+};
+
+Imported import(const std::filesystem::path& file, const db::ImportNames& names, db::Runs runs,
+                db::ResultStore& store) {
+  Imported imported;
+  imported.file = db::read_runs(file, names, runs, [&](db::RunRecord&& record) {
+    for (const db::RunRecord::Entry& entry : record.entries) {
+      ++imported.statuses[to_text(entry.result.status)];
+    }
+    imported.added += store.add(record);
+  });
+  return imported;
+}
+
+std::string text_of(const Imported& imported) {
+  const db::Added& added = imported.added;
+  std::string text = imported.file.origin.file + ": " + imported.file.origin.format;
+  if (!imported.file.origin.device.empty()) text += " on " + imported.file.origin.device;
+  text += ": " + counted(added.added + added.known + added.conflicting, "result");
+  const char* separator = " (";
+  for (const auto& [status, count] : imported.statuses) {
+    text += separator + format_count(count) + " " + status;
+    separator = ", ";
+  }
+  if (!imported.statuses.empty()) text += ")";
+  text += "; " + format_count(added.added) + " new, " + format_count(added.known) + " known";
+  if (added.conflicting > 0) {
+    text += ", " + format_count(added.conflicting) +
+            " unlike what is known of the same measurement, kept beside it";
+  }
+  return printable(text);
+}
+
+Json json_of(const Imported& imported) {
+  const db::Origin& origin = imported.file.origin;
+  return {{"file", origin.file},
+          {"format", origin.format},
+          {"sha256", origin.file_sha256},
+          {"device", origin.device},
+          {"cut_off", imported.file.cut_off},
+          {"statuses", imported.statuses},
+          {"new", imported.added.added},
+          {"known", imported.added.known},
+          {"conflicting", imported.added.conflicting}};
+}
+
+void add_files(const ImportOptions& options, const db::ImportNames& names, db::Runs runs) {
+  db::ResultStore store(options.database);
+  Json files = Json::array();
+  for (const std::filesystem::path& file : options.files) {
+    const Imported imported = import(file, names, runs, store);
+    if (imported.file.cut_off) {
+      std::fprintf(stderr, "smemtune: %s ends too early; what came before was taken in\n",
+                   printable(file.string()).c_str());
+    }
+    // Said when it is stored: whatever happens to the next file.
+    if (!options.json) write_out(text_of(imported) + "\n");
+    files.push_back(json_of(imported));
+  }
+  if (options.json) {
+    const char* format = runs == db::Runs::ours ? "smemtune-merge" : "smemtune-import";
+    write_document(db::document_text(format, 1, {{"files", std::move(files)}}));
+  }
+}
+
+}  // namespace
+
+void add_import_options(CLI::App& app, ImportOptions& options) {
+  add_database(app, options.database);
+  app.add_option("files", options.files,
+                 "Kernel Tuner cache files, T4, exports and databases of smemtune; .gz too")
+      ->type_name("FILE...")
+      ->required();
+  app.add_option("--device-name", options.names.device,
+                 "The device of files that name none, as its driver calls it")
+      ->type_name("NAME");
+  app.add_option("--space", options.names.space,
+                 "Of caches and T4: the space that the results are of [the kernel's name]")
+      ->type_name("NAME");
+  app.add_option("--kernel", options.names.kernel,
+                 "Of caches and T4: the kernel's name, in place of the file's")
+      ->type_name("NAME");
+  app.add_flag("--json", options.json, "Print as JSON");
+}
+
+int run_import(const ImportOptions& options) {
+  add_files(options, options.names, db::Runs::imported);
+  return 0;
+}
+
+void add_merge_options(CLI::App& app, ImportOptions& options) {
+  app.add_option("files", options.files, "Databases and exports of smemtune")
+      ->type_name("FILE...")
+      ->required();
+  app.add_option("--into", options.database,
+                 "The database that takes them in; made where it is not")
+      ->type_name("FILE")
+      ->required();
+  app.add_flag("--json", options.json, "Print as JSON");
+}
+
+int run_merge(const ImportOptions& options) {
+  for (const std::filesystem::path& file : options.files) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(file, options.database, ignored)) {
+      throw InputError(quote(file.string()) + " is the database that --into names");
+    }
+  }
+  add_files(options, {}, db::Runs::ours);
+  return 0;
+}
+
+}  // namespace smemtune::cli
