@@ -1,6 +1,7 @@
 #include "db/import.h"
 
 #include "db/export_json.h"
+#include "db/export_tuners.h"
 #include "db/json_forms.h"
 #include "db/maintenance.h"
 #include "db/recording.h"
@@ -289,6 +290,22 @@ TEST_F(ImportTest, OfHostileNamesIsData) {
   ASSERT_THAT(best, SizeIs(1));
   EXPECT_EQ("'); DROP TABLE result;--\x1b[2J<script>%s%n", best[0].device.name);
   EXPECT_EQ(1u, import(write("cache.json", cache_file(name, kFast))).known);
+}
+
+TEST_F(ImportTest, OfWhatWasExportedForOtherTunersKnowsAll) {
+  import(write("cache.json", cache_file("GPU A", kFast + "," + kSlow + "," + kFailed)));
+  const std::vector<StoredResult> all = store_.results({.source = "imported"});
+  const std::string cache = export_kernel_tuner(all);
+  EXPECT_TRUE(cache.ends_with("}\n}"));
+  EXPECT_EQ(5u, import(write("again.json", cache)).known);
+  // Cut off where Kernel Tuner would have been killed.
+  EXPECT_EQ(4u, import(write("cut.json", cache.substr(0, cache.rfind("\n\"") + 9))).known);
+  const Json t4 = Json::parse(export_t4(all));
+  EXPECT_EQ(5u, t4["results"].size());
+  EXPECT_EQ("correct", t4["results"][0]["invalidity"]);
+  EXPECT_EQ("compile", t4["results"][2]["invalidity"]);
+  EXPECT_EQ(5u, import(write("t4.json", t4.dump()), {.device = "GPU B", .kernel = "scale"}).added);
+  EXPECT_THROW(export_t4(store_.results({.source = "imported"})), InputError);
 }
 
 /// A file with so many results, none of which another of these has.

@@ -4,6 +4,7 @@
 #include "db/export_code.h"
 #include "db/export_csv.h"
 #include "db/export_json.h"
+#include "db/export_tuners.h"
 #include "db/json_forms.h"
 #include "reports/comparison.h"
 #include "reports/one_for_all.h"
@@ -122,6 +123,12 @@ std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
 }
 
 std::string export_text(const ResultsOptions& options, const db::ResultStore& store) {
+  if (options.format == "kernel-tuner" || options.format == "t4") {
+    std::vector<db::StoredResult> results = store.results(options.query);
+    std::erase_if(results, [](const db::StoredResult& stored) { return stored.stale; });
+    if (results.empty()) best_or_throw(options, store, /*per_kernel=*/true);  // Says why.
+    return options.format == "t4" ? db::export_t4(results) : db::export_kernel_tuner(results);
+  }
   std::vector<PortfolioReport> reports;
   const bool is_defines = options.format == "defines";
   const std::vector<db::StoredResult> best =
@@ -236,9 +243,9 @@ void add_export_options(CLI::App& app, ResultsOptions& options) {
   app.add_option(
          "--format", options.format,
          "json; csv; header: a C++17 header with tables and select(); defines: the #defines "
-         "of one configuration")
+         "of one configuration; kernel-tuner, t4: all results of one kernel, for other tuners")
       ->type_name("WORD")
-      ->check(CLI::IsMember({"defines", "header", "json", "csv"}))
+      ->check(CLI::IsMember({"defines", "header", "json", "csv", "kernel-tuner", "t4"}))
       ->capture_default_str();
   add_count(app, "--portfolio", options.portfolio, 1, 64,
             "Only so many configurations for each space and device: those that together lose least "

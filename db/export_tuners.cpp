@@ -1,0 +1,163 @@
+#include "db/export_tuners.h"
+
+#include "db/export_order.h"
+#include "db/json_forms.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace smemtune::db {
+
+namespace {
+
+/// By configuration, in the order in which each was first measured.
+std::vector<const StoredResult*> newest_of_each(const std::vector<StoredResult>& results) {
+  std::vector<const StoredResult*> newest;
+  std::map<Configuration, std::size_t> places;
+  std::set<std::string> subjects;
+  for (const StoredResult& stored : results) {
+    const Result& result = stored.result;
+    if (result.status == Status::correct && !result.timed()) continue;
+    subjects.insert(stored.space + "/" + result.kernel + " " + key(result.problem) + " on " +
+                    stored.device.name);
+    const auto [place, is_new] = places.try_emplace(result.configuration, newest.size());
+    if (is_new) newest.push_back(nullptr);
+    newest[place->second] = &stored;
+  }
+  if (subjects.size() == 1) return newest;
+  std::string text;
+  for (const std::string& subject : subjects) text += "\n  " + printable(subject);
+  throw InputError("such a file holds one kernel on one device for one problem, and " +
+                   std::to_string(subjects.size()) +
+                   " match: --space, --kernel, --device and --problem pick one of" + text);
+}
+
+/// The sizes of a problem that has nothing else, as `import` names them; else a text.
+Json problem_size(const Problem& problem) {
+  Json sizes = Json::array();
+  for (const char* axis : {"problem_size_x", "problem_size_y", "problem_size_z"}) {
+    const auto found = problem.find(axis);
+    if (found == problem.end()) break;
+    if (const auto* size = std::get_if<std::int64_t>(&found->second)) sizes.push_back(*size);
+  }
+  if (!sizes.empty() && sizes.size() == problem.size()) return sizes;
+  std::string text = key(problem);
+  std::ranges::replace(text, ',', ' ');
+  return text;
+}
+
+std::string word_of(Status status) {
+  if (status == Status::constraints) return "InvalidConfig";
+  return status == Status::compile ? "CompilationFailedConfig" : "RuntimeFailedConfig";
+}
+
+double benchmark_ms(const Measurement& measured) {
+  double sum_ms = 0;
+  for (const double sample : measured.samples_ms) sum_ms += sample;
+  return sum_ms * measured.launches_per_sample;
+}
+
+std::string timestamp(const StoredResult& stored) {
+  const std::string utc = utc_text(std::max(stored.at_unix, 0.0));
+  return utc.substr(0, utc.size() - 1) + "+00:00";
+}
+
+Json cache_entry(const StoredResult& stored) {
+  const Result& result = stored.result;
+  Json entry = bindings_json(result.configuration);
+  if (result.timed()) {
+    entry["time"] = result.measurement.median_ms;
+    entry["times"] = result.measurement.samples_ms;
+  } else {
+    entry["time"] = word_of(result.status);
+  }
+  entry["compile_time"] = result.compile_ms;
+  entry["verification_time"] = result.verify_ms;
+  entry["benchmark_time"] = benchmark_ms(result.measurement);
+  entry["strategy_time"] = 0;
+  entry["framework_time"] = 0;
+  entry["timestamp"] = timestamp(stored);
+  return entry;
+}
+
+/// Text of somewhere may hold what is no UTF-8.
+std::string dump(const Json& json) {
+  return with_controls_escaped(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+std::string export_kernel_tuner(const std::vector<StoredResult>& results) {
+  const std::vector<const StoredResult*> newest = newest_of_each(results);
+  std::map<std::string, std::set<Value>> values;
+  for (const StoredResult* stored : newest) {
+    for (const auto& [name, value] : stored->result.configuration) values[name].insert(value);
+  }
+  Json names = Json::array();
+  Json lists = Json::object();
+  for (const auto& [name, its] : values) {
+    names.push_back(name);
+    lists[name] = Json::array();
+    for (const Value& value : its) {
+      std::visit([&, &list = lists[name]](const auto& held) { list.push_back(held); }, value);
+    }
+  }
+  const StoredResult& first = *newest.front();
+  const Json head = {{"schema_version", "1.1.0"},
+                     {"device_name", first.device.name},
+                     {"kernel_name", first.result.kernel},
+                     {"problem_size", problem_size(first.result.problem)},
+                     {"tune_params_keys", std::move(names)},
+                     {"tune_params", std::move(lists)},
+                     {"objective", "time"}};
+  // As Kernel Tuner writes it: a line for each entry, so that it can append.
+  std::string text = dump(head);
+  text.back() = ',';
+  text += "\n\"cache\": {";
+  const char* separator = "\n";
+  for (const StoredResult* stored : newest) {
+    std::vector<std::string> words;
+    for (const auto& [name, its] : values) {
+      const auto value = stored->result.configuration.find(name);
+      words.push_back(value == stored->result.configuration.end() ? "" : to_text(value->second));
+    }
+    text += separator + dump(Json(joined(words, ","))) + ": " + dump(cache_entry(*stored));
+    separator = ",\n";
+  }
+  return text + "\n}\n}";
+}
+
+std::string export_t4(const std::vector<StoredResult>& results) {
+  Json list = Json::array();
+  for (const StoredResult* stored : newest_of_each(results)) {
+    const Result& result = stored->result;
+    Json times = {{"compilation_time", result.compile_ms},
+                  {"benchmark", benchmark_ms(result.measurement)},
+                  {"framework", 0},
+                  {"search_algorithm", 0},
+                  {"validation", result.verify_ms}};
+    if (result.timed()) times["runtimes"] = result.measurement.samples_ms;
+    const Json time =
+        result.timed() ? Json(result.measurement.median_ms) : Json(word_of(result.status));
+    list.push_back(
+        {{"timestamp", timestamp(*stored)},
+         {"configuration", bindings_json(result.configuration)},
+         {"objectives", {"time"}},
+         {"times", std::move(times)},
+         {"invalidity", to_text(result.status)},
+         {"correctness", result.timed() ? 1 : 0},
+         {"measurements", Json::array({{{"name", "time"}, {"value", time}, {"unit", "ms"}}})}});
+  }
+  return dump({{"schema_version", "1.0.0"},
+               {"metadata", {{"timeunit", "milliseconds"}}},
+               {"results", std::move(list)}}) +
+         "\n";
+}
+
+}  // namespace smemtune::db
