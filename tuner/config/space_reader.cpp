@@ -1,6 +1,7 @@
 #include "tuner/config/space_reader.h"
 
 #include "tuner/config/space_words.h"
+#include "tuner/config/t1_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/text.h"
@@ -23,7 +24,8 @@ LoadedSpace SpaceReader::read() {
   LoadedSpace loaded;
   loaded.text = read_text(file(), kMaxFileBytes);
   loaded.sha256 = sha256(loaded.text);
-  const Json root = parse(loaded.text);
+  const Json document = parse(loaded.text);
+  const Json root = is_t1(document) ? translated(document) : document;
   space_.file = file();
   if (!check_object(root, "", "space")) return loaded;
 
@@ -68,6 +70,14 @@ LoadedSpace SpaceReader::read() {
   check_derived(loaded);
   loaded.space = std::move(space_);
   return loaded;
+}
+
+Json SpaceReader::translated(const Json& t1) const {
+  try {
+    return space_of_t1(t1);
+  } catch (const InputError& error) {
+    throw InputError(file().string() + ": " + error.what());
+  }
 }
 
 void SpaceReader::read_problems(const Json& root) {

@@ -31,6 +31,7 @@ class SpaceReader : private SpaceValues {
   using SpaceValues::faults;
 
  private:
+  Json translated(const Json& t1) const;
   void read_problems(const Json& root);
   std::vector<Problem> problem_list(const Json& value, const std::string& pointer);
   std::vector<ArgumentTemplate> read_arguments(const Json& value, const std::string& pointer,

@@ -1,0 +1,427 @@
+#include "tuner/config/t1_file.h"
+
+#include "tuner/core/error.h"
+#include "tuner/core/expression.h"
+#include "tuner/core/text.h"
+#include "tuner/core/value.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <regex>
+#include <string>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+constexpr std::size_t kMaxValues = 100'000;
+constexpr int kMaxDepth = 16;
+
+constexpr const char* kAxes[] = {"X", "Y", "Z"};
+constexpr const char* kSizes[] = {"problem_size_x", "problem_size_y", "problem_size_z"};
+
+[[noreturn]] void no_list(std::string_view text) {
+  throw InputError(quote(text) +
+                   " is no list of values such as [1, 2, 4], range(1, 9) or "
+                   "[2**i for i in range(6)]");
+}
+
+bool is_bracketed(std::string_view text, char open, char close) {
+  return text.size() >= 2 && text.front() == open && text.back() == close;
+}
+
+/// Where `find(rest)` first holds outside of brackets and quotes; npos: nowhere.
+template <typename Find>
+std::size_t outside_if(std::string_view text, Find find) {
+  int depth = 0;
+  char quoted = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted != 0) {
+      if (c == quoted) quoted = 0;
+      continue;
+    }
+    if (depth == 0 && find(text.substr(i))) return i;
+    if (c == '\'' || c == '"') quoted = c;
+    if (c == '[' || c == '(') ++depth;
+    if (c == ']' || c == ')') --depth;
+  }
+  return std::string_view::npos;
+}
+
+std::size_t outside(std::string_view text, std::string_view what) {
+  return outside_if(text, [&](std::string_view rest) { return rest.starts_with(what); });
+}
+
+std::vector<std::string> parts(std::string_view text) {
+  std::vector<std::string> all;
+  for (;;) {
+    const std::size_t comma = outside(text, ",");
+    const std::string part = trimmed(text.substr(0, comma));
+    if (!part.empty()) all.push_back(part);
+    if (comma == std::string_view::npos) return all;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::int64_t number(std::string_view text) {
+  return Expression::compile(text, Scope()).evaluate({});
+}
+
+Value element(std::string_view text) {
+  if (is_bracketed(text, '\'', '\'') || is_bracketed(text, '"', '"')) {
+    return std::string(text.substr(1, text.size() - 2));
+  }
+  return number(text);
+}
+
+std::vector<Value> list_of(std::string_view text, int depth);
+
+std::vector<Value> range_of(std::string_view arguments) {
+  std::vector<std::int64_t> given;
+  for (const std::string& part : parts(arguments)) given.push_back(number(part));
+  if (given.empty() || given.size() > 3) no_list("range(" + std::string(arguments) + ")");
+  const std::int64_t begin = given.size() == 1 ? 0 : given[0];
+  const std::int64_t end = given.size() == 1 ? given[0] : given[1];
+  const std::int64_t step = given.size() == 3 ? given[2] : 1;
+  if (step == 0) throw InputError("a range with steps of 0");
+  std::vector<Value> values;
+  for (std::int64_t i = begin; step > 0 ? i < end : i > end;) {
+    if (values.size() == kMaxValues) throw InputError("a range of more than 100000 values");
+    values.emplace_back(i);
+    if (__builtin_add_overflow(i, step, &i)) break;
+  }
+  return values;
+}
+
+/// `EXPRESSION for NAME in LIST if CONDITION`.
+std::vector<Value> comprehension(std::string_view text, std::size_t at_for, int depth) {
+  const std::string what = trimmed(text.substr(0, at_for));
+  std::string_view rest = text.substr(at_for + 5);
+  const std::size_t at_in = outside(rest, " in ");
+  if (at_in == std::string_view::npos) no_list(text);
+  const std::string name = trimmed(rest.substr(0, at_in));
+  rest.remove_prefix(at_in + 4);
+  const std::size_t at_if = outside(rest, " if ");
+  const bool is_limited = at_if != std::string_view::npos;
+  Scope scope;
+  scope.add_variable(name, 0);
+  const Expression expression = Expression::compile(what, scope);
+  const std::string condition = is_limited ? trimmed(rest.substr(at_if + 4)) : "1";
+  const Expression is_wanted = Expression::compile(condition, scope);
+  std::vector<Value> values;
+  for (const Value& value : list_of(trimmed(rest.substr(0, at_if)), depth + 1)) {
+    const auto* integer = std::get_if<std::int64_t>(&value);
+    if (integer == nullptr) throw InputError(quote(text) + " counts with a word");
+    const std::array<std::int64_t, 1> slots = {*integer};
+    if (is_wanted.evaluate(slots) != 0) values.emplace_back(expression.evaluate(slots));
+  }
+  return values;
+}
+
+std::vector<Value> list_of(std::string_view text, int depth) {
+  if (depth > kMaxDepth) throw InputError("lists nested deeper than 16");
+  if (text.starts_with("range(") && text.back() == ')') {
+    return range_of(text.substr(6, text.size() - 7));
+  }
+  for (const std::string_view word : {"list(", "tuple(", "sorted("}) {
+    if (!text.starts_with(word) || text.back() != ')') continue;
+    const std::string inside = trimmed(text.substr(word.size(), text.size() - word.size() - 1));
+    const std::size_t at_for = outside(inside, " for ");
+    return at_for == std::string_view::npos ? list_of(inside, depth + 1)
+                                            : comprehension(inside, at_for, depth);
+  }
+  if (!is_bracketed(text, '[', ']') && !is_bracketed(text, '(', ')')) no_list(text);
+  const std::string_view inside = text.substr(1, text.size() - 2);
+  const std::size_t at_for = outside(inside, " for ");
+  if (at_for != std::string_view::npos) return comprehension(inside, at_for, depth);
+  std::vector<Value> values;
+  for (const std::string& part : parts(inside)) values.push_back(element(part));
+  return values;
+}
+
+/// Of a T1 specification into a space. `where` is the pointer of what is read.
+class Translator {
+ public:
+  explicit Translator(const Json& root) : root_(root), kernel_(root["KernelSpecification"]) {}
+
+  Json space() {
+    at("/KernelSpecification/Language", [&] {
+      const std::string language = kernel_.value("Language", "CUDA");
+      if (language != "CUDA") throw InputError(quote(language) + " is not CUDA");
+    });
+    at("/ConfigurationSpace/TuningParameters", [&] { read_parameters(); });
+    const std::string name = kernel_.value("KernelName", "");
+    const Json general = root_.value("General", Json::object());
+    Json space = {{"name", identifier(general.value("BenchmarkName", name))},
+                  {"problems", Json::array({problem()})},
+                  {"arguments", Json::array()},
+                  {"verify", {{"reference", "default"}}},
+                  {"kernels", Json::array()}};
+    at("/KernelSpecification/Arguments", [&] { space["arguments"] = arguments(); });
+    if (has_floating_output_) {
+      space["verify"]["absolute"] = tolerance();
+      space["verify"]["relative"] = 1e-4;
+    }
+    space["kernels"].push_back({{"name", identifier(name)},
+                                {"source", kernel_.value("KernelFile", "")},
+                                {"pass", "define"},
+                                {"options", options()},
+                                {"entry", name},
+                                {"parameters", parameters_},
+                                {"default", defaults_},
+                                {"constraints", constraints()},
+                                {"block", sizes("LocalSize")},
+                                {"grid", grid()}});
+    return space;
+  }
+
+ private:
+  template <typename Read>
+  void at(const std::string& where, Read read) {
+    try {
+      read();
+    } catch (const InputError& error) {
+      throw InputError(where + ": " + error.what());
+    } catch (const Json::exception&) {
+      throw InputError(where + ": is not what T1 has there");
+    }
+  }
+
+  static std::string identifier(std::string name) {
+    std::ranges::replace_if(
+        name, [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
+    return name;
+  }
+
+  static Json json_of(const Value& value) {
+    return std::visit([](const auto& held) { return Json(held); }, value);
+  }
+
+  static std::string text_of(const Json& json) {
+    return json.is_string() ? json.get<std::string>() : json.dump();
+  }
+
+  void read_parameters() {
+    for (const Json& one : root_.at("ConfigurationSpace").at("TuningParameters")) {
+      const std::string name = one.at("Name").get<std::string>();
+      const std::vector<Value> values = python_list(text_of(one.at("Values")));
+      if (values.empty()) throw InputError(quote(name) + " has no values");
+      Json list = Json::array();
+      for (const Value& value : values) {
+        if (std::ranges::find(list, json_of(value)) == list.end()) list.push_back(json_of(value));
+      }
+      parameters_[name] = list;
+      const Json given = one.value("Default", list.front());
+      defaults_[name] = given.is_boolean() ? Json(given.get<bool>() ? 1 : 0) : given;
+    }
+  }
+
+  Json problem() {
+    Json sizes = Json::object();
+    at("/KernelSpecification/ProblemSize", [&] {
+      const Json& given = kernel_.at("ProblemSize");
+      const Json list = given.is_array() ? given : Json::array({given});
+      if (list.empty() || list.size() > 3) throw InputError("is not one to three sizes");
+      for (std::size_t i = 0; i < list.size(); ++i) sizes[kSizes[i]] = number(text_of(list[i]));
+    });
+    return sizes;
+  }
+
+  /// `ProblemSize[0]` by its name, and `max(PARAMETER)`, of all its values, by the number.
+  std::string size_expression(std::string text) const {
+    if (text.size() > 4096) throw InputError("an expression of more than 4096 characters");
+    static const std::regex kSize(R"(ProblemSize\[\s*([012])\s*\])");
+    static const std::regex kExtreme(R"(\b(max|min)\(\s*([A-Za-z_]\w*)\s*\))");
+    std::smatch found;
+    while (std::regex_search(text, found, kSize)) {
+      text = found.prefix().str() + kSizes[found[1].str()[0] - '0'] + found.suffix().str();
+    }
+    std::string result;
+    while (std::regex_search(text, found, kExtreme)) {
+      const auto parameter = parameters_.find(found[2].str());
+      result += found.prefix().str();
+      if (parameter == parameters_.end()) {
+        result += found.str();
+      } else {
+        const Json& values = *parameter;
+        const auto [least, most] = std::minmax_element(values.begin(), values.end());
+        result += (found[1] == "max" ? *most : *least).dump();
+      }
+      text = found.suffix().str();
+    }
+    return result + text;
+  }
+
+  static std::string cuda_type(const std::string& type) {
+    static const std::pair<const char*, const char*> kTypes[] = {
+        {"bool", "bool"},           {"int8", "signed char"},      {"uint8", "unsigned char"},
+        {"int16", "short"},         {"uint16", "unsigned short"}, {"int32", "int"},
+        {"uint32", "unsigned int"}, {"int64", "long long"},       {"uint64", "unsigned long long"},
+        {"half", "__half"},         {"float", "float"},           {"double", "double"}};
+    for (const auto& [t1, cuda] : kTypes) {
+      if (type == t1) return cuda;
+    }
+    throw InputError("the type " + quote(type) + " is not known here");
+  }
+
+  Json arguments() {
+    Json all = Json::array();
+    for (const Json& one : kernel_.at("Arguments")) {
+      const std::string name = one.at("Name").get<std::string>();
+      const std::string t1_type = one.at("Type").get<std::string>();
+      const std::string type = cuda_type(t1_type);
+      const std::string memory = one.at("MemoryType").get<std::string>();
+      if (memory == "Scalar") {
+        const Json value = one.value("FillValue", Json(0));
+        all.push_back({{"name", name},
+                       {"type", type},
+                       {"value", value.is_number_float() ? value : Json(text_of(value))}});
+        continue;
+      }
+      if (memory != "Vector" && memory != "Symbol") {
+        throw InputError(quote(name) + " lies in the memory " + quote(memory) +
+                         "; Vector, Scalar and Symbol are known");
+      }
+      all.push_back(buffer(one, name, type, memory == "Symbol"));
+    }
+    return all;
+  }
+
+  Json buffer(const Json& one, const std::string& name, const std::string& type, bool is_symbol) {
+    const std::string access = one.value("AccessType", "ReadWrite");
+    const std::string role = access == "ReadOnly"    ? "input"
+                             : access == "WriteOnly" ? "output"
+                                                     : "inout";
+    const std::string fill = one.value("FillType", "Constant");
+    if (fill != "Constant" && fill != "Random") {
+      throw InputError(quote(name) + " is filled by " + quote(fill) +
+                       "; Constant and Random are known");
+    }
+    Json argument = {{"name", name},
+                     {"type", type},
+                     {"shape", {size_expression(text_of(one.at("Size")))}},
+                     {"role", role}};
+    const bool is_floating = type == "float" || type == "double" || type == "__half";
+    if (role != "output") {
+      const std::string value = text_of(one.value("FillValue", Json(0)));
+      argument["init"] = fill == "Constant" ? "constant(" + value + ")"
+                         : is_floating      ? "uniform(-1, 1)"
+                                            : "uniform(0, 100)";
+    }
+    if (role != "input" && is_floating) has_floating_output_ = true;
+    if (is_symbol || one.value("MemType", "") == "Constant") argument["memory"] = "constant";
+    return argument;
+  }
+
+  double tolerance() const {
+    double largest = 1e-4;
+    for (const Json& one : kernel_.value("ReferenceArguments", Json::array())) {
+      largest = std::max(largest, one.value("ValidationThreshold", 0.0));
+    }
+    return largest;
+  }
+
+  /// All but the standard: kernels are compiled as C++17.
+  Json options() {
+    Json all = Json::array();
+    at("/KernelSpecification/CompilerOptions", [&] {
+      for (const Json& one : kernel_.value("CompilerOptions", Json::array())) {
+        const std::string option = one.get<std::string>();
+        if (!option.starts_with("-std") && !option.starts_with("--std")) all.push_back(option);
+      }
+    });
+    return all;
+  }
+
+  Json constraints() {
+    Json all = Json::array();
+    at("/ConfigurationSpace/Conditions", [&] {
+      for (const Json& one : root_.at("ConfigurationSpace").value("Conditions", Json::array())) {
+        const std::string text = one.at("Expression").get<std::string>();
+        check_division(text);
+        all.push_back(text);
+      }
+    });
+    return all;
+  }
+
+  /// Python's `/` gives a fraction, which integers cannot.
+  static void check_division(const std::string& text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '/') continue;
+      if (i + 1 == text.size() || text[i + 1] != '/') {
+        throw InputError(quote(text) + " divides into fractions; // rounds down");
+      }
+      ++i;
+    }
+  }
+
+  /// A size in each direction that the specification names.
+  Json sizes(const char* which) {
+    Json all = Json::array();
+    at(std::string("/KernelSpecification/") + which, [&] {
+      const Json& given = kernel_.at(which);
+      for (const char* axis : kAxes) {
+        if (given.contains(axis)) all.push_back(size_expression(text_of(given[axis])));
+      }
+    });
+    return all;
+  }
+
+  /// What divides the problem's sizes, as Kernel Tuner has it, or the specification's own sizes.
+  Json grid() {
+    Json all = Json::array();
+    const bool has_divisors = kernel_.contains("GridDivX") || kernel_.contains("GridDivY") ||
+                              kernel_.contains("GridDivZ");
+    const Json problem_sizes = problem();
+    if (!has_divisors) {
+      const Json block = sizes("LocalSize");
+      const Json threads = sizes("GlobalSize");
+      const bool counts_threads = kernel_.value("GlobalSizeType", "OpenCL") == "OpenCL";
+      for (std::size_t i = 0; i < threads.size(); ++i) {
+        const std::string size = threads[i].get<std::string>();
+        all.push_back(counts_threads && i < block.size()
+                          ? "ceil_div(" + size + ", " + block[i].get<std::string>() + ")"
+                          : size);
+      }
+      return all;
+    }
+    for (std::size_t i = 0; i < problem_sizes.size(); ++i) {
+      std::string divisor;
+      const std::string name = std::string("GridDiv") + kAxes[i];
+      at("/KernelSpecification/" + name, [&] {
+        for (const Json& factor : kernel_.value(name, Json::array())) {
+          divisor += (divisor.empty() ? "(" : " * (") + size_expression(text_of(factor)) + ")";
+        }
+      });
+      all.push_back(divisor.empty() ? kSizes[i]
+                                    : std::string("ceil_div(") + kSizes[i] + ", " + divisor + ")");
+    }
+    return all;
+  }
+
+  const Json& root_;
+  const Json& kernel_;
+  Json parameters_ = Json::object();
+  Json defaults_ = Json::object();
+  bool has_floating_output_ = false;
+};
+
+}  // namespace
+
+bool is_t1(const Json& root) {
+  return root.is_object() && root.contains("ConfigurationSpace") &&
+         root.contains("KernelSpecification") && root["ConfigurationSpace"].is_object() &&
+         root["KernelSpecification"].is_object();
+}
+
+Json space_of_t1(const Json& root) { return Translator(root).space(); }
+
+std::vector<Value> python_list(std::string_view text) { return list_of(trimmed(text), 0); }
+
+}  // namespace smemtune

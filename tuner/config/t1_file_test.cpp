@@ -1,0 +1,166 @@
+#include "tuner/config/t1_file.h"
+
+#include "tuner/config/space_file.h"
+#include "tuner/core/error.h"
+#include "tuner/core/h200.h"
+#include "tuner/core/kernel_binding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace smemtune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Value number(std::int64_t value) { return value; }
+
+TEST(PythonList, HoldsWhatPythonWouldMakeOfIt) {
+  EXPECT_THAT(python_list("[1, 2, 4]"), ElementsAre(number(1), number(2), number(4)));
+  EXPECT_THAT(python_list(" (16,) "), ElementsAre(number(16)));
+  EXPECT_THAT(python_list("[True, False]"), ElementsAre(number(1), number(0)));
+  EXPECT_THAT(python_list("['float', \"a, b\"]"), ElementsAre(Value("float"), Value("a, b")));
+  EXPECT_THAT(python_list("[2**3, -1, (1 + 2) * 4]"),
+              ElementsAre(number(8), number(-1), number(12)));
+  EXPECT_THAT(python_list("range(3)"), ElementsAre(number(0), number(1), number(2)));
+  EXPECT_THAT(python_list("list(range(1, 9, 3))"), ElementsAre(number(1), number(4), number(7)));
+  EXPECT_THAT(python_list("range(3, 0, -1)"), ElementsAre(number(3), number(2), number(1)));
+  EXPECT_THAT(python_list("[2**i for i in range(4)]"),
+              ElementsAre(number(1), number(2), number(4), number(8)));
+  EXPECT_THAT(python_list("list(32 * n for n in [1, 2, 3] if n % 2 == 1)"),
+              ElementsAre(number(32), number(96)));
+  EXPECT_THAT(python_list("[]"), IsEmpty());
+}
+
+TEST(PythonList, RunsNothing) {
+  for (const char* text :
+       {"__import__('os').system('id')", "[__import__('os')]", "[x for x in open('/etc/passwd')]",
+        "lambda: 1", "", "[1", "range()", "range(1, 2, 0)", "range(10**9)", "[i for i in i]",
+        "[1 for i in ['a']]", "[1.5]", "[a]", "[1, for]"}) {
+    EXPECT_THROW(python_list(text), InputError) << text;
+  }
+  std::string deep = "[1]";
+  for (int i = 0; i < 40; ++i) deep = "list(" + deep + ")";
+  EXPECT_THROW(python_list(deep), InputError);
+}
+
+fs::path new_folder() {
+  std::string name = (fs::temp_directory_path() / "smemtune-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  return name;
+}
+
+/// A specification like the hub's, with a kernel beside it.
+class T1 : public testing::Test {
+ protected:
+  ~T1() override { fs::remove_all(folder_); }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+
+  LoadedSpace load(const Json& t1) const {
+    return load_space(write("t1.json", t1.dump()), folder_ / "share");
+  }
+
+  std::string error(const Json& t1) const {
+    try {
+      load(t1);
+    } catch (const InputError& thrown) {
+      return thrown.what();
+    }
+    return "none";
+  }
+
+  const fs::path folder_ = new_folder();
+  Json scale_ = Json::parse(R"({
+    "ConfigurationSpace": {
+      "TuningParameters": [
+        {"Name": "block_size_x", "Type": "int", "Values": "[2**i for i in range(5, 10)]",
+         "Default": 64},
+        {"Name": "width", "Type": "int", "Values": "[1, 2, 4]"}],
+      "Conditions": [{"Expression": "block_size_x * width <= 512 and width != 2",
+                      "Parameters": ["block_size_x", "width"]}]},
+    "KernelSpecification": {
+      "Language": "CUDA", "KernelName": "scale", "KernelFile": "scale.cu",
+      "CompilerOptions": ["-std=c++11", "--use_fast_math"],
+      "LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"},
+      "GlobalSize": {"X": "1", "Y": "1", "Z": "1"},
+      "GridDivX": ["block_size_x", "width"], "ProblemSize": [4096],
+      "Arguments": [
+        {"Name": "out", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly",
+         "FillType": "Constant", "FillValue": 0.0, "Size": "ProblemSize[0] + max(width) - 1"},
+        {"Name": "in", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
+         "FillType": "Random", "FillValue": 1.0, "Size": "ProblemSize[0]"},
+        {"Name": "n", "Type": "int32", "MemoryType": "Scalar", "FillValue": 4096}]}})");
+  fs::path kernel_ = write("scale.cu", R"(extern "C" __global__ void scale(float* out,
+    const float* in, int n) {
+  for (int i = 0; i < width; ++i) {
+    const int at = (blockIdx.x * width + i) * block_size_x + threadIdx.x;
+    if (at < n) out[at] = 2 * in[at];
+  }
+})");
+};
+
+TEST_F(T1, IsASpaceWithMacros) {
+  const LoadedSpace loaded = load(scale_);
+  EXPECT_EQ("scale", loaded.space.name);
+  EXPECT_EQ("problem_size_x=4096", key(loaded.space.problems.at(0)));
+  const KernelTemplate& kernel = loaded.space.kernels.at(0);
+  EXPECT_EQ("block_size_x=64,width=1", key(kernel.default_configuration));
+  const Device device = h200_limits();
+  const KernelBinding bound(loaded.space, kernel, loaded.space.problems.at(0), device);
+  EXPECT_EQ(9u, bound.search_space().size());
+}
+
+TEST_F(T1, SaysWhatHasNoCounterpart) {
+  Json t1 = scale_;
+  t1["KernelSpecification"]["Language"] = "OpenCL";
+  EXPECT_THAT(error(t1), HasSubstr("t1.json: /KernelSpecification/Language: 'OpenCL' is not CUDA"));
+  t1 = scale_;
+  t1["ConfigurationSpace"]["Conditions"][0]["Expression"] = "block_size_x / width == 2";
+  EXPECT_THAT(error(t1), HasSubstr("divides into fractions"));
+  t1 = scale_;
+  t1["ConfigurationSpace"]["TuningParameters"][0]["Values"] = "exec('1')";
+  EXPECT_THAT(error(t1), HasSubstr("no list of values"));
+  t1 = scale_;
+  t1["KernelSpecification"]["Arguments"][0]["FillType"] = "Script";
+  EXPECT_THAT(error(t1), HasSubstr("'out' is filled by 'Script'"));
+  t1 = scale_;
+  t1["KernelSpecification"].erase("ProblemSize");
+  EXPECT_THAT(error(t1), HasSubstr("/KernelSpecification/ProblemSize"));
+}
+
+TEST_F(T1, OfTheSharedConvolutionHasItsConfigurations) {
+  const fs::path shared =
+      fs::path(SMEMTUNE_SOURCE_DIR) / "../shared/data/convolution/convolution_T1.json";
+  if (!fs::exists(shared)) {
+    ASSERT_EQ(nullptr, std::getenv("SMEMTUNE_REQUIRE_SHARED")) << shared << " is missing";
+    GTEST_SKIP() << shared << " is missing";
+  }
+  write("convolution_milo.cu", R"(
+__constant__ float d_filter[filter_height * filter_width];
+extern "C" __global__ void convolution_kernel(float* output_image, const float* input_image) {}
+)");
+  std::ifstream stream(shared);
+  const LoadedSpace loaded = load(Json::parse(stream));
+  const Device device = h200_limits();
+  const KernelBinding bound(loaded.space, loaded.space.kernels.at(0), loaded.space.problems.at(0),
+                            device);
+  EXPECT_EQ(4362u, bound.search_space().size());
+  EXPECT_EQ("convolution_milo", loaded.space.name);
+}
+
+}  // namespace
+}  // namespace smemtune
