@@ -89,6 +89,26 @@ void write_npy(const fs::path& folder) {
   write_seed(folder, "floats.npy", bytes_of(magic + header + std::string(24, '\0')));
 }
 
+/// What other tuners write, and lists as Python does.
+void write_imports(const fs::path& folder) {
+  write_seed(folder / "import", "cache.json", bytes_of(R"({"device_name": "GPU A",
+"kernel_name": "scale", "problem_size": [4096, 512], "tune_params_keys": ["BLOCK", "TYPE"],
+"tune_params": {"BLOCK": [32, 64], "TYPE": ["float"]}, "objective": "time", "cache": {
+"32,float": {"BLOCK": 32, "TYPE": "float", "time": 1.5, "times": [1, 2], "compile_time": 9,
+"timestamp": "2023-12-22 09:54:05.502007+00:00"},
+"64,float": {"BLOCK": 64, "TYPE": "float", "__error__": "RuntimeFailedConfig"}
+}
+})"));
+  write_seed(folder / "import", "t4.json", bytes_of(R"({"metadata": {"timeunit": "microseconds"},
+"results": [{"configuration": {"BLOCK": 64}, "invalidity": "correct", "correctness": 1,
+"times": {"compilation": 5, "runtimes": [3, 5]}, "measurements": [{"name": "time", "value": 4}]},
+{"configuration": {"BLOCK": 32}, "invalidity": "timeout", "times": {}}]})"));
+  for (const char* list :
+       {"[1, 'a']", "list(range(1, 9, 3))", "[2**i for i in range(6) if i > 2]"}) {
+    write_seed(folder / "t1", std::to_string(std::string(list).size()).c_str(), bytes_of(list));
+  }
+}
+
 }  // namespace
 }  // namespace smemtune
 
@@ -102,5 +122,6 @@ int main(int argc, char** argv) {
   smemtune::write_frames(folder / "frame");
   smemtune::write_cache(folder / "cache");
   smemtune::write_npy(folder / "npy");
+  smemtune::write_imports(folder);
   return 0;
 }
