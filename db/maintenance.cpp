@@ -73,8 +73,7 @@ void find_unreadable(const Connection& connection, std::vector<std::string>& fau
 
 std::optional<std::int64_t> right_best(const Connection& connection, const Group& group) {
   const auto [model, kernel, problem] = group;
-  const Standings standings =
-      read_standings(connection, model, kernel, problem, /*finalists_only=*/false);
+  const Standings standings = read_standings(connection, model, kernel, problem);
   const auto best = best_of(standings.newest, standings.finals);
   return best ? std::optional(standings.newest[*best].result_id) : std::nullopt;
 }
@@ -131,9 +130,13 @@ void remove_collected(const Connection& connection, const std::vector<std::int64
   for (const auto& [model, kernel, problem] : touched) {
     choose_best(connection, model, {.kernel_id = kernel, .problem_id = problem});
   }
+  Statement counted_runs(connection, "SELECT DISTINCT run_id FROM gone");
+  while (counted_runs.step()) count_results(connection, counted_runs.integer("run_id"));
+  Statement remove_count(connection, "DELETE FROM run_count WHERE run_id = :run");
   Statement remove_attempts(connection, "DELETE FROM attempt WHERE run_id = :run");
   Statement remove_run(connection, "DELETE FROM run WHERE id = :run");
   for (const std::int64_t run : runs) {
+    remove_count.bind(":run", run).run();
     remove_attempts.bind(":run", run).run();
     remove_run.bind(":run", run).run();
   }

@@ -86,6 +86,7 @@ class RunAdder {
     for (const RunRecord::Entry& entry : record_.entries) add(entry);
     for (const auto& [ids, subject] : touched_) choose_best(connection_, model_id_, subject);
     for (const auto& [name, newest] : current_) make_current(name, newest);
+    if (!touched_.empty()) count_results(connection_, run_->id);
     if (run_) note_end();
     return added_;
   }

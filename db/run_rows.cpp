@@ -263,6 +263,17 @@ std::int64_t ResultRows::store(const Place& place, const Result& result) {
   return connection_.last_insert_id();
 }
 
+void count_results(const Connection& connection, std::int64_t run_id) {
+  Statement(connection, "DELETE FROM run_count WHERE run_id = :run").bind(":run", run_id).run();
+  Statement(connection, R"sql(
+    INSERT INTO run_count (run_id, results, correct)
+    SELECT :run, count(*), coalesce(sum(status = 'correct'), 0)
+    FROM (SELECT status, max(id) FROM result WHERE run_id = :run
+          GROUP BY kernel_id, problem_id, configuration_id))sql")
+      .bind(":run", run_id)
+      .run();
+}
+
 void choose_best(const Connection& connection, std::int64_t model_id, const Subject& subject) {
   const Standings standings =
       read_standings(connection, model_id, subject.kernel_id, subject.problem_id);

@@ -92,6 +92,9 @@ class ResultRows {
   std::size_t next_ = 0;  ///< The column that is probably set next.
 };
 
+/// Counts in run_count what a run has found, where results were added or removed at once.
+void count_results(const Connection& connection, std::int64_t run_id);
+
 /// Chooses the best of a kernel on a model for a problem among all that is stored, and keeps it.
 void choose_best(const Connection& connection, std::int64_t model_id, const Subject& subject);
 void keep_best(const Connection& connection, std::int64_t model_id, const Subject& subject,
