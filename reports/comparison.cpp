@@ -28,7 +28,10 @@ constexpr std::size_t kNamedEffects = 4;
 
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
 
-std::string percent(double share) { return decimal(share * 100, share < 0.995 ? 0 : 1) + " %"; }
+/// With a decimal where it is nearly all.
+std::string percent(double share) {
+  return decimal(share * 100, share >= 0.995 && share < 0.9995 ? 1 : 0) + " %";
+}
 
 /// `1.50x (1.49 to 1.52)`, with a word where it is not plainly slower.
 std::string against_fastest(const StoredResult& stored, const Comparison::Row& row,

@@ -36,9 +36,10 @@ class ComparingCommands : public testing::Test {
   /// In the test's folder, through a shell.
   Ended run(const std::string& words) const {
     const std::string command = "cd '" + folder_.path().string() +
-                                "' && SMEMTUNE_DB=results.sqlite XDG_CACHE_HOME=$PWD/cache "
-                                "XDG_RUNTIME_DIR=$PWD GIT_CONFIG_GLOBAL=/dev/null " +
-                                words + " > out 2> err";
+                                "' && export SMEMTUNE_DB=$PWD/results.sqlite "
+                                "XDG_CACHE_HOME=$PWD/cache XDG_RUNTIME_DIR=$PWD "
+                                "GIT_CONFIG_GLOBAL=/dev/null && ( " +
+                                words + " ) > out 2> err";
     const int status = std::system(command.c_str());
     return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
             .out = read("out"),
@@ -149,7 +150,7 @@ __global__ void twice(const float* in, float* out, int n) {
       "name": "mine", "description": "doubles each element",
       "problems": [{ "N": 20000 }],
       "arguments": [
-        { "name": "in", "type": "float", "shape": ["N"], "init": "uniform(-1, 1)" },
+        { "name": "in", "type": "float", "shape": ["N"], "role": "input", "init": "uniform(-1, 1)" },
         { "name": "out", "type": "float", "shape": ["N"], "role": "output" },
         { "name": "n", "type": "int", "value": "N" }],
       "verify": { "reference": "twice", "definition": "out[i] = in[i] + in[i]" },
@@ -162,7 +163,7 @@ __global__ void twice(const float* in, float* out, int n) {
 
 TEST_F(DiffCommand, FindsALossAndAGain) {
   write_space("fast", 1);
-  write_space("slow", 400);
+  write_space("slow", 4000);
   const Ended loss = smemtune("diff fast/mine.json slow/mine.json --device cpu --json");
   EXPECT_EQ(loss.status, 1) << loss.err;
   const Json document = Json::parse(loss.out);
@@ -212,7 +213,7 @@ TEST_F(DiffCommand, TakesAVersionFromGit) {
   ASSERT_EQ(run("git init -q repository && " + git + "add . && " + git + "commit -qm first").status,
             0)
       << read("err");
-  write_space("repository/spaces", 400);
+  write_space("repository/spaces", 4000);
   const std::string diff = "'" SMEMTUNE_EXECUTABLE "' diff ";
   const Ended loss =
       run("cd repository && " + diff + "HEAD:spaces/mine.json spaces/mine.json --device cpu");

@@ -30,6 +30,9 @@ std::vector<double> logs_of(std::span<const double> ms) {
   return logs;
 }
 
+/// Not `-0.0`.
+std::string in_tenths(double value) { return decimal(std::round(value * 10) / 10 + 0.0, 1); }
+
 double to_percent(double log_ratio) { return std::expm1(log_ratio) * 100; }
 
 }  // namespace
@@ -89,8 +92,8 @@ std::string verdict_text(const std::optional<Slowdown>& slowdown, double same_pe
   const double low = is_faster ? slowdown->high_percent : slowdown->low_percent;
   const double high = is_faster ? slowdown->low_percent : slowdown->high_percent;
   const bool has_amount = is_faster || verdict == Verdict::slower;
-  return (has_amount ? decimal(sign * slowdown->percent, 1) + " % " : "") + to_text(verdict) +
-         " (" + decimal(sign * low, 1) + " to " + decimal(sign * high, 1) + " %)";
+  return (has_amount ? in_tenths(sign * slowdown->percent) + " % " : "") + to_text(verdict) + " (" +
+         in_tenths(sign * low) + " to " + in_tenths(sign * high) + " %)";
 }
 
 }  // namespace smemtune
