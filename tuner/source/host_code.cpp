@@ -204,7 +204,8 @@ std::vector<HostFrame> HostCode::frames(std::size_t at,
   std::vector<std::string> texts_here = used;
   std::map<std::string, std::string> passed;
   for (std::size_t place = at; frames.size() < kMost;) {
-    HostFrame frame = {.line = tokens_[place].line, .function = {}};
+    HostFrame frame;
+    frame.line = tokens_[place].line;
     frame.parameters = std::move(passed);
     for (const std::string& text : texts_here) add_variables(text, place, frame);
     const SourceItem* const function = function_at(place);

@@ -61,7 +61,8 @@ class LaunchReader {
     }
     parts.back().end = close;
     if (parts.size() != 3) return;
-    HostLoop loop = {.place = i};
+    HostLoop loop;
+    loop.place = i;
     if (!read_beginning(parts[0], loop) || !read_end(parts[1], loop) ||
         !read_step(parts[2], loop)) {
       return;
