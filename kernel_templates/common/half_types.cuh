@@ -3,8 +3,12 @@
 
 #pragma once
 
-struct __half;
-struct __nv_bfloat16;
+struct __half {
+  unsigned short bits;
+};
+struct __nv_bfloat16 {
+  unsigned short bits;
+};
 
 template <typename T>
 constexpr bool is_half = false;
@@ -48,7 +52,7 @@ __device__ __forceinline__ unsigned pack(float low, float high) {
 /// Element `index` of an array of T.
 template <typename T>
 __device__ __forceinline__ float element(const T* array, long long index) {
-  const unsigned bits = reinterpret_cast<const unsigned short*>(array)[index];
+  const unsigned bits = array[index].bits;
   if constexpr (!is_half<T>) return __uint_as_float(bits << 16);
   const unsigned sign = (bits & 0x8000u) << 16;
   if ((bits & 0x7c00u) == 0x7c00u) return __uint_as_float(sign | 0x7f800000u | bits << 13);
@@ -58,8 +62,7 @@ __device__ __forceinline__ float element(const T* array, long long index) {
 /// Rounds a float to element `index` of an array of T, or stores it there.
 template <typename T>
 __device__ __forceinline__ void set_element(T* array, long long index, float value) {
-  reinterpret_cast<unsigned short*>(array)[index] =
-      static_cast<unsigned short>(pack<T>(value, value));
+  array[index].bits = static_cast<unsigned short>(pack<T>(value, value));
 }
 __device__ __forceinline__ void set_element(float* array, long long index, float value) {
   array[index] = value;
