@@ -1,12 +1,14 @@
 #include "tuner/init/host_terms.h"
 
 #include "tuner/core/definition.h"
+#include "tuner/core/tokens.h"
 #include "tuner/source/cpp_tokens.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <string_view>
 
 namespace smemtune {
@@ -176,7 +178,8 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
                                     const Scope& scope) const {
   Terms terms;
   const std::map<std::string, std::string>& variables = site_.frames[frame].variables;
-  for (const std::string_view name : identifiers(text)) {
+  const std::vector<std::string_view> all = identifiers(text);
+  for (const std::string_view name : std::set<std::string_view>(all.begin(), all.end())) {
     const auto variable = variables.find(std::string(name));
     if (scope.contains(name) || variable == variables.end()) continue;
     terms.emplace_back(name, enclosed(variable->second));
@@ -187,23 +190,27 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
 std::string substituted(const std::string& text,
                         const std::vector<std::pair<std::string, std::string>>& terms) {
   const std::vector<CppToken> tokens = cpp_tokens(text);
+  std::vector<CppTokens> wanted_tokens;
+  for (const auto& [term, ours] : terms) wanted_tokens.push_back(cpp_tokens(term));
   std::string result;
   for (std::size_t i = 0; i < tokens.size();) {
     const std::string* by = nullptr;
     std::size_t most = 0;
-    for (const auto& [term, ours] : terms) {
-      const std::vector<CppToken> wanted = cpp_tokens(term);
+    for (std::size_t number = 0; number < terms.size(); ++number) {
+      const CppTokens& wanted = wanted_tokens[number];
       const bool fits =
           !wanted.empty() && i + wanted.size() <= tokens.size() &&
           std::equal(wanted.begin(), wanted.end(), tokens.begin() + static_cast<long>(i),
                      [](const CppToken& a, const CppToken& b) { return a.text == b.text; });
       if (!fits || wanted.size() <= most) continue;
       most = wanted.size();
-      by = &ours;
+      by = &terms[number].second;
     }
     if (i > 0 && tokens[i].begin > tokens[i - 1].end()) result += ' ';
     result += by != nullptr ? *by : std::string(tokens[i].text);
     i += std::max<std::size_t>(most, 1);
+    // Of variables that are made of each other it would double with each step.
+    if (result.size() > kMaxCharacters) return text;
   }
   return result;
 }

@@ -62,7 +62,8 @@ class HostTerms {
   std::vector<Terms> terms_;  ///< By frame.
 };
 
-/// `text` with whole terms (one token or several, such as `a.x`) replaced.
+/// `text` with whole terms (one token or several, such as `a.x`) replaced; unchanged where it would
+/// be too long for an expression.
 std::string substituted(const std::string& text,
                         const std::vector<std::pair<std::string, std::string>>& terms);
 

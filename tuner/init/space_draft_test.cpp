@@ -609,6 +609,17 @@ TEST(DraftSpace, KeepsTheBlockAndATemplateArgumentTogether) {
   EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"(["N"])");
 }
 
+// Replaced by what it is made of, such a variable gets four times as long with each step.
+TEST(DraftSpace, ComesToAnEndWhereAVariableIsMadeOfItself) {
+  Drafted draft(
+      "__global__ void k(float* out, int n) { out[threadIdx.x] = n; }\n"
+      "void run() {\n"
+      "  int side = side * side * side * side * side * side * side * side + n;\n"
+      "  dim3 threads(threads.x * threads.x * threads.x * threads.x * n, 1);\n"
+      "  k<<<1, side>>>(out, n);\n  k<<<1, threads>>>(out, n);\n}\n");
+  EXPECT_EQ(draft.json()["kernels"][0]["name"], "k");
+}
+
 TEST(DraftSpace, TakesEnumeratorsForWhatTheyAreAndNoTypesForNumbers) {
   Drafted draft(
       "enum class Mode { plain, fast };\n"
