@@ -96,14 +96,16 @@ std::optional<struct stat> replaceable(const std::filesystem::path& file) {
 }
 
 /// Where a symbolic link leads, also one to what is not there yet. REQUIRES: replaceable(), which
-/// knows of loops and of links that must not be followed.
+/// knows of links that must not be followed.
 std::filesystem::path behind_links(std::filesystem::path file) {
+  constexpr int kMostLinks = 40;  // As Linux has it.
   std::error_code no_link;
-  for (;;) {
+  for (int links = 0; links < kMostLinks; ++links) {
     const std::filesystem::path target = std::filesystem::read_symlink(file, no_link);
     if (no_link) return file;
     file = file.parent_path() / target;
   }
+  cannot_write(file, std::strerror(ELOOP));
 }
 
 /// So that the new name survives a loss of power.
