@@ -439,9 +439,9 @@ TEST_F(DatabaseFile, IsRefusedWithWhatIsNoJournalInItsPlace) {
   const fs::path journal = folder() / "results.sqlite-journal";
   write(journal, "precious");
   write(file, "");
-  EXPECT_THAT(message_of([&] { open_current(file); }), HasSubstr("no journal"));
+  EXPECT_THAT(message_of([&] { open_current(file); }), HasSubstr("not a journal"));
   EXPECT_THAT(message_of([&] { open_current(file, OpenMode::read_only); }),
-              HasSubstr("no journal"));
+              HasSubstr("not a journal"));
   EXPECT_EQ(contents(journal), "precious");
   fs::remove(journal);
   fs::create_directory(journal);

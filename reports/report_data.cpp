@@ -37,7 +37,11 @@ void find_ties(ReportSection& section) {
   if (section.best.empty() || section.best.front()->result.stage != Stage::final) return;
   const Measurement& best = section.best.front()->result.measurement;
   for (const StoredResult* one : section.results) {
-    if (one == section.best.front() || one->result.stage != Stage::final || !one->result.timed() ||
+    if (one->result.configuration == section.best.front()->result.configuration &&
+        one->result.kernel == section.best.front()->result.kernel) {
+      continue;
+    }
+    if (one->result.stage != Stage::final || !one->result.timed() ||
         one->run_id != section.best.front()->run_id) {
       continue;
     }

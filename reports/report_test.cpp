@@ -77,7 +77,7 @@ TEST(ReportSections, TakeTheNewestOfEachConfigurationAndNoFailureThatMayPass) {
   StoredResult gone = timed(64, 1);
   gone.stale = true;
   const ReportSource source =
-      source_of({timed(16, 4), again, timed(32, 2), failed(32, Status::runtime, "killed"),
+      source_of({timed(16, 4), again, timed(32, 2), failed(32, Status::runtime, "lost"),
                  failed(48, Status::constraints, "shared_bytes"), gone});
   const std::vector<ReportSection> sections = report_sections(source);
   ASSERT_EQ(sections.size(), 1u);

@@ -84,7 +84,7 @@ TEST(DerivedOnCpu, HoldsWhatIsNoFloatAgainstItsDefinitionAllTheSame) {
           &messages, status);
     return messages;
   };
-  EXPECT_THAT(messages_with("twice[i] = 2 * in[i]", 0), testing::HasSubstr("off its definition"));
+  EXPECT_THAT(messages_with("twice[i] = 2 * in[i]", 0), testing::HasSubstr("from its definition"));
   EXPECT_THAT(messages_with("twice[i] = 3 * in[i]", 3),
               testing::HasSubstr("but `twice[i] = 3 * in[i]` gives"));
 }
@@ -112,7 +112,7 @@ TEST(DerivedOnCpu, TakesTheDefinitionWhereDoublesDoNotFitTheDevice) {
   EXPECT_THAT(
       messages_with(R"json(, "definition": "out[i] = sum(k < N, in[i, k])")json", 0),
       testing::AllOf(testing::HasSubstr("tolerances are derived from the definition, " + why),
-                     testing::HasSubstr("off its definition by")));
+                     testing::HasSubstr("from its definition by")));
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ TEST(Definition, RefusesContentsThatDoNotFit) {
   EXPECT_THAT(message_of("in[i] = in[i]", {{"in", {.shape = {4}, .elements = {1, 2}}}}),
               HasSubstr("'in' holds 2 elements, its shape [4] has 4"));
   EXPECT_THAT(message_of("out[i] = max(k < i, 1)"),
-              HasSubstr("no largest or smallest of nothing: the bound is 0"));
+              HasSubstr("nothing to take the largest or smallest of: the bound is 0"));
   const Definition scaled = compile("out[i] = alpha");
   EXPECT_THROW(scaled.evaluate({{"out", {.shape = {4}, .elements = {}}}}, {}), ExpressionError);
 }

@@ -152,7 +152,7 @@ TEST(Expression, KnowsTheSizesOfTypes) {
   EXPECT_EQ(std::nullopt, type_size("4"));
   EXPECT_EQ(std::nullopt, type_size(""));
   EXPECT_THAT(message_of("sizeof(ITEMS)"), HasSubstr("column 8: sizeof takes a type"));
-  EXPECT_THAT(message_of("sizeof('row')"), HasSubstr("not a type whose size is known"));
+  EXPECT_THAT(message_of("sizeof('row')"), HasSubstr("not a type of known size"));
   Scope scope;
   scope.add_variable("L", 0, Scope::Kind::word);
   const std::array<std::int64_t, 1> slots = {to_slot(std::string("row"))};
