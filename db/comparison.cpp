@@ -30,7 +30,8 @@ std::vector<Column> columns_of(const std::vector<StoredResult>& best) {
     column.model_id = stored.model_id;
     column.device = stored.device;
     column.device.uuid.clear();
-    column.label = stored.device.name + (is_gpu ? "" : " (CPU)");
+    column.label =
+        stored.device.name + (is_gpu ? "" : " (CPU)") + (stored.origin ? ", imported" : "");
   }
   std::vector<Column> columns;
   std::map<std::string, int> named;

@@ -22,7 +22,9 @@ struct Comparison {
   struct Column {
     std::int64_t model_id = 0;  ///< Within the database.
     Device device;              ///< Without board.
-    std::string label;  ///< Its name; `(CPU)` where it is one, a number where two have one name.
+    /// Its name; `(CPU)` where it is one, `, imported` where nothing was measured here, a number
+    /// where two have one name.
+    std::string label;
 
     bool is_gpu() const { return device.kind == DeviceKind::gpu; }
   };

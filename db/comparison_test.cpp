@@ -1,5 +1,6 @@
 #include "db/comparison.h"
 
+#include "db/import.h"
 #include "db/planted_results.h"
 #include "db/recording.h"
 
@@ -151,40 +152,43 @@ TEST_F(ComparisonOf, SixGpusIsWhatTheirFilesSay) {
     ASSERT_EQ(nullptr, std::getenv("SMEMTUNE_REQUIRE_SHARED")) << folder << " is missing";
     GTEST_SKIP() << folder << " is missing";
   }
-  std::map<std::string, double> best_ms;
+  std::map<std::string, double> best_ms;  // By the devices' names.
   std::map<std::string, std::map<std::string, double>> ms;
-  for (const char* name : {"A100", "A4000", "A6000", "MI250X", "W6600", "W7800"}) {
-    const Recording recording = read_recordings(folder / (std::string(name) + ".json.gz")).at(0);
-    const auto log = store_.begin_run(planted_run(planted_device(name), name, "convolution"));
-    log->together([&] {
-      for (const Recording::Evaluation& one : recording.evaluations) {
-        Result result = one.result;
-        result.problem = {{"N", std::int64_t{4096}}};
-        if (result.timed()) result.measurement.median_ms = one.time_ms;  // What it was ranked by.
-        log->record("hash", result);
-        if (!result.timed()) continue;
-        ms[name][key(result.configuration)] = one.time_ms;
-        const auto [place, is_first] = best_ms.try_emplace(name, one.time_ms);
-        place->second = std::min(place->second, one.time_ms);
-      }
-    });
+  std::map<std::string, std::string> devices;  // By the files' names.
+  for (const std::string name : {"A100", "A4000", "A6000", "MI250X", "W6600", "W7800"}) {
+    const std::filesystem::path file = folder / (name + ".json.gz");
+    read_runs(file, {.device = name, .space = "convolution", .kernel = {}}, Runs::imported,
+              [&](RunRecord&& record) {
+                devices[name] = record.run.device.name;
+                store_.add(record);
+              });
+    const Recording recording = read_recordings(file).at(0);
+    for (const Recording::Evaluation& one : recording.evaluations) {
+      if (!one.result.timed()) continue;
+      const std::string device = devices.at(name);
+      ms[device][key(one.result.configuration)] = one.time_ms;
+      const auto [place, is_first] = best_ms.try_emplace(device, one.time_ms);
+      place->second = std::min(place->second, one.time_ms);
+    }
   }
-  const Comparison comparison = store_.compare({});
+  const Comparison comparison = store_.compare({.source = "all"});
   ASSERT_THAT(comparison.columns, SizeIs(6));
+  const auto column = [&](const char* name) {
+    const std::string label = devices.at(name) + ", imported";
+    const auto found = std::ranges::find(comparison.columns, label, &Comparison::Column::label);
+    return static_cast<std::size_t>(found - comparison.columns.begin());
+  };
   const Comparison::Row& row = comparison.rows.at(0);
-  for (const auto& [column, stored] : row.best) {
+  for (const auto& [number, stored] : row.best) {
     EXPECT_EQ(stored.result.measurement.median_ms, best_ms.at(stored.device.name));
   }
-  const std::size_t a100 = 0;
-  const std::size_t a4000 = 1;
-  const std::size_t a6000 = 2;
-  EXPECT_NEAR(guest(row, a4000, a100).share.value(), 0.60, 0.005);
-  EXPECT_NEAR(guest(row, a6000, a100).share.value(), 0.55, 0.005);
-  EXPECT_NEAR(guest(row, a100, a4000).share.value(), 0.67, 0.005);
-  EXPECT_NEAR(guest(row, a100, a6000).share.value(), 0.67, 0.005);
+  EXPECT_NEAR(guest(row, column("A4000"), column("A100")).share.value(), 0.60, 0.005);
+  EXPECT_NEAR(guest(row, column("A6000"), column("A100")).share.value(), 0.55, 0.005);
+  EXPECT_NEAR(guest(row, column("A100"), column("A4000")).share.value(), 0.67, 0.005);
+  EXPECT_NEAR(guest(row, column("A100"), column("A6000")).share.value(), 0.67, 0.005);
   for (const Comparison::Guest& one : row.guests) {
-    const auto& [column, best] = *row.best.find(one.best_of);
-    const std::string on = comparison.columns[one.on].label;
+    const StoredResult& best = row.best.at(one.best_of);
+    const std::string on = comparison.columns[one.on].device.name;
     const auto found = ms.at(on).find(key(best.result.configuration));
     if (found == ms.at(on).end()) {
       EXPECT_LE(one.share.value_or(0), 0) << on;
@@ -194,7 +198,7 @@ TEST_F(ComparisonOf, SixGpusIsWhatTheirFilesSay) {
   }
   // By a plain search over all configurations that run on all six.
   double best_worst = 0;
-  for (const auto& [configuration, time] : ms.at("A100")) {
+  for (const auto& [configuration, time] : ms.at(devices.at("A100"))) {
     double worst = 1;
     for (const auto& [name, times] : ms) {
       const auto found = times.find(configuration);

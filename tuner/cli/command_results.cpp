@@ -256,6 +256,7 @@ void add_export_options(CLI::App& app, ResultsOptions& options) {
 }
 
 void add_compare_options(CLI::App& app, ResultsOptions& options) {
+  options.query.source = "all";  // Imported devices have columns of their own.
   add_query(app, options);
   options.format = "text";
   app.add_option("--format", options.format,
