@@ -272,9 +272,16 @@ class Reader {
   void get(T& value) requires requires(Reader& reader, T& described) {
     fields(reader, described);
   }
-  { fields(*this, value); }
+  {
+    // What holds its own kind nests no deeper than a space file can say.
+    constexpr int kMostLevels = 100;
+    if (++level_ > kMostLevels) throw WireError("a message that is nested too deep");
+    fields(*this, value);
+    --level_;
+  }
 
   std::span<const std::uint8_t> left_;
+  int level_ = 0;
 };
 
 /// A message as a payload.

@@ -449,7 +449,7 @@ TEST(DraftSpace, DoesNotBelieveWhatAnotherFunctionMayChange) {
       "__global__ void k(float* p, int n) { p[blockDim.x] = n; }\n"
       "void run(int n) {\n  int blocks = 0, threads = 0;\n  choose(n, &blocks, &threads);\n"
       "  k<<<dim3(blocks, total), threads>>>(p, n);\n}\n");
-  const Json& kernel = drafted.json()["kernels"][0];
+  const Json kernel = drafted.json()["kernels"][0];
   EXPECT_THAT(kernel["grid"][0].get<std::string>(), testing::StartsWith("TODO: "));
   EXPECT_THAT(kernel["grid"][1].get<std::string>(), testing::StartsWith("TODO: "));
   EXPECT_EQ(kernel["block"].dump(), R"(["THREADS"])");

@@ -282,6 +282,7 @@ TEST(KernelFile, TakesOfWhatIsIncludedWhatTheKernelsNeed) {
   EXPECT_THAT(source.missing, ElementsAre("\"none.h\""));
   const KernelFile file = read_kernel_file(source);
   EXPECT_EQ(file.device_text,
+            "#include <cuda_bf16.h>\n"
             "#define ENABLE_BF16\n// Left out: line 2, #define OTHER\n"
             "// Left out: ../common/system.h:2, #include <algorithm>\n"
             "#if defined(ENABLE_BF16)\ntypedef __nv_bfloat16 number;\n"
