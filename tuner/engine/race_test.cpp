@@ -151,7 +151,7 @@ std::vector<double> screen_with_early_loss(DriftingDevice& device, std::size_t v
 
 // The same promise, for less than half of the five launches of each variant.
 TEST(Race, LosesNoMoreWhereWhatIsBehindIsGivenUpAtItsFirstLaunch) {
-  constexpr int kWorlds = 200;
+  constexpr int kWorlds = repetitions(200);
   const TuningOptions options;
   int lost = 0;
   std::size_t launches = 0;
