@@ -64,11 +64,7 @@ class Search {
   void run() {
     for (;;) {
       ask_and_tell();
-      if (ended()) break;
-      if (in_flight_.empty()) {
-        if (!begin_again()) break;
-        continue;
-      }
+      if ((in_flight_.empty() && !begin_again()) || ended()) break;
       advance();
       if (in_flight_.front().done) continue;
       work(tuning_, state_, kWait_s);
@@ -136,7 +132,8 @@ class Search {
     if (!kernel.kernel().expect) pending.limits = static_rejects_[candidate->kernel].limits();
     pending.in_full = kernel.kernel().expect || pending.result.is_default ||
                       !options().early_loss || !tuning_.request.only.empty();
-    if (std::optional<Result> known = find(kernel, pending.result)) {
+    std::optional<Result> known = find(kernel, pending.result);
+    if (known && !(known->behind() && pending.in_full)) {
       pending.result = std::move(*known);
       pending.known = pending.done = true;
       pending.hopeless = rejects(pending.limits, pending.result).has_value();
@@ -175,14 +172,20 @@ class Search {
   /// What was given up early, and may win after all by what is known now: the best that it was
   /// behind is no more, or a first launch turned out to say less. It is evaluated in full.
   bool begin_again() {
+    const auto is_wanted = [&](const Entry& entry) { return may_win(entry); };
+    if (std::ranges::none_of(state_.entries, is_wanted) || ended()) return false;
     std::vector<Entry> again;
     std::erase_if(state_.entries, [&](Entry& entry) {
-      if (!may_win(entry)) return false;
+      if (begun_ + again.size() >= budget_.evaluations || !may_win(entry)) return false;
       again.push_back(std::move(entry));
       return true;
     });
     for (const Entry& entry : again) {
       --state_.progress.done;
+      if (entry.known) {
+        --state_.progress.known;
+        --state_.summary.known;
+      }
       const KernelOnProblems& kernel = state_.kernels[entry.candidate.kernel];
       begin({.candidate = entry.candidate,
              .result = begin_result(kernel, entry.result.configuration),
@@ -454,7 +457,7 @@ class Search {
     const Status status = pending->result.status;
     if (!pending->identity.empty() &&
         (status == Status::correct || status == Status::correctness || pending->result.behind())) {
-      measured_.emplace(pending->identity, pending->result);
+      measured_.insert_or_assign(pending->identity, pending->result);
     }
     complete(*pending);
     if (!ended()) feed_devices();

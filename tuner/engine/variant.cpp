@@ -141,6 +141,7 @@ void take_measurement(Result& result, const Result& twin) {
   result.stage = twin.stage;
   result.unit = twin.unit;
   result.measurement = twin.measurement;
+  result.first_launch_ms = twin.first_launch_ms;
   result.chosen = false;
   result.max_absolute_error = twin.max_absolute_error;
   result.max_relative_error = twin.max_relative_error;
