@@ -85,11 +85,11 @@ bool is_of_type(const std::string& type, const Json& value) {
 
 std::string broken(const Json& rule, const Json& value, const std::string& where) {
   static const std::set<std::string> kKeywords = {
-      "$schema",  "title",    "description", "definitions",     "type",
-      "required", "items",    "properties",  "propertyNames",   "additionalProperties",
-      "minItems", "maxItems", "minLength",   "maxLength",       "minProperties",
-      "pattern",  "enum",     "const",       "minimum",         "exclusiveMaximum",
-      "anyOf",    "oneOf",    "$ref",        "exclusiveMinimum"};
+      "$schema",  "title",    "description", "definitions",      "type",
+      "required", "items",    "properties",  "propertyNames",    "additionalProperties",
+      "minItems", "maxItems", "minLength",   "maxLength",        "minProperties",
+      "pattern",  "enum",     "const",       "minimum",          "exclusiveMaximum",
+      "anyOf",    "oneOf",    "$ref",        "exclusiveMinimum", "uniqueItems"};
   for (const auto& [keyword, argument] : rule.items()) {
     if (!kKeywords.contains(keyword)) return "the schema uses " + keyword;
   }
@@ -133,6 +133,10 @@ std::string broken(const Json& rule, const Json& value, const std::string& where
   if (value.is_array()) {
     if (value.size() < rule.value("minItems", 0u)) return where + " has too few elements";
     if (value.size() > rule.value("maxItems", 1u << 20)) return where + " has too many elements";
+    const std::set<Json> different(value.begin(), value.end());
+    if (rule.value("uniqueItems", false) && different.size() < value.size()) {
+      return where + " has an element twice";
+    }
     for (std::size_t i = 0; rule.contains("items") && i < value.size(); ++i) {
       const std::string why = broken(rule["items"], value[i], child(where, i));
       if (!why.empty()) return why;

@@ -91,12 +91,11 @@ int wrong_elements(const Arrays& expected, const Arrays& actual,
   for (const Argument& argument : arguments) {
     const auto found = expected.find(argument.name);
     if (found == expected.end()) continue;
-    const bool is_given = tolerance.absolute || tolerance.relative;
-    const Tolerance used = is_given ? tolerance : default_tolerance(argument.type);
+    const Tolerance used = tolerance_for(tolerance, argument.type);
     const std::vector<double>& values = actual.at(argument.name);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double want = found->second[i];
-      const double allowed = used.absolute.value_or(0) + used.relative.value_or(0) * std::abs(want);
+      const double allowed = allowed_error(used, argument.type, want);
       wrong += std::abs(values[i] - want) <= allowed ? 0 : 1;
     }
   }
