@@ -256,7 +256,6 @@ Pruned prune(const std::filesystem::path& file, const PruneRule& rule, bool appl
                      ": something else refers to what would go; nothing was pruned");
   }
   transaction.commit();
-  connection.execute("DROP TABLE temp.gone; VACUUM");
   return pruned;
 }
 

@@ -52,8 +52,8 @@ struct Pruned {
   std::uint64_t runs = 0;   ///< That are left without a result.
 };
 
-/// What would go; with `apply` it goes, in one transaction, and the file becomes smaller. The bests
-/// are those of what is left. Runs that are under way keep their place.
+/// What would go; with `apply` it goes, in one transaction. Its room in the file is used again. The
+/// bests are those of what is left. Runs that are under way keep their place.
 Pruned prune(const std::filesystem::path& file, const PruneRule& rule, bool apply);
 
 }  // namespace smemtune::db
