@@ -1157,7 +1157,8 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
         .bind(":device", "")
         .bind(":status", "")
         .bind(":run", "")
-        .bind(":hash", "");
+        .bind(":hash", "")
+        .bind(":source", "own");
     int rows = 0;
     while (best.step()) ++rows;
     EXPECT_EQ(rows, 2);
