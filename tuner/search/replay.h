@@ -65,8 +65,8 @@ struct ReplayStatistics {
     double share = 0;
     std::size_t reached = 0;  ///< Seeds that did.
     /// Medians over all seeds, those that did not reach it counted as infinite.
-    std::optional<double> evaluations;
-    std::optional<double> seconds;
+    std::optional<double> evaluations = {};
+    std::optional<double> seconds = {};
   };
   /// Of all numbers of evaluations of the qualities together: how often a run said that the chance
   /// of something better is at most 10 %, and how often there was something more than 1 % faster.
