@@ -10,9 +10,9 @@ namespace smemtune::db {
 
 /// Names of what a file does not say. Empty: what it says itself counts, and is needed.
 struct ImportNames {
-  std::string device;  ///< Where the file names none.
-  std::string space;   ///< Of Kernel Tuner caches and T4; without it the kernel's name.
-  std::string kernel;  ///< Of Kernel Tuner caches and T4, in place of theirs; T4 has none.
+  std::string device = {};  ///< Where the file names none.
+  std::string space = {};   ///< Of Kernel Tuner caches and T4; without it the kernel's name.
+  std::string kernel = {};  ///< Of Kernel Tuner caches and T4, in place of theirs; T4 has none.
 };
 
 /// Whose the runs of our own exports and databases are from now on.

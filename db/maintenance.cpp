@@ -87,9 +87,11 @@ void find_wrong_bests(const Connection& connection, std::vector<std::string>& fa
   while (groups.step()) {
     const Group group = read_group(groups);
     const auto its = stored.find(group);
-    const auto is = its == stored.end() ? std::nullopt : std::optional(its->second);
-    if (is != right_best(connection, group)) ++wrong;
-    if (its != stored.end()) stored.erase(its);
+    const auto right = right_best(connection, group);
+    const bool is_stored = its != stored.end();
+    const bool is_right = is_stored ? right && *right == its->second : !right;
+    if (!is_right) ++wrong;
+    if (is_stored) stored.erase(its);
   }
   wrong += stored.size();
   if (wrong > 0) faults.push_back(counted(wrong, "best") + " that the results do not say");

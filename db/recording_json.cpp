@@ -291,7 +291,10 @@ Recording read_recording_json(const std::filesystem::path& file, std::string_vie
     if (read.head.contains("cache")) {
       // What stands behind the results counts as well.
       std::vector<Evaluation> evaluations = std::move(recording.evaluations);
-      recording = {.file = file, .cut_off = recording.cut_off};
+      const bool was_cut_off = recording.cut_off;
+      recording = Recording();
+      recording.file = file;
+      recording.cut_off = was_cut_off;
       read_cache_head(read.head, recording);
       recording.evaluations = std::move(evaluations);
       for (const Json& entry : early) add_cached(entry, recording);

@@ -50,8 +50,8 @@ struct StoredResult {
 /// A run with all its results, as it passes from one database to another.
 struct RunRecord {
   struct Entry {
-    std::int64_t number = 0;  ///< Within the run, from 1; 0: not known.
-    std::string kernel_hash;  ///< Empty: not known.
+    std::int64_t number = 0;       ///< Within the run, from 1; 0: not known.
+    std::string kernel_hash = {};  ///< Empty: not known.
     bool stale = false;
     double at_unix = 0;
     Result result;

@@ -1211,15 +1211,15 @@ TEST_F(ResultStoreOnDisk, ListsRunsAndDefaultsWithoutReadingResults) {
 }
 
 TEST_F(ResultStoreRuns, CountEachConfigurationAsItWasFoundLast) {
-  ResultStore store(":memory:");
-  const auto log = store.begin_run(run_on(h200(), "run-1"));
+  ResultStore counted(":memory:");
+  const auto log = counted.begin_run(run_on(h200(), "run-1"));
   log->record(kHash, timed(tile(1), 1));
   log->record(kHash, timed(tile(2), 2));
   log->record(kHash, failed(tile(3), Status::compile, "error"));
   log->record(kHash, timed(tile(1), 1, Stage::final));
   log->record(kHash, failed(tile(2), Status::runtime, "crash"));
-  store.begin_run(run_on(h200(), "run-2"))->record(kHash, timed(tile(2), 2));
-  const auto runs = store.runs({});
+  counted.begin_run(run_on(h200(), "run-2"))->record(kHash, timed(tile(2), 2));
+  const auto runs = counted.runs({});
   ASSERT_THAT(runs, SizeIs(2));
   EXPECT_EQ(runs[0].results, 3u);
   EXPECT_EQ(runs[0].correct, 1u);

@@ -46,6 +46,7 @@ KernelTemplate kernel(const std::string& name) {
                       .template_arguments = {},
                       .block = {{"TILE", "/block/0"}},
                       .grid = {{"1", "/grid/0"}},
+                      .cluster = {},
                       .arguments = {},
                       .static_shared_bytes = {},
                       .dynamic_shared_bytes = {}}};

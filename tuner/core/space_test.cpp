@@ -49,7 +49,7 @@ TEST_F(ComparedWithTest, IsADefinitionOfEveryOutput) {
 
 TEST_F(ComparedWithTest, IsAFileWhereThatGivesAnOutput) {
   space.verify.definitions.push_back({.text = "out[i] = in[i]", .where = ""});
-  space.verify.expected["sum"] = {.path = "sum.npy"};
+  space.verify.expected["sum"] = {.path = "sum.npy", .sha256 = {}};
   EXPECT_EQ(naive(), ComparedWith::expected_file);
 }
 

@@ -635,7 +635,7 @@ TEST(TuningLoop, GivesUpListingConfigurationsWhenItsTimeIsUpOrItIsAskedToStop) {
   KernelTemplate& tiled = fake.kernel("tiled");
   std::string sum = "TILE";
   for (int i = 0; i < 20; ++i) {
-    Parameter parameter = {.name = "P" + std::to_string(i)};
+    Parameter parameter = {.name = "P" + std::to_string(i), .values = {}};
     for (std::int64_t value = 1; value <= 30; ++value) parameter.values.emplace_back(value);
     tiled.default_configuration.emplace(parameter.name, std::int64_t{1});
     tiled.parameters.push_back(std::move(parameter));

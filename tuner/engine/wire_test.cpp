@@ -33,6 +33,7 @@ CompiledKernel some_module() {
   return {.entries = {{"k<1>", "_Zk1", some_resources(), "c0de"}},
           .symbols = {{"coefficients", "coefficients"}},
           .image = {1, 2, 3, 0, 255},
+          .read = {{.path = "/include", .state = "12"}},
           .log = "ptxas info",
           .compile_ms = 12.5};
 }
