@@ -79,6 +79,18 @@ std::string insert_sql(const std::string& table, const std::vector<std::string>&
          ") VALUES (:" + joined(names, ", :") + ")";
 }
 
+std::vector<std::string> result_columns() {
+  std::vector<std::string> names = {"run_id",           "number",        "model_id",
+                                    "environment_id",   "kernel_id",     "problem_id",
+                                    "configuration_id", "launches_json", "metrics_json",
+                                    "sample_count",     "samples",       "at_unix"};
+  const auto add = [&](const char* name, const auto&) { names.emplace_back(name); };
+  const Result result;
+  visit_fields(result, add);
+  visit_fields(result.measurement, add);
+  return names;
+}
+
 class Writer {
  public:
   Writer(const db::Connection& connection, std::int64_t configurations)
@@ -90,43 +102,7 @@ class Writer {
         problem_(connection, insert_sql("problem", {"id", "space_id", "key", "values_json"})),
         configuration_(connection, insert_sql("configuration", {"id", "space_id", "kernel_name",
                                                                 "key", "values_json"})),
-        result_(connection, insert_sql("result", {"run_id",
-                                                  "number",
-                                                  "model_id",
-                                                  "environment_id",
-                                                  "kernel_id",
-                                                  "problem_id",
-                                                  "configuration_id",
-                                                  "launches_json",
-                                                  "metrics_json",
-                                                  "sample_count",
-                                                  "samples",
-                                                  "at_unix",
-                                                  "median_ms",
-                                                  "median_low_ms",
-                                                  "median_high_ms",
-                                                  "min_ms",
-                                                  "q1_ms",
-                                                  "q3_ms",
-                                                  "max_ms",
-                                                  "mean_ms",
-                                                  "launches_per_sample",
-                                                  "discarded",
-                                                  "sm_clock_mhz",
-                                                  "throttled",
-                                                  "status",
-                                                  "reason",
-                                                  "detail",
-                                                  "stage",
-                                                  "max_absolute_error",
-                                                  "max_relative_error",
-                                                  "compile_ms",
-                                                  "verify_ms",
-                                                  "cubin_sha256",
-                                                  "chosen",
-                                                  "is_default",
-                                                  "is_reference",
-                                                  "compared_with"})),
+        result_(connection, insert_sql("result", result_columns())),
         best_(connection,
               insert_sql("best", {"model_id", "problem_id", "kernel_id", "configuration_id",
                                   "result_id", "run_id", "stage", "median_ms"})),
