@@ -3,6 +3,7 @@
 #include "db/device_model.h"
 #include "db/export_csv.h"
 #include "db/json_forms.h"
+#include "reports/problem_results.h"
 #include "reports/table.h"
 
 #include <nlohmann/json.hpp>
@@ -42,19 +43,6 @@ std::string against_fastest(const StoredResult& stored, const Comparison::Row& r
           decimal(1 + slower->high_percent / 100, 2) + ")";
   const Verdict verdict = verdict_of(slower, kSameBetweenSessions_percent);
   return verdict == Verdict::slower ? text : text + ", " + to_text(verdict);
-}
-
-/// Work of a metric per second; empty where the space does not define it.
-std::string rate(const Result& result, const char* metric, const char* unit) {
-  const auto work = result.metrics.find(metric);
-  if (work == result.metrics.end()) return "";
-  return format_rate(work->second / (result.measurement.median_ms * 1e-3), unit);
-}
-
-std::string rates(const Result& result) {
-  const std::string flops = rate(result, "flops", "FLOP/s");
-  const std::string bytes = rate(result, "bytes", "B/s");
-  return flops + (flops.empty() || bytes.empty() ? "" : ", ") + bytes;
 }
 
 class Writer {

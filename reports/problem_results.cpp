@@ -1,5 +1,6 @@
 #include "reports/problem_results.h"
 
+#include "reports/table.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
@@ -19,6 +20,23 @@ const LaunchResult* tightest_launch(const Result& result) {
 double metric(const Result& result, const std::string& name) {
   const auto found = result.metrics.find(name);
   return found == result.metrics.end() ? 0 : found->second;
+}
+
+std::string rates(const Result& result) {
+  const double seconds = result.measurement.median_ms * 1e-3;
+  std::string text;
+  const auto add = [&](const char* name, const char* unit) {
+    const auto work = result.metrics.find(name);
+    if (work == result.metrics.end()) return;
+    text += (text.empty() ? "" : ", ") + format_rate(work->second / seconds, unit);
+  };
+  add("flops", "FLOP/s");
+  add("bytes", "B/s");
+  return text;
+}
+
+std::string device_label(const Device& device) {
+  return device.kind == DeviceKind::cpu ? device.name + " (CPU)" : device.name;
 }
 
 std::vector<const Result*> timed_results(const ProblemSummary& problem, const std::string& kernel) {

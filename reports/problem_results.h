@@ -1,12 +1,13 @@
 #pragma once
 
+#include "tuner/core/device.h"
 #include "tuner/core/summary.h"
 #include "tuner/core/text.h"
 
 #include <string>
 #include <vector>
 
-// What several parts of a run's summary say of its results.
+// What several reports say of results.
 
 namespace smemtune {
 
@@ -19,6 +20,13 @@ const LaunchResult* tightest_launch(const Result& result);
 
 /// Work per launch by the metric's name; 0 where the kernel has none of that name.
 double metric(const Result& result, const std::string& name);
+
+/// `48.2 TFLOP/s, 312 GB/s`: of the metrics `flops` and `bytes`, as far as the result has them.
+/// REQUIRES: it was timed.
+std::string rates(const Result& result);
+
+/// The device's name; `(CPU)` behind it where it is one.
+std::string device_label(const Device& device);
 
 /// Of one kernel, or of all.
 std::vector<const Result*> timed_results(const ProblemSummary& problem,

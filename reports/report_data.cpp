@@ -23,10 +23,6 @@ using db::StoredResult;
 
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
 
-std::string device_label(const Device& device) {
-  return device.kind == DeviceKind::cpu ? device.name + " (CPU)" : device.name;
-}
-
 /// Whether `later`, of the same configuration, takes the place of `earlier`.
 bool supersedes(const StoredResult& later, const StoredResult& earlier) {
   if (is_transient(later.result)) return is_transient(earlier.result);
@@ -55,18 +51,6 @@ void find_ties(ReportSection& section) {
 std::string named(const StoredResult& stored) {
   const std::string configuration = key(stored.result.configuration);
   return stored.result.kernel + (configuration.empty() ? "" : " with " + configuration);
-}
-
-std::string rates(const Result& result) {
-  std::string text;
-  const double seconds = result.measurement.median_ms * 1e-3;
-  if (const double flops = metric(result, "flops"); flops > 0) {
-    text = format_rate(flops / seconds, "FLOP/s");
-  }
-  if (const double bytes = metric(result, "bytes"); bytes > 0) {
-    text += (text.empty() ? "" : ", ") + format_rate(bytes / seconds, "B/s");
-  }
-  return text;
 }
 
 const StoredResult* default_of(const ReportSource& source, const ReportSection& section,

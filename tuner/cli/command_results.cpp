@@ -9,6 +9,7 @@
 #include "reports/comparison.h"
 #include "reports/one_for_all.h"
 #include "reports/portfolio_report.h"
+#include "reports/problem_results.h"
 #include "reports/run_summary.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
@@ -144,22 +145,6 @@ std::string export_text(const ResultsOptions& options, const db::ResultStore& st
   Json portfolios = Json::array();
   for (const PortfolioReport& report : reports) portfolios.push_back(portfolio_json(report));
   return db::export_json(best, defaults, portfolios);
-}
-
-std::string rates(const Result& result) {
-  std::string text;
-  const double seconds = result.measurement.median_ms * 1e-3;
-  const auto flops = result.metrics.find("flops");
-  if (flops != result.metrics.end()) text += format_rate(flops->second / seconds, "FLOP/s");
-  const auto bytes = result.metrics.find("bytes");
-  if (bytes != result.metrics.end()) {
-    text += (text.empty() ? "" : ", ") + format_rate(bytes->second / seconds, "B/s");
-  }
-  return text;
-}
-
-std::string device_label(const Device& device) {
-  return device.kind == DeviceKind::cpu ? device.name + " (CPU)" : device.name;
 }
 
 int run_one(const ResultsOptions& options, const db::ResultStore& store) {
