@@ -155,6 +155,15 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
 
 }  // namespace
 
+void add_device(CLI::App& app, DeviceChoice& choice) {
+  app.add_option("--device", choice.device,
+                 "GPU by index, UUID or name; cpu [the first GPU; the CPU where there is none]")
+      ->type_name("NAME");
+  app.add_option("--limits-of", choice.limits_of, "GPU whose limits the CPU device borrows")
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
 bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
 
 ChosenDevices choose_devices(const DeviceChoice& choice) {

@@ -6,6 +6,8 @@
 #include "tuner/core/kernel_binding.h"
 #include "tuner/engine/worker_pool.h"
 
+#include <CLI/CLI.hpp>
+
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -24,6 +26,9 @@ struct DeviceChoice {
   bool shuffle_threads = false;       ///< `--shuffle-threads`: the CPU device only.
   std::uint64_t compile_workers = 0;  ///< `--jobs`; 0: one per core.
 };
+
+/// Adds --device and --limits-of, for commands that measure.
+void add_device(CLI::App& app, DeviceChoice& choice);
 
 /// The devices that were decided on.
 struct ChosenDevices {

@@ -136,12 +136,7 @@ void add_check_options(CLI::App& app, CheckOptions& options) {
       ->take_all();
   add_count(app, "--runners-up", options.runners_up, 0, 32,
             "How many runners-up to measure along with the winner and its default [3]");
-  app.add_option("--device", options.device.device,
-                 "GPU by index, UUID or name; cpu [the first GPU; the CPU where there is none]")
-      ->type_name("NAME");
-  app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
-      ->type_name("NAME")
-      ->capture_default_str();
+  add_device(app, options.device);
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
   add_database(app, options.database);
   app.add_flag("--no-wait", options.no_wait,

@@ -256,12 +256,7 @@ void add_diff_options(CLI::App& app, DiffOptions& options) {
       ->take_all();
   add_number(app, "--tolerance", options.tolerance_percent, 0, 1e6,
              "How much slower NEW may be, in percent [3]");
-  app.add_option("--device", options.device.device,
-                 "GPU by index, UUID or name; cpu [the first GPU; the CPU where there is none]")
-      ->type_name("NAME");
-  app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
-      ->type_name("NAME")
-      ->capture_default_str();
+  add_device(app, options.device);
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
   add_database(app, options.database);
   app.add_option("--format", options.format, "text; md: for a comment on a pull request; json")
