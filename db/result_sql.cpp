@@ -42,15 +42,21 @@ const char* const kJoins = R"sql(
     AND current_kernel.space_id = kernel.space_id AND current_kernel.name = kernel.name
 )sql";
 
-const char* const kFilter = R"sql(
+/// Whether a row is of the source that is asked for; joined with `device_model` and `origin`.
+const std::string kIsOfSource = R"sql(
+    CASE :source WHEN 'own' THEN NOT device_model.imported WHEN 'all' THEN 1
+             WHEN 'imported' THEN device_model.imported
+             ELSE instr(lower(origin.file), lower(:source)) > 0 END
+)sql";
+
+const std::string kFilter = R"sql(
   WHERE (:space = '' OR space.name = :space)
     AND (:kernel = '' OR kernel.name = :kernel OR space.name || '/' || kernel.name = :kernel)
     AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
          OR lower(device_unit.uuid) = lower(:device))
     AND (:status = '' OR result.status = :status)
-    AND CASE :source WHEN 'own' THEN NOT device_model.imported WHEN 'all' THEN 1
-             WHEN 'imported' THEN device_model.imported
-             ELSE instr(lower(origin.file), lower(:source)) > 0 END
+    AND )sql" + kIsOfSource +
+                            R"sql(
     AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
     AND (:hash = '' OR kernel.hash = :hash)
     AND (:problems IS NULL OR result.problem_id IN (SELECT value FROM json_each(:problems)))
@@ -154,8 +160,8 @@ std::string runs_sql() {
       AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
            OR lower(device_unit.uuid) = lower(:device))
       AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
-      AND CASE :source WHEN 'own' THEN NOT imported WHEN 'all' THEN 1 WHEN 'imported' THEN imported
-               ELSE instr(lower(origin.file), lower(:source)) > 0 END
+      AND )sql" +
+         kIsOfSource + R"sql(
     ORDER BY run.started_unix, run.id)sql";
 }
 
