@@ -14,7 +14,7 @@ namespace smemtune::db {
 
 namespace {
 
-std::string dump(const Json& value) {
+std::string column_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -91,7 +91,7 @@ void read_column(const Statement& row, const std::string& column, ComparedWith& 
   read_word(row, column, value, parse_compared_with);
 }
 
-std::string to_json(const Bindings& bindings) { return dump(bindings_json(bindings)); }
+std::string to_json(const Bindings& bindings) { return column_text(bindings_json(bindings)); }
 
 Bindings bindings_from_json(const Statement& row, const char* column) {
   return parse(row, column, bindings_from);
@@ -100,7 +100,7 @@ Bindings bindings_from_json(const Statement& row, const char* column) {
 std::string to_json(const std::vector<LaunchResult>& launches) {
   Json array = Json::array();
   for (const LaunchResult& launch : launches) array.push_back(launch_json(launch));
-  return dump(array);
+  return column_text(array);
 }
 
 std::vector<LaunchResult> launches_from_json(const Statement& row, const char* column) {
@@ -116,7 +116,7 @@ std::string to_json(const std::map<std::string, double>& metrics) {
   for (const auto& [name, value] : metrics) {
     if (std::isfinite(value)) object[name] = value;
   }
-  return dump(object);
+  return column_text(object);
 }
 
 std::map<std::string, double> metrics_from_json(const Statement& row, const char* column) {
@@ -124,7 +124,7 @@ std::map<std::string, double> metrics_from_json(const Statement& row, const char
                [](const Json& object) { return object.get<std::map<std::string, double>>(); });
 }
 
-std::string to_json(const std::vector<std::string>& words) { return dump(Json(words)); }
+std::string to_json(const std::vector<std::string>& words) { return column_text(Json(words)); }
 
 std::vector<std::string> words_from_json(const Statement& row, const char* column) {
   return parse(row, column,

@@ -2,6 +2,7 @@
 
 #include "db/journal.h"
 #include "db/schema_check.h"
+#include "tuner/core/whole_file.h"
 
 #include <sqlite3.h>
 
@@ -29,26 +30,14 @@ constexpr int kMaxJournals = 100;
 
 constexpr const char* kAllowNetwork = "SMEMTUNE_ALLOW_NETWORK_FS";
 
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
-  throw StoreError(file.string() + ": " + why);
-}
-
 [[noreturn]] void refuse_other(const std::filesystem::path& file, std::int64_t application) {
-  refuse(file, "a database of another program (application_id " + std::to_string(application) +
-                   ", smemtune's is " + std::to_string(kApplicationId) + ")");
+  throw StoreError(file, "a database of another program (application_id " +
+                             std::to_string(application) + ", smemtune's is " +
+                             std::to_string(kApplicationId) + ")");
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-}
-
-/// Makes the names in it survive a loss of power, as the files themselves do. Some file systems
-/// cannot.
-void sync_folder(const std::filesystem::path& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
 }
 
 /// Like create_directories(), but for the owner only.
@@ -56,10 +45,10 @@ void create_folder(const std::filesystem::path& folder) {
   if (folder.empty() || std::filesystem::exists(folder)) return;
   create_folder(folder.parent_path());
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    refuse(folder,
-           std::string("the folder for the database cannot be made: ") + std::strerror(errno));
+    throw StoreError(
+        folder, std::string("the folder for the database cannot be made: ") + std::strerror(errno));
   }
-  sync_folder(folder_of(folder));
+  sync_folder_of(folder);
 }
 
 /// So that it is readable by its owner only from the start; SQLite gives its journal the same mode.
@@ -67,9 +56,9 @@ void create_file(const std::filesystem::path& file) {
   const int descriptor = open(file.c_str(), O_CREAT | O_EXCL | O_CLOEXEC | O_RDWR, 0600);
   if (descriptor >= 0) {
     close(descriptor);
-    sync_folder(folder_of(file));
+    sync_folder_of(file);
   } else if (errno != EEXIST) {
-    refuse(file, std::string("the database cannot be made: ") + std::strerror(errno));
+    throw StoreError(file, std::string("the database cannot be made: ") + std::strerror(errno));
   }
 }
 
@@ -79,33 +68,36 @@ void check_place(const std::filesystem::path& file, OpenMode mode) {
     throw StoreError("no results database is named: set HOME or SMEMTUNE_DB, or use --db");
   struct stat found {};
   const bool exists = stat(file.c_str(), &found) == 0;
-  if (!exists && errno != ENOENT) refuse(file, std::strerror(errno));
-  if (exists && S_ISDIR(found.st_mode)) refuse(file, "a folder, not a database file");
-  if (exists && !S_ISREG(found.st_mode)) refuse(file, "not a regular file");
+  if (!exists && errno != ENOENT) throw StoreError(file, std::strerror(errno));
+  if (exists && S_ISDIR(found.st_mode)) throw StoreError(file, "a folder, not a database file");
+  if (exists && !S_ISREG(found.st_mode)) throw StoreError(file, "not a regular file");
   if (!exists && mode == OpenMode::read_only) {
-    refuse(file, "no such database; tuning makes it");
+    throw StoreError(file, "no such database; tuning makes it");
   }
   const std::filesystem::path folder = folder_of(file);
   if (mode == OpenMode::read_write) {
     create_folder(folder);
     if (access(folder.c_str(), W_OK | X_OK) != 0) {
-      refuse(file, "its folder cannot be written, and the database needs a journal beside it: " +
-                       std::string(std::strerror(errno)));
+      throw StoreError(
+          file, "its folder cannot be written, and the database needs a journal beside it: " +
+                    std::string(std::strerror(errno)));
     }
     if (exists && access(file.c_str(), R_OK | W_OK) != 0) {
-      refuse(file, std::string("the database cannot be written: ") + std::strerror(errno));
+      throw StoreError(file,
+                       std::string("the database cannot be written: ") + std::strerror(errno));
     }
   }
   struct statfs system {};
   const std::filesystem::path& place = exists ? file : folder;
-  if (statfs(place.c_str(), &system) != 0) refuse(place, std::strerror(errno));
+  if (statfs(place.c_str(), &system) != 0) throw StoreError(place, std::strerror(errno));
   const auto network = network_file_system(static_cast<std::int64_t>(system.f_type));
   const char* allowed = std::getenv(kAllowNetwork);
   if (network && (allowed == nullptr || std::strcmp(allowed, "1") != 0)) {
-    refuse(file, "on a network file system (" + *network +
-                     "), where SQLite's locks cannot be relied on; put the database on a local "
-                     "disk, or set " +
-                     kAllowNetwork + "=1 if no two processes ever use it at once");
+    throw StoreError(file,
+                     "on a network file system (" + *network +
+                         "), where SQLite's locks cannot be relied on; put the database on a local "
+                         "disk, or set " +
+                         kAllowNetwork + "=1 if no two processes ever use it at once");
   }
 }
 
@@ -115,8 +107,8 @@ void set_pragma(const Connection& connection, const std::string& name, const std
   connection.execute(("PRAGMA " + name + " = " + value).c_str());
   const std::string is = connection.text(("PRAGMA " + name).c_str());
   if (is != expected) {
-    refuse(connection.file(),
-           "SQLite's " + name + " is " + is + " where " + expected + " was asked for");
+    throw StoreError(connection.file(),
+                     "SQLite's " + name + " is " + is + " where " + expected + " was asked for");
   }
 }
 
@@ -145,7 +137,7 @@ void check_header(const Connection& connection) {
   if (application != 0 && application != kApplicationId)
     refuse_other(connection.file(), application);
   if (header[18] > 1 || header[19] > 1) {
-    refuse(
+    throw StoreError(
         connection.file(),
         "a database with a write-ahead log, which smemtune never makes; if it is yours, `sqlite3 "
         "FILE 'PRAGMA journal_mode = DELETE'` gives it the other journal");
@@ -160,7 +152,7 @@ bool check_identity(const Connection& connection, std::span<const Migration> mig
   const std::int64_t version = connection.integer("PRAGMA user_version");
   const bool empty = objects == 0 && application == 0 && version == 0;
   if (!empty && application != kApplicationId) refuse_other(file, application);
-  if (!empty && version < 1) refuse(file, "the database is damaged (it has no version)");
+  if (!empty && version < 1) throw StoreError(file, "the database is damaged (it has no version)");
   if (!empty) check_schema(connection, migrations);
   return empty;
 }
@@ -176,9 +168,10 @@ void check_pages(const Connection& connection, std::span<const Migration> migrat
     std::string problem = connection.text(("PRAGMA quick_check(" + table + ")").c_str());
     std::replace(problem.begin(), problem.end(), '\n', ' ');
     if (problem != "ok") {
-      refuse(connection.file(),
-             "the database is damaged (" + problem +
-                 "); restore a backup, or save what can be read with `sqlite3 FILE .recover`");
+      throw StoreError(
+          connection.file(),
+          "the database is damaged (" + problem +
+              "); restore a backup, or save what can be read with `sqlite3 FILE .recover`");
     }
   }
 }
@@ -227,7 +220,7 @@ Looked look(const std::filesystem::path& file, int busy_timeout_ms,
   for (int attempt = 0; attempt < kMaxJournals; ++attempt) {
     if (auto looked = try_to_look(file, busy_timeout_ms, migrations)) return std::move(*looked);
   }
-  refuse(file, "its journal changes all the time; try again when its writers have ended");
+  throw StoreError(file, "its journal changes all the time; try again when its writers have ended");
 }
 
 Connection migrated_copy(const Connection& connection, std::span<const Migration> migrations) {
@@ -260,20 +253,21 @@ Connection open_database(const std::filesystem::path& file, OpenMode mode, int b
   // Also where it is to be written, it is looked at first: opening it to write may roll it back.
   Looked looked = look(file, busy_timeout_ms, migrations);
   if (mode == OpenMode::read_only) {
-    if (looked.empty) refuse(file, "the database is empty; tuning fills it");
+    if (looked.empty) throw StoreError(file, "the database is empty; tuning fills it");
     set_pragma(looked.connection, "query_only", "ON", "1");
     return looked.version < newest ? migrated_copy(looked.connection, migrations)
                                    : std::move(looked.connection);
   }
   if (looked.version > newest) {
-    refuse(file, "written by a newer smemtune (version " + std::to_string(looked.version) +
-                     ", this one writes up to " + std::to_string(newest) +
-                     "), so it can only be read; update smemtune, or use another database");
+    throw StoreError(file,
+                     "written by a newer smemtune (version " + std::to_string(looked.version) +
+                         ", this one writes up to " + std::to_string(newest) +
+                         "), so it can only be read; update smemtune, or use another database");
   }
   Connection connection(file, OpenMode::read_write, busy_timeout_ms);
   set_safety_pragmas(connection);
   check_contents(connection, migrations);
-  if (!connection.can_write()) refuse(file, "the database cannot be written");
+  if (!connection.can_write()) throw StoreError(file, "the database cannot be written");
   return made(std::move(connection), migrations);
 }
 

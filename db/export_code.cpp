@@ -3,6 +3,7 @@
 #include "db/export_order.h"
 #include "db/selection_text.h"
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <array>
@@ -88,19 +89,6 @@ std::string for_comment(const std::string& text) {
     result += plain ? c : '.';
   }
   return result;
-}
-
-std::string number_text(double value) {
-  std::array<char, 32> text = {};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), end};
-}
-
-/// To four digits, for people.
-std::string readable(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.4g", value);
-  return text.data();
 }
 
 std::string integer_literal(std::int64_t value) {
@@ -325,7 +313,7 @@ class SpaceWriter {
            problem_.value(stored.result.problem) +
            ", Kernel::" + kernels_.of(stored.result.kernel) + ", " +
            parameters_.value(stored.result.configuration) + ", " +
-           number_text(stored.result.measurement.median_ms) + ", " +
+           shortest(stored.result.measurement.median_ms) + ", " +
            std::to_string(stored.result.shared_bytes()) + (stored.stale ? ", true" : ", false") +
            ", " + string_literal(to_text(stored.result.compared_with)) + "},\n";
   }
@@ -392,7 +380,7 @@ std::string export_defines(const StoredResult& best) {
   std::string text =
       "// " +
       for_comment(best.space + " " + result.kernel + ", " + key(result.problem) + " on " +
-                  best.device.name + ": " + readable(result.measurement.median_ms) +
+                  best.device.name + ": " + significant(result.measurement.median_ms, 4) +
                   " ms, compared with " + to_text(result.compared_with)) +
       (best.stale ? "; stale: the kernel has been edited since\n" : "\n");
   for (const auto& [name, value] : result.configuration) {

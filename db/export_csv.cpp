@@ -27,9 +27,9 @@ std::string of_launches(const Result& result, Value value) {
   return text;
 }
 
-using Row = std::vector<std::pair<const char*, std::string>>;
+using CsvRow = std::vector<std::pair<const char*, std::string>>;
 
-Row row(const StoredResult& stored) {
+CsvRow row(const StoredResult& stored) {
   const Result& result = stored.result;
   const Device& device = stored.device;
   const Measurement& time = result.measurement;
@@ -88,7 +88,7 @@ Row row(const StoredResult& stored) {
   };
 }
 
-std::string line(const Row& row, bool titles) {
+std::string line(const CsvRow& row, bool titles) {
   std::string text;
   for (const auto& [title, cell] : row) {
     if (!text.empty() || title != row.front().first) text += ',';
@@ -113,12 +113,7 @@ std::string csv_text(const std::string& text) {
   return quoted ? "\"" + cell + "\"" : cell;
 }
 
-std::string csv_number(double value) {
-  if (!std::isfinite(value)) return "";
-  std::array<char, 32> text = {};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), end};
-}
+std::string csv_number(double value) { return std::isfinite(value) ? shortest(value) : ""; }
 
 std::string export_csv(const std::vector<StoredResult>& best) {
   std::string text = line(row({}), /*titles=*/true);

@@ -5,13 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fcntl.h>
-#include <optional>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 namespace smemtune::db {
@@ -27,94 +20,6 @@ void add_former_names(Json& entry) {
                            {"max_relative_error", entry["max_relative_error"]}};
   entry["provenance"]["cubin_sha256"] = entry["cubin_sha256"];
   entry["provenance"]["compile_ms"] = entry["compile_ms"];
-}
-
-[[noreturn]] void cannot_write(const std::filesystem::path& file, const std::string& why) {
-  throw InputError(file.string() + ": cannot be written: " + why);
-}
-
-/// Closes and removes a temporary file unless it was renamed.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::filesystem::path& target) {
-    // Its own name per process; O_EXCL skips what a dead process of the same id left behind.
-    for (int number = 0; descriptor_ < 0; ++number) {
-      std::string name = target.string();
-      name.append(".").append(std::to_string(getpid()));
-      name.append("-").append(std::to_string(number)).append(".tmp");
-      path_ = name;
-      descriptor_ = open(path_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0644);
-      if (descriptor_ < 0 && (errno != EEXIST || number == 100)) {
-        cannot_write(target, std::strerror(errno));
-      }
-    }
-  }
-  ~TemporaryFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-    if (!renamed_) unlink(path_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  TemporaryFile(TemporaryFile&&) = delete;
-  TemporaryFile& operator=(TemporaryFile&&) = delete;
-
-  int descriptor() const { return descriptor_; }
-
-  void rename_to(const std::filesystem::path& target) {
-    const int closed = close(std::exchange(descriptor_, -1));
-    if (closed != 0) cannot_write(target, std::strerror(errno));
-    if (rename(path_.c_str(), target.c_str()) != 0) cannot_write(target, std::strerror(errno));
-    renamed_ = true;
-  }
-
- private:
-  std::filesystem::path path_;
-  int descriptor_ = -1;
-  bool renamed_ = false;
-};
-
-void write_all(int descriptor, const std::string& text, const std::filesystem::path& file) {
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = write(descriptor, text.data() + written, text.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) cannot_write(file, std::strerror(errno));
-    written += static_cast<std::size_t>(count);
-  }
-}
-
-/// What is at the place; nullopt: nothing. Throws InputError where a file cannot take it.
-std::optional<struct stat> replaceable(const std::filesystem::path& file) {
-  struct stat found {};
-  if (stat(file.c_str(), &found) != 0) {
-    if (errno == ENOENT) return std::nullopt;
-    cannot_write(file, std::strerror(errno));
-  }
-  if (S_ISDIR(found.st_mode)) cannot_write(file, "it is a folder");
-  if (!S_ISREG(found.st_mode)) cannot_write(file, "it is not a regular file");
-  return found;
-}
-
-/// Where a symbolic link leads, also one to what is not there yet. REQUIRES: replaceable(), which
-/// knows of links that must not be followed.
-std::filesystem::path behind_links(std::filesystem::path file) {
-  constexpr int kMostLinks = 40;  // As Linux has it.
-  std::error_code no_link;
-  for (int links = 0; links < kMostLinks; ++links) {
-    const std::filesystem::path target = std::filesystem::read_symlink(file, no_link);
-    if (no_link) return file;
-    file = file.parent_path() / target;
-  }
-  cannot_write(file, std::strerror(ELOOP));
-}
-
-/// So that the new name survives a loss of power.
-void sync_folder(const std::filesystem::path& file) {
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);  // Some file systems cannot; the file itself is safe.
-  close(descriptor);
 }
 
 }  // namespace
@@ -141,37 +46,6 @@ std::string export_json(const std::vector<StoredResult>& best,
   Json members = {{"best", std::move(entries)}, {"defaults", std::move(default_entries)}};
   if (!portfolios.empty()) members["portfolios"] = portfolios;
   return document_text("smemtune-best", 1, members);
-}
-
-void write_whole_file(const std::filesystem::path& named, const std::string& text) {
-  if (named == "-") {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-        std::fflush(stdout) != 0) {
-      cannot_write("standard output", std::strerror(errno));
-    }
-    return;
-  }
-  const auto found = replaceable(named);
-  const std::filesystem::path file = behind_links(named);
-  TemporaryFile temporary(file);
-  struct stat made {};
-  // What the umask left of 0644; for its owner only until it is whole.
-  if (fstat(temporary.descriptor(), &made) != 0 || fchmod(temporary.descriptor(), 0600) != 0) {
-    cannot_write(file, std::strerror(errno));
-  }
-  write_all(temporary.descriptor(), text, file);
-  const mode_t mode = (found ? found->st_mode : made.st_mode) & 0777;
-  if (fchmod(temporary.descriptor(), mode) != 0 || fsync(temporary.descriptor()) != 0) {
-    cannot_write(file, std::strerror(errno));
-  }
-  temporary.rename_to(file);
-  sync_folder(file);
-}
-
-void check_writable(const std::filesystem::path& file) {
-  if (file == "-") return;
-  replaceable(file);
-  const TemporaryFile temporary(behind_links(file));
 }
 
 }  // namespace smemtune::db

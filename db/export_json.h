@@ -4,7 +4,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -23,14 +22,5 @@ std::string export_json(const std::vector<StoredResult>& best,
 std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults,
                         const nlohmann::ordered_json& portfolios);
-
-/// Writes a file whole or not at all: a temporary beside it, fsync, rename. A symbolic link stays,
-/// and the file that it leads to is written. "-" is standard output. Throws InputError when the
-/// place cannot be written; a file that was there is then as it was.
-void write_whole_file(const std::filesystem::path& named, const std::string& text);
-
-/// Throws InputError where write_whole_file() would now: before hours go into what is to be
-/// written.
-void check_writable(const std::filesystem::path& file);
 
 }  // namespace smemtune::db

@@ -1,7 +1,6 @@
 #include "db/export_json.h"
 
 #include "db/device_model.h"
-#include "db/test_folder.h"
 #include "tuner/core/h200.h"
 
 #include <gmock/gmock.h>
@@ -14,11 +13,6 @@
 #include <iterator>
 #include <limits>
 #include <set>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace smemtune::db {
 namespace {
@@ -211,100 +205,6 @@ TEST(ExportMd, ShowsEveryMember) {
       levels.push_back(value);
     }
   }
-}
-
-class WriteWholeFile : public TestFolder {
- protected:
-  std::size_t files() const {
-    return static_cast<std::size_t>(
-        std::distance(fs::directory_iterator(folder()), fs::directory_iterator()));
-  }
-};
-
-TEST_F(WriteWholeFile, MakesOrReplacesAFile) {
-  const fs::path file = folder() / "best.json";
-  const mode_t before = umask(022);
-  write_whole_file(file, "one");
-  umask(before);
-  EXPECT_EQ(contents(file), "one");
-  EXPECT_EQ(fs::status(file).permissions(), fs::perms(0644));
-  fs::permissions(file, fs::perms(0640));
-  write_whole_file(file, "two");
-  EXPECT_EQ(contents(file), "two");
-  EXPECT_EQ(fs::status(file).permissions(), fs::perms(0640));
-  EXPECT_EQ(files(), 1u);
-}
-
-TEST_F(WriteWholeFile, HeedsTheUmask) {
-  const mode_t before = umask(077);
-  write_whole_file(folder() / "best.json", "text");
-  umask(before);
-  EXPECT_EQ(fs::status(folder() / "best.json").permissions(), fs::perms(0600));
-}
-
-TEST_F(WriteWholeFile, KeepsALinkAndWritesWhereItLeads) {
-  fs::create_directory(folder() / "results");
-  std::ofstream(folder() / "results" / "target") << "old";
-  fs::create_symlink("results/target", folder() / "link");
-  fs::create_symlink(folder() / "link", folder() / "second");
-  write_whole_file(folder() / "second", "new");
-  EXPECT_TRUE(fs::is_symlink(folder() / "second"));
-  EXPECT_TRUE(fs::is_symlink(folder() / "link"));
-  EXPECT_EQ(contents(folder() / "results" / "target"), "new");
-
-  fs::remove(folder() / "results" / "target");
-  check_writable(folder() / "link");
-  write_whole_file(folder() / "link", "first");
-  EXPECT_TRUE(fs::is_symlink(folder() / "link"));
-  EXPECT_EQ(contents(folder() / "results" / "target"), "first");
-  EXPECT_EQ(files(), 3u) << "no temporary is left";
-}
-
-TEST_F(WriteWholeFile, RefusesLinksThatLeadNowhere) {
-  fs::create_symlink("loop", folder() / "loop");
-  EXPECT_THROW(write_whole_file(folder() / "loop", "text"), InputError);
-  fs::create_symlink("missing/best.json", folder() / "link");
-  EXPECT_THROW(write_whole_file(folder() / "link", "text"), InputError);
-  EXPECT_THROW(check_writable(folder() / "link"), InputError);
-  EXPECT_EQ(files(), 2u);
-}
-
-TEST_F(WriteWholeFile, RefusesWhatIsNoFile) {
-  EXPECT_THROW(write_whole_file(folder(), "text"), InputError);
-  EXPECT_THROW(write_whole_file(folder() / "missing" / "best.json", "text"), InputError);
-  ASSERT_EQ(mkfifo((folder() / "pipe").c_str(), 0600), 0);
-  EXPECT_THROW(write_whole_file(folder() / "pipe", "text"), InputError);
-  EXPECT_EQ(files(), 1u);
-}
-
-TEST_F(WriteWholeFile, LeavesTheOldFileWhenThereIsNoRoom) {
-  const fs::path file = folder() / "best.json";
-  write_whole_file(file, "old");
-  const pid_t child = fork();
-  if (child == 0) {
-    signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit = {.rlim_cur = 1000, .rlim_max = RLIM_INFINITY};
-    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
-    try {
-      write_whole_file(file, std::string(5000, 'x'));
-    } catch (const InputError&) {
-      _exit(2);
-    }
-    _exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 2);
-  EXPECT_EQ(contents(file), "old");
-  EXPECT_EQ(files(), 1u);
-}
-
-TEST_F(WriteWholeFile, WritesToStandardOutputForADash) {
-  testing::internal::CaptureStdout();
-  write_whole_file("-", "text\n");
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "text\n");
-  EXPECT_EQ(files(), 0u);
 }
 
 }  // namespace

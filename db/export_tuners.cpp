@@ -87,7 +87,7 @@ Json cache_entry(const StoredResult& stored) {
 }
 
 /// Text of somewhere may hold what is no UTF-8.
-std::string dump(const Json& json) {
+std::string text_of(const Json& json) {
   return with_controls_escaped(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -117,7 +117,7 @@ std::string export_kernel_tuner(const std::vector<StoredResult>& results) {
                      {"tune_params", std::move(lists)},
                      {"objective", "time"}};
   // As Kernel Tuner writes it: a line for each entry, so that it can append.
-  std::string text = dump(head);
+  std::string text = text_of(head);
   text.back() = ',';
   text += "\n\"cache\": {";
   const char* separator = "\n";
@@ -127,7 +127,7 @@ std::string export_kernel_tuner(const std::vector<StoredResult>& results) {
       const auto value = stored->result.configuration.find(name);
       words.push_back(value == stored->result.configuration.end() ? "" : to_text(value->second));
     }
-    text += separator + dump(Json(joined(words, ","))) + ": " + dump(cache_entry(*stored));
+    text += separator + text_of(Json(joined(words, ","))) + ": " + text_of(cache_entry(*stored));
     separator = ",\n";
   }
   return text + "\n}\n}";
@@ -154,9 +154,9 @@ std::string export_t4(const std::vector<StoredResult>& results) {
          {"correctness", result.timed() ? 1 : 0},
          {"measurements", Json::array({{{"name", "time"}, {"value", time}, {"unit", "ms"}}})}});
   }
-  return dump({{"schema_version", "1.0.0"},
-               {"metadata", {{"timeunit", "milliseconds"}}},
-               {"results", std::move(list)}}) +
+  return text_of({{"schema_version", "1.0.0"},
+                  {"metadata", {{"timeunit", "milliseconds"}}},
+                  {"results", std::move(list)}}) +
          "\n";
 }
 

@@ -33,10 +33,6 @@ fs::path beside(const fs::path& database, const char* suffix) {
   return (error ? database : file).string() + suffix;
 }
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& why) {
-  throw StoreError(file.string() + ": " + why);
-}
-
 /// Eight bytes at a place of a file that its writer may change at any moment; fewer at its end.
 std::string eight_bytes(std::ifstream& file, std::ios::off_type offset, std::ios::seekdir from) {
   std::string bytes(kMagic.size(), '\0');
@@ -58,7 +54,8 @@ class TemporaryFolder {
   TemporaryFolder() {
     std::string name = (fs::temp_directory_path() / "smemtune-db-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
-      refuse(name, std::string("no place for a copy of the database: ") + std::strerror(errno));
+      throw StoreError(name,
+                       std::string("no place for a copy of the database: ") + std::strerror(errno));
     }
     path_ = name;
   }
@@ -81,7 +78,8 @@ void write(const fs::path& file, const char* data, std::size_t size) {
   std::ofstream stream(file, std::ios::binary | std::ios::app);
   stream.write(data, static_cast<std::streamsize>(size));
   stream.close();
-  if (!stream) refuse(file, std::string("the copy of the database: ") + std::strerror(errno));
+  if (!stream)
+    throw StoreError(file, std::string("the copy of the database: ") + std::strerror(errno));
 }
 
 }  // namespace
@@ -90,28 +88,32 @@ void check_journal(const fs::path& database) {
   const fs::path log = beside(database, "-wal");
   struct stat found {};
   if (lstat(log.c_str(), &found) == 0) {
-    refuse(log,
-           "a write-ahead log beside the database, which smemtune never writes; if the "
-           "database is yours, `sqlite3 FILE 'PRAGMA journal_mode = DELETE'` takes it in");
+    throw StoreError(
+        log,
+        "a write-ahead log beside the database, which smemtune never writes; if the "
+        "database is yours, `sqlite3 FILE 'PRAGMA journal_mode = DELETE'` takes it in");
   }
   const fs::path journal = beside(database, "-journal");
   if (lstat(journal.c_str(), &found) != 0) {
     if (errno == ENOENT) return;
-    refuse(journal, std::strerror(errno));
+    throw StoreError(journal, std::strerror(errno));
   }
   const std::string not_ours =
       "lies where the database's journal would be and is not one of smemtune's ";
-  if (!S_ISREG(found.st_mode)) refuse(journal, not_ours + "(not a regular file); move it away");
+  if (!S_ISREG(found.st_mode))
+    throw StoreError(journal, not_ours + "(not a regular file); move it away");
   if (found.st_size == 0) return;
   std::ifstream file(journal, std::ios::binary);
-  if (!file) refuse(journal, std::string("the journal cannot be read: ") + std::strerror(errno));
+  if (!file)
+    throw StoreError(journal, std::string("the journal cannot be read: ") + std::strerror(errno));
   const std::string begin = eight_bytes(file, 0, std::ios::beg);
   // It begins with zeros until it is synced, and is empty again when its writer has committed.
   if (!begin.empty() && begin[0] != '\0' && begin != kMagic) {
-    refuse(journal, not_ours + "(it is not a journal); move it away");
+    throw StoreError(journal, not_ours + "(it is not a journal); move it away");
   }
   if (eight_bytes(file, -8, std::ios::end) == kMagic) {
-    refuse(journal, not_ours + "(it names a further file, which would be deleted); move it away");
+    throw StoreError(journal,
+                     not_ours + "(it names a further file, which would be deleted); move it away");
   }
 }
 
@@ -121,8 +123,8 @@ std::optional<Connection> rolled_back_copy(const Connection& connection) {
   const std::uintmax_t size = fs::file_size(journal, error);
   if (error || size == 0) return std::nullopt;
   if (static_cast<std::int64_t>(size) > kMaxCopiedBytes) {
-    refuse(journal,
-           "too large to be rolled back in a copy; `sqlite3 FILE .tables` does it in place");
+    throw StoreError(
+        journal, "too large to be rolled back in a copy; `sqlite3 FILE .tables` does it in place");
   }
   const std::string rolled_back = contents(journal);
 
@@ -133,7 +135,7 @@ std::optional<Connection> rolled_back_copy(const Connection& connection) {
     const std::vector<std::uint8_t> bytes = connection.read_file(offset, kBytesAtOnce);
     if (bytes.empty()) break;
     if (offset >= kMaxCopiedBytes) {
-      refuse(
+      throw StoreError(
           connection.file(),
           "too large for its journal to be rolled back in a copy; `sqlite3 FILE .tables` does it "
           "in place");

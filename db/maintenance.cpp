@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kBusyTimeout_ms = 30000;
 
-Connection open(const std::filesystem::path& file, OpenMode mode) {
+Connection opened(const std::filesystem::path& file, OpenMode mode) {
   return open_database(file, mode, kBusyTimeout_ms, migrations());
 }
 
@@ -156,7 +156,7 @@ std::uint64_t count(const Connection& connection, const char* sql) {
 }  // namespace
 
 std::vector<std::string> find_faults(const std::filesystem::path& file) {
-  const Connection connection = open(file, OpenMode::read_only);
+  const Connection connection = opened(file, OpenMode::read_only);
   std::vector<std::string> faults;
   Statement pages(connection, "PRAGMA integrity_check(20)");
   while (pages.step()) {
@@ -180,7 +180,7 @@ std::vector<std::string> find_faults(const std::filesystem::path& file) {
 }
 
 DatabaseSummary summarize_database(const std::filesystem::path& file) {
-  const Connection connection = open(file, OpenMode::read_only);
+  const Connection connection = opened(file, OpenMode::read_only);
   DatabaseSummary summary = {.version = connection.integer("PRAGMA user_version"),
                              .bytes = std::filesystem::file_size(file),
                              .parts = {}};
@@ -215,7 +215,7 @@ DatabaseSummary summarize_database(const std::filesystem::path& file) {
 }
 
 void back_up_database(const std::filesystem::path& file, const std::filesystem::path& copy) {
-  const Connection source = open(file, OpenMode::read_only);
+  const Connection source = opened(file, OpenMode::read_only);
   const int descriptor =
       ::open(copy.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0600);
   if (descriptor < 0) {
@@ -238,9 +238,9 @@ void back_up_database(const std::filesystem::path& file, const std::filesystem::
 }
 
 Pruned prune(const std::filesystem::path& file, const PruneRule& rule, bool apply) {
-  if (!std::filesystem::exists(file)) open(file, OpenMode::read_only);  // Throws.
+  if (!std::filesystem::exists(file)) opened(file, OpenMode::read_only);  // Throws.
   // A database that is only read takes no temporary table.
-  const Connection connection = open(file, OpenMode::read_write);
+  const Connection connection = opened(file, OpenMode::read_write);
   // The references are checked at the end: for each row that goes it would take a search.
   connection.execute("PRAGMA foreign_keys = OFF");
   Transaction transaction(connection);

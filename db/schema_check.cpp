@@ -38,13 +38,13 @@ Schema schema_of(std::span<const Migration> migrations, std::int64_t version) {
 /// most a literal for its default.
 bool adds_plain_columns(const std::string& known, const std::string& text) {
   if (text.size() <= known.size()) return false;
-  static const std::regex kColumns(
+  static const std::regex kColumnList(
       R"((, *\w+ (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?( DEFAULT (-?\d{1,15}|'[\w ]{0,99}'|NULL))?){1,99})");
   const std::size_t added = text.size() - known.size();
   const auto differs = std::mismatch(known.begin(), known.end(), text.begin()).first;
   for (auto at = static_cast<std::size_t>(differs - known.begin());; --at) {
     if (text.compare(at + added, std::string::npos, known, at) == 0 && added < 4096 &&
-        std::regex_match(text.substr(at, added), kColumns)) {
+        std::regex_match(text.substr(at, added), kColumnList)) {
       return true;
     }
     if (at == 0) return false;

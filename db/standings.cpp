@@ -9,12 +9,12 @@ namespace smemtune::db {
 
 namespace {
 
-struct Row {
+struct StandingRow {
   bool correct = false;
   Timed timed;
 };
 
-Row read_row(const Statement& row) {
+StandingRow read_row(const Statement& row) {
   return {.correct = row.text("status") == "correct",
           .timed = {.result_id = row.integer("id"),
                     .run_id = row.integer("run_id"),
@@ -30,7 +30,7 @@ class Reader {
   explicit Reader(const Connection& connection)
       : failure_(connection, "SELECT status, reason FROM result WHERE id = :id") {}
 
-  void add(const std::vector<Row>& results, Standings& standings) {
+  void add(const std::vector<StandingRow>& results, Standings& standings) {
     std::size_t counted = results.size();
     while (counted > 0 && !results[counted - 1].correct) {
       --counted;
@@ -43,7 +43,7 @@ class Reader {
     }
     if (counted == 0) return;
     standings.newest.push_back(results[counted - 1].timed);
-    for (const Row& row : results) {
+    for (const StandingRow& row : results) {
       if (row.correct && row.timed.stage == Stage::final) standings.finals.push_back(row.timed);
     }
   }
@@ -89,9 +89,9 @@ Standings read_standings(const Connection& connection, std::int64_t model_id,
   if (!of.run.empty()) select.bind(":run", of.run);
   Reader reader(connection);
   Standings standings;
-  std::vector<Row> results;
+  std::vector<StandingRow> results;
   while (select.step()) {
-    const Row row = read_row(select);
+    const StandingRow row = read_row(select);
     if (!results.empty() && results.back().timed.configuration_id != row.timed.configuration_id) {
       reader.add(results, standings);
       results.clear();

@@ -17,13 +17,14 @@ namespace {
 constexpr std::size_t kMostSizes = 8;
 
 /// Bests of the problems of a space on a device model; and of which kernels a portfolio may be.
-struct Group {
+struct PortfolioGroup {
   std::vector<const StoredResult*> bests;
   std::vector<const StoredResult*> kernels;
 };
 
 /// By space, device and, where each is asked for by itself, kernel.
-using Groups = std::map<std::tuple<std::string, std::string, std::int64_t, std::string>, Group>;
+using Groups =
+    std::map<std::tuple<std::string, std::string, std::int64_t, std::string>, PortfolioGroup>;
 
 Groups groups_of(const std::vector<StoredResult>& bests, const std::vector<StoredResult>& kernels,
                  bool per_kernel) {

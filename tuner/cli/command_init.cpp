@@ -1,6 +1,5 @@
 #include "tuner/cli/command_init.h"
 
-#include "db/export_json.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
@@ -10,6 +9,7 @@
 #include "tuner/core/expression.h"
 #include "tuner/core/text.h"
 #include "tuner/core/text_file.h"
+#include "tuner/core/whole_file.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/source/kernel_file.h"
 
@@ -244,9 +244,9 @@ int run_init(const InitOptions& options) {
   const SpaceDraft draft = draft_space(source, file, request);
   if (needs_copy) {
     const KernelFile guarded = read_kernel_file(source, guard, only);
-    db::write_whole_file(files.kernels, kernels_text(guarded, source, options, guard));
+    write_whole_file(files.kernels, kernels_text(guarded, source, options, guard));
   }
-  db::write_whole_file(files.space, draft.text);
+  write_whole_file(files.space, draft.text);
 
   say_kernels(source, file, options, kernels, together);
   if (needs_copy) say_left_out(source, file, options);

@@ -1,10 +1,10 @@
 #include "tuner/cli/command_replay.h"
 
-#include "db/export_json.h"
 #include "db/recording.h"
 #include "reports/replay_report.h"
 #include "tuner/cli/options.h"
 #include "tuner/core/error.h"
+#include "tuner/core/whole_file.h"
 #include "tuner/search/replay.h"
 #include "tuner/search/strategy.h"
 
@@ -157,7 +157,7 @@ int run_replay(const ReplayCommandOptions& options) {
                                    .compilers = options.compilers};
   const std::string text =
       options.json ? replay_json(recordings, settings) : replay_text(recordings, settings);
-  if (!options.plot.empty()) db::write_whole_file(options.plot, replay_svg(recordings));
+  if (!options.plot.empty()) write_whole_file(options.plot, replay_svg(recordings));
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }

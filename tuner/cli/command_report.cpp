@@ -1,6 +1,5 @@
 #include "tuner/cli/command_report.h"
 
-#include "db/export_json.h"
 #include "db/json_forms.h"
 #include "reports/report_data.h"
 #include "reports/report_page.h"
@@ -9,6 +8,7 @@
 #include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
+#include "tuner/core/whole_file.h"
 
 #include <nlohmann/json.hpp>
 
@@ -76,7 +76,7 @@ int run_report(const ReportOptions& options) {
   std::filesystem::path output = options.output;
   if (output.empty()) output = options.format == "html" ? "report.html" : "-";
   const std::string text = text_of(options, read(options));
-  db::write_whole_file(output, text);
+  write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");
   return 0;
 }

@@ -15,6 +15,7 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
+#include "tuner/core/whole_file.h"
 
 #include <nlohmann/json.hpp>
 
@@ -367,7 +368,7 @@ int run_list(const ResultsOptions& options) {
 
 int run_export(const ResultsOptions& options) {
   const db::ResultStore store = open_results(options.database);
-  db::write_whole_file(options.output, export_text(options, store));
+  write_whole_file(options.output, export_text(options, store));
   return 0;
 }
 

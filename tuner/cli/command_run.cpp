@@ -1,6 +1,5 @@
 #include "tuner/cli/command_run.h"
 
-#include "db/export_json.h"
 #include "reports/run_summary.h"
 #include "reports/table.h"
 #include "tuner/cli/device_sharing.h"
@@ -11,6 +10,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/error.h"
+#include "tuner/core/whole_file.h"
 #include "tuner/engine/one_configuration.h"
 #include "tuner/engine/variant.h"
 #include "tuner/engine/worker_pool.h"
@@ -24,11 +24,6 @@ namespace smemtune::cli {
 namespace {
 
 constexpr int kDidNotWork = 3;
-std::string significant(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
 
 /// A word of a POSIX shell's command line.
 std::string shell_word(const std::string& word) {
@@ -125,7 +120,7 @@ class Keeper {
     if (error) {
       throw InputError("--keep: " + file.parent_path().string() + ": " + error.message());
     }
-    db::write_whole_file(file, text);
+    write_whole_file(file, text);
     names_ += (names_.empty() ? "" : ", ") + name.string();
   }
 
@@ -262,8 +257,8 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
   for (const DerivedTolerance& derived : one.derived) {
     text += "  tolerance of " + describe(derived) + "\n";
   }
-  text += "  correct: largest error " + significant(result.max_absolute_error) + " absolute, " +
-          significant(result.max_relative_error) + " relative\n";
+  text += "  correct: largest error " + significant(result.max_absolute_error, 3) + " absolute, " +
+          significant(result.max_relative_error, 3) + " relative\n";
   text += "  " + format_time(time.median_ms) + " (" + format_time(time.median_low_ms) + " to " +
           format_time(time.median_high_ms) + ", " + std::to_string(time.samples_ms.size()) +
           " samples)";

@@ -15,6 +15,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
+#include "tuner/core/whole_file.h"
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/search/strategy.h"
 
@@ -244,8 +245,8 @@ void export_best(const TuneOptions& options, const Space& space,
   std::erase_if(best, [&](const db::StoredResult& stored) {
     return !models.contains(db::device_model_key(stored.device));
   });
-  db::write_whole_file(options.export_file,
-                       db::export_json(best, store.defaults({.space = space.name})));
+  write_whole_file(options.export_file,
+                   db::export_json(best, store.defaults({.space = space.name})));
 }
 
 }  // namespace
@@ -357,7 +358,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   request.options.resume = !options.fresh;
   make_strategy(request.options.strategy, {}, 1);  // Refuses an unknown name before work begins.
   if (options.dry_run) return run_dry(options, loaded, request, stop);
-  if (!options.export_file.empty()) db::check_writable(options.export_file);
+  if (!options.export_file.empty()) check_writable(options.export_file);
 
   const std::vector<Device> also_on = also_fits_devices(options);
   const ChosenDevices chosen = choose_devices(options.device);

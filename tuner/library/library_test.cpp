@@ -2,6 +2,7 @@
 #include "db/result_store.h"
 #include "smemtune/smemtune.h"
 #include "tuner/core/error.h"
+#include "tuner/core/whole_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,8 +32,8 @@ class Library : public testing::Test {
     folder_ = name;
     fill(folder_ / "r.sqlite");
     const db::ResultStore store(folder_ / "r.sqlite", db::ResultStore::Mode::read_only);
-    db::write_whole_file(folder_ / "best.json",
-                         db::export_json(store.best({}, true), store.defaults({})));
+    write_whole_file(folder_ / "best.json",
+                     db::export_json(store.best({}, true), store.defaults({})));
   }
   ~Library() override { fs::remove_all(folder_); }
 

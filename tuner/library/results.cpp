@@ -3,6 +3,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
 #include "tuner/core/size_ratio.h"
+#include "tuner/core/text.h"
 #include "tuner/core/text_file.h"
 
 #include <algorithm>
@@ -241,10 +242,8 @@ std::string Selection::text() const {
   std::string text = kernel + " " + key(parameters) + " (" + std::string(to_text(match));
   if (match == Match::defaults) return text + ")";
   if (match == Match::exact) return text + ")";
-  char ratio[64];
-  std::snprintf(ratio, sizeof ratio, "%.3g", size_ratio);
-  return text + ": " + key(measured_problem) + " on " + measured_device + ", size ratio " + ratio +
-         ")";
+  return text + ": " + key(measured_problem) + " on " + measured_device + ", size ratio " +
+         significant(size_ratio, 3) + ")";
 }
 
 }  // namespace smemtune
