@@ -2,6 +2,7 @@
 
 #include "db/json_forms.h"
 #include "reports/table.h"
+#include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -21,10 +22,8 @@ std::string number(std::int64_t value) { return format_count(static_cast<std::ui
 
 /// `100`, `66.7`.
 std::string percent_text(double percent) {
-  char text[32];
   const bool whole = std::abs(percent - std::round(percent)) < 0.05;
-  std::snprintf(text, sizeof text, whole ? "%.0f %%" : "%.1f %%", percent);
-  return text;
+  return decimal(percent, whole ? 0 : 1) + " %";
 }
 
 /// `1,024 threads`.

@@ -3,6 +3,7 @@
 #include "db/json_forms.h"
 #include "reports/table.h"
 #include "tuner/core/portfolio.h"
+#include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -68,12 +69,6 @@ OneForAll one_of(const Portfolio& portfolio, const std::vector<const Result*>& c
   return one;
 }
 
-std::string percent_text(double percent) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", percent);
-  return text;
-}
-
 }  // namespace
 
 std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
@@ -113,15 +108,15 @@ std::optional<OneForAll> one_for_all(const db::StoredPortfolio& stored) {
 std::string one_for_all_text(const OneForAll& one, const std::string& indent) {
   std::string text = indent + "one for all " + std::to_string(one.losses.size()) +
                      " problems: " + one.kernel + " " + key(one.configuration) + "\n" + indent +
-                     "  loses " + percent_text(one.mean_percent) + " (geometric mean), " +
-                     percent_text(one.worst_percent) + " at worst\n";
+                     "  loses " + decimal(one.mean_percent, 1) + " %" + " (geometric mean), " +
+                     decimal(one.worst_percent, 1) + " %" + " at worst\n";
   Table table({{"problem"},
                {"time", Table::Align::right},
                {"best", Table::Align::right},
                {"loss", Table::Align::right}});
   for (const OneForAll::Loss& loss : one.losses) {
     table.add_row({key(loss.problem), format_time(loss.median_ms), format_time(loss.best_ms),
-                   percent_text(loss.percent)});
+                   decimal(loss.percent, 1) + " %"});
   }
   return text + table.text(indent + "  ");
 }

@@ -1,6 +1,7 @@
 #include "reports/replay_report.h"
 
 #include "reports/table.h"
+#include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,16 +19,10 @@ using Json = nlohmann::ordered_json;
 using Quality = ReplayStatistics::Quality;
 using Effort = ReplayStatistics::Effort;
 
-std::string fixed(double number, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, number);
-  return text;
-}
-
-std::string percent(double share) { return fixed(share * 100, 0) + " %"; }
+std::string percent(double share) { return decimal(share * 100, 0) + " %"; }
 
 std::string or_dash(const std::optional<double>& number, int digits) {
-  return number ? fixed(*number, digits) : "-";
+  return number ? decimal(*number, digits) : "-";
 }
 
 std::vector<Table::Column> columns(const ReplayStatistics& statistics) {
@@ -55,8 +50,8 @@ std::string recording_text(const ReplayedRecording& recording) {
   for (const ReplayedRecording::Strategy& strategy : recording.strategies) {
     std::vector<std::string> cells = {strategy.name};
     for (const Quality& quality : strategy.statistics.qualities) {
-      cells.push_back(fixed(quality.mean, 3));
-      cells.push_back("(" + fixed(quality.q1, 2) + " " + fixed(quality.q3, 2) + ")");
+      cells.push_back(decimal(quality.mean, 3));
+      cells.push_back("(" + decimal(quality.q1, 2) + " " + decimal(quality.q3, 2) + ")");
     }
     for (const Effort& effort : strategy.statistics.efforts) {
       cells.push_back(or_dash(effort.evaluations, 0));
@@ -86,7 +81,7 @@ std::string means_text(std::span<const ReplayedRecording> recordings) {
       for (const ReplayedRecording& recording : recordings) {
         sum += recording.strategies[i].statistics.qualities[q].mean;
       }
-      cells.push_back(fixed(sum / static_cast<double>(recordings.size()), 3));
+      cells.push_back(decimal(sum / static_cast<double>(recordings.size()), 3));
     }
     table.add_row(std::move(cells));
   }
@@ -146,14 +141,14 @@ std::string escaped(const std::string& text) {
 }
 
 std::string text_at(double x, double y, const std::string& text, const std::string& color) {
-  return "<text x=\"" + fixed(x, 1) + "\" y=\"" + fixed(y, 1) + "\" fill=\"" + color + "\">" +
+  return "<text x=\"" + decimal(x, 1) + "\" y=\"" + decimal(y, 1) + "\" fill=\"" + color + "\">" +
          escaped(text) + "</text>\n";
 }
 
 std::string line_at(double y, double share) {
-  return "<line x1=\"" + fixed(kLeft, 1) + "\" x2=\"" + fixed(kLeft + kPlotWidth, 1) + "\" y1=\"" +
-         fixed(y, 1) + "\" y2=\"" + fixed(y, 1) + "\" stroke=\"#ddd\"/>\n" +
-         text_at(10, y + 4, fixed(share, 1), "#555");
+  return "<line x1=\"" + decimal(kLeft, 1) + "\" x2=\"" + decimal(kLeft + kPlotWidth, 1) +
+         "\" y1=\"" + decimal(y, 1) + "\" y2=\"" + decimal(y, 1) + "\" stroke=\"#ddd\"/>\n" +
+         text_at(10, y + 4, decimal(share, 1), "#555");
 }
 
 std::string panel(const ReplayedRecording& recording) {
@@ -170,7 +165,7 @@ std::string panel(const ReplayedRecording& recording) {
     for (std::size_t at = 0; at < curve.size(); at += step) {
       const double x =
           kLeft + kPlotWidth * static_cast<double>(at + 1) / static_cast<double>(curve.size());
-      svg += fixed(x, 1) + "," + fixed(y_of(curve[at]), 1) + " ";
+      svg += decimal(x, 1) + "," + decimal(y_of(curve[at]), 1) + " ";
     }
     svg += "\"/>\n";
     svg += text_at(kLeft + kPlotWidth - 70, kTop + kPlotHeight - 10 - 14 * static_cast<double>(i),
@@ -224,12 +219,12 @@ std::string replay_json(std::span<const ReplayedRecording> recordings,
 
 std::string replay_svg(std::span<const ReplayedRecording> recordings) {
   const double height = kHeight * static_cast<double>(recordings.size());
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + fixed(kWidth, 0) +
-                    "\" height=\"" + fixed(height, 0) +
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + decimal(kWidth, 0) +
+                    "\" height=\"" + decimal(height, 0) +
                     "\" font-family=\"sans-serif\" font-size=\"11\">\n"
                     "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
   for (std::size_t i = 0; i < recordings.size(); ++i) {
-    svg += "<g transform=\"translate(0," + fixed(kHeight * static_cast<double>(i), 0) + ")\">\n" +
+    svg += "<g transform=\"translate(0," + decimal(kHeight * static_cast<double>(i), 0) + ")\">\n" +
            panel(recordings[i]) + "</g>\n";
   }
   return svg + "</svg>\n";

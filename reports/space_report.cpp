@@ -3,6 +3,7 @@
 #include "reports/table.h"
 #include "tuner/core/error.h"
 #include "tuner/core/limits.h"
+#include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -37,17 +38,12 @@ std::optional<std::uint64_t> removed_by(const Space& space, const KernelTemplate
 }
 
 std::string count_or_power(double count) {
-  if (count < 1e15) return format_count(static_cast<std::uint64_t>(count));
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", count);
-  return text;
+  return count < 1e15 ? format_count(static_cast<std::uint64_t>(count)) : significant(count, 3);
 }
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%",
-                whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole));
-  return text;
+  if (whole == 0) return "0.0 %";
+  return decimal(100 * static_cast<double>(part) / static_cast<double>(whole), 1) + " %";
 }
 
 std::string survey_text(const SpaceSurvey& survey) {

@@ -1,6 +1,7 @@
 #include "reports/table.h"
 
 #include "db/export_order.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,12 +22,10 @@ std::size_t width(const std::string& text) {
 }
 
 /// `value` with as many decimals as make `digits` significant ones. REQUIRES: 0 or 1 <= |value|.
-std::string significant(double value, int digits) {
+std::string without_exponent(double value, int digits) {
   int before_point = 1;
   for (double magnitude = std::abs(value); magnitude >= 10; magnitude /= 10) ++before_point;
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", std::max(0, digits - before_point), value);
-  return text;
+  return decimal(value, std::max(0, digits - before_point));
 }
 
 struct Unit {
@@ -46,11 +45,9 @@ std::string in_units(double value, int digits, std::span<const Unit> units) {
       // Round first, so that 9.9996 has the decimals of 10.
       const double step = std::pow(10.0, std::floor(std::log10(std::abs(scaled))) + 1 - digits);
       scaled = std::round(scaled / step) * step;
-      return significant(scaled, digits) + " " + unit.name;
+      return without_exponent(scaled, digits) + " " + unit.name;
     }
-    char text[64];
-    std::snprintf(text, sizeof text, "%.*g", digits, scaled);
-    return std::string(text) + " " + unit.name;
+    return significant(scaled, digits) + " " + unit.name;
   }
   return {};
 }
@@ -129,14 +126,10 @@ std::string format_bytes(double bytes) {
   static constexpr Unit kUnits[] = {
       {1099511627776.0, "TB"}, {1073741824.0, "GB"}, {1048576.0, "MB"}, {1024.0, "KB"}};
   if (!std::isfinite(bytes)) return "?";
-  char text[64];
   for (const Unit& unit : kUnits) {
-    if (std::abs(bytes) < unit.factor) continue;
-    std::snprintf(text, sizeof text, "%.1f %s", bytes / unit.factor, unit.name);
-    return text;
+    if (std::abs(bytes) >= unit.factor) return decimal(bytes / unit.factor, 1) + " " + unit.name;
   }
-  std::snprintf(text, sizeof text, "%.0f B", bytes);
-  return text;
+  return decimal(bytes, 0) + " B";
 }
 
 std::string format_utc(double unix_seconds) {

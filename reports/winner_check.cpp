@@ -3,6 +3,7 @@
 #include "db/json_forms.h"
 #include "reports/run_summary.h"
 #include "reports/table.h"
+#include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,9 +16,7 @@ namespace {
 using db::Json;
 
 std::string percent(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%+.1f %%", value);
-  return text;
+  return (std::signbit(value) ? "" : "+") + decimal(value, 1) + " %";
 }
 
 /// How much slower `ms` is than `than_ms`.

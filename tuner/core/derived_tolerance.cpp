@@ -1,16 +1,14 @@
 #include "tuner/core/derived_tolerance.h"
 
+#include "tuner/core/text.h"
+
 #include <cstdio>
 
 namespace smemtune {
 
 namespace {
 
-std::string number_text(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
+std::string number_text(double value) { return significant(value, 3); }
 
 }  // namespace
 

@@ -148,6 +148,12 @@ std::string decimal(double value, int digits) {
   return text.data();
 }
 
+std::string significant(double value, int digits) {
+  std::array<char, 64> text = {};
+  std::snprintf(text.data(), text.size(), "%.*g", digits, value);
+  return text.data();
+}
+
 std::string format_count(std::uint64_t count) {
   std::string text = std::to_string(count);
   for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");

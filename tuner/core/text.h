@@ -43,14 +43,17 @@ std::string with_controls_escaped(std::string_view json);
 /// `'text'`, printable.
 std::string quote(std::string_view text, std::size_t max_bytes = 80);
 
-/// The fewest digits that give this number again: `0.1`, `1e+20`.
-std::string shortest(double number);
-
 /// The same, however long it is.
 std::string in_quotes(std::string_view text);
 
+/// The fewest digits that give this number again: `0.1`, `1e+20`.
+std::string shortest(double number);
+
 /// With so many digits behind the point.
 std::string decimal(double value, int digits);
+
+/// With at most so many digits, without zeros at the end: `0.25`, `1.5e+07`.
+std::string significant(double value, int digits);
 
 /// `1,234,567`.
 std::string format_count(std::uint64_t count);

@@ -3,6 +3,7 @@
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/text.h"
 
 #include <chrono>
 #include <cstdio>
@@ -20,10 +21,9 @@ double now_s() {
 
 Failure failure_of(const WorkerDeath& death, double deadline_s) {
   if (death.cause == WorkerDeath::Cause::deadline) {
-    char text[128];
-    std::snprintf(text, sizeof text, "no answer after %.3g s in phase %s, ended", deadline_s,
-                  death.phase.empty() ? "start" : death.phase.c_str());
-    return failure({Status::timeout, "hang"}, text);
+    return failure({Status::timeout, "hang"},
+                   "no answer after " + significant(deadline_s, 3) + " s in phase " +
+                       (death.phase.empty() ? "start" : death.phase) + ", ended");
   }
   return failure({Status::runtime, "crash"}, "the device worker was lost: " + death.text());
 }

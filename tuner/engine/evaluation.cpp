@@ -1,6 +1,7 @@
 #include "tuner/engine/evaluation.h"
 
 #include "tuner/core/reasons.h"
+#include "tuner/core/text.h"
 #include "tuner/engine/variant.h"
 
 #include <cstddef>
@@ -11,11 +12,7 @@ namespace smemtune {
 
 namespace {
 
-std::string ms_text(double ms) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g ms", ms);
-  return text;
-}
+std::string ms_text(double ms) { return significant(ms, 4) + " ms"; }
 
 std::string loss_text(const EvaluateReply& reply, const LossLimits& limits) {
   const bool was_sampled = !reply.time.samples_ms.empty();

@@ -3,6 +3,7 @@
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/text.h"
 #include "tuner/source/in_double.h"
 
 #include <algorithm>
@@ -33,12 +34,6 @@ constexpr WorkloadId kExactWorkload = 1 << 24;
 constexpr WorkloadId kFurtherWorkload = kExactWorkload + 1;
 constexpr std::uint64_t kSeedStep = 1000;
 
-std::string number_text(double value, const char* format = "%.3g") {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 double ulp_of(double value, ScalarType type) {
   return allowed_error({.absolute = {}, .relative = {}, .ulps = 1}, type, value);
 }
@@ -57,10 +52,10 @@ Failure not_rounding(const OwnErrors& errors, const std::string& output, const s
                      const std::string& label) {
   return failure({Status::correctness, "double"},
                  output + "[" + std::to_string(errors.largest_error_at()) + "] is " +
-                     number_text(errors.own_there(), "%.9g") + ", but " + truth + " gives " +
-                     number_text(errors.exact_there(), "%.9g") + " on " + label +
+                     significant(errors.own_there(), 9) + ", but " + truth + " gives " +
+                     significant(errors.exact_there(), 9) + " on " + label +
                      ", which is more than rounding (elements up to " +
-                     number_text(errors.largest_value()) + ")");
+                     significant(errors.largest_value(), 3) + ")");
 }
 
 Failure not_derived(Failure failure) {

@@ -5,6 +5,7 @@
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,11 +16,7 @@ namespace smemtune {
 
 namespace {
 
-std::string number_text(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
+constexpr int kDigits = 9;  // Enough for any float.
 
 std::string sum_text(const std::string& argument) { return "the sum of " + argument; }
 
@@ -27,8 +24,8 @@ Failure failure_of(const Mismatch& mismatch, const std::string& label) {
   if (mismatch.count == 0) {
     return {.status = Status::correctness,
             .reason = mismatch.reason,
-            .detail = sum_text(mismatch.argument) + " is " + number_text(mismatch.value) +
-                      ", expected " + number_text(mismatch.expected) + " on " + label};
+            .detail = sum_text(mismatch.argument) + " is " + significant(mismatch.value, kDigits) +
+                      ", expected " + significant(mismatch.expected, kDigits) + " on " + label};
   }
   std::string detail = mismatch.argument + "[" + std::to_string(mismatch.index) + "] is ";
   if (mismatch.reason == "unwritten") {
@@ -36,8 +33,9 @@ Failure failure_of(const Mismatch& mismatch, const std::string& label) {
   } else if (mismatch.reason == "overrun") {
     detail += mismatch.index < 0 ? "written, before its beginning" : "written, behind its end";
   } else {
-    detail += number_text(mismatch.value);
-    if (!std::isnan(mismatch.expected)) detail += ", expected " + number_text(mismatch.expected);
+    detail += significant(mismatch.value, kDigits);
+    if (!std::isnan(mismatch.expected))
+      detail += ", expected " + significant(mismatch.expected, kDigits);
   }
   detail += " (" + std::to_string(mismatch.count) + " such elements) on " + label;
   return {.status = Status::correctness, .reason = mismatch.reason, .detail = std::move(detail)};
@@ -83,8 +81,9 @@ std::optional<Failure> compare(const Argument& argument, const std::vector<doubl
     const double have = sum_of(actual);
     if (std::abs(have - want) <= allowed_error(used, argument.type, want)) return std::nullopt;
     return failure({Status::correctness, "definition"},
-                   sum_text(argument.name) + " is " + number_text(have) + ", but `" + definition +
-                       "` gives " + number_text(want) + " on " + reference.label);
+                   sum_text(argument.name) + " is " + significant(have, kDigits) + ", but `" +
+                       definition + "` gives " + significant(want, kDigits) + " on " +
+                       reference.label);
   }
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double want = expected[i];
@@ -92,8 +91,8 @@ std::optional<Failure> compare(const Argument& argument, const std::vector<doubl
     // Written so that NaN fails.
     if (std::abs(have - want) <= allowed_error(used, argument.type, want)) continue;
     return failure({Status::correctness, "definition"},
-                   argument.name + "[" + std::to_string(i) + "] is " + number_text(have) +
-                       ", but `" + definition + "` gives " + number_text(want) + " on " +
+                   argument.name + "[" + std::to_string(i) + "] is " + significant(have, kDigits) +
+                       ", but `" + definition + "` gives " + significant(want, kDigits) + " on " +
                        reference.label);
   }
   return std::nullopt;
