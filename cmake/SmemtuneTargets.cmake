@@ -19,23 +19,23 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   target_compile_options(smemtune_options INTERFACE -Wno-dangling-reference)
 endif()
-if(SMEMTUNE_SANITIZE)
+# Several sources in one unit, as preset release has them, are no header with an anonymous namespace.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(smemtune_options INTERFACE -Wno-subobject-linkage)
+endif()
+if(SMEMTUNE_SANITIZE OR SMEMTUNE_FUZZ)
   target_compile_options(smemtune_options INTERFACE
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(smemtune_options INTERFACE -fsanitize=address,undefined)
+  target_compile_definitions(smemtune_options INTERFACE SMEMTUNE_SANITIZED)  # g++ says so itself, clang does not.
 endif()
-if(SMEMTUNE_SANITIZE OR SMEMTUNE_FUZZ)  # g++ says so itself, clang does not.
-  target_compile_definitions(smemtune_options INTERFACE SMEMTUNE_SANITIZED)
+if(SMEMTUNE_FUZZ)
+  target_compile_options(smemtune_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # Where the time of a run is spent. Everything else waits for files, compilers or people, and -O1 compiles
 # in two thirds of the time of -O2.
 set(SMEMTUNE_HOT core search backend cpu engine)
-if(SMEMTUNE_FUZZ)
-  target_compile_options(smemtune_options INTERFACE
-    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_link_options(smemtune_options INTERFACE -fsanitize=address,undefined)
-endif()
 
 # smemtune_library(name SOURCES file... [USES library...] [LINKS target...])
 #
