@@ -101,6 +101,11 @@ std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64
   return std::vector<std::uint8_t>(static_cast<std::size_t>(argument.bytes()));
 }
 
+bool begins_with_contents(const Argument& argument) {
+  return argument.role == Role::input || argument.role == Role::inout ||
+         argument.init.kind != Init::Kind::none;
+}
+
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument) {
   if (argument.begins_as) {
     const std::vector<std::uint8_t> narrow = encode(argument.number, *argument.begins_as);

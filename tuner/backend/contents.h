@@ -14,6 +14,9 @@ namespace smemtune {
 /// as another type has that one's elements, converted.
 std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64_t seed);
 
+/// Whether it has contents when a kernel begins; nothing is promised of others.
+bool begins_with_contents(const Argument& argument);
+
 /// The bytes of a scalar argument as a kernel takes it.
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument);
 

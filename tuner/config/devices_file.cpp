@@ -15,8 +15,6 @@
 namespace smemtune {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = 1u << 20;
-
 /// Reads one object of the file: a compute capability's limits, or a model. The first fault throws:
 /// the file is the project's own.
 class DeviceReader {
@@ -191,7 +189,7 @@ bool one_architecture(const std::vector<const Device*>& devices) {
   });
 }
 
-std::string names_of(const std::vector<const Device*>& devices) {
+std::string device_names(const std::vector<const Device*>& devices) {
   std::string list;
   for (const Device* device : devices) list += (list.empty() ? "" : ", ") + device->name;
   return list;
@@ -258,7 +256,7 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
   if (one_architecture(containing)) return *containing.front();
   const std::string message = "no device " + quote(name) + " is known";
   if (!containing.empty()) {
-    throw InputError("device " + quote(name) + " may be any of " + names_of(containing));
+    throw InputError("device " + quote(name) + " may be any of " + device_names(containing));
   }
   const auto nearest =
       std::find(known.begin(), known.end(), nearest_name(joined(asked, ""), known));

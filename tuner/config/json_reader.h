@@ -14,6 +14,9 @@ namespace smemtune {
 /// A JSON value whose objects keep the order of the file.
 using Json = nlohmann::ordered_json;
 
+/// The size that a space file or a devices file may have.
+inline constexpr std::size_t kMaxFileBytes = 1u << 20;
+
 /// Where values stand in the file: by their pointers, counted from 1. Of an object's member, the
 /// line of its key.
 using JsonLines = std::map<std::string, std::size_t>;

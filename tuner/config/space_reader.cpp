@@ -13,8 +13,6 @@
 namespace smemtune {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = 1u << 20;
-
 // Times the reference's own error: see engine/tolerance_derivation.h.
 constexpr double kDerivedFactor = 16;
 

@@ -19,7 +19,7 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kMaxValues = 100'000;
-constexpr int kMaxDepth = 16;
+constexpr int kMaxNesting = 16;
 
 constexpr const char* kAxes[] = {"X", "Y", "Z"};
 constexpr const char* kSizes[] = {"problem_size_x", "problem_size_y", "problem_size_z"};
@@ -124,7 +124,7 @@ std::vector<Value> comprehension(std::string_view text, std::size_t at_for, int 
 }
 
 std::vector<Value> list_of(std::string_view text, int depth) {
-  if (depth > kMaxDepth) throw InputError("lists nested deeper than 16");
+  if (depth > kMaxNesting) throw InputError("lists nested deeper than 16");
   if (text.starts_with("range(") && text.back() == ')') {
     return range_of(text.substr(6, text.size() - 7));
   }

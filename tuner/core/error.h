@@ -1,6 +1,8 @@
 #pragma once
 
+#include <filesystem>
 #include <stdexcept>
+#include <string>
 
 namespace smemtune {
 
@@ -34,6 +36,8 @@ class Cancelled : public Error {
 class StoreError : public Error {
  public:
   using Error::Error;
+  StoreError(const std::filesystem::path& file, const std::string& why)
+      : Error(file.string() + ": " + why) {}
 };
 
 /// A GPU, driver, NVRTC or host compiler that was asked for is missing or broken. Exit status 5.

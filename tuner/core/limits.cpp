@@ -15,13 +15,11 @@ namespace {
 
 constexpr std::array<const char*, 3> kAxes = {"x", "y", "z"};
 
-std::string text(std::int64_t number) { return std::to_string(number); }
-
 /// `62.5`, `100`.
 std::string percent_text(double percent) {
   const auto tenths = static_cast<std::int64_t>(std::llround(percent * 10));
-  const std::string whole = text(tenths / 10);
-  return tenths % 10 == 0 ? whole : whole + "." + text(tenths % 10);
+  const std::string whole = std::to_string(tenths / 10);
+  return tenths % 10 == 0 ? whole : whole + "." + std::to_string(tenths % 10);
 }
 
 /// Product of the dimensions, or the largest integer. REQUIRES: all are at least 1.
@@ -37,7 +35,8 @@ std::int64_t saturating_volume(const Dim3& dimensions) {
 }
 
 std::string dimensions_text(const Dim3& dimensions) {
-  return text(dimensions[0]) + " x " + text(dimensions[1]) + " x " + text(dimensions[2]);
+  return std::to_string(dimensions[0]) + " x " + std::to_string(dimensions[1]) + " x " +
+         std::to_string(dimensions[2]);
 }
 
 std::optional<Failure> exceeds_dimensions(const Dim3& grid, const Dim3& block,
@@ -57,19 +56,19 @@ std::optional<Failure> exceeds_dimensions(const Dim3& grid, const Dim3& block,
   const std::int64_t threads = saturating_volume(block);
   if (threads > device.max_threads_per_block) {
     return failure({Status::constraints, "threads"},
-                   text(threads) + " threads per block (" + dimensions_text(block) +
-                       "), the device allows " + text(device.max_threads_per_block));
+                   std::to_string(threads) + " threads per block (" + dimensions_text(block) +
+                       "), the device allows " + std::to_string(device.max_threads_per_block));
   }
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (block[axis] > device.max_block_dim[axis]) {
       return failure({Status::constraints, "block_dim"},
-                     text(block[axis]) + " threads per block in " + kAxes[axis] +
-                         ", the device allows " + text(device.max_block_dim[axis]));
+                     std::to_string(block[axis]) + " threads per block in " + kAxes[axis] +
+                         ", the device allows " + std::to_string(device.max_block_dim[axis]));
     }
     if (grid[axis] > device.max_grid_dim[axis]) {
-      return failure({Status::constraints, "grid_dim"}, text(grid[axis]) + " blocks in " +
-                                                            kAxes[axis] + ", the device allows " +
-                                                            text(device.max_grid_dim[axis]));
+      return failure({Status::constraints, "grid_dim"},
+                     std::to_string(grid[axis]) + " blocks in " + kAxes[axis] +
+                         ", the device allows " + std::to_string(device.max_grid_dim[axis]));
     }
   }
   return std::nullopt;
@@ -93,9 +92,9 @@ std::optional<Failure> exceeds_cluster(const Dim3& grid, const Dim3& cluster) {
   }
   const std::int64_t blocks = saturating_volume(cluster);
   if (blocks <= kMaxClusterBlocks) return std::nullopt;
-  return failure(
-      {Status::constraints, "cluster_dim"},
-      shown + " (" + text(blocks) + "), a cluster has at most " + text(kMaxClusterBlocks));
+  return failure({Status::constraints, "cluster_dim"}, shown + " (" + std::to_string(blocks) +
+                                                           "), a cluster has at most " +
+                                                           std::to_string(kMaxClusterBlocks));
 }
 
 std::optional<Failure> exceeds_shared(std::int64_t static_bytes, std::int64_t dynamic_bytes,
@@ -103,21 +102,21 @@ std::optional<Failure> exceeds_shared(std::int64_t static_bytes, std::int64_t dy
   // ptxas refuses larger static arrays unless it compiles for one architecture alone (sm_90a).
   if (static_bytes > device.shared_bytes_per_block && !architecture_specific) {
     return failure({Status::constraints, "shared_bytes"},
-                   text(static_bytes) +
+                   std::to_string(static_bytes) +
                        " bytes of static shared memory per block, static arrays "
                        "may have " +
-                       text(device.shared_bytes_per_block) + " (dynamic shared memory " +
-                       text(device.max_shared_bytes_per_block) + ")");
+                       std::to_string(device.shared_bytes_per_block) + " (dynamic shared memory " +
+                       std::to_string(device.max_shared_bytes_per_block) + ")");
   }
   // As a difference: a sum could overflow.
   if (static_bytes > device.max_shared_bytes_per_block ||
       dynamic_bytes > device.max_shared_bytes_per_block - static_bytes) {
     const bool fits = dynamic_bytes <= std::numeric_limits<std::int64_t>::max() - static_bytes;
     return failure({Status::constraints, "shared_bytes"},
-                   (fits ? text(static_bytes + dynamic_bytes) : "more than 2^63") +
-                       " bytes of shared memory per block (static " + text(static_bytes) +
-                       " + dynamic " + text(dynamic_bytes) + "), the device allows " +
-                       text(device.max_shared_bytes_per_block));
+                   (fits ? std::to_string(static_bytes + dynamic_bytes) : "more than 2^63") +
+                       " bytes of shared memory per block (static " + std::to_string(static_bytes) +
+                       " + dynamic " + std::to_string(dynamic_bytes) + "), the device allows " +
+                       std::to_string(device.max_shared_bytes_per_block));
   }
   return std::nullopt;
 }
@@ -148,9 +147,9 @@ std::optional<Failure> lacks_feature(const std::string& word, const Device& devi
   }
   return failure({Status::constraints, "requires"},
                  std::string("the kernel requires ") + feature->name +
-                     ", which compute capability " + text(feature->major) +
-                     ".0 has; the device has " + text(device.compute_major) + "." +
-                     text(device.compute_minor));
+                     ", which compute capability " + std::to_string(feature->major) +
+                     ".0 has; the device has " + std::to_string(device.compute_major) + "." +
+                     std::to_string(device.compute_minor));
 }
 
 /// A grid that waits for all its blocks must have room for all of them.
@@ -163,16 +162,17 @@ std::optional<Failure> exceeds_cooperative(const LaunchShape& launch, const Occu
   }
   if (!launch.cooperative || blocks <= resident) return std::nullopt;
   return failure({Status::constraints, "cooperative_grid"},
-                 text(blocks) + " blocks wait for each other, " + text(resident) +
-                     " fit on the device at once (" + text(reached.blocks_per_sm) +
-                     " per multiprocessor x " + text(device.sm_count) + ")");
+                 std::to_string(blocks) + " blocks wait for each other, " +
+                     std::to_string(resident) + " fit on the device at once (" +
+                     std::to_string(reached.blocks_per_sm) + " per multiprocessor x " +
+                     std::to_string(device.sm_count) + ")");
 }
 
 std::optional<Failure> exceeds_constant(std::int64_t bytes, const Device& device) {
   if (bytes <= device.constant_bytes) return std::nullopt;
-  return failure(
-      {Status::constraints, "constant_bytes"},
-      text(bytes) + " bytes of constant memory, the device allows " + text(device.constant_bytes));
+  return failure({Status::constraints, "constant_bytes"},
+                 std::to_string(bytes) + " bytes of constant memory, the device allows " +
+                     std::to_string(device.constant_bytes));
 }
 
 std::optional<Failure> exceeds_registers(std::int64_t threads, int registers_per_thread,
@@ -180,10 +180,11 @@ std::optional<Failure> exceeds_registers(std::int64_t threads, int registers_per
   const std::int64_t registers = allocated_registers(device, threads, registers_per_thread);
   if (registers <= device.registers_per_block) return std::nullopt;
   return failure({Status::constraints, "registers"},
-                 text(registers) + " registers per block (" + text(registers_per_thread) +
-                     " per thread x " + text(threads) +
+                 std::to_string(registers) + " registers per block (" +
+                     std::to_string(registers_per_thread) + " per thread x " +
+                     std::to_string(threads) +
                      " threads, in whole allocation units), the device allows " +
-                     text(device.registers_per_block));
+                     std::to_string(device.registers_per_block));
 }
 
 std::optional<Failure> exceeds_occupancy(const LaunchShape& launch, const Resources& resources,
@@ -199,7 +200,8 @@ std::optional<Failure> exceeds_occupancy(const LaunchShape& launch, const Resour
     limiters += (limiters.empty() ? "" : ", ") + limiter;
   }
   return failure({Status::constraints, "occupancy"},
-                 percent_text(reached.percent) + " % occupancy (" + text(reached.blocks_per_sm) +
+                 percent_text(reached.percent) + " % occupancy (" +
+                     std::to_string(reached.blocks_per_sm) +
                      " blocks per multiprocessor, limited by " + limiters + "), at least " +
                      (reached.blocks_per_sm == 0 ? std::string("one block must fit")
                                                  : percent_text(min_percent) + " % is asked for"));
@@ -210,15 +212,15 @@ std::optional<Failure> exceeds_compiled(const KernelInstance& instance, const La
                                         const ResourceLimits& limits) {
   if (launch.static_shared_bytes && *launch.static_shared_bytes != resources.static_shared_bytes) {
     return failure({Status::constraints, "declared_shared_bytes"},
-                   text(*launch.static_shared_bytes) +
+                   std::to_string(*launch.static_shared_bytes) +
                        " bytes of static shared memory are declared, the compiled kernel has " +
-                       text(resources.static_shared_bytes));
+                       std::to_string(resources.static_shared_bytes));
   }
   const std::int64_t threads = launch.threads_per_block();
   if (resources.max_threads_per_block > 0 && threads > resources.max_threads_per_block) {
     return failure({Status::constraints, "launch_bounds"},
-                   text(threads) + " threads per block, __launch_bounds__ allows " +
-                       text(resources.max_threads_per_block));
+                   std::to_string(threads) + " threads per block, __launch_bounds__ allows " +
+                       std::to_string(resources.max_threads_per_block));
   }
   if (auto failure = exceeds_registers(threads, resources.registers_per_thread, device)) {
     return failure;

@@ -36,6 +36,8 @@ std::size_t median_interval_trim(std::size_t n) {
 
 }  // namespace
 
+bool is_time(double ms) { return std::isfinite(ms) && ms > 0; }
+
 double Measurement::spread_percent() const {
   return median_ms > 0 ? (q3_ms - q1_ms) / median_ms * 100 : 0;
 }

@@ -29,6 +29,9 @@ struct Measurement {
   double spread_percent() const;
 };
 
+/// Whether a launch can have taken so long.
+bool is_time(double ms);
+
 /// How much slower one is than another by times of the same rounds, in per cent: the center of the
 /// paired differences and its 95 % confidence interval.
 struct PairedDifference {

@@ -13,7 +13,7 @@ namespace smemtune {
 namespace {
 
 /// 1, 2, ..., n.
-std::vector<double> counted(std::size_t n) {
+std::vector<double> first_numbers(std::size_t n) {
   std::vector<double> values(n);
   std::iota(values.begin(), values.end(), 1.0);
   return values;
@@ -42,7 +42,7 @@ TEST(Summarize, GivesTheStatisticsOfTheSamples) {
 }
 
 TEST(MedianInterval, IsTheWholeRangeBelowSixSamples) {
-  const Measurement measurement = summarize(counted(5));
+  const Measurement measurement = summarize(first_numbers(5));
   EXPECT_DOUBLE_EQ(1, measurement.median_low_ms);
   EXPECT_DOUBLE_EQ(5, measurement.median_high_ms);
 }
@@ -52,7 +52,7 @@ TEST(MedianInterval, HasTheRanksOfTheBinomialDistribution) {
   const std::vector<std::pair<std::size_t, double>> ranks = {
       {6, 1}, {8, 1}, {9, 2}, {11, 2}, {12, 3}, {20, 6}, {25, 8}, {31, 10}, {60, 22}, {100, 40}};
   for (const auto& [n, rank] : ranks) {
-    const Measurement measurement = summarize(counted(n));
+    const Measurement measurement = summarize(first_numbers(n));
     EXPECT_DOUBLE_EQ(rank, measurement.median_low_ms) << n;
     EXPECT_DOUBLE_EQ(static_cast<double>(n) + 1 - rank, measurement.median_high_ms) << n;
   }
@@ -61,7 +61,7 @@ TEST(MedianInterval, HasTheRanksOfTheBinomialDistribution) {
 // 2^-n is no double any more for the last of these.
 TEST(MedianInterval, NarrowsAsTheRootOfManySamples) {
   for (const std::size_t n : {1'000u, 10'000u}) {
-    const Measurement measurement = summarize(counted(n));
+    const Measurement measurement = summarize(first_numbers(n));
     const double width = measurement.median_high_ms - measurement.median_low_ms;
     EXPECT_NEAR(1.96 * std::sqrt(static_cast<double>(n)), width, 3) << n;
   }

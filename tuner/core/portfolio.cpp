@@ -1,5 +1,7 @@
 #include "tuner/core/portfolio.h"
 
+#include "tuner/core/verdict.h"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -173,8 +175,6 @@ class Chooser {
   std::vector<std::size_t> best_;
   Total best_total_;
 };
-
-double to_percent(double loss) { return std::expm1(loss) * 100; }
 
 /// The variant that comes out best where `rank` is the least.
 template <typename Rank>

@@ -15,8 +15,6 @@ constexpr std::int64_t kMaxElementStride = 8;
 constexpr std::int64_t kAlignment = 16;  // Bytes, of rows in shared and in global memory.
 constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
 
-std::string text(std::int64_t number) { return std::to_string(number); }
-
 std::string of_dimension(std::size_t dimension) {
   return " in dimension " + std::to_string(dimension + 1);
 }
@@ -25,18 +23,18 @@ std::string of_dimension(std::size_t dimension) {
 std::string fault_of_extents(const Argument& argument) {
   for (std::size_t i = 0; i < argument.shape.size(); ++i) {
     if (argument.shape[i] > kMaxExtent) {
-      return text(argument.shape[i]) + " elements" + of_dimension(i) + ", at most " +
-             text(kMaxExtent) + " are possible";
+      return std::to_string(argument.shape[i]) + " elements" + of_dimension(i) + ", at most " +
+             std::to_string(kMaxExtent) + " are possible";
     }
     if (argument.box[i] < 1 || argument.box[i] > kMaxBox) {
-      return "a box of " + text(argument.box[i]) + " elements" + of_dimension(i) + ", 1 to " +
-             text(kMaxBox) + " are possible";
+      return "a box of " + std::to_string(argument.box[i]) + " elements" + of_dimension(i) +
+             ", 1 to " + std::to_string(kMaxBox) + " are possible";
     }
     if (argument.element_strides.empty()) continue;
     const std::int64_t stride = argument.element_strides[i];
     if (stride < 1 || stride > kMaxElementStride) {
-      return "every " + text(stride) + "th element" + of_dimension(i) + ", strides of 1 to " +
-             text(kMaxElementStride) + " are possible";
+      return "every " + std::to_string(stride) + "th element" + of_dimension(i) +
+             ", strides of 1 to " + std::to_string(kMaxElementStride) + " are possible";
     }
   }
   return "";
@@ -48,26 +46,26 @@ std::string fault_of_rows(const Argument& argument) {
   for (std::size_t i = argument.shape.size() - 1; i > 0; --i) {
     stride *= argument.shape[i];
     if (stride % kAlignment != 0) {
-      return text(stride) + " bytes from one to the next" + of_dimension(i - 1) +
-             ", a multiple of " + text(kAlignment) + " is needed";
+      return std::to_string(stride) + " bytes from one to the next" + of_dimension(i - 1) +
+             ", a multiple of " + std::to_string(kAlignment) + " is needed";
     }
     if (stride >= kMaxStride) {
-      return text(stride) + " bytes from one to the next" + of_dimension(i - 1) +
+      return std::to_string(stride) + " bytes from one to the next" + of_dimension(i - 1) +
              ", less than 2^40 are possible";
     }
   }
   const std::int64_t swizzle = argument.swizzle;
   if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) {
-    return "a swizzle of " + text(swizzle) + " bytes, 0, 32, 64 and 128 are possible";
+    return "a swizzle of " + std::to_string(swizzle) + " bytes, 0, 32, 64 and 128 are possible";
   }
   const std::int64_t row = argument.box.back() * size;
   if (row % kAlignment != 0) {
-    return "rows of a box of " + text(row) + " bytes, a multiple of " + text(kAlignment) +
-           " is needed";
+    return "rows of a box of " + std::to_string(row) + " bytes, a multiple of " +
+           std::to_string(kAlignment) + " is needed";
   }
   if (swizzle != 0 && row > swizzle) {
-    return "rows of a box of " + text(row) + " bytes, with a swizzle of " + text(swizzle) +
-           " at most so many are possible";
+    return "rows of a box of " + std::to_string(row) + " bytes, with a swizzle of " +
+           std::to_string(swizzle) + " at most so many are possible";
   }
   return "";
 }

@@ -33,9 +33,9 @@ std::vector<double> logs_of(std::span<const double> ms) {
 /// Not `-0.0`.
 std::string in_tenths(double value) { return decimal(std::round(value * 10) / 10 + 0.0, 1); }
 
-double to_percent(double log_ratio) { return std::expm1(log_ratio) * 100; }
-
 }  // namespace
+
+double to_percent(double log_ratio) { return std::expm1(log_ratio) * 100; }
 
 std::string to_text(Verdict verdict) {
   switch (verdict) {

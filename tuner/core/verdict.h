@@ -27,6 +27,9 @@ struct Slowdown {
 /// there are too few for any interval: four of each are enough, or three and five.
 std::optional<Slowdown> slowdown(std::span<const double> ms, std::span<const double> than_ms);
 
+/// What exp(log_ratio) is more than 1, in per cent.
+double to_percent(double log_ratio);
+
 /// `same_percent`: differences up to this are of no consequence. Faster, slower or the same where
 /// the whole interval is; it cannot be told where that reaches over a border or there is none.
 Verdict verdict_of(const std::optional<Slowdown>& slowdown, double same_percent);

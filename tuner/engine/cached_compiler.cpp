@@ -71,7 +71,7 @@ std::optional<std::vector<std::uint8_t>> read_private(const fs::path& file) {
   return bytes;
 }
 
-std::optional<CompiledKernel> read(const fs::path& file) {
+std::optional<CompiledKernel> read_module(const fs::path& file) {
   const std::optional<std::vector<std::uint8_t>> bytes = read_private(file);
   if (!bytes || bytes->size() < kSealBytes) return std::nullopt;
   const std::span<const std::uint8_t> payload = std::span(*bytes).subspan(kSealBytes);
@@ -171,7 +171,7 @@ fs::path CachedCompiler::file(const CompileRequest& request) const {
 }
 
 std::optional<CompiledKernel> CachedCompiler::find(const CompileRequest& request) {
-  std::optional<CompiledKernel> kept = read(file(request));
+  std::optional<CompiledKernel> kept = read_module(file(request));
   const auto is_as_it_was = [this](const ReadPlace& place) {
     const auto [state, is_new] = states_.try_emplace(place.path);
     if (is_new) state->second = state_of(place.path);

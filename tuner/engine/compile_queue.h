@@ -24,7 +24,7 @@ class CompileQueue {
  public:
   /// While modules of more than `max_bytes` are held, here or by whoever took them, those used
   /// longest ago are forgotten and compiling waits.
-  CompileQueue(WorkerPool& pool, std::size_t max_bytes)
+  explicit CompileQueue(WorkerPool& pool, std::size_t max_bytes = std::size_t{512} << 20)
       : pool_(pool), max_bytes_(max_bytes), held_bytes_(std::make_shared<std::size_t>(0)) {}
 
   /// Wants a module. The number serves ready(), take() and forget().

@@ -12,7 +12,6 @@ namespace smemtune {
 
 namespace {
 
-constexpr double kWait_s = 0.2;
 constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
 // A round counts as hung after so many times what the screens promise, and a bit for each entry:
@@ -106,7 +105,7 @@ bool FinalsDevice::take_modules(Contender& contender) {
   const auto ready = [this](std::uint64_t number) { return tuning_.queue.ready(number); };
   while (!std::ranges::all_of(contender.numbers, ready)) {
     if (tuning_.must_end()) return false;
-    work(tuning_, state_, kWait_s);
+    work(tuning_, state_);
   }
   if (contender.numbers.empty()) return true;  // They were taken before.
   Outcome<std::vector<Module>> modules = tuning_.queue.take(std::exchange(contender.numbers, {}));
@@ -204,7 +203,7 @@ std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) 
 bool FinalsDevice::wait_until_ready() {
   while (!devices_have_preparation(tuning_, state_) || !session().ready()) {
     if (tuning_.must_end()) return false;
-    work(tuning_, state_, kWait_s);
+    work(tuning_, state_);
   }
   return true;
 }
@@ -215,7 +214,7 @@ std::optional<DeviceAnswer> FinalsDevice::ask(MessageType type, std::vector<std:
   DeviceSession& asked = session();
   asked.submit(type, std::move(payload), limit_s, try_again);
   while (!tuning_.must_end()) {
-    work(tuning_, state_, kWait_s);
+    work(tuning_, state_);
     if (auto answer = asked.take_answer()) return answer;
   }
   return std::nullopt;

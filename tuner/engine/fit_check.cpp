@@ -13,9 +13,6 @@ namespace smemtune {
 
 namespace {
 
-constexpr std::size_t kMaxModuleBytes = 512 * 1024 * 1024;
-constexpr double kWait_s = 1;
-
 KernelOnProblems bind(const Space& space, const FitQuestion& question, const Device& device) {
   KernelOnProblems kernel;
   kernel.bound.emplace_back(space, *question.kernel, question.problem, device);
@@ -90,7 +87,7 @@ std::vector<Result> check_fit(const Space& space,
                               const std::map<std::string, KernelSource>& sources,
                               const std::vector<FitQuestion>& questions, const Device& device,
                               WorkerPool& pool) {
-  CompileQueue queue(pool, kMaxModuleBytes);
+  CompileQueue queue(pool);
   std::vector<Asked> all;
   for (const FitQuestion& question : questions) {
     all.push_back(ask(space, sources, question, device, queue));
@@ -99,7 +96,7 @@ std::vector<Result> check_fit(const Space& space,
   for (Asked& asked : all) {
     while (!std::ranges::all_of(asked.numbers, [&](auto number) { return queue.ready(number); })) {
       queue.pump();
-      for (const WorkerEvent& event : pool.wait(kWait_s)) queue.handle(event);
+      for (const WorkerEvent& event : pool.wait(1)) queue.handle(event);
     }
     if (asked.variant) judge(asked, device, queue);
     results.push_back(std::move(asked.result));

@@ -13,8 +13,6 @@ void require(bool holds, const char* what) {
   if (!holds) throw WireError(what);
 }
 
-bool is_time(double ms) { return std::isfinite(ms) && ms > 0; }
-
 void check(const CompiledKernel& compiled, const CompileRequest& request) {
   for (const std::string& expression : request.name_expressions) {
     require(compiled.entry(expression) != nullptr, "a module without an entry that was asked for");

@@ -15,9 +15,6 @@ namespace smemtune {
 
 namespace {
 
-constexpr double kWait_s = 0.2;
-constexpr std::size_t kMaxModuleBytes = std::size_t{512} * 1024 * 1024;
-
 /// `compute_90` for `sm_90` and `sm_90a`, keeping what is behind the number.
 std::string virtual_architecture(const std::string& architecture) {
   return "compute_" + architecture.substr(architecture.find('_') + 1);
@@ -77,7 +74,7 @@ class One {
     const auto ready = [this](std::uint64_t number) { return tuning_.queue.ready(number); };
     while (!std::ranges::all_of(numbers, ready)) {
       if (tuning_.stop) return std::vector<Module>();
-      work(tuning_, state_, kWait_s);
+      work(tuning_, state_);
     }
     return tuning_.queue.take(numbers);
   }
@@ -96,7 +93,7 @@ class One {
   void measure(Job job) {
     while (!devices_have_preparation(tuning_, state_) || !state_.devices.front().ready()) {
       if (tuning_.stop) return;
-      work(tuning_, state_, kWait_s);
+      work(tuning_, state_);
     }
     EvaluateRequest asked = {
         .job = std::move(job), .verify = true, .screen_samples = wanted_.samples};
@@ -107,7 +104,7 @@ class One {
     std::optional<DeviceAnswer> answer;
     while (!(answer = device.take_answer())) {
       if (tuning_.stop) return;
-      work(tuning_, state_, kWait_s);
+      work(tuning_, state_);
     }
     take_screening(read_evaluation(*answer, asked, device), asked, one_.result);
   }
@@ -127,7 +124,7 @@ OneResult run_one(const TuningRequest& request, const OneConfiguration& wanted,
   alone.kernels.clear();  // Nothing is searched.
   alone.problems = {wanted.problem};
   TuningSummary summary;
-  CompileQueue queue(pool, kMaxModuleBytes);
+  CompileQueue queue(pool);
   NoLog log;
   Tuning tuning = {.request = alone,
                    .device = device,

@@ -90,8 +90,11 @@ KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelT
 /// InputError, and Cancelled when the run must end before that is done.
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number);
 
+/// How often it is looked whether the run must end.
+inline constexpr double kWait_s = 0.2;
+
 /// Lets workers work until something has happened, at most so long.
-void work(Tuning& tuning, ProblemState& state, double timeout_s);
+void work(Tuning& tuning, ProblemState& state, double timeout_s = kWait_s);
 
 /// How long the device may take for an evaluation (TuningOptions::min_deadline_s). `pace`: of its
 /// kernel; nullopt for a default. `slowest_s`: the longest evaluation that came through; a device

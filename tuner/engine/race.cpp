@@ -108,8 +108,6 @@ double to_percent(double log_ratio) { return std::expm1(log_ratio) * 100; }
 
 double from_percent(double percent) { return std::log1p(percent / 100); }
 
-bool is_time(double time_ms) { return std::isfinite(time_ms) && time_ms > 0; }
-
 }  // namespace
 
 Race::Race(std::vector<double> screen_ms, std::vector<std::size_t> always,

@@ -22,9 +22,6 @@ namespace smemtune {
 
 namespace {
 
-// How often stop is looked at.
-constexpr double kWait_s = 0.2;
-
 // Asked and not yet told, where what is told changes nothing that is asked...
 constexpr std::size_t kLeastWindow = 64;
 constexpr std::size_t kWindowOfCompiler = 4;
@@ -67,7 +64,7 @@ class Search {
       if ((in_flight_.empty() && !begin_again()) || ended()) break;
       advance();
       if (in_flight_.front().done) continue;
-      work(tuning_, state_, kWait_s);
+      work(tuning_, state_);
       take_answers();
       report();
     }
@@ -530,7 +527,7 @@ class Search {
     };
     while (std::ranges::any_of(state_.devices, is_measuring)) {
       if (tuning_.must_end() && tuning_.elapsed_s() > patience_until_s) break;
-      work(tuning_, state_, kWait_s);
+      work(tuning_, state_);
       take_answers();
       report();
     }

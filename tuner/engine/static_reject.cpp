@@ -11,7 +11,7 @@ namespace {
 
 // So many variants of a kernel must have been timed, and so many of the fastest are looked at: the
 // very fastest may be the only one that does without spills.
-constexpr std::size_t kLeastTold = 32;
+constexpr std::size_t kLeastOutcomes = 32;
 constexpr std::size_t kLookedAt = 8;
 
 // A few spilled registers are often worth their price. Far more than the best's is more than this
@@ -51,7 +51,7 @@ void StaticReject::tell(const Result& result) {
 
 StaticLimits StaticReject::limits() const {
   StaticLimits limits;
-  if (told_ < kLeastTold) return limits;
+  if (told_ < kLeastOutcomes) return limits;
   limits.spilled_bytes = 0;
   limits.serialized_wgmma = false;
   for (const Timed& timed : fastest_) {

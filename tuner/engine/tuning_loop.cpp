@@ -14,9 +14,6 @@ namespace smemtune {
 
 namespace {
 
-constexpr std::size_t kMegabyte = 1024 * 1024;
-constexpr std::size_t kMaxModuleBytes = 512 * kMegabyte;
-
 // Of a problem's time, what is left for the finals.
 constexpr double kFinalsShare = 0.2;
 
@@ -44,7 +41,6 @@ ProblemBudget budget_of(const Tuning& tuning, std::size_t problems_left) {
 
 /// What preparing measured; prepares where all was known and nothing had to be.
 std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
-  constexpr double kWait_s = 0.1;
   for (;;) {
     for (const DeviceSession& device : state.devices) {
       if (device.transfers()) return device.transfers();
@@ -55,7 +51,7 @@ std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
         if (!device.gone()) device.ready();
       }
     }
-    work(tuning, state, kWait_s);
+    work(tuning, state);
   }
 }
 
@@ -113,7 +109,7 @@ void tune_problem(Tuning& tuning, std::size_t i) {
 TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool& pool,
                   ResultLog* log, const Observer& observer, const std::atomic<bool>& stop) {
   TuningSummary summary;
-  CompileQueue queue(pool, kMaxModuleBytes);
+  CompileQueue queue(pool);
   const std::uint64_t deaths_before = pool.deaths();
   Tuning tuning = {.request = request,
                    .device = device,

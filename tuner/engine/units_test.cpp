@@ -24,7 +24,7 @@ using testing::SizeIs;
 
 constexpr const char* kFirst = "GPU-fake";
 constexpr const char* kSecond = "GPU-fake-1";
-constexpr std::size_t kConfigurations = 16;
+constexpr std::size_t kSharedConfigurations = 16;
 
 /// Evaluations take a while, so that no unit is done with all before another has begun.
 FakeSpace slow_space() {
@@ -51,10 +51,11 @@ TEST(Units, ShareTheSearch) {
   FakeRun run(fake);
   add_units(run.workers, 2);
   const TuningSummary summary = run.run();
-  EXPECT_EQ(summary.evaluated, kConfigurations);
+  EXPECT_EQ(summary.evaluated, kSharedConfigurations);
   ASSERT_THAT(summary.evaluated_on, SizeIs(2));
-  EXPECT_EQ(summary.evaluated_on.at(kFirst) + summary.evaluated_on.at(kSecond), kConfigurations);
-  EXPECT_THAT(run.log->attempts, SizeIs(kConfigurations)) << "each by one unit";
+  EXPECT_EQ(summary.evaluated_on.at(kFirst) + summary.evaluated_on.at(kSecond),
+            kSharedConfigurations);
+  EXPECT_THAT(run.log->attempts, SizeIs(kSharedConfigurations)) << "each by one unit";
   EXPECT_THAT(run.log->open, IsEmpty());
 }
 
@@ -127,7 +128,7 @@ TEST_P(UnhealthyUnit, IsLeftOutAndTheOthersGoOn) {
   const std::string healthy = GetParam() == 0 ? kSecond : kFirst;
   std::size_t crashes = 0;
   for (const ProblemSummary& problem : summary.problems) {
-    ASSERT_THAT(problem.results, SizeIs(kConfigurations));
+    ASSERT_THAT(problem.results, SizeIs(kSharedConfigurations));
     EXPECT_EQ(problem.best->unit, healthy);
     for (const Result& result : problem.results) crashes += result.timed() ? 0 : 1;
   }
@@ -148,7 +149,7 @@ TEST(Units, ThatDoNotComeBackAreLeftOut) {
                                 "mkdir " + (folder.path() / "started").string() +
                                     " || exit 9; exec " + executable() + " " + kDeviceWord + " 1"};
   const TuningSummary summary = run.run();
-  EXPECT_THAT(summary.problems.front().results, SizeIs(kConfigurations));
+  EXPECT_THAT(summary.problems.front().results, SizeIs(kSharedConfigurations));
   EXPECT_EQ(best_key(summary).substr(0, 5), "tiled");
   EXPECT_THAT(run.notes, Contains(AllOf(HasSubstr("going on without"), HasSubstr("status 9"))));
 }

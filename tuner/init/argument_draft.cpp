@@ -14,9 +14,9 @@
 namespace smemtune {
 namespace {
 
-class Drafter {
+class ArgumentDrafter {
  public:
-  Drafter(const FlatSource& source, const KernelFile& file, const SpaceNames& names)
+  ArgumentDrafter(const FlatSource& source, const KernelFile& file, const SpaceNames& names)
       : source_(source), file_(file), names_(names), first_(names.first()) {}
 
   ArgumentDraft draft() const {
@@ -383,7 +383,7 @@ class Drafter {
 
 ArgumentDraft draft_arguments(const FlatSource& source, const KernelFile& file,
                               const SpaceNames& names) {
-  return Drafter(source, file, names).draft();
+  return ArgumentDrafter(source, file, names).draft();
 }
 
 std::string in_full(const LaunchSite& site, const std::string& text) {

@@ -226,7 +226,7 @@ std::string SpaceNames::sizes_of_macros() const {
 }
 
 std::string SpaceNames::expanded(const std::string& text, const Json& parameters, int depth) const {
-  constexpr int kMaxDepth = 8;
+  constexpr int kMaxExpansions = 8;
   std::string result;
   std::size_t end = 0;
   for (const CppToken& token : cpp_tokens(text)) {
@@ -236,7 +236,7 @@ std::string SpaceNames::expanded(const std::string& text, const Json& parameters
     const auto found = file_.meanings.find(name);
     const bool stands = found != file_.meanings.end() && found->second.size() == 1 &&
                         !problem_.contains(name) && !parameters.contains(name);
-    if (!stands || depth == kMaxDepth) {
+    if (!stands || depth == kMaxExpansions) {
       result += name;
       continue;
     }

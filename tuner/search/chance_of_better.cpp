@@ -6,7 +6,6 @@ namespace smemtune {
 
 namespace {
 
-constexpr double kGain = 1.01;
 constexpr double kBegin = 10;
 constexpr double kHidden = 0.2;
 

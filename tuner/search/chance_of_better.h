@@ -16,6 +16,9 @@ namespace smemtune {
 /// measured spaces, where it says a little too much rather than too little (bench/RESULTS.md).
 class ChanceOfBetter {
  public:
+  /// What counts as better: this many times as fast.
+  static constexpr double kGain = 1.01;
+
   /// An evaluation, in the order told; nullopt: it failed.
   void tell(std::optional<double> time_ms);
 

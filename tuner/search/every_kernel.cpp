@@ -14,7 +14,7 @@ constexpr std::uint64_t kMinimumPerKernel = 8;
 
 /// The least share of the draws, relative to the fastest kernel: a kernel that is slow, or fails,
 /// as far as it was tried may still hold the best.
-constexpr double kLeastWeight = 0.05;
+constexpr double kLeastShare = 0.05;
 
 }  // namespace
 
@@ -82,9 +82,9 @@ std::optional<std::size_t> EveryKernel::choose() {
 double EveryKernel::weight(const Kernel& kernel) const {
   if (kernel.exhausted) return 0;
   // Nothing was told yet, or only failures.
-  if (!kernel.best_ms) return kernel.failed == 0 ? 1 : kLeastWeight;
+  if (!kernel.best_ms) return kernel.failed == 0 ? 1 : kLeastShare;
   const double share = *best_ms_ / *kernel.best_ms;
-  return std::max(kLeastWeight, share * share * share);
+  return std::max(kLeastShare, share * share * share);
 }
 
 }  // namespace smemtune

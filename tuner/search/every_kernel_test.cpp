@@ -12,7 +12,7 @@
 namespace smemtune {
 namespace {
 
-SearchSpace space_of(std::int64_t size) {
+SearchSpace space_of_size(std::int64_t size) {
   Parameter parameter{.name = "A", .values = {}};
   for (std::int64_t i = 0; i < size; ++i) parameter.values.emplace_back(i);
   return SearchSpace({parameter}, {});
@@ -64,7 +64,7 @@ class EveryKernelTest : public testing::Test {
                        seed, make_random);
   }
 
-  SearchSpace space_ = space_of(1'000);
+  SearchSpace space_ = space_of_size(1'000);
 };
 
 TEST_F(EveryKernelTest, AsksForTheDefaultsFirst) {
@@ -82,7 +82,7 @@ TEST_F(EveryKernelTest, GivesEveryKernelItsMinimumEvenWhenItFails) {
 }
 
 TEST_F(EveryKernelTest, TakesAllOfASmallKernelForItsMinimum) {
-  const SearchSpace tiny = space_of(3);
+  const SearchSpace tiny = space_of_size(3);
   EveryKernel strategy({{.space = &space_, .default_configuration = std::nullopt},
                         {.space = &tiny, .default_configuration = 0}},
                        1, make_random);

@@ -10,7 +10,7 @@ namespace smemtune {
 namespace {
 
 // Set by replaying measured spaces, those of six GPUs, and left at round numbers.
-constexpr std::size_t kFirst = 20;  // Questions that lie far from each other.
+constexpr std::size_t kDistantQuestions = 20;  // Questions that lie far from each other.
 constexpr std::size_t kDistantPool = 1000;
 constexpr double kRandomShare = 0.1;  // Of the questions after these.
 constexpr std::size_t kTrees = 10;
@@ -44,7 +44,7 @@ Forest::Forest(Untried& untried, std::uint64_t seed, const std::vector<Ranking>&
 
 std::optional<ConfigurationIndex> Forest::ask() {
   // Where hardly anything works, what works is looked for far from what failed.
-  if (distant_asked_ < kFirst || timed_ < kLeastPositives) return take_distant();
+  if (distant_asked_ < kDistantQuestions || timed_ < kLeastPositives) return take_distant();
   // Where more than half was tried, all of it will be: the order is not worth its price.
   if (lists_all() && 2 * untried_.taken() > untried_.space().size()) return untried_.take_next();
   if (uniform(random_) < kRandomShare) return untried_.take_next();

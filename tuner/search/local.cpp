@@ -6,13 +6,13 @@ namespace smemtune {
 
 namespace {
 
-constexpr std::size_t kFirst = 10;
+constexpr std::size_t kFirstPoints = 10;
 constexpr std::uint64_t kMostStepsAway = 4;
 
 }  // namespace
 
 std::optional<ConfigurationIndex> Local::ask() {
-  if (first_asked_ < kFirst) {
+  if (first_asked_ < kFirstPoints) {
     ++first_asked_;
     return untried_.take_next();
   }

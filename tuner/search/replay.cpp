@@ -17,7 +17,6 @@ constexpr std::uint64_t kMilestones[] = {20, 50, 100, 200, 500};
 constexpr double kShares[] = {0.95, 0.99};
 
 constexpr double kSureChance = 0.1;
-constexpr double kGain = 1.01;
 
 /// Compilers and a device that take as long as was recorded.
 class Workers {
@@ -113,7 +112,7 @@ ReplayStatistics::Sure sure(std::span<const std::vector<Replayed>> runs,
       const Replayed& last = run[quality.evaluations - 1];
       if (last.chance > kSureChance) continue;
       ++sure.said;
-      if (last.share * kGain < 1) ++sure.wrong;
+      if (last.share * ChanceOfBetter::kGain < 1) ++sure.wrong;
     }
   }
   return sure;

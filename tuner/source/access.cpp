@@ -9,8 +9,8 @@
 namespace smemtune {
 namespace {
 
-constexpr std::size_t kMostTokens = 1000;  // Of a function's arguments.
-constexpr int kMaxDepth = 50;              // Of functions that call functions.
+constexpr std::size_t kLongestArguments = 1000;  // Of a function, in tokens.
+constexpr int kMaxDepth = 50;                    // Of functions that call functions.
 
 /// What follows an element's brackets and members, `[i].x`.
 std::size_t behind_element(const CppTokens& tokens, std::size_t i, std::size_t end) {
@@ -127,7 +127,7 @@ Access AccessReader::passed(const CppTokens& tokens, std::size_t i, TokenRange r
   std::size_t argument = 0;
   std::size_t open = i;
   for (int brackets = 0; brackets >= 0;) {
-    if (open == first || open + kMostTokens < i) return Access::unknown;
+    if (open == first || open + kLongestArguments < i) return Access::unknown;
     const CppToken& token = tokens[--open];
     if (token.is(";") || token.is("{") || token.is("}") || token.is("=")) return Access::unknown;
     if (token.is(")") || token.is("]")) ++brackets;

@@ -9,12 +9,6 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Bytes above 127 belong to names in UTF-8.
-bool is_word_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
-         (static_cast<unsigned char>(c) & 0x80) != 0;
-}
-
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
 /// Characters of a backslash that joins two lines at the beginning of `rest`, or 0.
@@ -207,6 +201,11 @@ class Scanner {
 };
 
 }  // namespace
+
+bool is_word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
+         (static_cast<unsigned char>(c) & 0x80) != 0;
+}
 
 CppTokens cpp_tokens(std::string_view text) { return Scanner(text).tokens(); }
 

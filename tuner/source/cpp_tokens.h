@@ -40,6 +40,9 @@ inline constexpr std::size_t kNoToken = static_cast<std::size_t>(-1);
 /// ends with the text, a string with its line.
 CppTokens cpp_tokens(std::string_view text);
 
+/// Whether it may stand in a name or a number. Bytes above 127 belong to names in UTF-8.
+bool is_word_character(char c);
+
 /// A preprocessor line, which may be several lines of text, as the preprocessor sees it: joined,
 /// and with a blank for each comment.
 std::string directive_line(std::string_view text);

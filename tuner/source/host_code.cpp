@@ -10,7 +10,7 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kMostVariables = 100;
-constexpr std::size_t kMostTokens = 1000;  // Of a statement.
+constexpr std::size_t kLongestStatement = 1000;  // In tokens.
 
 bool changes(const CppToken& token) {
   static constexpr std::array<std::string_view, 10> kChanges = {
@@ -103,7 +103,7 @@ std::vector<std::string> HostCode::members_of(std::string_view name, std::size_t
 
 /// Up to the comma or semicolon that ends it; empty where it is longer than any.
 TokenRange HostCode::value_behind(std::size_t equals) const {
-  for (std::size_t i = equals + 1; i < std::min(tokens_.size(), equals + kMostTokens); ++i) {
+  for (std::size_t i = equals + 1; i < std::min(tokens_.size(), equals + kLongestStatement); ++i) {
     if (tokens_[i].is(";") || tokens_[i].is(",") || tokens_[i].is(")")) return {equals + 1, i};
     if (tokens_[i].is("(") || tokens_[i].is("{") || tokens_[i].is("[")) i = closing(tokens_, i);
   }
@@ -239,7 +239,7 @@ std::vector<std::string> HostCode::asserted(std::size_t end) const {
 
 /// Whether the statement that holds token i declares variables of type dim3.
 bool HostCode::declares_dim3(std::size_t i) const {
-  for (std::size_t steps = 0; i > 0 && steps < kMostTokens; --i, ++steps) {
+  for (std::size_t steps = 0; i > 0 && steps < kLongestStatement; --i, ++steps) {
     const CppToken& before = tokens_[i - 1];
     if (before.is(";") || before.is("{") || before.is("}")) break;
     if (before.is(")")) {

@@ -1,5 +1,7 @@
 #include "tuner/source/in_double.h"
 
+#include "tuner/source/cpp_tokens.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -7,10 +9,6 @@
 
 namespace smemtune {
 namespace {
-
-bool is_word_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 /// `sizeof(float)` becomes `sizeof(double)`.
 std::string text_in_double(std::string_view text) {

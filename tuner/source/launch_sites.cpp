@@ -11,7 +11,7 @@
 namespace smemtune {
 namespace {
 
-constexpr std::size_t kMostTokens = 300;  // Of what stands in <<< >>>.
+constexpr std::size_t kLongestShape = 300;  // What stands in <<< >>>, in tokens.
 constexpr std::size_t kMostLoops = 1000;
 
 class LaunchReader {
@@ -146,7 +146,7 @@ class LaunchReader {
 
   /// Token of the >>> for the <<< at `open`, or kNoToken.
   std::size_t end_of_configuration(std::size_t open) const {
-    for (std::size_t i = open + 3; i < std::min(tokens_.size(), open + kMostTokens); ++i) {
+    for (std::size_t i = open + 3; i < std::min(tokens_.size(), open + kLongestShape); ++i) {
       if (three(i, ">")) return i;
       if (tokens_[i].is(";")) return kNoToken;
       if (tokens_[i].is("(") || tokens_[i].is("{")) i = closing(tokens_, i);

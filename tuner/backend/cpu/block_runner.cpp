@@ -21,7 +21,6 @@ namespace fcontext = boost::context::detail;
 namespace {
 
 constexpr std::size_t kStacksAtOnce = 64;
-constexpr std::size_t kPageBytes = 4096;
 
 // Stacks that begin at the same place of a page would compete for the same cache lines.
 constexpr std::size_t kStackShiftBytes = 192;
@@ -169,7 +168,7 @@ BlockRunner::Fiber* BlockRunner::idle_fiber() {
     const std::size_t top =
         abi::kStackBytes - sizeof(abi::Thread) - number % kStackShifts * kStackShiftBytes;
     fiber->context = fcontext::make_fcontext(
-        fiber->stack + top / 64 * 64, abi::kStackBytes - 2 * kPageBytes,
+        fiber->stack + top / 64 * 64, abi::kStackBytes - 2 * abi::kPageBytes,
         [](fcontext::transfer_t from) { static_cast<BlockRunner*>(from.data)->run_fiber(from); });
   }
   return fiber;
@@ -184,7 +183,7 @@ void BlockRunner::add_stacks() {
     fiber->stack = memory.begin() + skip + i * abi::kStackBytes;
     // The system may refuse more mappings to a process with very many; then an overflow is not
     // found here.
-    mprotect(fiber->stack, kPageBytes, PROT_NONE);
+    mprotect(fiber->stack, abi::kPageBytes, PROT_NONE);
     new (fiber->thread()) abi::Thread();
     idle_.push_back(fiber.get());
     fibers_.push_back(std::move(fiber));
@@ -195,7 +194,8 @@ void BlockRunner::add_stacks() {
 /// Goes on with a fiber until it leaves.
 void BlockRunner::enter(Fiber& fiber) {
   current_ = &fiber;
-  tell_leaving(&scheduler_fake_stack_, fiber.stack + kPageBytes, abi::kStackBytes - kPageBytes);
+  tell_leaving(&scheduler_fake_stack_, fiber.stack + abi::kPageBytes,
+               abi::kStackBytes - abi::kPageBytes);
   const fcontext::transfer_t back = fcontext::jump_fcontext(fiber.context, this);
   tell_arrived(scheduler_fake_stack_, nullptr, nullptr);
   fiber.context = back.fctx;
@@ -363,7 +363,7 @@ void BlockRunner::report_signal() {
   const Fiber& fiber = *current_;
   const abi::Thread& thread = *fiber.thread();
   const bool is_overflow =
-      signal_address_ >= fiber.stack && signal_address_ < fiber.stack + kPageBytes;
+      signal_address_ >= fiber.stack && signal_address_ < fiber.stack + abi::kPageBytes;
   char address[32];
   std::snprintf(address, sizeof address, "%p", static_cast<const void*>(signal_address_));
   const auto signalled = [&]() -> Failure {
@@ -377,7 +377,7 @@ void BlockRunner::report_signal() {
     }
     if (is_overflow) {
       return failure({Status::runtime, "stack_overflow"},
-                     "needs more than " + std::to_string(abi::kStackBytes - 2 * kPageBytes) +
+                     "needs more than " + std::to_string(abi::kStackBytes - 2 * abi::kPageBytes) +
                          " bytes of stack",
                      true);
     }

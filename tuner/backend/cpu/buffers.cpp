@@ -16,23 +16,22 @@ namespace smemtune::cpu {
 
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kGuardBytes = 4096;
 constexpr unsigned char kGuardByte = 0xA5;
 constexpr unsigned char kPoisonByte = 0xFF;
 
 std::size_t whole_pages(std::size_t bytes) {
-  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return (bytes + abi::kPageBytes - 1) / abi::kPageBytes * abi::kPageBytes;
 }
 
 /// A quarter of a page more, so that a shifted start fits.
 std::size_t region_bytes(const Argument& argument) {
-  return kGuardBytes + whole_pages(static_cast<std::size_t>(argument.bytes()) + kPageBytes) +
+  return kGuardBytes + whole_pages(static_cast<std::size_t>(argument.bytes()) + abi::kPageBytes) +
          kGuardBytes;
 }
 
 std::size_t arena_bytes(const Workload& workload) {
-  std::size_t bytes = 2 * kPageBytes;
+  std::size_t bytes = 2 * abi::kPageBytes;
   for (const Argument& argument : workload.arguments) {
     if (argument.is_buffer() && !argument.in_constant_memory()) bytes += region_bytes(argument);
   }
@@ -69,11 +68,11 @@ std::int64_t Buffers::needed_bytes(const Workload& workload) {
   // The arena, the initial contents and the reference.
   std::int64_t bytes = 0;
   for (const Argument& argument : workload.arguments) bytes += argument.bytes();
-  return 3 * bytes + static_cast<std::int64_t>(workload.arguments.size() * 4 * kPageBytes);
+  return 3 * bytes + static_cast<std::int64_t>(workload.arguments.size() * 4 * abi::kPageBytes);
 }
 
 Buffers::Buffers(const Workload& workload) : arena_(arena_bytes(workload)) {
-  unsigned char* next = arena_.begin() + kPageBytes;
+  unsigned char* next = arena_.begin() + abi::kPageBytes;
   std::size_t shift = 0;
   for (const Argument& argument : workload.arguments) {
     Buffer buffer;
@@ -93,13 +92,13 @@ Buffers::Buffers(const Workload& workload) : arena_(arena_bytes(workload)) {
       buffer.data_end = buffer.data + buffer.bytes();
       buffer.end = next + region_bytes(argument);
       next = buffer.end;
-      shift = (shift + 256) % (kPageBytes / 2);
+      shift = (shift + 256) % (abi::kPageBytes / 2);
     }
     buffers_.push_back(std::move(buffer));
   }
   // As a hint: where it fails, the guard zones are still looked at.
-  mprotect(arena_.begin(), kPageBytes, PROT_NONE);
-  mprotect(arena_.begin() + arena_.bytes() - kPageBytes, kPageBytes, PROT_NONE);
+  mprotect(arena_.begin(), abi::kPageBytes, PROT_NONE);
+  mprotect(arena_.begin() + arena_.bytes() - abi::kPageBytes, abi::kPageBytes, PROT_NONE);
 }
 
 const Buffers::Buffer* Buffers::find(const std::string& name) const {

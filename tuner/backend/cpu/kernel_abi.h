@@ -10,6 +10,8 @@ namespace smemtune::abi {
 /// variables.
 inline constexpr unsigned long kStackBytes = 65536;
 
+inline constexpr unsigned long kPageBytes = 4096;
+
 inline constexpr unsigned long kWarpSize = 32;
 
 struct Block;

@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 // Each kernel has one fault, and is right without it.
-const char* const kSource = R"cuda(
+const char* const kPlantedSource = R"cuda(
 template <bool BARRIER>
 __global__ void reverse(const float* in, float* out) {
   __shared__ float tile[64];
@@ -174,41 +174,41 @@ __global__ void unguarded_counter(const float* in, float* out) {
 class PlantedFaults : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const auto outcome = compile(kSource, {"reverse<false>",
-                                           "reverse<true>",
-                                           "shift<false>",
-                                           "shift<true>",
-                                           "warp_without_sync",
-                                           "warp_with_sync",
-                                           "stencil<0>",
-                                           "stencil<1>",
-                                           "overrun_static",
-                                           "overrun_row",
-                                           "overrun_dynamic",
-                                           "local_array",
-                                           "read_behind",
-                                           "fetch_behind",
-                                           "fetch_other_type",
-                                           "write_behind",
-                                           "write_before",
-                                           "write_far",
-                                           "some_wait",
-                                           "some_shuffle",
-                                           "not_in_mask",
-                                           "nan",
-                                           "skip",
-                                           "copy",
-                                           "copy_wrong",
-                                           "modify",
-                                           "divide",
-                                           "recurse",
-                                           "trap",
-                                           "assert_small",
-                                           "misaligned",
-                                           "unguarded_counter",
-                                           "through_global<true>",
-                                           "through_global<false>",
-                                           "copy_shifted"});
+    const auto outcome = compile(kPlantedSource, {"reverse<false>",
+                                                  "reverse<true>",
+                                                  "shift<false>",
+                                                  "shift<true>",
+                                                  "warp_without_sync",
+                                                  "warp_with_sync",
+                                                  "stencil<0>",
+                                                  "stencil<1>",
+                                                  "overrun_static",
+                                                  "overrun_row",
+                                                  "overrun_dynamic",
+                                                  "local_array",
+                                                  "read_behind",
+                                                  "fetch_behind",
+                                                  "fetch_other_type",
+                                                  "write_behind",
+                                                  "write_before",
+                                                  "write_far",
+                                                  "some_wait",
+                                                  "some_shuffle",
+                                                  "not_in_mask",
+                                                  "nan",
+                                                  "skip",
+                                                  "copy",
+                                                  "copy_wrong",
+                                                  "modify",
+                                                  "divide",
+                                                  "recurse",
+                                                  "trap",
+                                                  "assert_small",
+                                                  "misaligned",
+                                                  "unguarded_counter",
+                                                  "through_global<true>",
+                                                  "through_global<false>",
+                                                  "copy_shifted"});
     ASSERT_TRUE(outcome) << outcome.failure().detail;
     compiled_ = new CompiledKernel(*outcome);
   }

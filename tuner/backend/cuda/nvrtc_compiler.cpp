@@ -35,7 +35,7 @@ struct ProgramDestroyer {
 };
 using Program = std::unique_ptr<std::remove_pointer_t<nvrtcProgram>, ProgramDestroyer>;
 
-void check(const Nvrtc& nvrtc, nvrtcResult code, const char* call) {
+void check_nvrtc(const Nvrtc& nvrtc, nvrtcResult code, const char* call) {
   if (code == NVRTC_SUCCESS) return;
   throw UnavailableError(std::string(call) + ": " + nvrtc.error_string(code));
 }
@@ -82,38 +82,39 @@ Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
     names.push_back(kBuiltinsName);
   }
   nvrtcProgram program = nullptr;
-  check(nvrtc,
-        nvrtc.create_program(&program, source.files.front().text.c_str(),
-                             source.files.front().name.c_str(), static_cast<int>(headers.size()),
-                             headers.data(), names.data()),
-        "nvrtcCreateProgram");
+  check_nvrtc(nvrtc,
+              nvrtc.create_program(&program, source.files.front().text.c_str(),
+                                   source.files.front().name.c_str(),
+                                   static_cast<int>(headers.size()), headers.data(), names.data()),
+              "nvrtcCreateProgram");
   return Program(program, ProgramDestroyer{&nvrtc});
 }
 
 // By its length: ptxas's error text stands behind a NUL.
 std::string program_log(const Nvrtc& nvrtc, nvrtcProgram program) {
   std::size_t size = 0;
-  check(nvrtc, nvrtc.program_log_size(program, &size), "nvrtcGetProgramLogSize");
+  check_nvrtc(nvrtc, nvrtc.program_log_size(program, &size), "nvrtcGetProgramLogSize");
   std::string log(size, '\0');
-  if (size > 0) check(nvrtc, nvrtc.program_log(program, log.data()), "nvrtcGetProgramLog");
+  if (size > 0) check_nvrtc(nvrtc, nvrtc.program_log(program, log.data()), "nvrtcGetProgramLog");
   return log;
 }
 
 std::vector<std::uint8_t> cubin(const Nvrtc& nvrtc, nvrtcProgram program) {
   std::size_t size = 0;
-  check(nvrtc, nvrtc.cubin_size(program, &size), "nvrtcGetCUBINSize");
+  check_nvrtc(nvrtc, nvrtc.cubin_size(program, &size), "nvrtcGetCUBINSize");
   std::vector<std::uint8_t> image(size);
   if (size > 0) {
-    check(nvrtc, nvrtc.cubin(program, reinterpret_cast<char*>(image.data())), "nvrtcGetCUBIN");
+    check_nvrtc(nvrtc, nvrtc.cubin(program, reinterpret_cast<char*>(image.data())),
+                "nvrtcGetCUBIN");
   }
   return image;
 }
 
 std::vector<std::uint8_t> ptx(const Nvrtc& nvrtc, nvrtcProgram program) {
   std::size_t size = 0;
-  check(nvrtc, nvrtc.ptx_size(program, &size), "nvrtcGetPTXSize");
+  check_nvrtc(nvrtc, nvrtc.ptx_size(program, &size), "nvrtcGetPTXSize");
   std::vector<std::uint8_t> text(size);
-  check(nvrtc, nvrtc.ptx(program, reinterpret_cast<char*>(text.data())), "nvrtcGetPTX");
+  check_nvrtc(nvrtc, nvrtc.ptx(program, reinterpret_cast<char*>(text.data())), "nvrtcGetPTX");
   if (!text.empty()) text.pop_back();  // The NUL at its end.
   return text;
 }
@@ -195,7 +196,7 @@ std::optional<std::string> lowered_name(const Nvrtc& nvrtc, nvrtcProgram program
   const char* lowered = nullptr;
   const nvrtcResult code = nvrtc.lowered_name(program, expression.c_str(), &lowered);
   if (code == NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID) return std::nullopt;
-  check(nvrtc, code, "nvrtcGetLoweredName");
+  check_nvrtc(nvrtc, code, "nvrtcGetLoweredName");
   return lowered;
 }
 
@@ -203,7 +204,7 @@ void add_names(const Nvrtc& nvrtc, nvrtcProgram program, const CompileRequest& r
   std::vector<std::string> names = request.name_expressions;
   for (const std::string& symbol : request.symbol_expressions) names.push_back(address_of(symbol));
   for (const std::string& name : names) {
-    check(nvrtc, nvrtc.add_name_expression(program, name.c_str()), "nvrtcAddNameExpression");
+    check_nvrtc(nvrtc, nvrtc.add_name_expression(program, name.c_str()), "nvrtcAddNameExpression");
   }
 }
 
@@ -291,10 +292,10 @@ NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc)
     : nvrtc_(std::move(nvrtc)), library_sha256_(library_sha256(nvrtc_)) {
   clear_environment();
   int count = 0;
-  check(nvrtc_, nvrtc_.num_supported_archs(&count), "nvrtcGetNumSupportedArchs");
+  check_nvrtc(nvrtc_, nvrtc_.num_supported_archs(&count), "nvrtcGetNumSupportedArchs");
   architectures_.resize(static_cast<std::size_t>(count));
   if (count > 0) {
-    check(nvrtc_, nvrtc_.supported_archs(architectures_.data()), "nvrtcGetSupportedArchs");
+    check_nvrtc(nvrtc_, nvrtc_.supported_archs(architectures_.data()), "nvrtcGetSupportedArchs");
   }
   // Without a cache, so that compile times are compile times (12.9 and later have one where there
   // is a driver); taking a header's declarations for the host as they are; without changing the

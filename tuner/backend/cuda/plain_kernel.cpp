@@ -23,11 +23,6 @@ void check_dimensions(const Dim3& shape, const std::string& entry) {
   }
 }
 
-bool begins_with_contents(const Argument& argument) {
-  return argument.role == Role::input || argument.role == Role::inout ||
-         argument.init.kind != Init::Kind::none;
-}
-
 }  // namespace
 
 PlainKernel::PlainKernel(const CompiledKernel& compiled, std::vector<LaunchShape> launches,

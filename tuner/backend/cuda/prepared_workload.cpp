@@ -9,11 +9,6 @@ bool is_device_buffer(const Argument& argument) {
   return argument.is_buffer() && !argument.in_constant_memory() && argument.role != Role::scratch;
 }
 
-bool begins_with_contents(const Argument& argument) {
-  return argument.role == Role::input || argument.role == Role::inout ||
-         argument.init.kind != Init::Kind::none;
-}
-
 }  // namespace
 
 std::int64_t device_bytes(const Workload& workload) {
