@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
+#include <vector>
 
 namespace smemtune {
 
@@ -30,6 +32,19 @@ std::string control_group() {
   return "";
 }
 
+/// The folders of this process's control group and of every group above, which limits as well. In a
+/// container its own may be the root.
+std::vector<std::filesystem::path> control_groups() {
+  const std::filesystem::path root = "/sys/fs/cgroup";
+  const std::filesystem::path group = root / std::filesystem::path(control_group()).relative_path();
+  std::vector<std::filesystem::path> groups;
+  for (std::filesystem::path at = group; at.native().size() >= root.native().size();
+       at = at.parent_path()) {
+    groups.push_back(at);
+  }
+  return groups;
+}
+
 }  // namespace
 
 std::optional<unsigned> cores_of_quota(const std::string& cpu_max) {
@@ -48,15 +63,22 @@ unsigned usable_cores() {
   if (sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 0) {
     cores = static_cast<unsigned>(CPU_COUNT(&mask));
   }
-  const std::filesystem::path root = "/sys/fs/cgroup";
-  const std::filesystem::path group = root / std::filesystem::path(control_group()).relative_path();
-  // Every group above limits as well. In a container its own may be the root.
-  for (std::filesystem::path at = group; at.native().size() >= root.native().size();
-       at = at.parent_path()) {
-    if (const auto most = cores_of_quota(first_line(at / "cpu.max")))
+  for (const std::filesystem::path& group : control_groups()) {
+    if (const auto most = cores_of_quota(first_line(group / "cpu.max")))
       cores = std::min(cores, *most);
   }
   return cores;
+}
+
+std::uint64_t usable_memory_bytes() {
+  auto bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+               static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  for (const std::filesystem::path& group : control_groups()) {
+    std::uint64_t most = 0;
+    std::istringstream line(first_line(group / "memory.max"));  // A number, or `max`.
+    if (line >> most && most > 0) bytes = std::min(bytes, most);
+  }
+  return bytes;
 }
 
 }  // namespace smemtune
