@@ -11,7 +11,7 @@ namespace smemtune {
 unsigned usable_cores();
 
 /// How many bytes of memory this process and its children may use together: the machine's, but no
-/// more than its control groups (version 2) allow.
+/// more than its control groups (of either version) allow.
 std::uint64_t usable_memory_bytes();
 
 /// What a control group's `cpu.max` comes to, rounded up: `150000 100000` is 2; nullopt for `max`
