@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -92,12 +93,16 @@ void check_place(const std::filesystem::path& file, OpenMode mode) {
   if (statfs(place.c_str(), &system) != 0) throw StoreError(place, std::strerror(errno));
   const auto network = network_file_system(static_cast<std::int64_t>(system.f_type));
   const char* allowed = std::getenv(kAllowNetwork);
-  if (network && (allowed == nullptr || std::strcmp(allowed, "1") != 0)) {
-    throw StoreError(file,
-                     "on a network file system (" + *network +
-                         "), where SQLite's locks cannot be relied on; put the database on a local "
-                         "disk, or set " +
-                         kAllowNetwork + "=1 if no two processes ever use it at once");
+  const bool is_tried =
+      mode == OpenMode::read_write && (allowed == nullptr || std::strcmp(allowed, "1") != 0);
+  if (!network || !is_tried) return;
+  if (const auto why_not = why_locks_fail(folder)) {
+    throw StoreError(
+        file, "on a network file system (" + *network +
+                  "), where SQLite's locks cannot be relied on: " + *why_not +
+                  "; set SMEMTUNE_DB to a file on a local disk, have the file system mounted "
+                  "with locks (Lustre: flock), or set " +
+                  kAllowNetwork + "=1 if no two processes ever use it at once");
   }
 }
 
@@ -269,6 +274,38 @@ Connection open_database(const std::filesystem::path& file, OpenMode mode, int b
   check_contents(connection, migrations);
   if (!connection.can_write()) throw StoreError(file, "the database cannot be written");
   return made(std::move(connection), migrations);
+}
+
+std::optional<std::string> why_locks_fail(const std::filesystem::path& folder) {
+  std::string pattern = (folder / ".smemtune-lock-XXXXXX").string();
+  const int descriptor = mkostemp(pattern.data(), O_CLOEXEC);
+  if (descriptor < 0) return std::string("no file can be made: ") + std::strerror(errno);
+  unlink(pattern.c_str());
+  const auto error = [descriptor] {
+    const std::string text = std::strerror(errno);
+    close(descriptor);
+    return text;
+  };
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  if (fcntl(descriptor, F_SETLK, &lock) != 0) return "a file cannot be locked: " + error();
+  // A process does not get in its own way: another one tries.
+  const pid_t other = fork();
+  if (other == 0) {
+    struct flock tried = lock;
+    const bool is_kept_out =
+        fcntl(descriptor, F_SETLK, &tried) != 0 && (errno == EACCES || errno == EAGAIN);
+    _exit(is_kept_out ? 0 : 1);
+  }
+  if (other < 0) return "no process to try it: " + error();
+  int status = 0;
+  while (waitpid(other, &status, 0) < 0 && errno == EINTR) {
+  }
+  close(descriptor);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
+  return "two processes were both given the same lock";
 }
 
 std::optional<std::string> network_file_system(std::int64_t type) {

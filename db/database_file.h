@@ -27,4 +27,7 @@ Connection open_database(const std::filesystem::path& file, OpenMode mode, int b
 /// `NFS` for a file system type (statfs's f_type) on which SQLite's locks cannot be relied on.
 std::optional<std::string> network_file_system(std::int64_t type);
 
+/// Why files in the folder cannot be locked between processes, from trying it; nullopt: they can.
+std::optional<std::string> why_locks_fail(const std::filesystem::path& folder);
+
 }  // namespace smemtune::db

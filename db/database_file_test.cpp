@@ -532,6 +532,11 @@ TEST(Migrations, AreNumberedFromOneWithoutGaps) {
   for (const Migration& migration : migrations()) EXPECT_EQ(migration.version, expected++);
 }
 
+TEST(NetworkFileSystem, IsTriedForLocks) {
+  EXPECT_EQ(why_locks_fail(std::filesystem::temp_directory_path()), std::nullopt);
+  EXPECT_THAT(why_locks_fail("/proc").value_or(""), testing::HasSubstr("no file can be made"));
+}
+
 TEST(NetworkFileSystem, IsTheRemoteKind) {
   EXPECT_EQ(network_file_system(0x6969), "NFS");
   EXPECT_EQ(network_file_system(0x0BD00BD0), "Lustre");

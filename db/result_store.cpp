@@ -254,6 +254,7 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
     run.space = statement.text("space_name");
     run.device = statement.text("name");
     read_column(statement, "kind", run.device_kind);
+    run.host = statement.text("host");
     run.compiler = statement.text("compiler");
     run.strategy = statement.text("strategy");
     run.seed = std::strtoull(statement.text("seed").c_str(), nullptr, 10);

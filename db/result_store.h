@@ -106,6 +106,7 @@ struct StoredRun {
   std::string space;
   std::string device;
   DeviceKind device_kind = DeviceKind::gpu;
+  std::string host;  ///< Or several: `node1,node2`.
   std::string compiler;
   std::string strategy;
   std::uint64_t seed = 0;

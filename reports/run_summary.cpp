@@ -331,7 +331,8 @@ std::string telling_line(const Result& result) {
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
   std::string text;
   if (summary.evaluated_on.size() > 1) {
-    text += "\nevaluated on " + std::to_string(summary.evaluated_on.size()) + " GPUs:";
+    text += "\nevaluated on " + std::to_string(summary.evaluated_on.size()) +
+            (device.kind == DeviceKind::gpu ? " GPUs:" : " hosts:");
     for (const auto& [unit, count] : summary.evaluated_on) {
       text += "\n  " + unit + "  " + format_count(count);
     }

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
+#include <vector>
 
 namespace smemtune {
 
@@ -20,14 +22,32 @@ std::string first_line(const std::filesystem::path& file) {
   return line;
 }
 
-/// Of this process in the version 2 hierarchy: `/user.slice`; empty where there is none.
-std::string control_group() {
-  std::ifstream groups("/proc/self/cgroup");
-  constexpr std::string_view kVersion2 = "0::";
+/// Of this process: `/user.slice`; empty where there is none. `controller`: of version 1, `memory`;
+/// empty: of version 2.
+std::string control_group(const std::string& controller) {
+  std::ifstream groups("/proc/self/cgroup");  // `4:memory:/job_7`, `0::/user.slice`
   for (std::string line; std::getline(groups, line);) {
-    if (line.starts_with(kVersion2)) return line.substr(kVersion2.size());
+    const std::size_t begin = line.find(':') + 1;
+    const std::size_t end = line.find(':', begin);
+    if (end == std::string::npos) continue;
+    if (line.substr(begin, end - begin) == controller) return line.substr(end + 1);
   }
   return "";
+}
+
+/// The folders of this process's control group and of every group above, which limits as well. In a
+/// container its own may be the root.
+std::vector<std::filesystem::path> control_groups(const std::string& controller = "") {
+  const std::filesystem::path root =
+      ("/sys/fs/cgroup" + (controller.empty() ? "" : "/" + controller));
+  const std::filesystem::path group =
+      root / std::filesystem::path(control_group(controller)).relative_path();
+  std::vector<std::filesystem::path> groups;
+  for (std::filesystem::path at = group; at.native().size() >= root.native().size();
+       at = at.parent_path()) {
+    groups.push_back(at);
+  }
+  return groups;
 }
 
 }  // namespace
@@ -48,15 +68,24 @@ unsigned usable_cores() {
   if (sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 0) {
     cores = static_cast<unsigned>(CPU_COUNT(&mask));
   }
-  const std::filesystem::path root = "/sys/fs/cgroup";
-  const std::filesystem::path group = root / std::filesystem::path(control_group()).relative_path();
-  // Every group above limits as well. In a container its own may be the root.
-  for (std::filesystem::path at = group; at.native().size() >= root.native().size();
-       at = at.parent_path()) {
-    if (const auto most = cores_of_quota(first_line(at / "cpu.max")))
+  for (const std::filesystem::path& group : control_groups()) {
+    if (const auto most = cores_of_quota(first_line(group / "cpu.max")))
       cores = std::min(cores, *most);
   }
   return cores;
+}
+
+std::uint64_t usable_memory_bytes() {
+  auto bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+               static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  const auto limit = [&bytes](const std::filesystem::path& file) {
+    std::uint64_t most = 0;
+    std::istringstream line(first_line(file));  // A number, or `max`.
+    if (line >> most && most > 0) bytes = std::min(bytes, most);
+  };
+  for (const auto& group : control_groups()) limit(group / "memory.max");
+  for (const auto& group : control_groups("memory")) limit(group / "memory.limit_in_bytes");
+  return bytes;
 }
 
 }  // namespace smemtune

@@ -50,43 +50,10 @@ int worker_count(std::uint64_t asked) {
   return static_cast<int>(asked == 0 ? usable_cores() : asked);
 }
 
-/// An even part of most of the memory: one compile that grows without end, as templates and
-/// unrolled loops can, ends by itself and not with the machine.
-std::uint64_t compile_address_space([[maybe_unused]] int workers) {
-#ifdef SMEMTUNE_SANITIZED
-  return 0;
-#else
-  constexpr std::uint64_t kLeast = std::uint64_t{4} << 30;
-  const auto memory = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                      static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
-  rlimit ours = {};
-  if (getrlimit(RLIMIT_AS, &ours) != 0) return 0;
-  return std::min<std::uint64_t>(
-      ours.rlim_cur, std::max(kLeast, memory / 4 * 3 / static_cast<std::uint64_t>(workers)));
-#endif
-}
-
-WorkerCommand cpu_workers(const DeviceChoice& choice) {
-  WorkerCommand command;
-  command.compile = worker_words("compile", kCpu);
-  command.devices = {worker_words("device", kCpu)};
-  command.devices.front().push_back(choice.limits_of);
-  command.devices.front().push_back(choice.shuffle_threads ? "shuffle" : "in-order");
-  command.compile_workers = worker_count(choice.compile_workers);
-  command.compile_address_space = compile_address_space(command.compile_workers);
-  return command;
-}
-
-WorkerCommand cuda_workers(const DeviceChoice& choice, std::span<const Device> devices) {
-  WorkerCommand command;
-  command.compile = worker_words("compile", kCuda);
-  for (const Device& device : devices) {
-    command.devices.push_back(worker_words("device", kCuda));
-    command.devices.back().push_back(device.uuid);
-  }
-  command.compile_workers = worker_count(choice.compile_workers);
-  command.compile_address_space = compile_address_space(command.compile_workers);
-  return command;
+/// The arguments of a device worker, behind its role and back end.
+std::vector<std::string> device_words(const DeviceChoice& choice, const Device& device) {
+  if (device.kind == DeviceKind::gpu) return {device.uuid};
+  return {choice.limits_of, choice.shuffle_threads ? "shuffle" : "in-order", device.uuid};
 }
 
 bool gpu_seems_present() {
@@ -141,6 +108,7 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
   if (backend == kCpu) {
     cpu::CpuOptions options;
     options.shuffle_threads = arguments.at(3) == "shuffle";
+    options.uuid = arguments.at(4);
     return std::make_unique<cpu::CpuLauncher>(published_device(arguments.at(2)), options);
   }
 #if SMEMTUNE_CUDA_BUILD
@@ -188,11 +156,54 @@ ChosenDevices choose_devices(const DeviceChoice& choice) {
   return {.devices = {select_gpu(gpus, choice.device)}, .notice = {}};
 }
 
-WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices) {
-  const bool on_cpu = devices.front().kind == DeviceKind::cpu;
-  WorkerCommand command = on_cpu ? cpu_workers(choice) : cuda_workers(choice, devices);
+std::uint64_t compile_address_space([[maybe_unused]] int workers,
+                                    [[maybe_unused]] std::uint64_t memory_bytes) {
+#ifdef SMEMTUNE_SANITIZED
+  return 0;
+#else
+  constexpr std::uint64_t kLeast = std::uint64_t{4} << 30;
+  rlimit ours = {};
+  if (getrlimit(RLIMIT_AS, &ours) != 0) return 0;
+  return std::min<std::uint64_t>(
+      ours.rlim_cur, std::max(kLeast, memory_bytes / 4 * 3 / static_cast<std::uint64_t>(workers)));
+#endif
+}
+
+WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices,
+                          std::size_t share) {
+  const std::string backend = devices.front().kind == DeviceKind::cpu ? kCpu : kCuda;
+  WorkerCommand command;
+  command.compile = worker_words("compile", backend);
+  for (const Device& device : devices) {
+    command.devices.push_back(worker_words("device", backend));
+    for (std::string& word : device_words(choice, device)) {
+      command.devices.back().push_back(std::move(word));
+    }
+  }
   command.known_devices.assign(devices.begin(), devices.end());
+  const int workers = worker_count(choice.compile_workers);
+  command.compile_address_space = compile_address_space(workers, usable_memory_bytes());
+  command.compile_workers = std::max(1, workers / static_cast<int>(share));
   return command;
+}
+
+HostHello describe_host(const HostWelcome& welcome) {
+  HostHello hello = {.cores = usable_cores(),
+                     .memory_bytes = usable_memory_bytes(),
+                     .gpus = {},
+                     .cpu = cpu_device(welcome.limits_of),
+                     .compilers = {}};
+  hello.cpu.uuid = welcome.name;
+  if (has_cuda() && gpu_seems_present()) hello.gpus = present_gpus();
+  for (const char* const backend : {kCuda, kCpu}) {
+    try {
+      const std::unique_ptr<Compiler> compiler = make_compiler(backend);
+      hello.compilers[backend] = {.version = compiler->version(), .sha256 = compiler->sha256()};
+    } catch (const UnavailableError&) {
+      // Then it compiles nothing for such devices.
+    }
+  }
+  return hello;
 }
 
 WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& device) {

@@ -4,6 +4,7 @@
 #include "tuner/backend/device_use.h"
 #include "tuner/core/device.h"
 #include "tuner/core/kernel_binding.h"
+#include "tuner/engine/messages.h"
 #include "tuner/engine/worker_pool.h"
 
 #include <CLI/CLI.hpp>
@@ -25,6 +26,8 @@ struct DeviceChoice {
   std::string limits_of = "h200";     ///< `--limits-of`: whose limits the CPU device borrows.
   bool shuffle_threads = false;       ///< `--shuffle-threads`: the CPU device only.
   std::uint64_t compile_workers = 0;  ///< `--jobs`; 0: one per core.
+  std::string hosts;                  ///< `--hosts`: names, or `slurm`; empty: this machine alone.
+  std::string host_program;           ///< `--host-program`: smemtune's path on the hosts.
 };
 
 /// Adds --device and --limits-of, for commands that measure.
@@ -41,8 +44,17 @@ struct ChosenDevices {
 /// device or its back end is missing.
 ChosenDevices choose_devices(const DeviceChoice& choice);
 
-/// How the workers for units of one model are started.
-WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices);
+/// How the workers for units of one model are started. `share`: how many models are tuned at once
+/// and share the cores.
+WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices,
+                          std::size_t share = 1);
+
+/// An even part of most of the memory, for a compile worker: one compile that grows without end, as
+/// templates and unrolled loops can, ends by itself and not with the machine.
+std::uint64_t compile_address_space(int workers, std::uint64_t memory_bytes);
+
+/// What this machine has, for a parent on another one.
+HostHello describe_host(const HostWelcome& welcome);
 
 /// Compile workers alone, for a device that need not be here (`--dry-run`).
 WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& device);

@@ -329,7 +329,8 @@ int run_list(const ResultsOptions& options) {
                {"results", Table::Align::right},
                {"correct", Table::Align::right},
                {"outcome"},
-               {"compiler"}});
+               {"compiler"},
+               {"host"}});
   Json json = Json::array();
   std::vector<db::StoredRun> runs = store.runs(options.query);
   if (limit > 0 && runs.size() > limit)
@@ -343,7 +344,7 @@ int run_list(const ResultsOptions& options) {
     table.add_row({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
                    run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
                    std::to_string(run.seed), format_count(run.results), format_count(run.correct),
-                   outcome, tool});
+                   outcome, tool, run.host});
     json.push_back(
         {{"run", run.id},
          {"started_unix", run.started_unix},
@@ -356,6 +357,7 @@ int run_list(const ResultsOptions& options) {
          {"correct", run.correct},
          {"outcome", outcome},
          {"compiler", run.compiler},
+         {"host", run.host},
          {"imported_from", run.imported_from.empty() ? Json(nullptr) : Json(run.imported_from)}});
   }
   if (options.json) {

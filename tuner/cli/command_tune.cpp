@@ -7,6 +7,7 @@
 #include "tuner/cli/default_check.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/host_baseline.h"
+#include "tuner/cli/hosts.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/selected_kernels.h"
@@ -22,9 +23,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <fstream>
+#include <mutex>
 #include <random>
 #include <set>
+#include <thread>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -171,16 +175,51 @@ std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
   return models;
 }
 
-/// One run over all problems on the units of one model.
-int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on,
-            const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
-            const std::atomic<bool>& stop) {
+/// What the runs of one command have in common, of which each is on the units of a model.
+struct Session {
+  const TuneOptions& options;
+  const LoadedSpace& loaded;
+  const TuningRequest& request;
+  const std::vector<Device>& also_on;
+  const std::atomic<bool>& stop;
+  std::vector<HostAddress> addresses = {};  ///< Of `--hosts`.
+  std::size_t models = 1;                   ///< That are tuned at once.
+  std::mutex output = {};                   ///< Held by who prints.
+};
+
+/// `observer`, where several runs print at once: each line says of which it is.
+Observer labelled(Observer observer, const std::string& label, Session& session) {
+  if (session.models == 1) return observer;
+  const auto locked = [&session](auto call) {
+    return [&session, call](const auto&... values) {
+      const std::lock_guard lock(session.output);
+      call(values...);
+    };
+  };
+  observer.progress = locked(observer.progress);
+  observer.result = locked(observer.result);
+  observer.note =
+      locked([note = observer.note, label](const std::string& text) { note(label + ": " + text); });
+  return observer;
+}
+
+/// One run over all problems on the units of one model. `hosts`: where they are; none: here.
+int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts) {
+  const TuneOptions& options = session.options;
+  const LoadedSpace& loaded = session.loaded;
+  const std::atomic<bool>& stop = session.stop;
+  TuningRequest request = session.request;
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
-                        units.front().kind);
-  Observer observer = progress.observer();
-  StartupCheck startup(units, device_use, observer.note, StartupCheck::Clock::now());
-  const auto pool = start_workers(workers_for(options.device, units), &stop);
+                        units.front().kind, session.models > 1 ? units.front().name : "");
+  Observer observer = labelled(progress.observer(), units.front().name, session);
+  // Who else uses the devices of other hosts cannot be seen from here.
+  StartupCheck startup(hosts.empty() ? units : std::vector<Device>{}, device_use, observer.note,
+                       StartupCheck::Clock::now());
+  const auto pool = start_workers(
+      hosts.empty() ? workers_for(options.device, units, session.models)
+                    : workers_for(options.device, hosts, units, session.models, observer.note),
+      &stop);
   if (stop) return kInterrupted;
   const DeviceGreeting& hello = pool->greeting();
 
@@ -193,7 +232,7 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
   run.compiler = hello.compiler;
   run.compiler_sha256 = hello.compiler_sha256;
   run.tool_version = SMEMTUNE_VERSION;
-  run.host = host_name();
+  run.host = hosts.empty() ? host_name() : names_of(hosts);
   run.strategy = request.options.strategy;
   run.seed = request.options.seed;
   run.command_line = options.command_line;
@@ -207,6 +246,7 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
   }
   observer.may_use_devices = [&] { return startup.done(StartupCheck::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
+    if (!hosts.empty()) return;
     const std::string text = startup.during_run(unit, pool->process_ids());
     if (!text.empty()) observer.note(text);
   };
@@ -214,17 +254,20 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
   try {
     summary = tune(request, *pool, *log, observer, stop);
   } catch (const Error&) {
+    const std::lock_guard lock(session.output);
     progress.clear();
     store.end_run(run.id, "failed");
     throw;
   }
+  const std::lock_guard lock(session.output);
   progress.clear();
   store.end_run(run.id, summary.interrupted     ? "interrupted"
                         : summary.out_of_budget ? "budget"
                                                 : "complete");
   std::vector<AlsoFits> also_fits;
   if (!summary.interrupted) {
-    also_fits = check_also_fits(request, summary, units.front().kind, also_on, options.device);
+    also_fits =
+        check_also_fits(request, summary, units.front().kind, session.also_on, options.device);
   }
   const int status = finish(options, loaded.space, summary, hello.devices.front(), also_fits);
   if (options.with_host && !summary.interrupted) {
@@ -233,6 +276,51 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
                    : "\nhost, one thread: every problem would take too long\n");
   }
   return status;
+}
+
+/// Each model by itself, all at once. Returns the first status that is not 0. Throws what the first
+/// of those that failed has thrown, when all have ended.
+int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts) {
+  session.models = models.size();
+  std::vector<int> outcomes(models.size(), 0);
+  std::vector<std::exception_ptr> errors(models.size());
+  const auto tune_model = [&](std::size_t i, Hosts its) {
+    try {
+      // A link belongs to one run: each further one has its own.
+      if (i > 0 && !session.addresses.empty()) {
+        its = connect_hosts(session.addresses, session.stop, [](const std::string&) {});
+      }
+      outcomes[i] = session.stop ? kInterrupted : tune_on(session, models[i], its);
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < models.size(); ++i) others.emplace_back(tune_model, i, Hosts{});
+  tune_model(0, std::move(hosts));
+  for (std::thread& other : others) other.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  const auto failed = std::ranges::find_if(outcomes, [](int status) { return status != 0; });
+  return failed == outcomes.end() ? 0 : *failed;
+}
+
+void check_host_options(const TuneOptions& options) {
+  if (options.device.hosts.empty()) {
+    if (!options.device.host_program.empty()) throw InputError("--host-program is for --hosts");
+    return;
+  }
+  if (options.dry_run) throw InputError("--hosts measures; --dry-run compiles here");
+  if (options.with_host) throw InputError("--with-host is about this machine, not about --hosts");
+  const std::string& devices = options.device.devices;
+  if (!devices.empty() && devices != "all") {
+    throw InputError("--hosts uses all GPUs that the hosts show: leave --devices out, and set " +
+                     std::string("CUDA_VISIBLE_DEVICES there"));
+  }
+  if (!options.device.device.empty() && options.device.device != "cpu") {
+    throw InputError("--hosts uses all GPUs that the hosts show: of --device only cpu is possible");
+  }
 }
 
 /// The best of the space on these devices' models, also of earlier runs.
@@ -263,8 +351,16 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
       ->type_name("NAME");
   app.add_option("--devices", options.device.devices,
                  "Several GPUs of this machine at once: all, or indices and UUIDs between commas; "
-                 "GPUs of one model share the search, different models take turns")
+                 "GPUs of one model share the search, different models are tuned beside each "
+                 "other")
       ->type_name("LIST");
+  app.add_option("--hosts", options.device.hosts,
+                 "Several hosts at once: names for ssh between commas, or slurm inside an "
+                 "allocation; their GPUs measure, their cores compile")
+      ->type_name("LIST");
+  app.add_option("--host-program", options.device.host_program,
+                 "Where smemtune lies on the hosts [where it lies here]")
+      ->type_name("PATH");
   app.add_flag("--no-wait", options.no_wait,
                "Exit with status 5 instead of waiting while another smemtune uses the device");
   app.add_option("--problem", options.problems,
@@ -343,6 +439,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   }
   if (!options.device.devices.empty() && !options.device.device.empty())
     throw InputError("--device and --devices exclude each other");
+  check_host_options(options);
   if (!options.device.devices.empty() && options.dry_run)
     throw InputError("--devices measures; with --dry-run use --device");
   if (!options.export_file.empty() && options.dry_run)
@@ -361,18 +458,28 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (!options.export_file.empty()) check_writable(options.export_file);
 
   const std::vector<Device> also_on = also_fits_devices(options);
-  const ChosenDevices chosen = choose_devices(options.device);
-  say(options, chosen.notice);
-  const std::vector<DeviceLock> locks =
-      lock_devices(chosen.devices, "tuning " + loaded.space.name, !options.no_wait, stop,
-                   [&](const std::string& line) { say(options, line); });
-  if (stop) return kInterrupted;
-  int status = 0;
-  for (const std::vector<Device>& units : by_model(chosen.devices)) {
-    const int outcome = tune_on(units, also_on, options, loaded, request, stop);
-    if (status == 0) status = outcome;
-    if (stop) break;
+  const std::string purpose = "tuning " + loaded.space.name;
+  const auto tell = [&](const std::string& line) { say(options, line); };
+  Session session = {
+      .options = options, .loaded = loaded, .request = request, .also_on = also_on, .stop = stop};
+  Hosts hosts;
+  if (!options.device.hosts.empty()) {
+    session.addresses = host_addresses(options.device, {.name = "",
+                                                        .limits_of = options.device.limits_of,
+                                                        .purpose = purpose,
+                                                        .waits = !options.no_wait});
+    hosts = connect_hosts(session.addresses, stop, tell);
+    if (stop) return kInterrupted;
   }
+  const ChosenDevices chosen =
+      hosts.empty() ? choose_devices(options.device) : choose_devices(options.device, hosts);
+  say(options, chosen.notice);
+  std::vector<DeviceLock> locks;  // Other hosts lock theirs.
+  if (hosts.empty()) {
+    locks = lock_devices(chosen.devices, purpose, !options.no_wait, stop, tell);
+  }
+  if (stop) return kInterrupted;
+  const int status = tune_models(session, by_model(chosen.devices), std::move(hosts));
   if (!options.export_file.empty()) export_best(options, loaded.space, chosen.devices);
   // Whoever cut it off or replaced it meanwhile: opening looks at the whole of it.
   db::ResultStore(options.database, db::ResultStore::Mode::read_only);

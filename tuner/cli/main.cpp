@@ -12,6 +12,7 @@
 #include "tuner/cli/command_run.h"
 #include "tuner/cli/command_space.h"
 #include "tuner/cli/command_tune.h"
+#include "tuner/cli/hosts.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
@@ -243,6 +244,9 @@ int guarded_main(int argc, char** argv) {
   try {
     if (argc > 1 && std::string(argv[1]) == "__worker") {
       return run_worker({argv + 2, argv + argc});
+    }
+    if (argc > 1 && std::string(argv[1]) == "__host") {
+      return run_host_agent({argv + 2, argv + argc});
     }
     on_stop_signals(end_at_once);
     ignore_what_errors_tell();

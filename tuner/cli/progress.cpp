@@ -23,6 +23,17 @@ std::size_t terminal_width() {
   return size.ws_col;
 }
 
+/// `node1, node2 and 5 others`
+std::string names_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, names.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > kMost) text += " and " + std::to_string(names.size() - kMost) + " more";
+  return text;
+}
+
 /// With what steers the terminal, unlike write_error().
 void draw(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
@@ -61,7 +72,11 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
     text += ", waiting for " + std::string(progress.waiting_for != "device" ? "compiler"
                                            : device == DeviceKind::gpu      ? "GPU"
                                                                             : "CPU");
+    if (progress.waiting_for == "compiler" && !progress.compiling_hosts.empty()) {
+      text += " on " + names_text(progress.compiling_hosts);
+    }
   }
+  if (!progress.hosts_away.empty()) text += ", without " + names_text(progress.hosts_away);
   text += progress.remaining_s ? ", " + format_duration(*progress.remaining_s) + " left"
                                : ", " + format_duration(progress.elapsed_s);
   if (progress.best) {
@@ -76,8 +91,13 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
   return text;
 }
 
-ProgressLine::ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device)
-    : verbosity_(verbosity), terminal_(terminal), color_(color), device_(device) {}
+ProgressLine::ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device,
+                           std::string label)
+    : verbosity_(verbosity),
+      terminal_(terminal),
+      color_(color),
+      device_(device),
+      label_(label.empty() ? "" : label + ": ") {}
 
 ProgressLine::~ProgressLine() { clear(); }
 
@@ -104,10 +124,12 @@ void ProgressLine::show(const Progress& progress) {
   last_phase_ = progress.phase;
   last_problem_ = progress.problem_number;
   if (!terminal_) {
-    write_error(progress_text(progress, device_, 200) + "\n");
+    write_error(label_ + progress_text(progress, device_, 200) + "\n");
     return;
   }
-  const std::string text = progress_text(progress, device_, terminal_width() - 1);
+  const std::size_t width = terminal_width() - 1;
+  const std::string text =
+      label_ + progress_text(progress, device_, width - std::min(width, label_.size()));
   draw(color_ ? "\r\x1b[K\x1b[2m" + text + "\x1b[0m" : "\r\x1b[K" + text);
   line_is_shown_ = true;
 }

@@ -14,7 +14,9 @@ enum class Verbosity { quiet, normal, verbose };
 /// stderr is a pipe or a file.
 class ProgressLine {
  public:
-  ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device);
+  /// `label`: stands before it, where several runs have one.
+  ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device,
+               std::string label = "");
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -34,6 +36,7 @@ class ProgressLine {
   bool terminal_;
   bool color_;
   DeviceKind device_;
+  std::string label_;
   bool line_is_shown_ = false;
   std::optional<std::chrono::steady_clock::time_point> last_shown_;
   std::string last_phase_;

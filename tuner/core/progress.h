@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace smemtune {
 
@@ -23,6 +24,8 @@ struct Progress {
   double configurations_per_s = 0;  ///< Over the last seconds, without those that were known.
   /// `compiler`: the device is idle; `device`: compiled variants wait for it.
   std::string waiting_for;
+  std::vector<std::string> compiling_hosts = {};  ///< Other hosts, where something is compiled...
+  std::vector<std::string> hosts_away = {};       ///< ... and those that are lost for now.
   double elapsed_s = 0;
   std::optional<double> remaining_s;  ///< Of the search; nullopt until it can be said honestly.
 };

@@ -236,6 +236,9 @@ fs::path default_cache_folder() {
   if (const char* folder = set("SMEMTUNE_CACHE")) {
     return std::string_view(folder) == "off" ? fs::path() : fs::path(folder);
   }
+  if (const char* scratch = set("SMEMTUNE_SCRATCH")) {  // Others may use it, too.
+    return fs::path(scratch) / ("smemtune-" + std::to_string(geteuid()));
+  }
   if (const char* cache = set("XDG_CACHE_HOME")) return fs::path(cache) / "smemtune";
   const char* home = set("HOME");
   return home == nullptr ? fs::path() : fs::path(home) / ".cache" / "smemtune";

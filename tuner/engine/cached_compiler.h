@@ -45,7 +45,7 @@ class CachedCompiler final : public Compiler {
       states_;  ///< Of what modules were read from, when first asked.
 };
 
-/// `$SMEMTUNE_CACHE`, else `${XDG_CACHE_HOME:-~/.cache}/smemtune`; empty when SMEMTUNE_CACHE is
+/// `$SMEMTUNE_CACHE`, else `$SMEMTUNE_SCRATCH/smemtune-<user id>`, else `${XDG_CACHE_HOME:-~/.cache}/smemtune`; empty when SMEMTUNE_CACHE is
 /// `off`.
 std::filesystem::path default_cache_folder();
 

@@ -245,6 +245,9 @@ TEST(DefaultCacheFolder, IsOffWhenToldSo) {
   setenv("SMEMTUNE_CACHE", "elsewhere", 1);
   EXPECT_EQ(default_cache_folder(), "elsewhere");
   unsetenv("SMEMTUNE_CACHE");
+  setenv("SMEMTUNE_SCRATCH", "/local", 1);
+  EXPECT_EQ(default_cache_folder(), "/local/smemtune-" + std::to_string(geteuid()));
+  unsetenv("SMEMTUNE_SCRATCH");
 }
 
 }  // namespace

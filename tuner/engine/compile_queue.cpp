@@ -127,12 +127,12 @@ void CompileQueue::handle(const WorkerEvent& event) {
   if (working == working_.end()) return;
   const std::vector<std::string> keys = std::move(working->second);
   working_.erase(working);
-  if (event.compiler_lost && keys.size() > 1) {
+  if (event.not_compiled || (event.compiler_lost && keys.size() > 1)) {
     // Which of them did it is found by compiling each by itself, before anything else.
     for (auto entry = wanted_.rbegin(); entry != wanted_.rend(); ++entry) {
       Wanted& wanted = entry->second;
       if (wanted.outcome || std::ranges::find(keys, wanted.key) == keys.end()) continue;
-      wanted.alone = true;
+      wanted.alone = wanted.alone || event.compiler_lost;
       std::erase(order_, entry->first);
       order_.push_front(entry->first);
     }

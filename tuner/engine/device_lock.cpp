@@ -76,8 +76,8 @@ fs::path lock_folder() {
 }
 
 std::string lock_name(const Device& device) {
-  if (device.kind == DeviceKind::cpu) return "cpu";
   std::string name = device.uuid;
+  if (device.kind == DeviceKind::cpu) name = name.empty() ? "cpu" : "cpu-" + name;
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-') c = '_';
   }

@@ -25,7 +25,8 @@ std::string to_text(const LockHolder& holder);
 /// that is not set, or `/tmp/smemtune-<id>` where neither exists.
 std::filesystem::path lock_folder();
 
-/// What the lock of a device is called: its UUID; `cpu` for the CPU device, whose cores all share.
+/// What the lock of a device is called: its UUID; `cpu` for the CPU device, whose cores all share,
+/// `cpu-node2` for that of another host.
 std::string lock_name(const Device& device);
 
 /// Keeps two tunings of one user off one device, where they would spoil each other's times. Held by

@@ -65,7 +65,9 @@ void DeviceSession::step() {
 }
 
 void DeviceSession::handle(const WorkerEvent& event) {
-  if (event.kind == WorkerEvent::Kind::unit_gone && event.unit == unit_) {
+  const bool is_loss =
+      event.kind == WorkerEvent::Kind::unit_gone || event.kind == WorkerEvent::Kind::host_lost;
+  if (is_loss && event.unit == unit_) {
     unit_gone(event);
     return;
   }
@@ -105,6 +107,7 @@ void DeviceSession::restart(std::uint64_t its_generation) {
 
 void DeviceSession::unit_gone(const WorkerEvent& event) {
   const bool was_asked = ticket_ && !preparing_;
+  if (ticket_) busy_s_ += now_s() - asked_at_s_;
   preparing_ = false;
   ticket_.reset();
   if (!pending_) return;
@@ -112,6 +115,7 @@ void DeviceSession::unit_gone(const WorkerEvent& event) {
   answer_ = DeviceAnswer{
       .failure = failure({Status::runtime, "lost"}, "the device was lost: " + event.death.message),
       .not_asked = !was_asked,
+      .host_lost = was_asked && event.kind == WorkerEvent::Kind::host_lost,
       .phase_number = event.death.phase_number};
   pending_.reset();
 }

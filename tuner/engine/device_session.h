@@ -18,6 +18,7 @@ struct DeviceAnswer {
   Failure failure = {};
   bool from_outside = false;     ///< Something else on the machine has killed it.
   bool not_asked = false;        ///< The unit was gone before the request could be sent.
+  bool host_lost = false;        ///< The unit's host was lost: nobody knows what came of it.
   std::uint64_t generation = 0;  ///< Of the worker that was asked; it may be gone by now.
   int phase_number = 0;          ///< In a round: which entry it was at.
   double elapsed_s = 0;          ///< Of the request, without preparing.
@@ -46,7 +47,7 @@ class DeviceSession {
 
   const Device& device() const { return pool_.greeting().devices[unit_]; }
 
-  /// Whether the unit has failed for good. Nothing can be asked then.
+  /// Whether the unit has failed for good, or its host is away. Nothing can be asked then.
   bool gone() const { return !pool_.has_unit(unit_); }
 
   /// REQUIRES: called once, before the first request.

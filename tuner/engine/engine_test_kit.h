@@ -20,6 +20,13 @@ constexpr const char* kDeviceWord = "__device";
 /// Or, with the name of a folder, a parent that tunes something that hangs.
 constexpr const char* kParentWord = "__parent";
 
+/// Or, with how long it may be silent, the agent of a host of kTestVersion...
+constexpr const char* kHostWord = "__host";
+constexpr const char* kTestVersion = "1.2.3";
+/// ... or, with a file's name, what carries its bytes: the process ids of both are written to
+/// `<file>.agent` and `<file>.carrier`; it refuses where there is `<file>.refuses`.
+constexpr const char* kRelayWord = "__relay";
+
 /// This executable's path.
 std::string executable();
 

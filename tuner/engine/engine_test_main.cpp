@@ -7,14 +7,20 @@
 #include "tuner/engine/compile_worker.h"
 #include "tuner/engine/device_worker.h"
 #include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/host_agent.h"
 #include "tuner/engine/worker_channel.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <poll.h>
 #include <string>
+#include <unistd.h>
 
 namespace smemtune::test {
 
@@ -56,6 +62,64 @@ int run_parent(const std::string& folder) {
   return 0;
 }
 
+int run_agent(const std::string& silence_s) {
+  const int out = dup(STDOUT_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  const auto describe = [](const HostWelcome&) {
+    HostHello hello;
+    hello.cores = 4;
+    return hello;
+  };
+  return host_agent_main(kTestVersion, std::stod(silence_s), describe, STDIN_FILENO, out);
+}
+
+void write_id(const std::string& file, pid_t id) {
+  std::ofstream(file + ".new") << id;
+  std::filesystem::rename(file + ".new", file);
+}
+
+/// Returns false when there is no more.
+bool forward(int from, int to) {
+  std::array<char, 65536> buffer{};
+  const ssize_t size = read(from, buffer.data(), buffer.size());
+  for (ssize_t sent = 0; sent < size;) {
+    const ssize_t written = write(to, buffer.data() + sent, static_cast<std::size_t>(size - sent));
+    if (written < 0) return false;
+    sent += written;
+  }
+  return size > 0;
+}
+
+int run_relay(const std::string& file) {
+  if (std::filesystem::exists(file + ".refuses")) {
+    std::fputs("step refused\n", stderr);
+    return 1;
+  }
+  std::array<int, 2> there{};
+  std::array<int, 2> back{};
+  if (pipe2(there.data(), O_CLOEXEC) != 0 || pipe2(back.data(), O_CLOEXEC) != 0) return 2;
+  const pid_t agent = fork();
+  if (agent == 0) {
+    dup2(there[0], STDIN_FILENO);
+    dup2(back[1], STDOUT_FILENO);
+    setsid();  // It is on another host.
+    const std::string self = executable();
+    execl(self.c_str(), self.c_str(), kHostWord, "1", nullptr);
+    _exit(127);
+  }
+  close(there[0]);
+  close(back[1]);
+  write_id(file + ".agent", agent);
+  write_id(file + ".carrier", getpid());
+  std::array<pollfd, 2> polled = {{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+                                   {.fd = back[0], .events = POLLIN, .revents = 0}}};
+  while (poll(polled.data(), polled.size(), -1) > 0) {
+    if (polled[0].revents != 0 && !forward(STDIN_FILENO, there[1])) break;
+    if (polled[1].revents != 0 && !forward(back[0], STDOUT_FILENO)) break;
+  }
+  return 0;
+}
+
 }  // namespace
 
 }  // namespace smemtune::test
@@ -66,6 +130,8 @@ int main(int argc, char** argv) {
   if (const auto descriptors = worker_descriptors()) {
     return test::run_worker(word, argc > 2 ? argv[2] : "", *descriptors);
   }
+  if (word == test::kHostWord && argc > 2) return test::run_agent(argv[2]);
+  if (word == test::kRelayWord && argc > 2) return test::run_relay(argv[2]);
   if (word == test::kParentWord && argc > 2) return test::run_parent(argv[2]);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -44,9 +44,16 @@ Outcome<SampleRoundReply> read_round(const DeviceAnswer& answer, const SampleRou
 
 }  // namespace
 
-DeviceSession& FinalsDevice::session() const {
-  return *std::ranges::find_if(state_.devices,
-                               [](const DeviceSession& session) { return !session.gone(); });
+DeviceSession& FinalsDevice::session() {
+  const auto is_there = [](const DeviceSession& session) { return !session.gone(); };
+  if (!is_there(state_.devices[unit_])) {
+    const auto other = std::ranges::find_if(state_.devices, is_there);
+    // Where all hosts are away one of them is waited for.
+    if (other != state_.devices.end()) {
+      unit_ = static_cast<std::size_t>(other - state_.devices.begin());
+    }
+  }
+  return state_.devices[unit_];
 }
 
 std::vector<double> FinalsDevice::measure(const std::vector<std::size_t>& round) {
@@ -82,7 +89,7 @@ void FinalsDevice::load(const std::vector<std::size_t>& round) {
   }
 }
 
-bool FinalsDevice::is_kept(const Contender& contender) const {
+bool FinalsDevice::is_kept(const Contender& contender) {
   return contender.kept_on == session().generation();
 }
 
@@ -139,7 +146,7 @@ bool FinalsDevice::evaluate(Contender& contender, EvaluateRequest request) {
     if (!wait_until_ready()) return false;
     answer = ask(MessageType::evaluate, payload, deadline(contender), true);
     if (!answer) return false;
-  } while (answer->not_asked);
+  } while (answer->not_asked || (answer->host_lost && ++contender.lost < kMaxLostHosts));
   const EvaluateReply reply = read_evaluation(*answer, request, session());
   if (reply.failure) {
     fail_(contender, *reply.failure);
@@ -173,7 +180,7 @@ std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) 
                          kEntryOverhead_s * static_cast<double>(places.size());
   const std::optional<DeviceAnswer> answer =
       ask(MessageType::sample_round, pack(request), limit_s, false);
-  if (!answer || answer->not_asked) return {};
+  if (!answer || answer->not_asked || answer->host_lost) return {};
   const Outcome<SampleRoundReply> reply = read_round(*answer, request, session());
   if (!reply) {
     const auto at = static_cast<std::size_t>(std::max(0, answer->phase_number));

@@ -11,8 +11,8 @@
 
 namespace smemtune {
 
-/// The device of the finals: brings contenders onto it, verifies and samples them. It is the first
-/// unit that is left, as only times of one unit can be compared.
+/// The device of the finals: brings contenders onto it, verifies and samples them. It is one
+/// unit for as long as that is there, as only times of one unit can be compared.
 class FinalsDevice {
  public:
   using Fail = std::function<void(Contender&, const Failure&)>;
@@ -21,7 +21,7 @@ class FinalsDevice {
   FinalsDevice(Tuning& tuning, ProblemState& state, std::vector<Contender>& contenders, Fail fail)
       : tuning_(tuning), state_(state), contenders_(contenders), fail_(std::move(fail)) {}
 
-  const Device& device() const { return session().device(); }
+  const Device& device() { return session().device(); }
 
   /// One sample of each in `round` (numbers of contenders); not a number for one that failed. Empty
   /// when the run must end.
@@ -35,9 +35,9 @@ class FinalsDevice {
   bool verify(Contender& contender, bool screen = false);
 
  private:
-  DeviceSession& session() const;
+  DeviceSession& session();
   void load(const std::vector<std::size_t>& round);
-  bool is_kept(const Contender& contender) const;
+  bool is_kept(const Contender& contender);
   void want_modules(Contender& contender);
   bool take_modules(Contender& contender);
   void keep(Contender& contender, std::size_t slot);
@@ -52,6 +52,7 @@ class FinalsDevice {
   ProblemState& state_;
   std::vector<Contender>& contenders_;
   Fail fail_;
+  std::size_t unit_ = 0;  ///< Of ProblemState::devices.
   double round_s_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/fields.h"
 #include "tuner/engine/wire.h"
+#include "tuner/engine/worker_host.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -62,6 +63,27 @@ struct Phase {
   std::int32_t number = 0;  ///< In a round: which entry.
 
   bool operator==(const Phase&) const = default;
+};
+
+/// What another host is told at first.
+struct HostWelcome {
+  std::string name;       ///< What its parent calls it: the UUID of its CPU device.
+  std::string limits_of;  ///< The GPU whose limits the CPU device borrows.
+  std::string purpose;    ///< Of device locks (LockHolder).
+  bool waits = true;      ///< Whether for devices that another smemtune uses.
+
+  bool operator==(const HostWelcome&) const = default;
+};
+
+/// What it says of itself.
+struct HostHello {
+  std::uint32_t cores = 0;         ///< That it may use.
+  std::uint64_t memory_bytes = 0;  ///< The same.
+  std::vector<Device> gpus;
+  Device cpu;                                      ///< Its cores as a device.
+  std::map<std::string, CompilerHello> compilers;  ///< By back end, `cuda` and `cpu`.
+
+  bool operator==(const HostHello&) const = default;
 };
 
 /// Requests that differ only in what they instantiate.
@@ -265,6 +287,18 @@ void fields(auto& archive, Is<CompilerHello> auto& v) { archive(v.version, v.sha
 void fields(auto& archive, Is<DeviceHello> auto& v) { archive(v.device); }
 void fields(auto& archive, Is<Broken> auto& v) { archive(v.message, v.input, v.shortage); }
 void fields(auto& archive, Is<Phase> auto& v) { archive(v.name, v.number); }
+void fields(auto& archive, Is<HostWelcome> auto& v) {
+  archive(v.name, v.limits_of, v.purpose, v.waits);
+}
+void fields(auto& archive, Is<HostHello> auto& v) {
+  archive(v.cores, v.memory_bytes, v.gpus, v.cpu, v.compilers);
+}
+void fields(auto& archive, Is<WorkerStart> auto& v) {
+  archive(v.words, v.address_space, v.hello_timeout_s, v.ends_in_order, v.lock);
+}
+void fields(auto& archive, Is<WorkerDeath> auto& v) {
+  archive(v.cause, v.signal, v.exit_status, v.phase, v.phase_number, v.shortage, v.message, v.log);
+}
 void fields(auto& archive, Is<CompileBatch> auto& v) { archive(v.requests); }
 void fields(auto& archive, Is<CompileReply> auto& v) { archive(v.modules, v.answers); }
 void fields(auto& archive, Is<CompileReply::Answer> auto& v) { archive(v.module, v.failure); }

@@ -53,12 +53,12 @@ void add_further_problems(Tuning& tuning, ProblemState& state) {
   }
 }
 
-/// A session on each unit that is left.
+/// A session on each unit that is left or may come back.
 void add_devices(Tuning& tuning, ProblemState& state) {
   const auto reference = std::make_shared<ReferenceRecord>();
   reference->name = state.reference_name;
   for (std::size_t unit = 0; unit < tuning.pool.units(); ++unit) {
-    if (!tuning.pool.has_unit(unit)) continue;
+    if (!tuning.pool.may_have_unit(unit)) continue;
     const std::string uuid = tuning.pool.greeting().devices[unit].uuid;
     auto note = [&note = tuning.observer.note, prefix = tuning.pool.units() > 1 ? uuid + ": " : ""](
                     const std::string& text) { note(prefix + text); };
@@ -125,6 +125,7 @@ void work(Tuning& tuning, ProblemState& state, double timeout_s) {
   for (const WorkerEvent& event : tuning.pool.wait(timeout_s)) {
     tuning.queue.handle(event);
     for (DeviceSession& device : state.devices) device.handle(event);
+    if (event.kind == WorkerEvent::Kind::note) tuning.observer.note(event.note);
     if (event.kind == WorkerEvent::Kind::unit_gone) {
       const Device& gone = tuning.pool.greeting().devices[event.unit];
       tuning.observer.note("*** going on without " + gone.name + " (" + gone.uuid +
@@ -152,6 +153,8 @@ void show_progress(Tuning& tuning, ProblemState& state, const std::string& phase
   state.progress.phase = phase;
   state.progress.elapsed_s = tuning.elapsed_s();
   state.progress.compiled = tuning.queue.compiled();
+  state.progress.compiling_hosts = tuning.pool.compiling_hosts();
+  state.progress.hosts_away = tuning.pool.hosts_away();
   tuning.observer.progress(state.progress);
 }
 

@@ -88,6 +88,8 @@ class Search {
     bool shared = false;  ///< Measured with another of the same identity.
     std::string output_class = {};
     bool saved = false;  ///< Its result is in the log.
+    bool begun = false;  ///< The log knows that it is about to touch a device.
+    int lost_hosts = 0;  ///< That were measuring it.
   };
 
   /// What a device is doing.
@@ -406,7 +408,8 @@ class Search {
 
   void submit(InFlight& pending, std::size_t device, double incumbent_ms) {
     const Result& result = pending.result;
-    save(&pending);
+    save(pending.begun ? nullptr : &pending);
+    pending.begun = true;
     EvaluateRequest asked = {.job = make_job(*pending.variant, pending.modules),
                              .verify = true,
                              .screen_samples = std::max(1, options().screen_samples),
@@ -435,7 +438,8 @@ class Search {
     const auto evaluation = std::exchange(on_device_[device], std::nullopt);
     const auto pending = std::ranges::find(in_flight_, evaluation->candidate, &InFlight::candidate);
     pending->on_device = false;
-    if (answer->not_asked) return;  // Another device takes it.
+    // Another device takes it; what was at work when two hosts were lost, nobody does.
+    if (answer->not_asked || (answer->host_lost && ++pending->lost_hosts < kMaxLostHosts)) return;
     pending->result.unit = state_.devices[device].device().uuid;
     const std::string worker =
         pending->result.unit + "/" + std::to_string(answer->generation) + "/";

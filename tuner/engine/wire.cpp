@@ -9,8 +9,7 @@ namespace smemtune {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4D545753;  // "SWTM" in memory.
-constexpr std::uint16_t kVersion = 1;
-constexpr std::size_t kCrcOffset = 20;
+constexpr std::size_t kCrcOffset = 28;
 
 template <typename T>
 void store(std::uint8_t* at, T value) {
@@ -54,10 +53,12 @@ std::vector<std::uint8_t> encode(const Frame& frame) {
   std::vector<std::uint8_t> bytes(kFrameHeaderBytes);
   bytes.reserve(kFrameHeaderBytes + frame.payload.size());
   store(bytes.data(), kMagic);
-  store(bytes.data() + 4, kVersion);
+  store(bytes.data() + 4, kWireVersion);
   store(bytes.data() + 6, static_cast<std::uint16_t>(frame.type));
   store(bytes.data() + 8, static_cast<std::uint32_t>(frame.payload.size()));
   store(bytes.data() + 12, frame.sequence);
+  store(bytes.data() + 20, frame.worker);
+  store(bytes.data() + 24, frame.deadline_ms);
   bytes.insert(bytes.end(), frame.payload.begin(), frame.payload.end());
   store(bytes.data() + kCrcOffset, checksum(bytes));
   return bytes;
@@ -75,12 +76,12 @@ std::optional<Frame> FrameDecoder::next() {
   const std::span<const std::uint8_t> bytes = std::span(buffer_).subspan(begin_);
   if (bytes.size() < kFrameHeaderBytes) return std::nullopt;
   if (load<std::uint32_t>(bytes.data()) != kMagic) throw WireError("no message: wrong first bytes");
-  if (load<std::uint16_t>(bytes.data() + 4) != kVersion) {
+  if (load<std::uint16_t>(bytes.data() + 4) != kWireVersion) {
     throw WireError("a message of another version");
   }
   const auto type = load<std::uint16_t>(bytes.data() + 6);
   if (type < static_cast<std::uint16_t>(MessageType::hello) ||
-      type > static_cast<std::uint16_t>(MessageType::sampled)) {
+      type > static_cast<std::uint16_t>(kLastMessageType)) {
     throw WireError("a message of unknown type " + std::to_string(type));
   }
   const std::size_t length = load<std::uint32_t>(bytes.data() + 8);
@@ -97,7 +98,9 @@ std::optional<Frame> FrameDecoder::next() {
   begin_ += whole.size();
   return Frame{.type = static_cast<MessageType>(type),
                .sequence = load<std::uint64_t>(bytes.data() + 12),
-               .payload = {whole.begin() + kFrameHeaderBytes, whole.end()}};
+               .payload = {whole.begin() + kFrameHeaderBytes, whole.end()},
+               .worker = load<std::uint32_t>(bytes.data() + 20),
+               .deadline_ms = load<std::uint32_t>(bytes.data() + 24)};
 }
 
 void Reader::raw(void* data, std::size_t size) {

@@ -42,19 +42,32 @@ enum class MessageType : std::uint16_t {
   evaluated,
   sample_round,
   sampled,
+  heartbeat,  ///< Of both ends of a link between hosts, so that each knows that the other is there.
+  welcome,    ///< To another host (host_agent.h)...
+  host_hello,    ///< ... and what it says of itself.
+  start_worker,  ///< To another host: start a process under the frame's number...
+  end_worker,    ///< ... and kill it.
+  worker_ended,  ///< How it ended, told by its host.
+  note,          ///< A line for people, told by a host.
 };
+constexpr MessageType kLastMessageType = MessageType::note;
 
 struct Frame {
   MessageType type = MessageType::hello;
   std::uint64_t sequence = 0;
   std::vector<std::uint8_t> payload;
+  std::uint32_t worker = 0;       ///< On a link that several share: whom it is to or from.
+  std::uint32_t deadline_ms = 0;  ///< Of a request: when its worker is killed; 0: never.
 
   bool operator==(const Frame&) const = default;
 };
 
-/// Bytes of a header: magic u32, version u16, type u16, payload length u32, sequence u64, CRC-32 of
-/// the header's other bytes and the payload.
-constexpr std::size_t kFrameHeaderBytes = 24;
+/// Bytes of a header: magic u32, version u16, type u16, payload length u32, sequence u64, worker
+/// u32, deadline u32, CRC-32 of the header's other bytes and the payload.
+constexpr std::size_t kFrameHeaderBytes = 32;
+
+/// Of the header and of what messages consist of: ends of a link must have the same.
+constexpr std::uint16_t kWireVersion = 2;
 
 /// The largest payload of a message: 256 MB where modules are in it, else 16 MB.
 std::size_t max_payload_bytes(MessageType type);
@@ -87,7 +100,7 @@ constexpr Init::Kind last_enumerator(Init::Kind) { return Init::Kind::definition
 constexpr DeviceKind last_enumerator(DeviceKind) { return DeviceKind::cpu; }
 constexpr Status last_enumerator(Status) { return Status::timeout; }
 
-/// Writes values as bytes, as this machine lays them out: both ends are the same executable.
+/// Writes values as bytes, as this machine lays them out: both ends are of one version.
 class Writer {
  public:
   template <typename... Ts>

@@ -108,7 +108,11 @@ struct Example {
 template <typename Message>
 Example example(const char* name, MessageType type, const Message& message) {
   return {.name = name,
-          .frame = {.type = type, .sequence = 42, .payload = pack(message)},
+          .frame = {.type = type,
+                    .sequence = 42,
+                    .payload = pack(message),
+                    .worker = 7,
+                    .deadline_ms = 1500},
           .read = [](const std::vector<std::uint8_t>& bytes) { unpack<Message>(bytes); }};
 }
 
@@ -131,6 +135,14 @@ std::vector<Example> examples() {
       example("evaluate", MessageType::evaluate, EvaluateRequest{some_job(), false, 3, 1.5, 7}),
       example("evaluated", MessageType::evaluated, some_evaluate_reply()),
       example("round", MessageType::sample_round, SampleRoundRequest{{{1, 2}, {3, 4}}}),
+      example("heartbeat", MessageType::heartbeat, std::string()),
+      example("welcome", MessageType::welcome, HostWelcome{"n1", "h200", "tuning", false}),
+      example("host hello", MessageType::host_hello,
+              HostHello{8, 1 << 30, {device}, device, {{"cuda", {"NVRTC 13.0", "abc"}}}}),
+      example("start", MessageType::start_worker, WorkerStart{{"a", "b"}, 1, 2, true, "GPU-1"}),
+      example("end", MessageType::end_worker, WorkerDeath{}),
+      example("ended", MessageType::worker_ended, WorkerDeath{}),
+      example("note", MessageType::note, std::string("waiting")),
       example("sampled", MessageType::sampled,
               SampleRoundReply{{{1.5, std::nullopt, 3, 1200, true}, {0, lost}}}),
   };
@@ -245,6 +257,10 @@ TEST(Wire, SendsEveryMemberOfEveryMessage) {
   expect_sent_whole<DeviceHello>();
   expect_sent_whole<Broken>();
   expect_sent_whole<Phase>();
+  expect_sent_whole<HostWelcome>();
+  expect_sent_whole<HostHello>();
+  expect_sent_whole<WorkerStart>();
+  expect_sent_whole<WorkerDeath>();
   expect_sent_whole<CompileBatch>();
   expect_sent_whole<CompileReply>();
   expect_sent_whole<PrepareRequest>();

@@ -1,12 +1,22 @@
 #pragma once
 
 #include "tuner/core/device.h"
+#include "tuner/engine/worker_host.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace smemtune {
+
+/// A host, and how many of the compile workers it has.
+struct HostShare {
+  std::string name;  ///< For people; empty: this machine.
+  std::shared_ptr<WorkerHost> host;
+  int compile_workers = 0;
+  std::uint64_t compile_address_space = 0;  ///< As in WorkerCommand.
+};
 
 /// How worker processes are started: this executable again, with these words.
 struct WorkerCommand {
@@ -17,7 +27,10 @@ struct WorkerCommand {
   /// What each of them runs on, where that is known: compiling begins before they have said so.
   /// Empty: their greetings are waited for.
   std::vector<Device> known_devices = {};
-  int compile_workers = 1;
+  /// Where they run; empty: on this machine.
+  std::vector<HostShare> hosts = {};
+  std::vector<std::size_t> device_hosts = {};  ///< Of each device, which of `hosts` it is on.
+  int compile_workers = 1;                     ///< Where there are no `hosts`.
   /// Address space of a compile worker, in bytes; 0: no limit, as for sanitizer builds, which
   /// reserve terabytes.
   std::uint64_t compile_address_space = 0;

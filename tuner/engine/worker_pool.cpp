@@ -2,21 +2,19 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
+#include "tuner/engine/device_lock.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <poll.h>
+#include <span>
 
 namespace smemtune {
 
 namespace {
 
-// A worker whose socket is closed is given so long to end by itself, so that it can be said how it
-// ended; a process that holds a GPU takes a while.
-constexpr double kEndPatience_s = 5;
-constexpr double kGoodbyePatience_s = 2;
 // How often a stop is looked at.
 constexpr double kLook_s = 0.2;
 // Something else may kill a worker while it starts; more often than this in a row is not an
@@ -25,15 +23,6 @@ constexpr int kMaxFailedStarts = 3;
 // What something else has killed, or the machine had no room for, is compiled so often.
 constexpr int kMaxAttempts = 2;
 
-std::chrono::steady_clock::duration seconds(double s) {
-  // Beyond a day nobody waits, and a clock's ticks would overflow.
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double>(std::clamp(s, 0.0, 86400.0)));
-}
-
-// Descriptors of a worker that are polled: its socket and log, and those of its spare.
-constexpr std::size_t kPolled = 4;
-
 const char* name_of(bool is_device) { return is_device ? "device worker" : "compile worker"; }
 
 std::string stuck_text(bool is_device) {
@@ -41,16 +30,36 @@ std::string stuck_text(bool is_device) {
          " cannot be ended: the driver does not let it go";
 }
 
+bool is_idle(const auto& worker) {
+  return !worker.gone && !worker.away && worker.greeted && !worker.condemned && !worker.ticket;
+}
+
 }  // namespace
 
 WorkerPool::WorkerPool(WorkerCommand command, const std::atomic<bool>* stop)
     : command_(std::move(command)) {
-  for (std::size_t i = 0; i < units(); ++i) workers_.push_back(Worker{.is_device = true});
+  if (command_.hosts.empty()) {
+    const int compilers = command_.compile.empty() ? 0 : std::max(1, command_.compile_workers);
+    command_.hosts = {{.name = "",
+                       .host = std::make_shared<LocalHost>(),
+                       .compile_workers = compilers,
+                       .compile_address_space = command_.compile_address_space}};
+  }
+  command_.device_hosts.resize(units());
+  for (std::size_t unit = 0; unit < units(); ++unit) {
+    workers_.push_back(Worker{.is_device = true, .host = command_.device_hosts[unit]});
+  }
   greeting_.devices = command_.known_devices;
   greeting_.devices.resize(units());
-  const int compilers = command_.compile.empty() ? 0 : std::max(1, command_.compile_workers);
-  for (int i = 0; i < compilers; ++i) workers_.push_back(Worker{});
-  for (Worker& worker : workers_) start(worker);
+  for (std::size_t host = 0; host < command_.hosts.size(); ++host) {
+    for (int i = 0; i < command_.hosts[host].compile_workers; ++i) {
+      workers_.push_back(Worker{.is_device = false, .host = host});
+    }
+  }
+  for (Worker& worker : workers_) {
+    worker.away = !host_of(worker).is_up();
+    if (!worker.away) start(worker);
+  }
   const auto all_greeted = [this] {
     const bool devices =
         !command_.known_devices.empty() || std::ranges::all_of(workers_, [](const Worker& worker) {
@@ -62,112 +71,151 @@ WorkerPool::WorkerPool(WorkerCommand command, const std::atomic<bool>* stop)
         });
     return devices && compiler;
   };
-  while (!all_greeted() && (stop == nullptr || !*stop)) wait(kLook_s);
+  std::vector<WorkerEvent> early;
+  while (!all_greeted() && (stop == nullptr || !*stop)) {
+    for (WorkerEvent& event : wait(kLook_s)) early.push_back(std::move(event));
+  }
+  early_events_ = std::move(early);
 }
 
 WorkerPool::~WorkerPool() {
-  for (Worker& worker : workers_) {
-    // A device worker gives its memory back in order; what compiles may be killed at any time.
-    if (worker.process && worker.is_device && !worker.ticket) {
-      worker.process->end_gently(kGoodbyePatience_s);
-    }
-    worker.process.reset();
-    worker.spare.process.reset();
-  }
+  for (HostShare& share : command_.hosts) share.host->hang_up();
+}
+
+std::string WorkerPool::place_of(const Worker& worker) const {
+  const std::string& name = command_.hosts[worker.host].name;
+  return name.empty() ? "" : name + ": ";
 }
 
 std::size_t WorkerPool::idle_compilers() const {
-  return static_cast<std::size_t>(std::ranges::count_if(workers_, [](const Worker& worker) {
-    return !worker.is_device && worker.greeted && !worker.ticket;
-  }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      workers_, [](const Worker& worker) { return !worker.is_device && is_idle(worker); }));
 }
 
 std::size_t WorkerPool::compilers() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(workers_, [](const Worker& worker) { return !worker.is_device; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      workers_, [](const Worker& worker) { return !worker.is_device && !worker.gone; }));
 }
 
-bool WorkerPool::device_is_idle(std::size_t unit) const {
-  const Worker& device = workers_[unit];
-  return !device.gone && device.greeted && !device.ticket;
+std::vector<std::string> WorkerPool::compiling_hosts() const {
+  std::vector<std::string> names;
+  for (const Worker& worker : workers_) {
+    const std::string& name = command_.hosts[worker.host].name;
+    const bool is_new = names.empty() || names.back() != name;  // They are in the order of hosts.
+    if (!worker.is_device && worker.ticket && !name.empty() && is_new) names.push_back(name);
+  }
+  return names;
 }
+
+std::vector<std::string> WorkerPool::hosts_away() const {
+  std::vector<std::string> names;
+  for (const HostShare& share : command_.hosts) {
+    if (!share.host->is_up()) names.push_back(share.name);
+  }
+  return names;
+}
+
+bool WorkerPool::device_is_idle(std::size_t unit) const { return is_idle(workers_[unit]); }
 
 std::vector<pid_t> WorkerPool::process_ids() const {
   std::vector<pid_t> ids;
-  for (const Worker& worker : workers_) {
-    if (worker.process) ids.push_back(worker.process->pid());
-  }
-  for (const Worker& worker : workers_) {
-    if (worker.spare.process) ids.push_back(worker.spare.process->pid());
-  }
+  const auto add = [&](const Worker& worker, std::uint32_t number) {
+    const pid_t id = number == 0 ? -1 : host_of(worker).process_id(number);
+    if (id > 0) ids.push_back(id);
+  };
+  for (const Worker& worker : workers_) add(worker, worker.number);
+  for (const Worker& worker : workers_) add(worker, worker.spare.number);
   return ids;
 }
 
+std::uint32_t WorkerPool::start_process(const Worker& worker) {
+  const HostShare& share = command_.hosts[worker.host];
+  WorkerStart start = {.words = command_.compile,
+                       .address_space = share.compile_address_space,
+                       .hello_timeout_s = command_.hello_timeout_s};
+  if (worker.is_device) {
+    start.words = command_.devices[unit_of(worker)];
+    start.address_space = 0;
+    start.ends_in_order = true;
+    // The parent itself has locked what is on its own host.
+    if (!share.name.empty()) start.lock = lock_name(greeting_.devices[unit_of(worker)]);
+  }
+  const std::uint32_t number = ++last_number_;
+  share.host->start(number, start);
+  by_number_[number] = unit_of(worker);
+  return number;
+}
+
 void WorkerPool::start(Worker& worker) {
-  worker.process.reset();
   worker.greeted = false;
+  worker.condemned = false;
   worker.phase = Phase{};
   worker.broken.reset();
-  worker.deadline = Clock::now() + seconds(command_.hello_timeout_s);
   if (worker.is_device) {
     worker.was_lost = worker.generation > 0;
     worker.generation = ++generations_;
-    worker.was_spare = worker.spare.process != nullptr;
+    worker.was_spare = worker.spare.number != 0;
     if (worker.was_spare) {
-      worker.process = std::move(worker.spare.process);
+      worker.number = std::exchange(worker.spare.number, 0);
       worker.greeted = worker.spare.greeted;
-      worker.deadline = worker.spare.deadline;
       return;
     }
-    worker.process = std::make_unique<WorkerProcess>(command_.devices[unit_of(worker)], 0);
-  } else {
-    worker.process =
-        std::make_unique<WorkerProcess>(command_.compile, command_.compile_address_space);
   }
+  worker.number = start_process(worker);
 }
 
 void WorkerPool::start_spare(Worker& worker) {
-  if (!worker.was_lost || worker.spare.has_failed || worker.spare.process) return;
+  if (!worker.was_lost || worker.spare.has_failed || worker.spare.number != 0) return;
   worker.spare.greeted = false;
-  worker.spare.deadline = Clock::now() + seconds(command_.hello_timeout_s);
-  worker.spare.process = std::make_unique<WorkerProcess>(command_.devices[unit_of(worker)], 0);
+  worker.spare.number = start_process(worker);
 }
 
-void WorkerPool::collect_spare(Worker& worker) {
-  Worker::Spare& spare = worker.spare;
-  std::vector<Frame> frames;
-  bool open = true;
+void WorkerPool::take_spare(Worker& worker, const HostEvent& event, const Device& device) {
+  const bool greets =
+      event.kind == HostEvent::Kind::message && event.frame.type == MessageType::hello;
   try {
-    open = spare.process->read(frames);
-    for (const Frame& frame : frames) {
-      spare.greeted =
-          frame.type == MessageType::hello &&
-          unpack<DeviceHello>(frame.payload).device == greeting_.devices[unit_of(worker)];
-      open = open && spare.greeted;
-    }
+    worker.spare.greeted = greets && unpack<DeviceHello>(event.frame.payload).device == device;
   } catch (const WireError&) {
-    open = false;
+    worker.spare.greeted = false;
   }
-  if (!open) lose_spare(worker);
 }
 
 /// For example where there is no memory for another context.
 void WorkerPool::lose_spare(Worker& worker) {
-  worker.spare.process.reset();
+  if (worker.spare.number != 0) {
+    host_of(worker).end(worker.spare.number, WorkerDeath::Cause::protocol, "");
+  }
+  worker.spare.number = 0;
   worker.spare.has_failed = true;
+}
+
+/// Ends its processes; nothing of them is looked at any more.
+void WorkerPool::drop(Worker& worker) {
+  for (std::uint32_t* number : {&worker.number, &worker.spare.number}) {
+    if (*number != 0) host_of(worker).end(*number, WorkerDeath::Cause::protocol, "");
+    *number = 0;
+  }
+}
+
+void WorkerPool::ask(const Worker& worker, MessageType type, std::vector<std::uint8_t> payload,
+                     double deadline_s) {
+  constexpr double kDay_s = 86400;
+  const double deadline_ms = std::clamp(1e3 * deadline_s, 1.0, 1e3 * kDay_s);
+  host_of(worker).send({.type = type,
+                        .sequence = *worker.ticket,
+                        .payload = std::move(payload),
+                        .worker = worker.number,
+                        .deadline_ms = static_cast<std::uint32_t>(std::ceil(deadline_ms))});
 }
 
 void WorkerPool::send_compile(Worker& worker) {
   ++worker.attempts;
-  worker.deadline = Clock::now() + seconds(command_.compile_timeout_s);
-  worker.process->send(
-      {.type = MessageType::compile, .sequence = *worker.ticket, .payload = pack(worker.batch)});
+  ask(worker, MessageType::compile, pack(worker.batch), command_.compile_timeout_s);
 }
 
 Ticket WorkerPool::compile(CompileBatch batch) {
-  const auto idle = std::ranges::find_if(workers_, [](const Worker& worker) {
-    return !worker.is_device && worker.greeted && !worker.ticket;
-  });
+  const auto idle = std::ranges::find_if(
+      workers_, [](const Worker& worker) { return !worker.is_device && is_idle(worker); });
   idle->ticket = ++last_ticket_;
   idle->batch = std::move(batch);
   idle->attempts = 0;
@@ -179,24 +227,22 @@ Ticket WorkerPool::ask_device(std::size_t unit, MessageType type, std::vector<st
                               double deadline_s) {
   Worker& device = workers_[unit];
   // Its buffers may need all of the memory.
-  if (type == MessageType::prepare) device.spare.process.reset();
+  if (type == MessageType::prepare && device.spare.number != 0) {
+    host_of(device).end(std::exchange(device.spare.number, 0), WorkerDeath::Cause::protocol, "");
+  }
   device.ticket = ++last_ticket_;
   device.phase = Phase{};
-  device.deadline = Clock::now() + seconds(deadline_s);
-  device.process->send({.type = type, .sequence = last_ticket_, .payload = std::move(payload)});
+  ask(device, type, std::move(payload), deadline_s);
   return last_ticket_;
 }
 
 void WorkerPool::restart_device(std::size_t unit) {
   Worker& device = workers_[unit];
-  if (device.gone) return;
+  if (!has_unit(unit) || device.condemned) return;
   ++deaths_;
   device.ticket.reset();
-  if (device.process->end(0).cause == WorkerDeath::Cause::stuck) {
-    give_up(device, stuck_text(true), early_events_);
-  } else {
-    start(device);
-  }
+  host_of(device).end(std::exchange(device.number, 0), WorkerDeath::Cause::protocol, "");
+  start(device);
 }
 
 void WorkerPool::give_up_unit(std::size_t unit, const std::string& why) {
@@ -204,87 +250,110 @@ void WorkerPool::give_up_unit(std::size_t unit, const std::string& why) {
 }
 
 void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<WorkerEvent>& events) {
-  const auto left = std::ranges::count_if(
-      workers_, [](const Worker& other) { return other.is_device && !other.gone; });
-  if (!worker.is_device || !worker.has_started || left == 1) throw UnavailableError(why);
+  const bool one_host = command_.hosts.size() == 1;
+  const auto can_do_its_work = [&](const Worker& other) {
+    // Compilers of one host are broken together.
+    return &other != &worker && other.is_device == worker.is_device && !other.gone &&
+           (worker.is_device || other.host != worker.host);
+  };
+  const bool is_needed = one_host && (!worker.is_device || !worker.has_started);
+  if (is_needed || std::ranges::none_of(workers_, can_do_its_work)) {
+    throw UnavailableError(place_of(worker) + why);
+  }
+  if (!worker.is_device) {
+    events.push_back({.kind = WorkerEvent::Kind::note,
+                      .note = "*** " + place_of(worker) + "nothing is compiled there: " + why});
+    for (Worker& compiler : workers_) {
+      if (compiler.is_device || compiler.host != worker.host) continue;
+      compiler.gone = true;
+      drop(compiler);
+      if (!compiler.ticket) continue;
+      events.push_back({.ticket = *compiler.ticket, .not_compiled = true});
+      compiler.ticket.reset();
+    }
+    return;
+  }
   worker.gone = true;
-  worker.process.reset();
-  worker.spare.process.reset();
+  drop(worker);
   WorkerEvent event = {.kind = WorkerEvent::Kind::unit_gone,
                        .ticket = worker.ticket.value_or(0),
                        .unit = unit_of(worker)};
-  event.death.message = why;
+  event.death.message = place_of(worker) + why;
   event.death.phase_number = worker.phase.number;
   events.push_back(std::move(event));
   worker.ticket.reset();
 }
 
 int WorkerPool::poll_timeout_ms(double timeout_s) const {
-  Clock::time_point until = Clock::now() + seconds(timeout_s);
-  for (const Worker& worker : workers_) {
-    if (worker.gone) continue;
-    if (!worker.greeted || worker.ticket) until = std::min(until, worker.deadline);
-    if (worker.spare.process && !worker.spare.greeted) {
-      until = std::min(until, worker.spare.deadline);
-    }
-  }
-  const double left_ms = std::chrono::duration<double, std::milli>(until - Clock::now()).count();
-  return static_cast<int>(std::ceil(std::max(0.0, left_ms)));
+  WorkerHost::Clock::time_point until = in_seconds(timeout_s);
+  for (const HostShare& share : command_.hosts) until = std::min(until, share.host->wake_at());
+  return milliseconds_until(until);
 }
 
 std::vector<WorkerEvent> WorkerPool::wait(double timeout_s) {
   std::vector<WorkerEvent> events = std::exchange(early_events_, {});
   if (!events.empty()) return events;
   std::vector<pollfd> polled;
-  constexpr pollfd kNeverReady = {.fd = -1, .events = 0, .revents = 0};
-  for (const Worker& worker : workers_) {
-    if (worker.gone) {
-      polled.resize(polled.size() + kPolled, kNeverReady);
-      continue;
-    }
-    const short wanted =
-        static_cast<short>(POLLIN | (worker.process->wants_to_write() ? POLLOUT : 0));
-    polled.push_back({.fd = worker.process->socket(), .events = wanted, .revents = 0});
-    polled.push_back({.fd = worker.process->log_descriptor(), .events = POLLIN, .revents = 0});
-    const auto& spare = worker.spare.process;
-    polled.push_back(spare ? pollfd{.fd = spare->socket(), .events = POLLIN, .revents = 0}
-                           : kNeverReady);
-    polled.push_back(spare ? pollfd{.fd = spare->log_descriptor(), .events = POLLIN, .revents = 0}
-                           : kNeverReady);
+  std::vector<std::size_t> begins;
+  for (const HostShare& share : command_.hosts) {
+    begins.push_back(polled.size());
+    share.host->add_polled(polled);
   }
+  begins.push_back(polled.size());
   const int ready = poll(polled.data(), polled.size(), poll_timeout_ms(timeout_s));
   if (ready < 0 && errno != EINTR) {
     throw UnavailableError(std::string("waiting for workers: ") + std::strerror(errno));
   }
-  if (ready > 0) {
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-      const pollfd* const its = &polled[kPolled * i];
-      // A spare first: it may take the worker's place in a moment.
-      if (its[3].revents != 0) workers_[i].spare.process->read_log();
-      if (its[2].revents != 0) collect_spare(workers_[i]);
-      if (its[1].revents != 0) workers_[i].process->read_log();
-      if ((its[0].revents & POLLOUT) != 0) workers_[i].process->write();
-      if ((its[0].revents & ~POLLOUT) != 0) collect(workers_[i], events);
+  if (ready <= 0) {
+    for (pollfd& descriptor : polled) descriptor.revents = 0;
+  }
+  for (std::size_t i = 0; i < command_.hosts.size(); ++i) {
+    std::vector<HostEvent> told;
+    command_.hosts[i].host->take(std::span(polled).subspan(begins[i], begins[i + 1] - begins[i]),
+                                 told);
+    for (const HostEvent& event : told) {
+      if (event.kind == HostEvent::Kind::down) {
+        host_down(i, event.text, events);
+      } else if (event.kind == HostEvent::Kind::up) {
+        host_up(i, events);
+      } else if (event.kind == HostEvent::Kind::note) {
+        events.push_back(
+            {.kind = WorkerEvent::Kind::note, .note = command_.hosts[i].name + ": " + event.text});
+      } else {
+        take(event, events);
+      }
     }
   }
-  enforce_deadlines(events);
+  throw_where_nobody_comes_back();
   return events;
 }
 
-void WorkerPool::collect(Worker& worker, std::vector<WorkerEvent>& events) {
-  std::vector<Frame> frames;
-  bool open = true;
-  try {
-    open = worker.process->read(frames);
-    for (const Frame& frame : frames) {
-      take(worker, frame, events);
-      if (worker.gone) return;
+/// A worker's message, or its end.
+void WorkerPool::take(const HostEvent& event, std::vector<WorkerEvent>& events) {
+  const auto found = by_number_.find(event.worker);
+  if (found == by_number_.end()) return;
+  Worker& worker = workers_[found->second];
+  const bool has_ended = event.kind == HostEvent::Kind::ended;
+  if (has_ended) by_number_.erase(found);
+  const bool is_stuck = has_ended && event.death.cause == WorkerDeath::Cause::stuck;
+  if (is_stuck && !worker.gone) {
+    give_up(worker, stuck_text(worker.is_device), events);
+  } else if (event.worker == worker.spare.number) {
+    take_spare(worker, event, greeting_.devices[unit_of(worker)]);
+    if (has_ended) worker.spare.number = 0;
+    if (!worker.spare.greeted) lose_spare(worker);
+  } else if (event.worker != worker.number) {
+    return;  // Of one that was told to end.
+  } else if (has_ended) {
+    lose(worker, event.death, events);
+  } else if (!worker.condemned) {
+    try {
+      take(worker, event.frame, events);
+    } catch (const WireError& error) {
+      worker.condemned = true;
+      host_of(worker).end(worker.number, WorkerDeath::Cause::protocol, error.what());
     }
-  } catch (const WireError& error) {
-    lose(worker, WorkerDeath::Cause::protocol, error.what(), events);
-    return;
   }
-  if (!open) lose(worker, WorkerDeath::Cause::ended, "", events);
 }
 
 void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events) {
@@ -349,21 +418,14 @@ void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEve
   events.push_back(std::move(event));
 }
 
-void WorkerPool::lose(Worker& worker, WorkerDeath::Cause cause, const std::string& message,
-                      std::vector<WorkerEvent>& events) {
+void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent>& events) {
   ++deaths_;
-  WorkerDeath death = worker.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
-  if (death.cause == WorkerDeath::Cause::stuck) {
-    give_up(worker, stuck_text(worker.is_device), events);
-    return;
-  }
+  worker.number = 0;
   if (!worker.greeted && worker.was_spare) {  // It says nothing of one that starts by itself.
-    lose_spare(worker);
+    worker.spare.has_failed = true;
     start(worker);
     return;
   }
-  death.cause = cause;
-  death.message = message;
   death.phase = worker.phase.name;
   death.phase_number = worker.phase.number;
   if (worker.broken) {
@@ -416,15 +478,57 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
   worker.ticket.reset();
 }
 
-void WorkerPool::enforce_deadlines(std::vector<WorkerEvent>& events) {
-  const Clock::time_point now = Clock::now();
+void WorkerPool::host_down(std::size_t host, const std::string& why,
+                           std::vector<WorkerEvent>& events) {
+  last_loss_ = command_.hosts[host].name + ": " + why;
+  bool was_in_use = false;
   for (Worker& worker : workers_) {
-    if (worker.spare.process && !worker.spare.greeted && now >= worker.spare.deadline) {
-      lose_spare(worker);
+    if (worker.host != host || worker.gone || worker.away) continue;
+    was_in_use = true;
+    worker.away = true;
+    by_number_.erase(worker.number);
+    by_number_.erase(worker.spare.number);
+    worker.number = worker.spare.number = 0;
+    if (worker.is_device) {
+      WorkerEvent event = {.kind = WorkerEvent::Kind::host_lost,
+                           .ticket = worker.ticket.value_or(0),
+                           .unit = unit_of(worker)};
+      event.death.message = last_loss_;
+      events.push_back(std::move(event));
+    } else if (worker.ticket) {
+      events.push_back({.ticket = *worker.ticket, .not_compiled = true});
     }
-    if (!worker.gone && (!worker.greeted || worker.ticket) && now >= worker.deadline) {
-      lose(worker, WorkerDeath::Cause::deadline, "", events);
+    worker.ticket.reset();
+  }
+  if (!was_in_use) return;
+  ++deaths_;
+  events.push_back({.kind = WorkerEvent::Kind::note,
+                    .note = "*** going on without " + last_loss_ + "; it is tried again"});
+}
+
+void WorkerPool::host_up(std::size_t host, std::vector<WorkerEvent>& events) {
+  events.push_back(
+      {.kind = WorkerEvent::Kind::note, .note = command_.hosts[host].name + " is back"});
+  for (Worker& worker : workers_) {
+    if (worker.host != host || worker.gone) continue;
+    worker.away = false;
+    start(worker);
+  }
+}
+
+void WorkerPool::throw_where_nobody_comes_back() const {
+  const auto is_hoped_for = [this](const Worker& worker) {
+    return !worker.gone && !(worker.away && host_of(worker).is_given_up());
+  };
+  for (const bool is_device : {true, false}) {
+    const auto is_one = [&](const Worker& worker) { return worker.is_device == is_device; };
+    if (std::ranges::none_of(workers_, is_one)) continue;
+    if (std::ranges::any_of(workers_, [&](const Worker& worker) {
+          return is_one(worker) && is_hoped_for(worker);
+        })) {
+      continue;
     }
+    throw UnavailableError(std::string("no ") + name_of(is_device) + " is left: " + last_loss_);
   }
 }
 

@@ -2,13 +2,12 @@
 
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_command.h"
-#include "tuner/engine/worker_process.h"
+#include "tuner/engine/worker_host.h"
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +31,8 @@ struct WorkerEvent {
     replied,      ///< `reply` is the device worker's.
     device_lost,  ///< The device worker has ended before it replied; `death` says how.
     unit_gone,    ///< `unit` is used no more; `death.message` says why.
+    host_lost,    ///< The same, for as long as its host is away.
+    note,         ///< `note` is for people.
   };
   Kind kind = Kind::compiled;
   Ticket ticket = 0;
@@ -39,16 +40,19 @@ struct WorkerEvent {
   std::uint64_t generation = 0;  ///< Of the device worker that this is about.
   CompiledTogether compiled = {};
   bool compiler_lost = false;  ///< `compiled` says how its worker ended.
+  bool not_compiled = false;   ///< The worker's host was lost: `compiled` is empty.
   Frame reply = {};
   WorkerDeath death = {};
+  std::string note = {};
 };
 
 /// Compile workers, and a device worker for each unit (one board). Units are numbered from 0, in
 /// the order of the command; one that fails for good is gone, and the others go on. Ended workers
 /// are started again at once, and what they were compiling becomes a failure (or is tried again,
 /// once, when something else has killed them). A unit whose worker was lost has a spare from then on,
-/// which has greeted and holds no data, and takes the place of the next one that is lost. Nothing
-/// here waits but the constructor and wait().
+/// which has greeted and holds no data, and takes the place of the next one that is lost. Workers
+/// of a host that is lost are away until it is back. Nothing here waits but the constructor and
+/// wait().
 /// Belongs to one thread, whose end is the workers' end too.
 class WorkerPool {
  public:
@@ -62,7 +66,10 @@ class WorkerPool {
 
   const DeviceGreeting& greeting() const { return greeting_; }
   std::size_t units() const { return command_.devices.size(); }  ///< Also those that are gone.
-  bool has_unit(std::size_t unit) const { return !workers_[unit].gone; }
+  /// Whether it can be used now...
+  bool has_unit(std::size_t unit) const { return !workers_[unit].gone && !workers_[unit].away; }
+  /// ... and whether it can or may come back.
+  bool may_have_unit(std::size_t unit) const { return !workers_[unit].gone; }
 
   /// Compile workers that could take a request now.
   std::size_t idle_compilers() const;
@@ -71,6 +78,10 @@ class WorkerPool {
   Ticket compile(CompileBatch batch);
 
   std::size_t compilers() const;
+
+  /// Names of other hosts: where a compile worker is at work, and those that are away.
+  std::vector<std::string> compiling_hosts() const;
+  std::vector<std::string> hosts_away() const;
 
   /// Whether the unit's worker has greeted and is not answering a request.
   bool device_is_idle(std::size_t unit) const;
@@ -103,16 +114,16 @@ class WorkerPool {
   std::vector<pid_t> process_ids() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   struct Worker {
     bool is_device = false;
-    bool gone = false;  ///< A device worker that is not replaced any more.
-    std::unique_ptr<WorkerProcess> process = nullptr;
+    std::size_t host = 0;      ///< Of WorkerCommand::hosts.
+    bool gone = false;         ///< It is not replaced any more.
+    bool away = false;         ///< Its host is.
+    std::uint32_t number = 0;  ///< Under which its host knows the process.
     bool greeted = false;
-    bool has_started = false;                     ///< It, or one before it, has greeted.
+    bool condemned = false;    ///< What it sends is not looked at any more: its end will be told.
+    bool has_started = false;  ///< It, or one before it, has greeted.
     std::optional<Ticket> ticket = std::nullopt;  ///< What it is asked for.
-    Clock::time_point deadline = {};              ///< Of the greeting or the reply.
     CompileBatch batch = {};                      ///< What is compiled, to try it again.
     int attempts = 0;
     std::uint64_t generation = 0;
@@ -122,37 +133,46 @@ class WorkerPool {
     bool was_spare = false;  ///< Until it took its place.
     /// Of a device worker.
     struct Spare {
-      std::unique_ptr<WorkerProcess> process = nullptr;
+      std::uint32_t number = 0;  ///< 0: there is none.
       bool greeted = false;
-      Clock::time_point deadline = {};  ///< Of the greeting.
-      bool has_failed = false;          ///< The unit does without one.
+      bool has_failed = false;  ///< The unit does without one.
     } spare = {};
   };
 
   std::size_t unit_of(const Worker& worker) const {
     return static_cast<std::size_t>(&worker - workers_.data());
   }
+  WorkerHost& host_of(const Worker& worker) const { return *command_.hosts[worker.host].host; }
+  std::string place_of(const Worker& worker) const;
+  std::uint32_t start_process(const Worker& worker);
   void start(Worker& worker);
   void start_spare(Worker& worker);
-  void collect_spare(Worker& worker);
-  static void lose_spare(Worker& worker);
+  static void take_spare(Worker& worker, const HostEvent& event, const Device& device);
+  void lose_spare(Worker& worker);
+  void drop(Worker& worker);
   void send_compile(Worker& worker);
-  void collect(Worker& worker, std::vector<WorkerEvent>& events);
+  void ask(const Worker& worker, MessageType type, std::vector<std::uint8_t> payload,
+           double deadline_s);
+  void take(const HostEvent& event, std::vector<WorkerEvent>& events);
   void take(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
   void greet(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
   void reply(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
-  void lose(Worker& worker, WorkerDeath::Cause cause, const std::string& message,
-            std::vector<WorkerEvent>& events);
+  void lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent>& events);
   void lose_compiler(Worker& worker, const WorkerDeath& death, std::vector<WorkerEvent>& events);
-  /// Throws UnavailableError with `why` unless it is one of several units.
+  /// Throws UnavailableError with `why` unless others can do its work.
   void give_up(Worker& worker, const std::string& why, std::vector<WorkerEvent>& events);
-  void enforce_deadlines(std::vector<WorkerEvent>& events);
+  void host_down(std::size_t host, const std::string& why, std::vector<WorkerEvent>& events);
+  void host_up(std::size_t host, std::vector<WorkerEvent>& events);
+  void throw_where_nobody_comes_back() const;
   int poll_timeout_ms(double timeout_s) const;
 
   WorkerCommand command_;
   DeviceGreeting greeting_;
-  std::vector<Worker> workers_;            ///< The device workers first, by unit.
-  std::vector<WorkerEvent> early_events_;  ///< Of the next wait().
+  std::vector<Worker> workers_;                     ///< The device workers first, by unit.
+  std::map<std::uint32_t, std::size_t> by_number_;  ///< Also of spares and of those being ended.
+  std::vector<WorkerEvent> early_events_;           ///< Of the next wait().
+  std::string last_loss_;                           ///< Why a host was lost.
+  std::uint32_t last_number_ = 0;
   Ticket last_ticket_ = 0;
   std::uint64_t generations_ = 0;
   std::uint64_t deaths_ = 0;

@@ -77,6 +77,7 @@ struct Start {
   int status = -1;  ///< Takes errno when exec fails.
   pid_t parent = -1;
   std::uint64_t max_address_space = 0;
+  WorkerProcess::Kind kind = WorkerProcess::Kind::worker;
 };
 
 [[noreturn]] void give_up(const Start& start) {
@@ -92,11 +93,12 @@ struct Start {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(start);
   if (getppid() != start.parent) _exit(127);  // It ended before the signal was asked for.
 
-  struct sigaction by_default = {};
-  by_default.sa_handler = SIG_DFL;
-  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) {
-    sigaction(signal, &by_default, nullptr);
-  }
+  struct sigaction handled = {};
+  handled.sa_handler = SIG_DFL;
+  for (const int signal : {SIGPIPE, SIGQUIT, SIGCHLD}) sigaction(signal, &handled, nullptr);
+  // A queue sends these to every process of a job: its parent decides what comes of that.
+  handled.sa_handler = SIG_IGN;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &handled, nullptr);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -107,14 +109,17 @@ struct Start {
     const rlimit address_space = {start.max_address_space, start.max_address_space};
     if (setrlimit(RLIMIT_AS, &address_space) != 0) give_up(start);
   }
-  if (dup2(start.null, STDIN_FILENO) < 0 || dup2(start.log, STDOUT_FILENO) < 0 ||
-      dup2(start.log, STDERR_FILENO) < 0 || dup2(start.socket, kWorkerDescriptor) < 0) {
+  const bool is_carrier = start.kind == WorkerProcess::Kind::carrier;
+  if (dup2(is_carrier ? start.socket : start.null, STDIN_FILENO) < 0 ||
+      dup2(is_carrier ? start.socket : start.log, STDOUT_FILENO) < 0 ||
+      dup2(start.log, STDERR_FILENO) < 0 ||
+      (!is_carrier && dup2(start.socket, kWorkerDescriptor) < 0)) {
     give_up(start);
   }
   // What other libraries have left open without O_CLOEXEC. Kernels before 5.11 cannot; then it
   // stays open, which harms no message.
-  close_range(kWorkerDescriptor + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  execve(start.path, start.argv, start.environment);
+  close_range(is_carrier ? kWorkerDescriptor : kWorkerDescriptor + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  execvpe(start.path, start.argv, start.environment);
   give_up(start);
 }
 
@@ -181,6 +186,8 @@ std::string WorkerDeath::text() const {
     case Cause::stuck:
       text = "killed, and still there: the driver holds it";
       break;
+    case Cause::no_start:
+      return message;
     case Cause::ended:
       text = signal != 0 ? "killed by signal " + signal_name(signal)
                          : "ended with status " + std::to_string(exit_status);
@@ -209,12 +216,17 @@ std::vector<std::string> worker_environment(const char* const* environment) {
   return kept;
 }
 
-WorkerProcess::WorkerProcess(const std::vector<std::string>& argv,
-                             std::uint64_t max_address_space) {
+WorkerProcess::WorkerProcess(const std::vector<std::string>& argv, std::uint64_t max_address_space,
+                             Kind kind) {
   if (argv.empty()) throw UnavailableError("a worker without a command");
   std::vector<std::string> words = argv;
-  std::vector<std::string> environment = worker_environment(environ);
-  environment.push_back(std::string(kWorkerVariable) + "=" + std::to_string(kWorkerDescriptor));
+  std::vector<std::string> environment;
+  if (kind == Kind::worker) {
+    environment = worker_environment(environ);
+    environment.push_back(std::string(kWorkerVariable) + "=" + std::to_string(kWorkerDescriptor));
+  } else {
+    for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  }
   const std::vector<char*> argv_pointers = pointers(words);
   const std::vector<char*> environment_pointers = pointers(environment);
 
@@ -235,7 +247,8 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& argv,
                        .log = log.theirs.number(),
                        .status = status.theirs.number(),
                        .parent = getpid(),
-                       .max_address_space = max_address_space};
+                       .max_address_space = max_address_space,
+                       .kind = kind};
   pid_ = fork();
   if (pid_ < 0) fail("no process for a worker");
   if (pid_ == 0) become_worker(start);

@@ -56,6 +56,7 @@ struct WorkerDeath {
     deadline,  ///< Killed because an answer was overdue.
     protocol,  ///< Killed because it sent something that is not a message.
     stuck,     ///< Killed, and yet there: the driver holds it.
+    no_start,  ///< It could not be started: `message` says why.
   };
   Cause cause = Cause::ended;
   int signal = 0;  ///< 0: it exited...
@@ -66,6 +67,8 @@ struct WorkerDeath {
   std::string message;    ///< What it said itself, or what was wrong with what it sent.
   std::string log;        ///< The end of what it printed.
 
+  bool operator==(const WorkerDeath&) const = default;
+
   /// Whether something else on the machine has killed it: the fault may not be the variant's.
   bool from_outside() const;
 
@@ -73,16 +76,28 @@ struct WorkerDeath {
   std::string text() const;
 };
 
+constexpr WorkerDeath::Cause last_enumerator(WorkerDeath::Cause) {
+  return WorkerDeath::Cause::no_start;
+}
+
 /// A worker: this executable, started again in a process group of its own, ended by SIGKILL to the
 /// whole group. It dies with the *thread* that started it, so start it from one that lives on.
 ///
 /// Messages travel over a socket whose number stands in the worker's environment; whatever the
 /// worker prints goes to a ring of 64 KB. Nothing here blocks but end().
+///
+/// Or it is a program that carries messages to another host and back: `ssh`, `srun`.
 class WorkerProcess {
  public:
-  /// `max_address_space`: RLIMIT_AS in bytes, 0 for none. Throws UnavailableError when the
-  /// executable cannot be started.
-  WorkerProcess(const std::vector<std::string>& argv, std::uint64_t max_address_space);
+  enum class Kind {
+    worker,   ///< It has the environment of a worker (worker_environment()) and no input.
+    carrier,  ///< Messages travel over its standard input and output; it has our environment.
+  };
+
+  /// `max_address_space`: RLIMIT_AS in bytes, 0 for none. A carrier's program is looked for in
+  /// PATH. Throws UnavailableError when the executable cannot be started.
+  WorkerProcess(const std::vector<std::string>& argv, std::uint64_t max_address_space,
+                Kind kind = Kind::worker);
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
   ~WorkerProcess();
@@ -109,7 +124,10 @@ class WorkerProcess {
   /// ended.
   WorkerDeath end(double patience_s);
 
-  /// Closes the socket, which asks the worker to end, and waits for that before killing it; what it
+  /// Closes the socket, which asks the worker to end.
+  void hang_up() { socket_.reset(); }
+
+  /// Hangs up, and waits for that before killing it; what it
   /// has started and left behind is killed too.
   void end_gently(double patience_s);
 

@@ -61,6 +61,7 @@ CpuLauncher::CpuLauncher(const Device& limits, const CpuOptions& options)
     : device_(cpu_device(limits)),
       options_(options),
       pool_(options.threads > 0 ? options.threads : core_count()) {
+  device_.uuid = options.uuid;
   for (int i = 0; i < pool_.size(); ++i) runners_.push_back(std::make_unique<BlockRunner>());
 }
 

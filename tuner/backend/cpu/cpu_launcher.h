@@ -19,6 +19,7 @@ struct CpuOptions {
   int threads = 0;               ///< OS threads that run blocks; 0: one per core.
   bool shuffle_threads = false;  ///< The threads of a block run in an order of the seed's...
   std::uint64_t seed = 0;        ///< ...instead of ascending.
+  std::string uuid = {};         ///< Of the device, where several hosts have one.
 };
 
 /// What this machine's cores are as a device, with the limits of a GPU.

@@ -1,0 +1,266 @@
+#include "tuner/cli/hosts.h"
+
+#include "tuner/backend/usable_cores.h"
+#include "tuner/cli/options.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+#include "tuner/engine/host_agent.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <unistd.h>
+
+namespace smemtune::cli {
+namespace {
+
+constexpr double kLook_s = 0.2;
+constexpr double kSilence_s = 8;
+constexpr const char* kSilenceVariable = "SMEMTUNE_HOST_SILENCE";
+
+const char* environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+double silence_s() {
+  const char* const text = environment(kSilenceVariable);
+  return text == nullptr ? kSilence_s : parse_number(kSilenceVariable, text, 0.1, 3600);
+}
+
+/// What a program prints, by lines.
+std::vector<std::string> lines_of(const char* command) {
+  std::FILE* const pipe = popen(command, "re");
+  if (pipe == nullptr) throw UnavailableError(std::string(command) + ": cannot be started");
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    text.append(buffer.data(), size);
+  }
+  if (pclose(pipe) != 0) throw UnavailableError(std::string(command) + ": has failed");
+  std::vector<std::string> lines;
+  for (std::string& line : CLI::detail::split(text, '\n')) {
+    if (!line.empty()) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> slurm_nodes() {
+  if (environment("SLURM_JOB_ID") == nullptr || environment("SLURM_JOB_NODELIST") == nullptr) {
+    throw InputError(
+        "--hosts slurm: this is no allocation of Slurm (SLURM_JOB_ID and SLURM_JOB_NODELIST are "
+        "not set); run it in sbatch or salloc");
+  }
+  return lines_of("scontrol show hostnames \"$SLURM_JOB_NODELIST\"");
+}
+
+std::vector<std::string> listed_hosts(const std::string& list) {
+  std::vector<std::string> names;
+  for (const std::string& name : CLI::detail::split(list, ',')) {
+    const bool is_name = !name.empty() && name.front() != '-' &&
+                         name.find_first_of(" \t\n'\"\\$`;&|<>()") == std::string::npos;
+    if (!is_name)
+      throw InputError("--hosts: " + quote(name) + " in " + quote(list) + " is no host");
+    if (std::ranges::find(names, name) != names.end()) {
+      throw InputError("--hosts: " + quote(list) + " names " + name + " twice");
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+/// For the shell that ssh starts there.
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// The agent's words on any host.
+std::vector<std::string> agent(const std::string& program) {
+  std::array<char, 32> silence{};
+  std::snprintf(silence.data(), silence.size(), "%g", silence_s());
+  return {program, "__host", silence.data()};
+}
+
+std::vector<std::string> by_slurm(const std::string& node, const std::string& program) {
+  // Beside other steps, with all that the job has there.
+  std::vector<std::string> words = {
+      "srun",       "--overlap",    "--nodes=1", "--ntasks=1",         "--cpu-bind=none",
+      "--mpi=none", "--unbuffered", "--quiet",   "--nodelist=" + node, "--job-name=smemtune"};
+  words.push_back("--jobid=" + std::string(environment("SLURM_JOB_ID")));
+  for (const std::string& word : agent(program)) words.push_back(word);
+  return words;
+}
+
+std::vector<std::string> by_ssh(const std::string& host, const std::string& program) {
+  if (host == "localhost") return agent(executable());
+  std::string command;
+  for (const std::string& word : agent(program)) {
+    command += (command.empty() ? "" : " ") + shell_quoted(word);
+  }
+  return {"ssh", "-T", "-o", "BatchMode=yes", host, command};
+}
+
+/// Where it is not said otherwise a host has what most of them have.
+std::string usual_compiler(const Hosts& hosts, const std::string& backend) {
+  std::map<std::string, int> counts;
+  std::string usual;
+  for (const auto& host : hosts) {
+    const auto found = host->hello()->compilers.find(backend);
+    if (found != host->hello()->compilers.end()) ++counts[found->second.sha256];
+  }
+  for (const auto& host : hosts) {
+    const auto found = host->hello()->compilers.find(backend);
+    if (found == host->hello()->compilers.end()) continue;
+    if (usual.empty() || counts[found->second.sha256] > counts[usual]) usual = found->second.sha256;
+  }
+  return usual;
+}
+
+std::string hello_text(const HostHello& hello) {
+  std::string text = counted(hello.cores, "core");
+  std::map<std::string, std::size_t> models;
+  for (const Device& gpu : hello.gpus) ++models[gpu.name];
+  for (const auto& [name, count] : models) text += ", " + std::to_string(count) + " x " + name;
+  const auto cuda = hello.compilers.find("cuda");
+  return text + (cuda == hello.compilers.end() ? "" : ", " + cuda->second.version);
+}
+
+}  // namespace
+
+std::vector<HostAddress> host_addresses(const DeviceChoice& choice, const HostWelcome& welcome) {
+  const bool by_queue = choice.hosts == "slurm";
+  const std::string program =
+      choice.host_program.empty() ? executable().string() : choice.host_program;
+  std::vector<HostAddress> addresses;
+  for (const std::string& name : by_queue ? slurm_nodes() : listed_hosts(choice.hosts)) {
+    HostAddress address = {.name = name,
+                           .carrier = by_queue ? by_slurm(name, program) : by_ssh(name, program),
+                           .version = SMEMTUNE_VERSION,
+                           .silence_s = silence_s(),
+                           .welcome = welcome};
+    address.welcome.name = name;
+    addresses.push_back(std::move(address));
+  }
+  return addresses;
+}
+
+Hosts connect_hosts(const std::vector<HostAddress>& addresses, const std::atomic<bool>& stop,
+                    const std::function<void(const std::string&)>& say) {
+  Hosts called;
+  for (const HostAddress& address : addresses) {
+    called.push_back(std::make_shared<RemoteHost>(address));
+  }
+  Hosts there;
+  std::string why_not;
+  while (!called.empty() && !stop) {
+    std::vector<pollfd> polled;
+    std::vector<std::size_t> begins;
+    for (const auto& host : called) {
+      begins.push_back(polled.size());
+      host->add_polled(polled);
+    }
+    begins.push_back(polled.size());
+    if (poll(polled.data(), polled.size(), static_cast<int>(1e3 * kLook_s)) <= 0) {
+      for (pollfd& descriptor : polled) descriptor.revents = 0;
+    }
+    Hosts asked;
+    for (std::size_t i = 0; i < called.size(); ++i) {
+      std::vector<HostEvent> events;
+      called[i]->take(std::span(polled).subspan(begins[i], begins[i + 1] - begins[i]), events);
+      if (events.empty()) {
+        asked.push_back(called[i]);
+      } else if (events.front().kind == HostEvent::Kind::up) {
+        say(called[i]->name() + ": " + hello_text(*called[i]->hello()));
+        there.push_back(called[i]);
+      } else {
+        why_not = called[i]->name() + ": " + events.front().text;
+        say("*** going on without " + why_not);
+      }
+    }
+    called = std::move(asked);
+  }
+  if (there.empty() && !stop) throw UnavailableError("no host can be used: " + why_not);
+  // In the order in which they were named.
+  const auto place = [&](const std::shared_ptr<RemoteHost>& host) {
+    return std::ranges::find(addresses, host->name(), &HostAddress::name) - addresses.begin();
+  };
+  std::ranges::sort(there, {}, place);
+  return there;
+}
+
+ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts) {
+  std::vector<Device> gpus;
+  std::vector<Device> cpus;
+  for (const auto& host : hosts) {
+    const std::vector<Device>& its = host->hello()->gpus;
+    gpus.insert(gpus.end(), its.begin(), its.end());
+    cpus.push_back(host->hello()->cpu);
+  }
+  if (choice.device == "cpu") return {.devices = cpus, .notice = {}};
+  if (!gpus.empty()) return {.devices = gpus, .notice = {}};
+  return {.devices = cpus,
+          .notice = "*** No host has an NVIDIA GPU: tuning on their cores, with the limits of " +
+                    cpus.front().limits_of +
+                    ".\n*** Their times say nothing about a GPU; correctness does."};
+}
+
+WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
+                          std::span<const Device> devices, std::size_t share,
+                          const std::function<void(const std::string&)>& say) {
+  WorkerCommand command = workers_for(choice, devices);
+  const std::string backend = devices.front().kind == DeviceKind::cpu ? "cpu" : "cuda";
+  const std::string usual = usual_compiler(hosts, backend);
+  if (usual.empty()) throw UnavailableError("no host has a compiler for " + devices.front().name);
+  for (const auto& host : hosts) {
+    const HostHello& hello = *host->hello();
+    const auto compiler = hello.compilers.find(backend);
+    HostShare its = {.name = host->name(), .host = host};
+    if (compiler != hello.compilers.end() && compiler->second.sha256 == usual) {
+      const std::uint64_t cores = choice.compile_workers > 0 ? choice.compile_workers : hello.cores;
+      its.compile_workers = static_cast<int>(std::max<std::uint64_t>(1, cores / share));
+      its.compile_address_space =
+          compile_address_space(its.compile_workers * static_cast<int>(share), hello.memory_bytes);
+    } else {
+      say("*** " + host->name() + " compiles nothing: it has " +
+          (compiler == hello.compilers.end() ? "no compiler"
+                                             : compiler->second.version + ", another build") +
+          " than the others");
+    }
+    for (std::size_t unit = 0; unit < devices.size(); ++unit) {
+      const bool is_here =
+          std::ranges::find(hello.gpus, devices[unit].uuid, &Device::uuid) != hello.gpus.end() ||
+          hello.cpu.uuid == devices[unit].uuid;
+      if (!is_here) continue;
+      command.device_hosts.resize(devices.size());
+      command.device_hosts[unit] = command.hosts.size();
+    }
+    command.hosts.push_back(std::move(its));
+  }
+  return command;
+}
+
+std::string names_of(const Hosts& hosts) {
+  std::string names;
+  for (const auto& host : hosts) names += (names.empty() ? "" : ",") + host->name();
+  return names;
+}
+
+int run_host_agent(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 1) {
+    throw InputError("__host is how smemtune is started on other hosts, not a command");
+  }
+  // Its output is for the parent alone.
+  const int in = dup(STDIN_FILENO);
+  const int out = dup(STDOUT_FILENO);
+  if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    throw UnavailableError("no descriptor is left");
+  }
+  return host_agent_main(SMEMTUNE_VERSION, parse_number("__host", arguments.front(), 0.1, 3600),
+                         describe_host, in, out);
+}
+
+}  // namespace smemtune::cli

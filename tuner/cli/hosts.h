@@ -1,0 +1,45 @@
+#pragma once
+
+#include "tuner/cli/backends.h"
+#include "tuner/engine/remote_host.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace smemtune::cli {
+
+using Hosts = std::vector<std::shared_ptr<RemoteHost>>;
+
+/// How the hosts of `--hosts` are reached. Throws InputError for names that are none, and where
+/// `slurm` is asked for outside of an allocation.
+std::vector<HostAddress> host_addresses(const DeviceChoice& choice, const HostWelcome& welcome);
+
+/// Calls them all, and waits until each has said what it has or cannot be had, which is said
+/// loudly; those that are there are returned. Fewer when `stop` is set. Throws UnavailableError
+/// when none is there.
+Hosts connect_hosts(const std::vector<HostAddress>& addresses, const std::atomic<bool>& stop,
+                    const std::function<void(const std::string&)>& say);
+
+/// The devices to tune on: the GPUs of all hosts, or their cores where no host has one or `--device
+/// cpu` is given. Throws InputError where the options ask for something else.
+ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts);
+
+/// How the workers for units of one model are started: device workers where the units are, compile
+/// workers on every host that has the compiler that most of them have. `share`: how many models
+/// are tuned at once and share the cores.
+WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
+                          std::span<const Device> devices, std::size_t share,
+                          const std::function<void(const std::string&)>& say);
+
+/// `node1,node2`
+std::string names_of(const Hosts& hosts);
+
+/// What runs on another host, called by its carrier: `smemtune __host SILENCE`. Returns the exit
+/// status.
+int run_host_agent(const std::vector<std::string>& arguments);
+
+}  // namespace smemtune::cli

@@ -1,0 +1,151 @@
+// `smemtune --hosts` as its users see it: the built executable is run, and a script in the place of
+// ssh starts what ssh would start on another host.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace smemtune {
+namespace {
+
+using Json = nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Ended {
+  int status = -1;
+  std::string output;
+  std::string errors;
+};
+
+class HostsCommand : public testing::Test {
+ protected:
+  HostsCommand() {
+    std::string pattern = testing::TempDir() + "smemtune-hosts-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    std::ofstream(folder_ / "ssh") << "#!/bin/sh\n"
+                                      "[ \"$1 $2 $3\" = '-T -o BatchMode=yes' ] || exit 254\n"
+                                      "if [ $4 = away ]; then\n"
+                                      "  echo ssh: connect to host away: No route to host >&2\n"
+                                      "  exit 255\n"
+                                      "fi\n"
+                                      "echo Welcome to $4\n"
+                                      "exec sh -c \"$5\"\n";
+    std::filesystem::permissions(folder_ / "ssh", std::filesystem::perms::owner_all);
+  }
+  ~HostsCommand() override { std::filesystem::remove_all(folder_); }
+
+  /// With a database, a cache and an ssh of its own.
+  std::string command(const std::string& words) const {
+    const std::string folder = "'" + folder_.string() + "'";
+    return "PATH=" + folder + ":$PATH SMEMTUNE_DB=" + folder +
+           "/db.sqlite SMEMTUNE_CACHE=" + folder +
+           "/cache SMEMTUNE_HOST_SILENCE=4 exec '" SMEMTUNE_EXECUTABLE "' " + words;
+  }
+
+  Ended run(const std::string& words) const {
+    const std::filesystem::path errors = folder_ / "errors";
+    FILE* const stream =
+        popen(("{ " + command(words) + "; } 2>'" + errors.string() + "'").c_str(), "r");
+    Ended ended;
+    std::array<char, 4096> buffer{};
+    while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), stream)) {
+      ended.output.append(buffer.data(), count);
+    }
+    const int status = pclose(stream);
+    if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
+    std::ifstream file(errors);
+    ended.errors.assign(std::istreambuf_iterator<char>(file), {});
+    return ended;
+  }
+
+  std::filesystem::path folder_;
+};
+
+constexpr const char* kTune = "--space add_one --problem N=100000,T=int --strategy random ";
+
+TEST_F(HostsCommand, TunesOnAllThatAnswer) {
+  const Ended ended =
+      run(std::string(kTune) + "--hosts a,away,b,localhost --jobs 1 --max-evaluations 9 --json");
+  ASSERT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_THAT(ended.errors, AllOf(HasSubstr("a: "), HasSubstr("going on without away: "),
+                                  HasSubstr("No route to host")));
+  const Json summary = Json::parse(ended.output);
+  EXPECT_EQ(summary.at("evaluated_on").size(), 3u) << summary.at("evaluated_on");
+  const Ended listed = run("list --json");
+  EXPECT_EQ(Json::parse(listed.output).at("runs").at(0).at("host"), "a,b,localhost");
+}
+
+TEST_F(HostsCommand, SaysWhyNoHostCanBeUsed) {
+  const Ended ended = run(std::string(kTune) + "--hosts away");
+  EXPECT_EQ(ended.status, 5);
+  EXPECT_THAT(ended.errors, HasSubstr("no host can be used: away: it does not answer"));
+}
+
+TEST_F(HostsCommand, RefusesAProgramThatIsNotThereOrNotSmemtune) {
+  const Ended missing = run(std::string(kTune) + "--hosts a --host-program /no/such/program");
+  EXPECT_EQ(missing.status, 5);
+  EXPECT_THAT(missing.errors, HasSubstr("/no/such/program: not found"));
+  const std::filesystem::path old = folder_ / "old";
+  std::ofstream(old) << "#!/bin/sh\necho smemtune-host 0.0.1 1\ncat >/dev/null\n";
+  std::filesystem::permissions(old, std::filesystem::perms::owner_all);
+  const Ended other = run(std::string(kTune) + "--hosts a --host-program '" + old.string() + "'");
+  EXPECT_EQ(other.status, 5);
+  EXPECT_THAT(other.errors, AllOf(HasSubstr("0.0.1"), HasSubstr("must be of one version")));
+}
+
+TEST_F(HostsCommand, RefusesWhatIsNoHostAndWhatDoesNotGoTogether) {
+  for (const char* const words :
+       {"--hosts a,a", "--hosts a,,b", "--hosts=-oProxyCommand=x", "--hosts 'a b'", "--hosts slurm",
+        "--hosts a --dry-run", "--hosts a --with-host", "--hosts a --devices 0",
+        "--hosts a --device 1", "--host-program /bin/true"}) {
+    const Ended ended = run(std::string(kTune) + words);
+    EXPECT_EQ(ended.status, 2) << words << ": " << ended.errors;
+  }
+}
+
+TEST_F(HostsCommand, EndsCleanlyWhenTheQueueSaysSoAndGoesOnLater) {
+  const std::string words =
+      std::string(kTune) + "--hosts a,b --jobs 1 --max-evaluations 20 --json >/dev/null 2>&1";
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string line = command(words);
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(127);
+  }
+  const auto measured = [this] {
+    const Ended listed = run("list --results --json");
+    return listed.status == 0 ? Json::parse(listed.output).at("results").size() : 0;
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (measured() < 3 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  kill(child, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  const std::size_t kept = measured();
+  EXPECT_GE(kept, 3u);
+  const Ended again = run(std::string(kTune) + "--hosts a,b --jobs 1 --max-evaluations 5 --json");
+  ASSERT_EQ(again.status, 0) << again.errors;
+  EXPECT_GE(Json::parse(again.output).at("problems").at(0).at("known"), 3);
+  EXPECT_EQ(run("db check").status, 0);
+}
+
+}  // namespace
+}  // namespace smemtune

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "tuner/engine/wire.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace smemtune {
+
+/// One end of a link between hosts: frames over two descriptors that never block, and a heartbeat
+/// in between, from a thread of its own, so that the other end hears of this one whatever it is
+/// busy with. Everything but the heartbeat belongs to one thread.
+class FrameLink {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Whoever hears nothing for `silence_s` takes the other end for lost; a heartbeat goes out four
+  /// times as often. The descriptors are the caller's, and stay open as long as this.
+  FrameLink(int in, int out, double silence_s);
+  FrameLink(const FrameLink&) = delete;
+  FrameLink& operator=(const FrameLink&) = delete;
+  ~FrameLink();
+
+  /// Queues a frame and writes what can be written now.
+  void send(const Frame& frame);
+
+  void write();
+  bool wants_to_write() const;
+
+  /// What was read of the link before this was made.
+  void append(std::span<const std::uint8_t> bytes) { decoder_.append(bytes); }
+
+  /// Adds the frames that have come, without heartbeats. Returns false when the other end is gone.
+  /// Throws WireError.
+  bool read(std::vector<Frame>& frames);
+
+  /// When the other end counts as lost unless it is heard of before.
+  Clock::time_point lost_at() const { return heard_at_ + silence_; }
+
+ private:
+  void write_locked();
+  void beat();
+
+  int in_;
+  int out_;
+  Clock::duration silence_;
+  Clock::time_point heard_at_ = Clock::now();
+  FrameDecoder decoder_;
+  mutable std::mutex mutex_;
+  std::vector<std::uint8_t> outbox_;
+  std::size_t sent_ = 0;
+  bool ends_ = false;
+  std::condition_variable end_;
+  std::thread heart_;
+};
+
+}  // namespace smemtune

@@ -1,0 +1,219 @@
+#include "tuner/engine/host_agent.h"
+
+#include "tuner/core/error.h"
+#include "tuner/engine/device_lock.h"
+#include "tuner/engine/frame_link.h"
+#include "tuner/engine/remote_host.h"
+#include "tuner/engine/worker_host.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <poll.h>
+#include <span>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace smemtune {
+
+namespace {
+
+constexpr double kLockInterval_s = 0.5;
+
+class HostAgent {
+ public:
+  HostAgent(double silence_s, const std::function<HostHello(const HostWelcome&)>& describe, int in,
+            int out)
+      : link_(in, out, silence_s), describe_(describe), in_(in), out_(out) {}
+
+  /// Until the parent is gone.
+  void serve() {
+    while (true) {
+      std::vector<pollfd> polled;
+      polled.push_back({.fd = in_, .events = POLLIN, .revents = 0});
+      polled.push_back({.fd = link_.wants_to_write() ? out_ : -1, .events = POLLOUT, .revents = 0});
+      workers_.add_polled(polled);
+      wait(polled);
+      if (polled[1].revents != 0) link_.write();
+      if (polled[0].revents != 0 && !read()) return;
+      if (FrameLink::Clock::now() >= link_.lost_at()) {
+        throw UnavailableError("the parent was not heard of any more");
+      }
+      forward(std::span(polled).subspan(2));
+      do_what_was_asked();
+      start_what_waits();
+    }
+  }
+
+ private:
+  struct Waiting {
+    std::uint32_t worker = 0;
+    WorkerStart start;
+    std::string said;
+  };
+
+  void wait(std::vector<pollfd>& polled) const {
+    FrameLink::Clock::time_point until = std::min(link_.lost_at(), workers_.wake_at());
+    if (!waiting_.empty()) until = std::min(until, in_seconds(kLockInterval_s));
+    const int ready = poll(polled.data(), polled.size(), milliseconds_until(until));
+    if (ready < 0 && errno != EINTR) {
+      throw UnavailableError(std::string("waiting for workers: ") + std::strerror(errno));
+    }
+    if (ready > 0) return;
+    for (pollfd& descriptor : polled) descriptor.revents = 0;
+  }
+
+  /// Workers that were polled must be there still: what is asked for is done after forward().
+  bool read() {
+    std::vector<Frame> frames;
+    const bool open = link_.read(frames);
+    for (Frame& frame : frames) asked_.push_back(std::move(frame));
+    return open;
+  }
+
+  void forward(std::span<const pollfd> polled) {
+    std::vector<HostEvent> events;
+    workers_.take(polled, events);
+    for (const HostEvent& event : events) {
+      if (event.kind == HostEvent::Kind::message) {
+        link_.send(event.frame);
+      } else {
+        tell_end(event.worker, event.death);
+      }
+    }
+  }
+
+  void do_what_was_asked() {
+    for (const Frame& frame : std::exchange(asked_, {})) take(frame);
+  }
+
+  void start_what_waits();
+  void take(const Frame& frame);
+  void start(std::uint32_t worker, WorkerStart start);
+
+  void tell_end(std::uint32_t worker, const WorkerDeath& death) {
+    link_.send({.type = MessageType::worker_ended,
+                .sequence = 0,
+                .payload = pack(death),
+                .worker = worker});
+  }
+
+  /// Why the lock that a worker needs cannot be had now; empty: it is held.
+  std::string lock(const std::string& name);
+
+  FrameLink link_;
+  const std::function<HostHello(const HostWelcome&)>& describe_;
+  int in_;
+  int out_;
+  HostWelcome welcome_;
+  std::vector<Frame> asked_;
+  std::map<std::string, DeviceLock> locks_;
+  std::vector<Waiting> waiting_;  ///< For locks.
+  LocalHost workers_;             ///< Ends first, while the locks are held.
+};
+
+void HostAgent::start_what_waits() {
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    const std::string why = lock(waiting.start.lock);
+    if (why.empty()) {
+      waiting.start.lock.clear();
+      start(waiting.worker, std::move(waiting.start));
+    } else {
+      if (why != waiting.said) {
+        link_.send({.type = MessageType::note,
+                    .sequence = 0,
+                    .payload = pack(std::string("waiting: ") + why)});
+      }
+      waiting.said = why;
+      waiting_.push_back(std::move(waiting));
+    }
+  }
+}
+
+void HostAgent::take(const Frame& frame) {
+  switch (frame.type) {
+    case MessageType::welcome:
+      welcome_ = unpack<HostWelcome>(frame.payload);
+      try {
+        link_.send(
+            {.type = MessageType::host_hello, .sequence = 0, .payload = pack(describe_(welcome_))});
+      } catch (const Error& error) {
+        Broken broken;
+        broken.message = error.what();
+        link_.send({.type = MessageType::broken, .sequence = 0, .payload = pack(broken)});
+        throw;
+      }
+      return;
+    case MessageType::start_worker:
+      start(frame.worker, unpack<WorkerStart>(frame.payload));
+      return;
+    case MessageType::end_worker: {
+      const auto death = unpack<WorkerDeath>(frame.payload);
+      std::erase_if(waiting_, [&](const Waiting& one) { return one.worker == frame.worker; });
+      workers_.end(frame.worker, death.cause, death.message);
+      return;
+    }
+    default:
+      workers_.send(frame);
+  }
+}
+
+void HostAgent::start(std::uint32_t worker, WorkerStart start) {
+  WorkerDeath death;
+  death.cause = WorkerDeath::Cause::no_start;
+  try {
+    if (!start.lock.empty()) {
+      death.message = lock(start.lock);
+      if (!death.message.empty() && welcome_.waits) {
+        waiting_.push_back({.worker = worker, .start = std::move(start), .said = ""});
+        return;
+      }
+    }
+    if (death.message.empty()) {
+      workers_.start(worker, start);
+      return;
+    }
+  } catch (const UnavailableError& error) {
+    death.message = error.what();
+  }
+  tell_end(worker, death);
+}
+
+std::string HostAgent::lock(const std::string& name) {
+  auto held = locks_.find(name);
+  if (held != locks_.end()) return "";
+  DeviceLock lock(lock_folder(), name);
+  const LockHolder self = {
+      .process_id = getpid(), .purpose = welcome_.purpose, .since = std::time(nullptr)};
+  if (lock.try_lock(self)) {
+    locks_.emplace(name, std::move(lock));
+    return "";
+  }
+  const auto holder = lock.holder();
+  return name + " is in use by another smemtune" + (holder ? ": " + to_text(*holder) : "");
+}
+
+}  // namespace
+
+int host_agent_main(const std::string& version, double silence_s,
+                    const std::function<HostHello(const HostWelcome&)>& describe, int in, int out) {
+  constexpr int kBroken = 1;
+  // A queue sends these to every process of a job: the parent decides what comes of that.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
+  const std::string line = host_line(version) + "\n";
+  if (::write(out, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return kBroken;
+  try {
+    HostAgent(silence_s, describe, in, out).serve();
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "smemtune's agent: %s\n", error.what());
+    return kBroken;
+  }
+}
+
+}  // namespace smemtune

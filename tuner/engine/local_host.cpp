@@ -1,0 +1,145 @@
+#include "tuner/engine/worker_host.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace smemtune {
+
+namespace {
+
+// A worker whose socket is closed is given so long to end by itself, so that it can be said how it
+// ended; a process that holds a GPU takes a while.
+constexpr double kEndPatience_s = 5;
+constexpr double kGoodbyePatience_s = 2;
+
+// Descriptors of a worker that are polled: its socket and log.
+constexpr std::size_t kPolled = 2;
+
+}  // namespace
+
+WorkerHost::Clock::time_point in_seconds(double s) {
+  // Beyond a day nobody waits, and a clock's ticks would overflow.
+  return WorkerHost::Clock::now() + std::chrono::duration_cast<WorkerHost::Clock::duration>(
+                                        std::chrono::duration<double>(std::clamp(s, 0.0, 86400.0)));
+}
+
+int milliseconds_until(WorkerHost::Clock::time_point until) {
+  const double left_ms =
+      std::chrono::duration<double, std::milli>(until - WorkerHost::Clock::now()).count();
+  return static_cast<int>(std::ceil(std::max(0.0, left_ms)));
+}
+
+LocalHost::~LocalHost() {
+  // A device worker gives its memory back in order; what compiles may be killed at any time.
+  const auto ends_in_order = [](const Worker& worker) {
+    return worker.ends_in_order && !worker.is_busy;
+  };
+  for (auto& [number, worker] : workers_) {
+    if (ends_in_order(worker)) worker.process->hang_up();
+  }
+  const Clock::time_point until = in_seconds(kGoodbyePatience_s);
+  for (auto& [number, worker] : workers_) {
+    if (ends_in_order(worker)) worker.process->end_gently(1e-3 * milliseconds_until(until));
+    worker.process.reset();
+  }
+}
+
+void LocalHost::start(std::uint32_t number, const WorkerStart& start) {
+  workers_[number] = {.process = std::make_unique<WorkerProcess>(start.words, start.address_space),
+                      .deadline = in_seconds(start.hello_timeout_s),
+                      .is_busy = false,
+                      .ends_in_order = start.ends_in_order};
+}
+
+void LocalHost::send(const Frame& frame) {
+  const auto found = workers_.find(frame.worker);
+  if (found == workers_.end()) return;
+  if (frame.deadline_ms > 0) found->second.deadline = in_seconds(1e-3 * frame.deadline_ms);
+  found->second.is_busy = true;
+  found->second.process->send(frame);
+}
+
+void LocalHost::end(std::uint32_t number, WorkerDeath::Cause cause, const std::string& message) {
+  const auto found = workers_.find(number);
+  if (found == workers_.end()) return;
+  WorkerDeath death =
+      found->second.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
+  if (death.cause != WorkerDeath::Cause::stuck) {
+    death.cause = cause;
+    death.message = message;
+  }
+  ended_.push_back({.kind = HostEvent::Kind::ended, .worker = number, .death = std::move(death)});
+  workers_.erase(found);
+}
+
+void LocalHost::add_polled(std::vector<pollfd>& polled) const {
+  for (const auto& [number, worker] : workers_) {
+    const short wanted =
+        static_cast<short>(POLLIN | (worker.process->wants_to_write() ? POLLOUT : 0));
+    polled.push_back({.fd = worker.process->socket(), .events = wanted, .revents = 0});
+    polled.push_back({.fd = worker.process->log_descriptor(), .events = POLLIN, .revents = 0});
+  }
+}
+
+WorkerHost::Clock::time_point LocalHost::wake_at() const {
+  if (!ended_.empty()) return Clock::now();
+  Clock::time_point at = Clock::time_point::max();
+  for (const auto& [number, worker] : workers_) {
+    if (worker.deadline) at = std::min(at, *worker.deadline);
+  }
+  return at;
+}
+
+void LocalHost::take(std::span<const pollfd> polled, std::vector<HostEvent>& events) {
+  std::vector<std::uint32_t> numbers;
+  for (const auto& [number, worker] : workers_) numbers.push_back(number);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    Worker& worker = workers_.at(numbers[i]);
+    const pollfd* const its = &polled[kPolled * i];
+    if (its[1].revents != 0) worker.process->read_log();
+    if ((its[0].revents & POLLOUT) != 0) worker.process->write();
+    if ((its[0].revents & ~POLLOUT) != 0) read(numbers[i], worker, events);
+  }
+  const Clock::time_point now = Clock::now();
+  for (const std::uint32_t number : numbers) {
+    const auto found = workers_.find(number);
+    if (found == workers_.end() || !found->second.deadline || now < *found->second.deadline) {
+      continue;
+    }
+    end(number, WorkerDeath::Cause::deadline, "");
+  }
+  for (HostEvent& event : std::exchange(ended_, {})) events.push_back(std::move(event));
+}
+
+void LocalHost::read(std::uint32_t number, Worker& worker, std::vector<HostEvent>& events) {
+  std::vector<Frame> frames;
+  bool open = true;
+  std::string wrong;
+  try {
+    open = worker.process->read(frames);
+  } catch (const WireError& error) {
+    wrong = error.what();
+  }
+  for (Frame& frame : frames) {
+    if (frame.type != MessageType::phase) {
+      worker.deadline.reset();
+      worker.is_busy = false;
+    }
+    frame.worker = number;
+    events.push_back(
+        {.kind = HostEvent::Kind::message, .worker = number, .frame = std::move(frame)});
+  }
+  if (!wrong.empty()) {
+    end(number, WorkerDeath::Cause::protocol, wrong);
+  } else if (!open) {
+    end(number, WorkerDeath::Cause::ended, "");
+  }
+}
+
+pid_t LocalHost::process_id(std::uint32_t worker) const {
+  const auto found = workers_.find(worker);
+  return found == workers_.end() ? -1 : found->second.process->pid();
+}
+
+}  // namespace smemtune
