@@ -7,10 +7,12 @@
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
+#include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/cached_compiler.h"
 #include "tuner/engine/compile_worker.h"
 #include "tuner/engine/device_worker.h"
+#include "tuner/engine/several_compilers.h"
 #include "tuner/engine/worker_channel.h"
 
 #if SMEMTUNE_CUDA_BUILD
@@ -23,6 +25,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <sys/prctl.h>
@@ -32,6 +35,8 @@
 
 namespace smemtune::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr const char* kCuda = "cuda";
 constexpr const char* kCpu = "cpu";
@@ -67,6 +72,9 @@ std::uint64_t compile_address_space([[maybe_unused]] int workers) {
 }
 
 WorkerCommand cpu_workers(const DeviceChoice& choice) {
+  if (!choice.nvrtc.empty()) {
+    throw InputError("--nvrtc: the CPU device's kernels are compiled by the host compiler");
+  }
   WorkerCommand command;
   command.compile = worker_words("compile", kCpu);
   command.devices = {worker_words("device", kCpu)};
@@ -79,10 +87,15 @@ WorkerCommand cpu_workers(const DeviceChoice& choice) {
 
 WorkerCommand cuda_workers(const DeviceChoice& choice, std::span<const Device> devices) {
   WorkerCommand command;
-  command.compile = worker_words("compile", kCuda);
+  const auto with_compilers = [&choice](std::vector<std::string> words) {
+    for (const std::string& path : choice.nvrtc) words.push_back(fs::absolute(path).string());
+    return words;
+  };
+  command.compile = with_compilers(worker_words("compile", kCuda));
   for (const Device& device : devices) {
-    command.devices.push_back(worker_words("device", kCuda));
-    command.devices.back().push_back(device.uuid);
+    std::vector<std::string> words = worker_words("device", kCuda);
+    words.push_back(device.uuid);
+    command.devices.push_back(with_compilers(std::move(words)));
   }
   command.compile_workers = worker_count(choice.compile_workers);
   command.compile_address_space = compile_address_space(command.compile_workers);
@@ -128,10 +141,27 @@ std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
   return std::make_unique<CachedCompiler>(std::move(compiler), folder);
 }
 
-std::unique_ptr<Compiler> make_compiler(const std::string& backend) {
+#if SMEMTUNE_CUDA_BUILD
+/// The ones that are given; without any the one that is found.
+std::unique_ptr<Compiler> make_nvrtc_compiler(std::span<const std::string> paths) {
+  if (paths.empty()) return cached(std::make_unique<cuda::NvrtcCompiler>());
+  std::map<std::int64_t, std::unique_ptr<Compiler>> by_version;
+  std::int64_t first = 0;
+  for (const std::string& path : paths) {
+    cuda::Nvrtc nvrtc = cuda::open_nvrtc_at(path);
+    const std::int64_t version = cuda::version_number(nvrtc);
+    if (by_version.empty()) first = version;
+    by_version.emplace(version, cached(std::make_unique<cuda::NvrtcCompiler>(std::move(nvrtc))));
+  }
+  return std::make_unique<SeveralCompilers>(std::move(by_version), first);
+}
+#endif
+
+std::unique_ptr<Compiler> make_compiler(const std::string& backend,
+                                        [[maybe_unused]] std::span<const std::string> nvrtc) {
   if (backend == kCpu) return cached(std::make_unique<cpu::HostCompiler>());
 #if SMEMTUNE_CUDA_BUILD
-  if (backend == kCuda) return cached(std::make_unique<cuda::NvrtcCompiler>());
+  if (backend == kCuda) return make_nvrtc_compiler(nvrtc);
 #endif
   throw UnavailableError(kNoCudaBuild);
 }
@@ -145,7 +175,8 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
   }
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) {
-    cuda::NvrtcCompiler compiler;
+    cuda::NvrtcCompiler compiler(arguments.size() > 3 ? cuda::open_nvrtc_at(arguments[3])
+                                                      : cuda::open_nvrtc());
     return std::make_unique<cuda::CudaLauncher>(
         cuda::select_device(cuda::cuda_devices(), arguments.at(2)), compiler);
   }
@@ -162,6 +193,36 @@ void add_device(CLI::App& app, DeviceChoice& choice) {
   app.add_option("--limits-of", choice.limits_of, "GPU whose limits the CPU device borrows")
       ->type_name("NAME")
       ->capture_default_str();
+}
+
+void add_nvrtc(CLI::App& app, DeviceChoice& choice) {
+  app.add_option("--nvrtc", choice.nvrtc,
+                 "Compile with this NVRTC, a library or a toolkit's folder; where it is repeated, "
+                 "which of them is a parameter of the search [the newest that is found]")
+      ->type_name("PATH")
+      ->expected(1)
+      ->take_all();
+}
+
+void offer_compilers(const DeviceChoice& choice, [[maybe_unused]] Space& space) {
+  if (choice.nvrtc.empty()) return;
+#if SMEMTUNE_CUDA_BUILD
+  std::vector<std::int64_t> versions;
+  for (const std::string& path : choice.nvrtc) {
+    const std::int64_t version = cuda::version_number(cuda::open_nvrtc_at(path));
+    const auto known = std::ranges::find(versions, version);
+    if (known != versions.end()) {
+      throw InputError(
+          "--nvrtc: " + choice.nvrtc[static_cast<std::size_t>(known - versions.begin())] + " and " +
+          path + " are both NVRTC " + compiler_version_text(version) +
+          "; give one of each version");
+    }
+    versions.push_back(version);
+  }
+  if (versions.size() > 1) choose_among(space, versions);
+#else
+  throw UnavailableError(kNoCudaBuild);
+#endif
 }
 
 bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
@@ -226,8 +287,9 @@ int run_worker(const std::vector<std::string>& arguments) {
   }
   prctl(PR_SET_NAME, "smemtune");  // For ps and top: its path says `exe`. It cannot fail.
   if (arguments.front() == "compile") {
-    return compile_worker_main([&] { return make_compiler(arguments.at(1)); }, descriptors->in,
-                               descriptors->out);
+    return compile_worker_main(
+        [&] { return make_compiler(arguments.at(1), std::span(arguments).subspan(2)); },
+        descriptors->in, descriptors->out);
   }
   return device_worker_main([&] { return make_launcher(arguments); }, descriptors->in,
                             descriptors->out);
@@ -236,7 +298,8 @@ int run_worker(const std::vector<std::string>& arguments) {
 void launch_alone(const DeviceChoice& choice, const Device& device, const CompileRequest& request,
                   const KernelInstance& instance, std::uint64_t seed) {
   const bool on_cpu = device.kind == DeviceKind::cpu;
-  const Outcome<CompiledKernel> compiled = make_compiler(on_cpu ? kCpu : kCuda)->compile(request);
+  const Outcome<CompiledKernel> compiled =
+      make_compiler(on_cpu ? kCpu : kCuda, choice.nvrtc)->compile(request);
   if (!compiled) throw InputError("it does not compile: " + compiled.failure().detail);
   if (!on_cpu) {
 #if SMEMTUNE_CUDA_BUILD

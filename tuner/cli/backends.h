@@ -4,6 +4,7 @@
 #include "tuner/backend/device_use.h"
 #include "tuner/core/device.h"
 #include "tuner/core/kernel_binding.h"
+#include "tuner/core/space.h"
 #include "tuner/engine/worker_pool.h"
 
 #include <CLI/CLI.hpp>
@@ -25,10 +26,18 @@ struct DeviceChoice {
   std::string limits_of = "h200";     ///< `--limits-of`: whose limits the CPU device borrows.
   bool shuffle_threads = false;       ///< `--shuffle-threads`: the CPU device only.
   std::uint64_t compile_workers = 0;  ///< `--jobs`; 0: one per core.
+  std::vector<std::string> nvrtc;     ///< `--nvrtc`: libraries or folders; empty: the one found.
 };
 
 /// Adds --device and --limits-of, for commands that measure.
 void add_device(CLI::App& app, DeviceChoice& choice);
+
+/// Adds --nvrtc.
+void add_nvrtc(CLI::App& app, DeviceChoice& choice);
+
+/// Lets the search choose among several NVRTC libraries (core/compiler_choice.h), where several are
+/// given. Throws InputError for a path without NVRTC and for two of one version.
+void offer_compilers(const DeviceChoice& choice, Space& space);
 
 /// The devices that were decided on.
 struct ChosenDevices {

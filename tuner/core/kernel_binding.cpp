@@ -1,5 +1,6 @@
 #include "tuner/core/kernel_binding.h"
 
+#include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/core/option_template.h"
 #include "tuner/core/text.h"
@@ -419,7 +420,7 @@ struct KernelBinding::Compiled {
     for (const auto& [name, value] : configuration) {
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
       fail(kernel->where, "the kernel '" + kernel->name + "' has no parameter '" + name + "'" +
-                              suggestion(name, names));
+                              compiler_hint(name) + suggestion(name, names));
     }
     return slots;
   }
