@@ -45,6 +45,10 @@ constexpr auto kTypes = std::to_array<Builtin>({
     {"uint32_t", "unsigned int"},
     {"int64_t", "long long"},
     {"uint64_t", "unsigned long long"},
+    // Of <sys/types.h>, which nvcc reads unasked.
+    {"uint", "unsigned int"},
+    {"ushort", "unsigned short"},
+    {"ulong", "unsigned long"},
 });
 
 bool has_word(std::string_view text, std::string_view word) {

@@ -7,10 +7,12 @@
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
+#include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/cached_compiler.h"
 #include "tuner/engine/compile_worker.h"
 #include "tuner/engine/device_worker.h"
+#include "tuner/engine/several_compilers.h"
 #include "tuner/engine/worker_channel.h"
 
 #if SMEMTUNE_CUDA_BUILD
@@ -23,6 +25,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <span>
 #include <sys/prctl.h>
@@ -32,6 +36,8 @@
 
 namespace smemtune::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr const char* kCuda = "cuda";
 constexpr const char* kCpu = "cpu";
@@ -95,10 +101,27 @@ std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
   return std::make_unique<CachedCompiler>(std::move(compiler), folder);
 }
 
-std::unique_ptr<Compiler> make_compiler(const std::string& backend) {
+#if SMEMTUNE_CUDA_BUILD
+/// The ones that are given; without any the one that is found.
+std::unique_ptr<Compiler> make_nvrtc_compiler(std::span<const std::string> paths) {
+  if (paths.empty()) return cached(std::make_unique<cuda::NvrtcCompiler>());
+  std::map<std::int64_t, std::unique_ptr<Compiler>> by_version;
+  std::int64_t first = 0;
+  for (const std::string& path : paths) {
+    cuda::Nvrtc nvrtc = cuda::open_nvrtc_at(path);
+    const std::int64_t version = cuda::version_number(nvrtc);
+    if (by_version.empty()) first = version;
+    by_version.emplace(version, cached(std::make_unique<cuda::NvrtcCompiler>(std::move(nvrtc))));
+  }
+  return std::make_unique<SeveralCompilers>(std::move(by_version), first);
+}
+#endif
+
+std::unique_ptr<Compiler> make_compiler(const std::string& backend,
+                                        [[maybe_unused]] std::span<const std::string> nvrtc) {
   if (backend == kCpu) return cached(std::make_unique<cpu::HostCompiler>());
 #if SMEMTUNE_CUDA_BUILD
-  if (backend == kCuda) return cached(std::make_unique<cuda::NvrtcCompiler>());
+  if (backend == kCuda) return make_nvrtc_compiler(nvrtc);
 #endif
   throw UnavailableError(kNoCudaBuild);
 }
@@ -113,7 +136,8 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
   }
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) {
-    cuda::NvrtcCompiler compiler;
+    cuda::NvrtcCompiler compiler(arguments.size() > 3 ? cuda::open_nvrtc_at(arguments[3])
+                                                      : cuda::open_nvrtc());
     return std::make_unique<cuda::CudaLauncher>(
         cuda::select_device(cuda::cuda_devices(), arguments.at(2)), compiler);
   }
@@ -130,6 +154,36 @@ void add_device(CLI::App& app, DeviceChoice& choice) {
   app.add_option("--limits-of", choice.limits_of, "GPU whose limits the CPU device borrows")
       ->type_name("NAME")
       ->capture_default_str();
+}
+
+void add_nvrtc(CLI::App& app, DeviceChoice& choice) {
+  app.add_option("--nvrtc", choice.nvrtc,
+                 "Compile with this NVRTC, a library or a toolkit's folder; where it is repeated, "
+                 "which of them is a parameter of the search [the newest that is found]")
+      ->type_name("PATH")
+      ->expected(1)
+      ->take_all();
+}
+
+void offer_compilers(const DeviceChoice& choice, [[maybe_unused]] Space& space) {
+  if (choice.nvrtc.empty()) return;
+#if SMEMTUNE_CUDA_BUILD
+  std::vector<std::int64_t> versions;
+  for (const std::string& path : choice.nvrtc) {
+    const std::int64_t version = cuda::version_number(cuda::open_nvrtc_at(path));
+    const auto known = std::ranges::find(versions, version);
+    if (known != versions.end()) {
+      throw InputError(
+          "--nvrtc: " + choice.nvrtc[static_cast<std::size_t>(known - versions.begin())] + " and " +
+          path + " are both NVRTC " + compiler_version_text(version) +
+          "; give one of each version");
+    }
+    versions.push_back(version);
+  }
+  if (versions.size() > 1) choose_among(space, versions);
+#else
+  throw UnavailableError(kNoCudaBuild);
+#endif
 }
 
 bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
@@ -172,13 +226,23 @@ std::uint64_t compile_address_space([[maybe_unused]] int workers,
 WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices,
                           std::size_t share) {
   const std::string backend = devices.front().kind == DeviceKind::cpu ? kCpu : kCuda;
+  if (!choice.nvrtc.empty() && backend == kCpu) {
+    throw InputError("--nvrtc: the CPU device's kernels are compiled by the host compiler");
+  }
+  if (!choice.nvrtc.empty() && !choice.hosts.empty()) {
+    throw InputError("--nvrtc and --hosts exclude each other: a host compiles with its own NVRTC");
+  }
+  std::vector<std::string> nvrtc;
+  for (const std::string& path : choice.nvrtc) nvrtc.push_back(fs::absolute(path).string());
   WorkerCommand command;
   command.compile = worker_words("compile", backend);
+  std::ranges::copy(nvrtc, std::back_inserter(command.compile));
   for (const Device& device : devices) {
     command.devices.push_back(worker_words("device", backend));
     for (std::string& word : device_words(choice, device)) {
       command.devices.back().push_back(std::move(word));
     }
+    std::ranges::copy(nvrtc, std::back_inserter(command.devices.back()));
   }
   command.known_devices.assign(devices.begin(), devices.end());
   const int workers = worker_count(choice.compile_workers);
@@ -197,7 +261,7 @@ HostHello describe_host(const HostWelcome& welcome) {
   if (has_cuda() && gpu_seems_present()) hello.gpus = present_gpus();
   for (const char* const backend : {kCuda, kCpu}) {
     try {
-      const std::unique_ptr<Compiler> compiler = make_compiler(backend);
+      const std::unique_ptr<Compiler> compiler = make_compiler(backend, {});
       hello.compilers[backend] = {.version = compiler->version(), .sha256 = compiler->sha256()};
     } catch (const UnavailableError&) {
       // Then it compiles nothing for such devices.
@@ -237,8 +301,9 @@ int run_worker(const std::vector<std::string>& arguments) {
   }
   prctl(PR_SET_NAME, "smemtune");  // For ps and top: its path says `exe`. It cannot fail.
   if (arguments.front() == "compile") {
-    return compile_worker_main([&] { return make_compiler(arguments.at(1)); }, descriptors->in,
-                               descriptors->out);
+    return compile_worker_main(
+        [&] { return make_compiler(arguments.at(1), std::span(arguments).subspan(2)); },
+        descriptors->in, descriptors->out);
   }
   return device_worker_main([&] { return make_launcher(arguments); }, descriptors->in,
                             descriptors->out);
@@ -247,7 +312,8 @@ int run_worker(const std::vector<std::string>& arguments) {
 void launch_alone(const DeviceChoice& choice, const Device& device, const CompileRequest& request,
                   const KernelInstance& instance, std::uint64_t seed) {
   const bool on_cpu = device.kind == DeviceKind::cpu;
-  const Outcome<CompiledKernel> compiled = make_compiler(on_cpu ? kCpu : kCuda)->compile(request);
+  const Outcome<CompiledKernel> compiled =
+      make_compiler(on_cpu ? kCpu : kCuda, choice.nvrtc)->compile(request);
   if (!compiled) throw InputError("it does not compile: " + compiled.failure().detail);
   if (!on_cpu) {
 #if SMEMTUNE_CUDA_BUILD

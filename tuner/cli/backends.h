@@ -4,6 +4,7 @@
 #include "tuner/backend/device_use.h"
 #include "tuner/core/device.h"
 #include "tuner/core/kernel_binding.h"
+#include "tuner/core/space.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_pool.h"
 
@@ -28,10 +29,18 @@ struct DeviceChoice {
   std::uint64_t compile_workers = 0;  ///< `--jobs`; 0: one per core.
   std::string hosts;                  ///< `--hosts`: names, or `slurm`; empty: this machine alone.
   std::string host_program;           ///< `--host-program`: smemtune's path on the hosts.
+  std::vector<std::string> nvrtc;     ///< `--nvrtc`: libraries or folders; empty: the one found.
 };
 
 /// Adds --device and --limits-of, for commands that measure.
 void add_device(CLI::App& app, DeviceChoice& choice);
+
+/// Adds --nvrtc.
+void add_nvrtc(CLI::App& app, DeviceChoice& choice);
+
+/// Lets the search choose among several NVRTC libraries (core/compiler_choice.h), where several are
+/// given. Throws InputError for a path without NVRTC and for two of one version.
+void offer_compilers(const DeviceChoice& choice, Space& space);
 
 /// The devices that were decided on.
 struct ChosenDevices {

@@ -137,6 +137,7 @@ void add_check_options(CLI::App& app, CheckOptions& options) {
   add_count(app, "--runners-up", options.runners_up, 0, 32,
             "How many runners-up to measure along with the winner and its default [3]");
   add_device(app, options.device);
+  add_nvrtc(app, options.device);
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
   add_database(app, options.database);
   app.add_flag("--no-wait", options.no_wait,
@@ -148,7 +149,8 @@ void add_check_options(CLI::App& app, CheckOptions& options) {
 }
 
 int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
-  const LoadedSpace loaded = load_space(find_space(options.space), share_folder());
+  LoadedSpace loaded = load_space(find_space(options.space), share_folder());
+  offer_compilers(options.device, loaded.space);
   const auto say = [&](const std::string& line) {
     if (!options.quiet) cli::say(line);
   };

@@ -257,6 +257,7 @@ void add_diff_options(CLI::App& app, DiffOptions& options) {
   add_number(app, "--tolerance", options.tolerance_percent, 0, 1e6,
              "How much slower NEW may be, in percent [3]");
   add_device(app, options.device);
+  add_nvrtc(app, options.device);
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
   add_database(app, options.database);
   app.add_option("--format", options.format, "text; md: for a comment on a pull request; json")
@@ -270,8 +271,10 @@ void add_diff_options(CLI::App& app, DiffOptions& options) {
 }
 
 int run_diff(const DiffOptions& options, const std::atomic<bool>& stop) {
-  const SpaceVersion before = load_version(options.old_version);
-  const SpaceVersion now = load_version(options.new_version);
+  SpaceVersion before = load_version(options.old_version);
+  SpaceVersion now = load_version(options.new_version);
+  offer_compilers(options.device, before.loaded.space);
+  offer_compilers(options.device, now.loaded.space);
   refuse_other_problems(before, now);
   const auto say = [&](const std::string& line) {
     if (!options.quiet) cli::say(line);

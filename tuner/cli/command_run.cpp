@@ -48,6 +48,7 @@ struct Wanted {
 Wanted find_wanted(const RunOptions& options, DeviceKind kind) {
   Wanted wanted = {
       .loaded = load_space(find_space(options.space), share_folder()), .chosen = {}, .problem = {}};
+  offer_compilers(options.device, wanted.loaded.space);
   const Space& space = wanted.loaded.space;
   wanted.chosen = chosen_configuration(space, options.kernel, options.configuration);
   const std::vector<std::string> problems =
@@ -72,6 +73,9 @@ std::string profile_command(const RunOptions& options, const Wanted& wanted, con
                                     device.kind == DeviceKind::cpu ? "cpu" : device.uuid};
   if (device.kind == DeviceKind::cpu) {
     words.insert(words.end(), {"--limits-of", options.device.limits_of});
+  }
+  for (const std::string& path : options.device.nvrtc) {
+    words.insert(words.end(), {"--nvrtc", std::filesystem::absolute(path).string()});
   }
   if (options.seed != 1) words.insert(words.end(), {"--seed", std::to_string(options.seed)});
   words.emplace_back("--profile");
@@ -333,6 +337,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
       ->type_name("NAME")
       ->capture_default_str();
+  add_nvrtc(app, options.device);
   app.add_option("--keep", options.keep,
                  "Keep source, PTX, cubin, ptxas report, the result as JSON and the commands of "
                  "profilers in this folder")

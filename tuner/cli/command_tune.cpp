@@ -412,6 +412,7 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
       ->capture_default_str();
   app.add_flag("--shuffle-threads", options.device.shuffle_threads,
                "CPU device: run a block's threads in random order, which finds missing barriers");
+  add_nvrtc(app, options.device);
   app.add_flag("--dry-run", options.dry_run,
                "Do everything but launch: resources, occupancy and rejections; needs no GPU");
   app.add_option("--also-fits", options.also_fits,
@@ -445,7 +446,8 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (!options.export_file.empty() && options.dry_run)
     throw InputError("--export writes what was measured; --dry-run measures nothing");
 
-  const LoadedSpace loaded = load_space(find_space(options.space), share_folder());
+  LoadedSpace loaded = load_space(find_space(options.space), share_folder());
+  offer_compilers(options.device, loaded.space);
   TuningRequest request;
   request.space = &loaded.space;
   request.kernels = chosen_kernels(loaded.space, options.kernels);

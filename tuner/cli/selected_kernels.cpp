@@ -1,6 +1,7 @@
 #include "tuner/cli/selected_kernels.h"
 
 #include "tuner/config/space_file.h"
+#include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
@@ -66,8 +67,9 @@ ChosenConfiguration chosen_configuration(const Space& space, const std::string& 
     kernels = chosen_kernels(space, {});
     std::erase_if(kernels, [&](const KernelTemplate* kernel) { return !has_all(*kernel, given); });
     if (kernels.empty()) {
-      throw InputError("--config: no kernel of " + space.file.string() +
-                       " has the parameters of '" + key_text + "'");
+      throw InputError(
+          "--config: no kernel of " + space.file.string() + " has the parameters of '" + key_text +
+          "'" + (given.contains(kCompilerParameter) ? compiler_hint(kCompilerParameter) : ""));
     }
     // A kernel all of whose parameters are given comes before one with defaults left to fill in.
     const auto complete = [&given](const KernelTemplate* kernel) {
@@ -89,8 +91,9 @@ ChosenConfiguration chosen_configuration(const Space& space, const std::string& 
       std::string list;
       for (const Parameter& other : kernel.parameters)
         list += (list.empty() ? "" : ", ") + other.name;
-      throw InputError("--config: kernel " + kernel.name + " has no parameter '" + parameter +
-                       "'; it has " + list);
+      const std::string hint = compiler_hint(parameter);
+      throw InputError("--config: kernel " + kernel.name + " has no parameter '" + parameter + "'" +
+                       (hint.empty() ? "; it has " + list : hint));
     }
     if (known->values.front().index() != value.index()) {
       throw InputError("--config: " + parameter + "=" + to_text(value) + " is " +

@@ -1,5 +1,6 @@
 #include "tuner/core/kernel_binding.h"
 
+#include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/core/option_template.h"
 #include "tuner/core/text.h"
@@ -419,7 +420,7 @@ struct KernelBinding::Compiled {
     for (const auto& [name, value] : configuration) {
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
       fail(kernel->where, "the kernel '" + kernel->name + "' has no parameter '" + name + "'" +
-                              suggestion(name, names));
+                              compiler_hint(name) + suggestion(name, names));
     }
     return slots;
   }
@@ -576,7 +577,10 @@ class KernelBinding::Evaluation {
     std::int64_t& counter = slots_[repeat.slot];
     for (counter = 0; counter < times; ++counter) {
       for (std::size_t i = repeat.source->first; i < repeat.source->end; ++i) {
-        shapes[i].repetitions.push_back(repetition(i, turn++));
+        // What has become empty is not launched, as where the last step of an elimination has no row.
+        Repetition one = repetition(i, turn++);
+        const bool is_empty = std::ranges::any_of(one.grid, [](std::int64_t n) { return n == 0; });
+        if (!is_empty) shapes[i].repetitions.push_back(std::move(one));
       }
       for (const auto& [a, b] : repeat.source->swaps) {
         const auto now = [&](const std::string& name) {

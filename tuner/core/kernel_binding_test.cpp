@@ -115,6 +115,15 @@ TEST(KernelBinding, RepeatsSeveralLaunchesInTurn) {
   EXPECT_THAT(launches, ElementsAre(0, 1, 0, 1, 0, 1));
 }
 
+TEST(KernelBinding, LeavesOutRepetitionsWithoutABlock) {
+  KernelTemplate kernel = repeated_kernel();
+  kernel.launches.front().grid = {text("2 - step", "/grid")};
+  const Space space = stencil(kernel);
+  const KernelInstance instance = bind(space).instantiate(configuration(256, 4));
+  EXPECT_EQ(2, instance.launches[0].times);
+  EXPECT_EQ(3u, turns_of(instance.launches).size());
+}
+
 TEST(KernelBinding, RepeatsNothingWhereTheNumberIsZeroAndRefusesNegativeOnes) {
   KernelTemplate kernel = repeated_kernel();
   kernel.repeats.front().times.text = "0";

@@ -82,7 +82,7 @@ class ArgumentDrafter {
   }
 
   Json argument(const KernelParameter& parameter, DraftedArgument& row) const {
-    Json json = {{"name", parameter.name}};
+    Json json = {{"name", SpaceNames::argument_name(parameter.name)}};
     if (parameter.is_texture()) {
       add_texture(json, parameter);
       return json;
@@ -92,8 +92,13 @@ class ArgumentDrafter {
         [&](const TemplateParameter& t) { return t.is_type() && t.name == parameter.type; });
     Elements elements = resolved_elements(parameter.type);
     if (is_template) elements.type = parameter.type;
+    const bool is_passed_whole = parameter.pointers == 0 && structure_named(parameter.type);
+    if (is_passed_whole) elements = {};
+    const std::size_t bytes =
+        elements.type.empty() && parameter.pointers <= 1 ? structure_bytes(parameter.type) : 0;
     const std::string type =
-        !elements.type.empty() && parameter.pointers <= 1
+        bytes > 0 ? "bytes(" + std::to_string(bytes) + ")"
+        : !elements.type.empty() && parameter.pointers <= 1
             ? elements.type
             : "TODO: bytes(SIZE), SIZE being sizeof(" + parameter.type +
                   std::string(static_cast<std::size_t>(std::max(0, parameter.pointers - 1)), '*') +
@@ -110,7 +115,8 @@ class ArgumentDrafter {
   /// it is one of them.
   Elements resolved_elements(const std::string& type, int depth = 0) const {
     constexpr int kMaxDepth = 4;
-    const Elements known = elements_of(type);
+    Elements known = elements_of(type);
+    if (known.type.empty()) known = elements_of_structure(type, depth);
     const auto found = file_.meanings.find(type);
     if (!known.type.empty() || found == file_.meanings.end() || depth == kMaxDepth) return known;
     Elements all;
@@ -120,6 +126,64 @@ class ArgumentDrafter {
       all = {one.type, all.type.empty() || all.count == one.count ? one.count : 1};
     }
     return all;
+  }
+
+  /// `struct { float x, y; }` is 2 of float.
+  Elements elements_of_structure(const std::string& type, int depth) const {
+    const Structure* const structure = structure_named(type);
+    constexpr int kMaxDepth = 4;
+    if (structure == nullptr || depth == kMaxDepth) return {};
+    Elements all = {.type = {}, .count = 0};
+    for (const Structure::Member& member : structure->members) {
+      const Elements one =
+          member.is_pointer ? Elements() : resolved_elements(member.type, depth + 1);
+      if (one.type.empty() || (!all.type.empty() && all.type != one.type)) return {};
+      const auto count = count_of(member);
+      if (!count) return {};
+      all = {one.type, all.count + one.count * static_cast<int>(*count)};
+    }
+    return all;
+  }
+
+  const Structure* structure_named(const std::string& type) const {
+    const std::string name = type.starts_with("struct ") ? type.substr(7) : type;
+    const auto found = std::ranges::find(file_.structures, name, &Structure::name);
+    return found == file_.structures.end() ? nullptr : &*found;
+  }
+
+  /// Elements of a member, at most what one can look through.
+  std::optional<std::int64_t> count_of(const Structure::Member& member) const {
+    constexpr std::int64_t kMost = 4096;
+    std::int64_t count = 1;
+    for (const std::string& extent : member.extents) {
+      const auto one = constant_value(names_.expanded(extent, Json::object()));
+      if (!one || *one < 1 || *one > kMost || count > kMost / *one) return std::nullopt;
+      count *= *one;
+    }
+    return count;
+  }
+
+  /// Bytes of a structure of scalars as the GPU lays it out; 0: not known.
+  std::size_t structure_bytes(const std::string& type) const {
+    const Structure* const structure = structure_named(type);
+    if (structure == nullptr) return 0;
+    std::size_t bytes = 0;
+    std::size_t alignment = 1;
+    const auto add = [&](std::size_t size, std::size_t align, std::size_t count) {
+      bytes = (bytes + align - 1) / align * align + size * count;
+      alignment = std::max(alignment, align);
+    };
+    for (const Structure::Member& member : structure->members) {
+      const Elements one = resolved_elements(member.type);
+      const std::size_t scalar = scalar_bytes_of(one.type);
+      const auto count = count_of(member);
+      const bool is_vector = one.count > 1 && elements_of(member.type).count > 1;
+      if (!count || member.is_pointer || scalar == 0) return 0;
+      const auto elements = static_cast<std::size_t>(one.count);
+      const std::size_t align = is_vector && one.count != 3 ? scalar * elements : scalar;
+      add(scalar * elements, align, static_cast<std::size_t>(*count));
+    }
+    return (bytes + alignment - 1) / alignment * alignment;
   }
 
   void add_buffer(Json& json, const KernelParameter& parameter, const Elements& elements,
@@ -150,6 +214,9 @@ class ArgumentDrafter {
       case Access::read:
         return {"input", "it is only read"};
       case Access::written:
+        if (parameter.leaves_elements) {
+          return {"inout", "it is written, but perhaps not all of it"};
+        }
         return {"output", "it is only written"};
       case Access::both:
         return {"inout", "it is read and written"};
@@ -163,6 +230,7 @@ class ArgumentDrafter {
     static constexpr std::array<std::string_view, 8> kIndex = {"idx",    "index", "indic", "ptr",
                                                                "offset", "row",   "col",   "map"};
     const bool is_integer = scalar_bytes_of(elements.type) > 0 && !is_floating_name(elements.type);
+    if (!parameter.is_const && parameter.access == Access::written) return "zero";
     if (is_integer && holds_any(parameter.name, kIndex)) {
       return "TODO: if these are indices, what keeps them in range: permutation, iota, "
              "uniform(0, 99), file(\"NAME.npy\")";
@@ -183,13 +251,18 @@ class ArgumentDrafter {
   std::optional<Allocated> allocated_elements(const KernelParameter& parameter,
                                               const Elements& elements) const {
     const LaunchSite* const site = names_.launch_of(first_.name);
-    if (site == nullptr || elements.type.empty()) return std::nullopt;
+    if (site == nullptr) return std::nullopt;
     const HostTerms terms = names_.terms_of(*site);
     const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
     for (std::size_t frame = 0; frame < site->frames.size(); ++frame) {
-      const std::string pointer = last_word(terms.passed(number, frame));
-      const auto bytes = site->frames[frame].allocated.find(pointer);
-      if (pointer.empty() || bytes == site->frames[frame].allocated.end()) continue;
+      const auto& allocated = site->frames[frame].allocated;
+      auto bytes = allocated.end();
+      const std::string text = terms.passed(number, frame);
+      for (const std::string_view name : identifiers(text)) {  // `data->a`, `a.data()`
+        const auto found = allocated.find(std::string(name));
+        if (found != allocated.end()) bytes = found;
+      }
+      if (bytes == allocated.end()) continue;
       std::optional<Allocated> found = elements_in(bytes->second, elements, terms, frame);
       if (found) {
         found->place = source_.place(site->frames[frame].line) + ", " + bytes->second + " bytes";
@@ -233,12 +306,12 @@ class ArgumentDrafter {
     if (!ours) return std::nullopt;
     const std::size_t size =
         scalar_bytes_of(elements.type) * static_cast<std::size_t>(elements.count);
+    if (size == 0) return std::nullopt;
+    const std::string factor = " * " + std::to_string(size);
+    if (ours->ends_with(factor) && ours->find('+') == std::string::npos) {
+      return Allocated{.text = ours->substr(0, ours->size() - factor.size())};
+    }
     return Allocated{.text = "(" + *ours + ") / " + std::to_string(size)};
-  }
-
-  static std::string last_word(const std::string& text) {
-    const CppTokens tokens = cpp_tokens(text);
-    return !tokens.empty() && tokens.back().is_word() ? std::string(tokens.back().text) : "";
   }
 
   static Json as_value(const std::string& text) {

@@ -1,7 +1,9 @@
 #include "tuner/init/host_terms.h"
 
+#include "tuner/config/space_words.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/tokens.h"
+#include "tuner/init/names.h"
 #include "tuner/source/cpp_tokens.h"
 
 #include <algorithm>
@@ -47,6 +49,36 @@ const std::vector<std::pair<std::string, std::string>>& known_functions() {
       {"DIV_UP", "ceil_div"},   {"divup", "ceil_div"},  {"std::min", "min"},
       {"std::max", "max"},      {"MIN", "min"},         {"MAX", "max"}};
   return names;
+}
+
+bool is_type_word(const CppToken& token) {
+  static constexpr std::array<std::string_view, 17> kWords = {
+      "int",    "unsigned", "long",     "short",   "char",     "float", "double", "size_t", "const",
+      "signed", "int32_t",  "uint32_t", "int64_t", "uint64_t", "uint",  "dim3",   "std"};
+  return std::ranges::find(kWords, token.text) != kWords.end();
+}
+
+/// Whether a value comes from where it cannot be followed: `atoi(argv[1])`, `options.size`.
+bool is_opaque(const std::string& value) {
+  static constexpr std::array<std::string_view, 22> kFollowed = {
+      "sizeof", "min",   "max",  "ceil",        "ceilf", "floor", "floorf", "sqrt",
+      "sqrtf",  "exp",   "expf", "log",         "logf",  "fabs",  "fabsf",  "fmax",
+      "fmaxf",  "fminf", "abs",  "static_cast", "float", "int"};
+  const CppTokens tokens = cpp_tokens(value);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (i + 1 >= tokens.size()) continue;
+    const bool is_axis = tokens[i + 1].is("x") || tokens[i + 1].is("y") || tokens[i + 1].is("z");
+    if ((tokens[i].is(".") && !is_axis) || tokens[i].is("->")) return true;
+    if (!tokens[i].is_word()) continue;
+    const bool is_call = tokens[i + 1].is("(");
+    const bool is_known = std::ranges::find(kFollowed, tokens[i].text) != kFollowed.end() ||
+                          std::ranges::any_of(known_functions(), [&](const auto& known) {
+                            return known.first == tokens[i].text || known.second == tokens[i].text;
+                          });
+    const bool is_macro = is_call && tokens[i].text == upper(tokens[i].text);
+    if (is_call && !is_known && !is_macro && !is_type_word(tokens[i])) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -116,13 +148,47 @@ bool HostTerms::overrides(const std::string& name) const {
 
 std::optional<std::string> HostTerms::in_our_names(const std::string& text, const Scope& scope,
                                                    std::size_t frame) const {
+  Unresolved rest;
+  return resolved(text, scope, frame, rest);
+}
+
+std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(const std::string& text,
+                                                                          const Scope& scope,
+                                                                          std::size_t frame) const {
+  Unresolved rest;
+  if (resolved(text, scope, frame, rest)) return {};
+  std::vector<std::pair<std::size_t, std::string>> names;
+  const CppTokens tokens = cpp_tokens(rest.text);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(");
+    if (tokens[i].is("sizeof") && is_called) {
+      i = closing(tokens, i + 1);
+      continue;
+    }
+    const bool is_member =
+        tokens[i].is(".") || tokens[i].is("->") || tokens[i].is("[") || tokens[i].is("::");
+    const std::string name(tokens[i].text);
+    const bool is_foreign = is_called && tokens[i].is_word() && reserved_meaning(name).empty();
+    if (is_member || is_foreign) return {};
+    if (!tokens[i].is_word() || is_called || is_type_word(tokens[i]) || scope.contains(name) ||
+        !reserved_meaning(name).empty()) {
+      continue;
+    }
+    names.emplace_back(rest.frame, name);
+  }
+  return names;
+}
+
+/// `rest`: what is left of it where it is none of our names'.
+std::optional<std::string> HostTerms::resolved(const std::string& text, const Scope& scope,
+                                               std::size_t frame, Unresolved& rest) const {
   constexpr int kMost = 10;
   if (frame >= terms_.size()) return std::nullopt;
   std::string ours = without_casts(substituted(text, terms_[frame]));
   for (int step = 0; step < kMost; ++step) {
     try {
       Expression::compile(ours, scope);
-      return without_parentheses(ours);
+      return without_parentheses(plain_tokens(ours));
     } catch (const ExpressionError&) {
     }
     std::string deeper = substituted(in_variables(ours, frame, scope), terms_[frame]);
@@ -135,6 +201,7 @@ std::optional<std::string> HostTerms::in_our_names(const std::string& text, cons
       }
       deeper = substituted(substituted(ours, passed_here), terms_[frame]);
     } else if (deeper == ours) {
+      rest = {.text = ours, .frame = frame};
       return std::nullopt;
     }
     ours = without_casts(deeper);
@@ -182,7 +249,10 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
   for (const std::string_view name : std::set<std::string_view>(all.begin(), all.end())) {
     const auto variable = variables.find(std::string(name));
     if (scope.contains(name) || variable == variables.end()) continue;
-    terms.emplace_back(name, enclosed(variable->second));
+    if (!is_opaque(variable->second)) terms.emplace_back(name, enclosed(variable->second));
+  }
+  for (const auto& [name, value] : variables) {
+    if (name.ends_with(']')) terms.emplace_back(name, enclosed(value));
   }
   return substituted(text, terms);
 }
@@ -216,13 +286,6 @@ std::string substituted(const std::string& text,
 }
 
 namespace {
-
-bool is_type_word(const CppToken& token) {
-  static constexpr std::array<std::string_view, 17> kWords = {
-      "int",    "unsigned", "long",     "short",   "char",     "float", "double", "size_t", "const",
-      "signed", "int32_t",  "uint32_t", "int64_t", "uint64_t", "uint",  "dim3",   "std"};
-  return std::ranges::find(kWords, token.text) != kWords.end();
-}
 
 /// Token behind the cast that begins at token i, or i.
 std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
@@ -275,6 +338,12 @@ std::string without_casts(const std::string& text) {
     const std::size_t close = rounds_up ? closing(tokens, i + 1) : kNoToken;
     const std::size_t slash =
         rounds_up && close < tokens.size() ? quotient(tokens, {i + 2, close}) : kNoToken;
+    if (slash == kNoToken && close < tokens.size()) {
+      // Of what is whole already: `ceil((float)n) / 16`.
+      result += "(" + without_casts(joined(tokens, {i + 2, close})) + ")";
+      i = close;
+      continue;
+    }
     if (slash == kNoToken) {
       add(i);
       continue;
@@ -291,6 +360,23 @@ std::string without_parentheses(const std::string& text) {
   const bool is_enclosed =
       tokens.size() > 2 && tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size();
   return is_enclosed ? without_parentheses(joined(tokens, {1, tokens.size() - 1})) : text;
+}
+
+std::string plain_tokens(const std::string& text) {
+  const CppTokens tokens = cpp_tokens(text);
+  std::string result;
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].begin > end && !result.empty()) result += ' ';
+    const bool is_call = i > 0 && tokens[i - 1].is_word();
+    const bool encloses_one =
+        !is_call && i + 2 < tokens.size() && tokens[i].is("(") && tokens[i + 2].is(")");
+    if (encloses_one) ++i;
+    result += tokens[i].text;
+    if (encloses_one) ++i;
+    end = tokens[i].end();
+  }
+  return result == text ? text : plain_tokens(result);
 }
 
 std::optional<std::int64_t> number_of(std::string_view text) {

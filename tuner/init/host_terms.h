@@ -28,12 +28,23 @@ class HostTerms {
   /// A text of the function that launches, such as `block.x`.
   void add(const std::string& text, const std::string& ours);
 
+  /// A variable of a frame.
+  void add_to_frame(std::size_t frame, const std::string& text, const std::string& ours) {
+    terms_[frame].emplace_back(text, ours);
+  }
+
   /// A text that means the same everywhere, such as a macro's name.
   void add_everywhere(const std::string& text, const std::string& ours);
 
   /// What a text of that frame is in our names, if it is an expression of them.
   std::optional<std::string> in_our_names(const std::string& text, const Scope& scope,
                                           std::size_t frame = 0) const;
+
+  /// Variables of the host, each with its frame, that keep a text from being an expression of our
+  /// names: nothing says what they are, or what does cannot be followed. None where there is more.
+  std::vector<std::pair<std::size_t, std::string>> unknown_names(const std::string& text,
+                                                                 const Scope& scope,
+                                                                 std::size_t frame = 0) const;
 
   /// What a text of that frame is as a number, where that can be calculated: of sizes, variables
   /// and what `expanded` makes of macros.
@@ -55,7 +66,13 @@ class HostTerms {
 
  private:
   using Terms = std::vector<std::pair<std::string, std::string>>;
+  struct Unresolved {
+    std::string text;
+    std::size_t frame = 0;
+  };
 
+  std::optional<std::string> resolved(const std::string& text, const Scope& scope,
+                                      std::size_t frame, Unresolved& rest) const;
   std::string in_variables(const std::string& text, std::size_t frame, const Scope& scope) const;
 
   const LaunchSite& site_;
@@ -69,6 +86,9 @@ std::string substituted(const std::string& text,
 
 /// As it is for whole numbers: without casts, and with `ceil(a / b)` as ceil_div(a, b).
 std::string without_casts(const std::string& text);
+
+/// Without parentheses around single names and numbers.
+std::string plain_tokens(const std::string& text);
 
 /// Without those around all of it.
 std::string without_parentheses(const std::string& text);

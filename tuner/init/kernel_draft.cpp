@@ -326,7 +326,7 @@ class Drafter {
       if (parameters_.contains(name) && is_identifier(text)) terms.add_everywhere(text, name);
     }
     for (const NamedNumber& number : file_.numbers) {
-      if (parameters_.contains(number.name)) continue;
+      if (parameters_.contains(number.name) || names_.problem().contains(number.name)) continue;
       terms.add_everywhere(number.name, std::to_string(number.value));
     }
     return terms;
@@ -381,12 +381,26 @@ class Drafter {
     const auto number = number_of(*ours);
     if (!number) return Json(*ours);
     if (const std::string same = parameter_of_extent(*number); !same.empty()) return Json(same);
+    if (*number > 1 && ignores_dimension(i)) {
+      notes_.push_back(source_.place(site_->line) + " launches " + std::to_string(*number) +
+                       " threads in " + axis(i) +
+                       ", which the kernel does not tell apart: 1 here.");
+      return Json(1);
+    }
     if (!is_free(i, *number)) return Json(*number);
     const auto known = made_of_.find(text);
     if (known != made_of_.end()) return Json(known->second);
     const std::string made = add_extent(i, values_around("THREADS", *number, true), *number);
     made_of_.emplace(text, made);
     return Json(made);
+  }
+
+  /// Whether all threads along it do the same, over and over.
+  bool ignores_dimension(std::size_t i) const {
+    const bool counts_otherwise =
+        kernel_.reached.contains("thread_rank") || kernel_.reached.contains("this_thread_block");
+    const bool is_flat = i >= site_->grid.size() || site_->grid[i] == "1";
+    return static_cast<int>(i) >= kernel_.block_dimensions && is_flat && !counts_otherwise;
   }
 
   /// The parameter that by its name and its default is the block's extent; empty: none or several.
@@ -719,7 +733,10 @@ KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
     Drafter drafter(source, file, request, names, *kernel, &site);
     drafter.go_on_from(before);
     Json launch = drafter.draft_launch();
-    launch["arguments"] = sequence.arguments[i];
+    launch["arguments"] = Json::array();
+    for (const std::string& name : sequence.arguments[i]) {
+      launch["arguments"].push_back(SpaceNames::argument_name(name));
+    }
     for (const Json& constraint : drafter.constraints_of(launch["block"])) {
       if (std::ranges::find(constraints, constraint) == constraints.end()) {
         constraints.push_back(constraint);

@@ -179,6 +179,7 @@ class SequenceReader {
 
   /// As the launches use it, one after the other.
   static void merge(KernelParameter& all, const KernelParameter& next) {
+    all.leaves_elements = all.leaves_elements || next.leaves_elements;
     const bool reads = next.is_const || next.access == Access::read;
     if (all.is_const || all.access == Access::read) {
       all.is_const = all.is_const && next.is_const;

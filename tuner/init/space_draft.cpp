@@ -15,10 +15,44 @@
 namespace smemtune {
 namespace {
 
-/// How much there is in constant memory is the problem's, unless the name says something else.
+/// Whether a text uses a name, itself or by what variables and macros were made of.
+bool is_made_of(const std::string& text, const std::string& name, const HostFrame& frame,
+                const Meanings& meanings, int depth = 0) {
+  constexpr int kMaxDepth = 4;
+  for (const std::string_view word : identifiers(text)) {
+    if (word == name) return true;
+    if (depth == kMaxDepth) continue;
+    const auto variable = frame.variables.find(std::string(word));
+    const auto meaning = meanings.find(std::string(word));
+    if (variable != frame.variables.end() &&
+        is_made_of(variable->second, name, frame, meanings, depth + 1)) {
+      return true;
+    }
+    if (meaning != meanings.end() && meaning->second.size() == 1 &&
+        is_made_of(meaning->second.front(), name, frame, meanings, depth + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether the host allocates by it what it passes to a kernel.
+bool is_allocated_by(const KernelFile& file, const std::string& name) {
+  return std::ranges::any_of(file.launches, [&](const LaunchSite& site) {
+    return std::ranges::any_of(site.frames, [&](const HostFrame& frame) {
+      return std::ranges::any_of(frame.allocated, [&](const auto& allocated) {
+        return is_made_of(allocated.second, name, frame, file.meanings);
+      });
+    });
+  });
+}
+
+/// How much there is in constant memory or in what the host allocates is the problem's, unless the
+/// name says something else.
 Meaning meaning_in(const KernelFile& file, const std::string& name) {
   const Meaning meaning = meaning_of(name);
   if (meaning != Meaning::unknown || file.compared.contains(name)) return meaning;
+  if (is_allocated_by(file, name)) return Meaning::problem;
   const bool is_extent = std::ranges::any_of(file.constants, [&](const SharedArray& constant) {
     return std::ranges::any_of(constant.extents, [&](const std::string& extent) {
       const std::vector<std::string_view> names = identifiers(extent);
@@ -92,16 +126,14 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
                        const DraftRequest& asked) {
   KernelFile file = given;
   DraftRequest request = asked;
-  std::vector<std::string> counters;
   const auto sequence = asked.together ? sequence_of(given, asked.kernels.front()) : std::nullopt;
   if (sequence) {
     file.kernels.push_back(sequence->whole);
     file.launches.insert(file.launches.begin(), sequence->launch);
     request.kernels = {sequence->whole.name};
-    for (const SequenceLoop& loop : sequence->loops) counters.push_back(loop.counter);
   }
   SpaceDraft draft;
-  SpaceNames names(source, file, request, counters);
+  SpaceNames names(source, file, request, sequence ? &*sequence : nullptr);
   std::vector<KernelDraft> drafts;
   if (sequence) {
     drafts.push_back(draft_sequence(source, file, request, names, *sequence));

@@ -40,12 +40,14 @@ bool is_size(const KernelParameter& parameter) {
 }  // namespace
 
 SpaceNames::SpaceNames(const FlatSource& source, const KernelFile& file,
-                       const DraftRequest& request, const std::vector<std::string>& counters)
+                       const DraftRequest& request, const LaunchSequence* sequence)
     : source_(source),
       file_(file),
       request_(request),
-      first_(kernel_named(file, request.kernels.front())),
-      counters_(counters) {
+      first_(kernel_named(file, request.kernels.front())) {
+  if (sequence != nullptr) {
+    for (const SequenceLoop& loop : sequence->loops) counters_.push_back(loop.counter);
+  }
   for (const LaunchSite& site : file.launches) {
     const auto [known, is_new] = launches_.emplace(site.kernel, &site);
     const bool is_better = !is_new && names_its_block(site) && !names_its_block(*known->second);
@@ -69,6 +71,72 @@ SpaceNames::SpaceNames(const FlatSource& source, const KernelFile& file,
     taken_.insert(file_.names.begin(), file_.names.end());
   add_type_problems();
   choose_sizes();
+  choose_host_sizes(sequence);
+}
+
+/// What the host read from its command line, or a caller that is not here passes: `atoi(argv[1])`.
+void SpaceNames::choose_host_sizes(const LaunchSequence* sequence) {
+  std::vector<const LaunchSite*> sites;
+  if (sequence != nullptr) {
+    for (const LaunchSite& site : sequence->sites) sites.push_back(&site);
+  } else {
+    for (const std::string& name : request_.kernels) {
+      if (const LaunchSite* const site = launch_of(name)) sites.push_back(site);
+    }
+  }
+  for (const LaunchSite* const site : sites) {
+    for (const HostFrame& frame : site->frames) {
+      for (const auto& [pointer, bytes] : frame.allocated) add_host_sizes(*site, bytes);
+    }
+    for (const std::string& text : site->grid) add_host_sizes(*site, text);
+  }
+  if (sequence == nullptr) return;
+  for (const SequenceLoop& loop : sequence->loops) {
+    add_host_sizes(sequence->sites[loop.first], loop.times, true);
+  }
+}
+
+void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text, bool is_repeat) {
+  constexpr std::size_t kMost = 6;
+  static constexpr std::array<std::string_view, 8> kFew = {"batch", "head", "chan", "iter",
+                                                           "step",  "rep",  "dim",  "layer"};
+  HostTerms terms = terms_of(site);
+  for (const NamedNumber& number : file_.numbers) {
+    if (!problem_.contains(number.name)) {
+      terms.add_everywhere(number.name, std::to_string(number.value));
+    }
+  }
+  std::vector<std::string> of_block = {"blockDim", "gridDim", "argv", "argc"};
+  for (const std::string& extent : site.block) {
+    for (const std::string_view name : identifiers(extent)) of_block.emplace_back(name);
+  }
+  for (const std::string& argument : site.template_arguments) {
+    for (const std::string_view name : identifiers(argument)) of_block.emplace_back(name);
+  }
+  of_block.push_back(site.block_name);
+  const auto unknown = terms.unknown_names(expanded(text, Json::object()), scope(Json::object()));
+  for (const auto& [frame, name] : unknown) {
+    const bool is_blocks = std::ranges::find(of_block, name) != of_block.end();
+    const bool is_whole = cpp_tokens(text).size() == 1;
+    const bool is_changed = is_whole && site.frames[frame].changed.contains(name);
+    if (is_blocks || is_changed || host_sizes_.size() == kMost) return;
+  }
+  for (const auto& [frame, name] : unknown) {
+    const std::string& function = site.frames[frame].function;
+    const auto is_this = [&, variable = name](const HostSize& known) {
+      return known.variable == variable && known.function == function;
+    };
+    const bool is_known = std::ranges::any_of(host_sizes_, is_this);
+    if (is_known) continue;
+    const std::string chosen = free_name(upper(name));
+    host_sizes_.push_back({.function = function, .variable = name, .chosen = chosen});
+    const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : 1024;
+    add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 64));
+  }
+}
+
+std::string SpaceNames::argument_name(const std::string& name) {
+  return reserved_meaning(name).empty() ? name : name + "_";
 }
 
 std::string SpaceNames::free_name(const std::string& wanted) {
@@ -113,6 +181,12 @@ HostTerms SpaceNames::terms_of(const LaunchSite& site) const {
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
     for (const auto& [argument, size] : sizes_) {
       if (argument == first_.parameters[i].name) terms.add_argument(i, size);
+    }
+  }
+  for (const HostSize& size : host_sizes_) {
+    for (std::size_t i = 0; i < site.frames.size(); ++i) {
+      if (site.frames[i].function == size.function)
+        terms.add_to_frame(i, size.variable, size.chosen);
     }
   }
   return terms;
@@ -183,12 +257,27 @@ void SpaceNames::choose_sizes() {
   const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : 1024;
   const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;
   for (const std::string& name : names) {
+    if (const auto macro = passed_name(name)) {
+      sizes_.emplace_back(name, *macro);
+      continue;
+    }
     const std::string chosen = free_name(upper(name));
     sizes_.emplace_back(name, chosen);
     const auto parameter = std::ranges::find(first_.parameters, name, &KernelParameter::name);
     const std::int64_t passed = passed_size(*parameter).value_or(size);
     add_problem(chosen, passed, std::min(passed, cpu_size));
   }
+}
+
+/// What the host passes for an argument, where the problem has it as a name already.
+std::optional<std::string> SpaceNames::passed_name(const std::string& argument) const {
+  const LaunchSite* const site = launch_of(first_.name);
+  const auto parameter = std::ranges::find(first_.parameters, argument, &KernelParameter::name);
+  const auto number = static_cast<std::size_t>(parameter - first_.parameters.begin());
+  if (site == nullptr || number >= site->arguments.size()) return std::nullopt;
+  const auto ours = HostTerms(*site).in_our_names(expanded(site->arguments[number], Json::object()),
+                                                  scope(Json::object()));
+  return ours && problem_.contains(*ours) ? ours : std::nullopt;
 }
 
 /// What the host passes, where that is a number.
@@ -225,14 +314,40 @@ std::string SpaceNames::sizes_of_macros() const {
   return text.empty() ? "a number" : is_square ? text + " * " + text : text;
 }
 
+/// Of `NAME(a, b)` at token i, where that is a macro.
+std::optional<SpaceNames::CalledMacro> SpaceNames::called_macro(const CppTokens& tokens,
+                                                                std::size_t i) const {
+  const auto macro = file_.function_macros.find(std::string(tokens[i].text));
+  if (macro == file_.function_macros.end() || i + 1 >= tokens.size() || !tokens[i + 1].is("(")) {
+    return std::nullopt;
+  }
+  const std::size_t close = closing(tokens, i + 1);
+  if (close >= tokens.size()) return std::nullopt;
+  const std::vector<std::string> given = texts(tokens, split(tokens, {i + 2, close}));
+  if (given.size() != macro->second.parameters.size()) return std::nullopt;
+  std::vector<std::pair<std::string, std::string>> terms;
+  for (std::size_t n = 0; n < given.size(); ++n) {
+    terms.emplace_back(macro->second.parameters[n], "(" + given[n] + ")");
+  }
+  return CalledMacro{.text = substituted(macro->second.text, terms), .last = close};
+}
+
 std::string SpaceNames::expanded(const std::string& text, const Json& parameters, int depth) const {
   constexpr int kMaxExpansions = 8;
   std::string result;
   std::size_t end = 0;
-  for (const CppToken& token : cpp_tokens(text)) {
+  const CppTokens tokens = cpp_tokens(text);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const CppToken& token = tokens[i];
     if (token.begin > end) result += ' ';
     end = token.end();
     const std::string name(token.text);
+    if (const auto called = depth < kMaxDepth ? called_macro(tokens, i) : std::nullopt) {
+      result += "(" + expanded(called->text, parameters, depth + 1) + ")";
+      i = called->last;
+      end = tokens[i].end();
+      continue;
+    }
     const auto found = file_.meanings.find(name);
     const bool stands = found != file_.meanings.end() && found->second.size() == 1 &&
                         !problem_.contains(name) && !parameters.contains(name);

@@ -2,6 +2,7 @@
 
 #include "tuner/config/json_reader.h"
 #include "tuner/init/host_terms.h"
+#include "tuner/init/launch_sequence.h"
 #include "tuner/init/space_draft.h"
 
 #include <cstdint>
@@ -18,15 +19,18 @@ namespace smemtune {
 /// made of.
 class SpaceNames {
  public:
-  /// `counters`: of loops of the host around the launches.
+  /// `sequence`: where the kernel is one of several launches, as DraftRequest::together says.
   SpaceNames(const FlatSource& source, const KernelFile& file, const DraftRequest& request,
-             const std::vector<std::string>& counters = {});
+             const LaunchSequence* sequence = nullptr);
 
   const KernelFunction& first() const { return first_; }  ///< Whose arguments they are.
   const std::vector<NamedNumber>& numbers() const { return numbers_; }  ///< The tunable ones.
   const Json& problem() const { return problem_; }
   const Json& cpu_problem() const { return cpu_problem_; }
   bool is_taken(const std::string& name) const { return taken_.contains(name); }
+
+  /// What an argument of the source's is called: what it has as a name may be a word here.
+  static std::string argument_name(const std::string& name);
 
   /// Argument, name of the problem.
   const std::vector<std::pair<std::string, std::string>>& sizes() const { return sizes_; }
@@ -65,11 +69,21 @@ class SpaceNames {
   void need_a_size();
 
  private:
+  /// What a macro with arguments stands for, and the last token of its call.
+  struct CalledMacro {
+    std::string text;
+    std::size_t last = 0;
+  };
+
+  std::optional<CalledMacro> called_macro(const CppTokens& tokens, std::size_t i) const;
   std::string free_name(const std::string& wanted);
   void add_number(const std::string& name, std::int64_t value);
   void add_problem(const std::string& name, const Json& value, const Json& cpu_value);
   void add_type_problems();
   void choose_sizes();
+  void choose_host_sizes(const LaunchSequence* sequence);
+  void add_host_sizes(const LaunchSite& site, const std::string& text, bool is_repeat = false);
+  std::optional<std::string> passed_name(const std::string& argument) const;
   std::optional<std::int64_t> passed_size(const KernelParameter& parameter) const;
   std::string sizes_of_macros() const;
 
@@ -82,6 +96,13 @@ class SpaceNames {
   std::set<std::string> taken_;
   std::vector<std::pair<std::string, std::string>> sizes_;
   std::vector<std::string> macro_sizes_;
+  /// A variable of the host that no kernel takes, but a grid or an array's size is made of.
+  struct HostSize {
+    std::string function;  ///< In which it is called so.
+    std::string variable;
+    std::string chosen;  ///< Name of the problem.
+  };
+  std::vector<HostSize> host_sizes_;
   std::vector<std::string> counters_;
   Json parameters_ = Json::object();
   Json problem_ = Json::object();

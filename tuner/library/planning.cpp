@@ -1,13 +1,16 @@
 #include "tuner/library/planning.h"
 
 #include "tuner/config/space_file.h"
+#include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/kernel_hash.h"
 #include "tuner/engine/variant.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <variant>
 
 namespace smemtune {
 
@@ -17,6 +20,19 @@ std::filesystem::path share_of(const KernelPlaces& places) {
   if (!places.share.empty()) return places.share;
   const char* share = std::getenv("SMEMTUNE_SHARE");
   return share != nullptr && *share != '\0' ? share : SMEMTUNE_INSTALLED_SHARE;
+}
+
+/// Where the selected configuration is one of a search among several compilers.
+void offer_compiler(const Selection& selection, Space& space) {
+  const auto compiler = selection.parameters.find(kCompilerParameter);
+  const KernelTemplate* const kernel = space.kernel(selection.kernel);
+  if (compiler == selection.parameters.end() || kernel == nullptr ||
+      kernel->default_configuration.contains(kCompilerParameter)) {
+    return;
+  }
+  if (const auto* const version = std::get_if<std::int64_t>(&compiler->second)) {
+    choose_among(space, {version, 1});
+  }
 }
 
 KernelPlan make_plan(const KernelInstance& instance) {
@@ -62,7 +78,8 @@ Device assumed_device(const Target& target) {
 
 PlannedKernel plan_for(const std::filesystem::path& space_file, const Selection& selection,
                        const Device& device, const KernelPlaces& places) {
-  const LoadedSpace loaded = load_space(space_file, share_of(places));
+  LoadedSpace loaded = load_space(space_file, share_of(places));
+  offer_compiler(selection, loaded.space);
   const Space& space = loaded.space;
   if (selection.match == Match::none) {
     throw InputError("nothing was selected for " + space.name + " on " + key(selection.problem));

@@ -1,4 +1,5 @@
 #include "smemtune/smemtune.h"
+#include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/library/planning.h"
 
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace smemtune {
@@ -37,8 +39,10 @@ class Current {
   int before_ = 0;
 };
 
-Outcome<CompiledKernel> compile(const CompileRequest& request, const KernelPlaces& places) {
-  auto nvrtc = std::make_unique<cuda::NvrtcCompiler>();
+Outcome<CompiledKernel> compile(CompileRequest request, const KernelPlaces& places) {
+  const std::optional<std::int64_t> version = take_compiler(request.options);
+  auto nvrtc = std::make_unique<cuda::NvrtcCompiler>(version ? cuda::open_nvrtc_version(*version)
+                                                             : cuda::open_nvrtc());
   const std::filesystem::path folder = places.cache.empty() ? default_cache_folder() : places.cache;
   if (folder.empty()) return nvrtc->compile(request);
   return CachedCompiler(std::move(nvrtc), folder).compile(request);

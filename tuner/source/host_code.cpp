@@ -29,6 +29,7 @@ HostCode::HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items
     if (!tokens_[i].is_word() || tokens_[i - 1].is(".") || tokens_[i - 1].is("->")) continue;
     read_assignment(i);
     read_member(i);
+    read_container(i);
     if (!tokens_[i + 1].is("(") && !tokens_[i + 1].is("{")) continue;
     const std::size_t close = closing(tokens_, i + 1);
     if (close >= tokens_.size()) continue;
@@ -38,11 +39,78 @@ HostCode::HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items
     if (!tokens_[i + 1].is("(")) continue;
     if (tokens_[i].is("assert")) asserted_.push_back({i + 2, close});
     calls_[tokens_[i].text].push_back(i);
-    if (!tokens_[i].text.starts_with("cudaMalloc")) continue;
-    const std::vector<TokenRange> parts = split(tokens_, {i + 2, close});
-    if (parts.size() < 2 || !tokens_[parts[0].end - 1].is_word()) continue;
-    allocated_.emplace(tokens_[parts[0].end - 1].text, joined(tokens_, parts[1]));
+    read_allocation(i);
   }
+  // What is copied tells how large what was allocated out of sight is.
+  allocated_.insert(copied_.begin(), copied_.end());
+}
+
+/// `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`, `cudaMemcpy(a, b, bytes)`
+void HostCode::read_allocation(std::size_t call) {
+  const std::string_view name = tokens_[call].text;
+  const bool copies = name == "cudaMemcpy" || name == "cudaMemcpyAsync" || name == "cudaMemset";
+  if (!copies && !name.starts_with("cudaMalloc")) return;
+  const std::vector<TokenRange> parts = split(tokens_, {call + 2, closing(tokens_, call + 1)});
+  const auto pointer = [&](TokenRange part) -> std::string {
+    const bool is_name = !part.empty() && tokens_[part.end - 1].is_word();
+    return is_name ? std::string(tokens_[part.end - 1].text) : "";
+  };
+  if (copies && parts.size() > 2) {
+    const std::string bytes = joined(tokens_, parts[2]);
+    copied_.emplace(pointer(parts[0]), bytes);
+    if (name != "cudaMemset") copied_.emplace(pointer(parts[1]), bytes);
+  } else if (name == "cudaMallocPitch" && parts.size() > 3) {
+    allocated_.emplace(pointer(parts[0]),
+                       "(" + joined(tokens_, parts[2]) + ") * (" + joined(tokens_, parts[3]) + ")");
+  } else if (!copies && parts.size() > 1) {
+    allocated_.emplace(pointer(parts[0]), joined(tokens_, parts[1]));
+  }
+}
+
+/// `thrust::device_vector<T> a(n)`, the name being token i.
+void HostCode::read_container(std::size_t i) {
+  if (i < 4 || !tokens_[i - 1].is(">") || !(tokens_[i + 1].is("(") || tokens_[i + 1].is("{"))) {
+    return;
+  }
+  const std::size_t less = opening_angle(tokens_, i - 1, 1);
+  const std::size_t close = closing(tokens_, i + 1);
+  if (less == kNoToken || close >= tokens_.size() || !tokens_[less - 1].is("device_vector")) return;
+  const std::vector<TokenRange> parts = split(tokens_, {i + 2, close});
+  if (parts.empty() || parts[0].empty()) return;
+  allocated_.emplace(tokens_[i].text, "(" + joined(tokens_, parts[0]) + ") * sizeof(" +
+                                          joined(tokens_, {less + 1, i - 1}) + ")");
+}
+
+/// Of `f(&name)`, the name being token i: what f assigns last, `*parameter = value;`. Empty where
+/// that is not seen.
+TokenRange HostCode::given_by_function(std::size_t i) const {
+  std::size_t number = 0;
+  std::size_t open = i;
+  constexpr std::size_t kMost = 300;
+  while (open > 0 && i - open < kMost) {
+    const CppToken& token = tokens_[--open];
+    if (token.is(";") || token.is("{") || token.is("}")) return {};
+    if (token.is("(")) break;
+    if (token.is(",")) ++number;
+    if (token.is(")") || token.is("]")) {
+      open = opening(tokens_, open);
+      if (open == kNoToken) return {};
+    }
+  }
+  if (open == 0 || !tokens_[open].is("(")) return {};
+  const auto called = std::ranges::find_if(functions_, [&](const SourceItem* function) {
+    return !function->declares.empty() && tokens_[open - 1].is(function->declares.front());
+  });
+  if (called == functions_.end()) return {};
+  const std::vector<std::string> names = parameters_of(**called);
+  if (number >= names.size() || names[number].empty()) return {};
+  TokenRange value;
+  for (std::size_t j = (*called)->body + 1; j + 2 < (*called)->end; ++j) {
+    const bool assigns = tokens_[j - 1].is("*") && tokens_[j].is(names[number]) &&
+                         tokens_[j + 1].is("=") && !tokens_[j - 2].is_word();
+    if (assigns) value = value_behind(j + 1);
+  }
+  return value;
 }
 
 /// Of the name at token i.
@@ -59,7 +127,7 @@ void HostCode::read_assignment(std::size_t i) {
     }
     assignments_[tokens_[i].text].push_back({.name = i, .value = value});
   } else if (is_handed_over && !next.is("[")) {
-    assignments_[tokens_[i].text].push_back({.name = i, .value = {}});
+    assignments_[tokens_[i].text].push_back({.name = i, .value = given_by_function(i)});
   } else if (changes(next) || changes(tokens_[i - 1])) {
     assignments_[tokens_[i].text].push_back({.name = i, .value = {}});
   } else if (next.is("[")) {
@@ -159,7 +227,18 @@ void HostCode::add_variables(const std::string& text, std::size_t before, HostFr
       if (is_new) add_variables(bytes->second, before, frame);
     }
     const Assignment* const last = last_assignment(word, before);
-    if (last == nullptr || last->value.empty() || last->is_array) continue;
+    const bool is_elsewhere = last == nullptr && assignments_.contains(word);
+    if (is_elsewhere || (last != nullptr && last->value.empty())) frame.changed.emplace(word);
+    if (last == nullptr || last->value.empty()) continue;
+    if (last->is_array) {
+      const std::vector<std::string> elements = texts(tokens_, split(tokens_, last->value));
+      constexpr std::size_t kMostElements = 4;
+      for (std::size_t i = 0; i < std::min(elements.size(), kMostElements); ++i) {
+        frame.variables.emplace(std::string(word) + "[" + std::to_string(i) + "]", elements[i]);
+        add_variables(elements[i], last->name, frame);
+      }
+      continue;
+    }
     const std::string value = joined(tokens_, last->value);
     // What begins with 0 is mostly given its value by a function that takes it by reference.
     if (value == "0" && !is_constant(*last)) continue;

@@ -43,6 +43,9 @@ class HostCode {
 
   void read_assignment(std::size_t i);
   void read_member(std::size_t i);
+  void read_allocation(std::size_t call);
+  void read_container(std::size_t i);
+  TokenRange given_by_function(std::size_t i) const;
   std::vector<std::string> members_of(std::string_view name, std::size_t before) const;
   TokenRange value_behind(std::size_t equals) const;
   bool is_constant(const Assignment& global) const;
@@ -58,7 +61,8 @@ class HostCode {
   std::map<std::string_view, std::vector<Assignment>> members_;  ///< `NAME.x = `, also y and z.
   std::map<std::string_view, std::vector<std::size_t>> dim3s_;   ///< `dim3 NAME(`: its tokens.
   std::map<std::string_view, std::vector<std::size_t>> calls_;   ///< `NAME(`.
-  std::map<std::string, std::string> allocated_;                 ///< By cudaMalloc.
+  std::map<std::string, std::string> allocated_;                 ///< By cudaMalloc or a container.
+  std::map<std::string, std::string> copied_;                    ///< By cudaMemcpy.
   std::vector<TokenRange> asserted_;
 };
 

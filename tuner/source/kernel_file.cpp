@@ -40,6 +40,21 @@ void add_meaning(const CppTokens& tokens, const SourceItem& item, Meanings& mean
   texts.push_back(std::move(text));
 }
 
+void add_function_macro(const CppTokens& tokens, const SourceItem& item, FunctionMacros& macros) {
+  if (item.declares.empty() || item.kind != SourceItem::Kind::define) return;
+  const Directive directive = directive_of(tokens[item.first]);
+  const std::string& name = item.declares.front();
+  if (directive.name != "define" || directive.rest.size() <= name.size() ||
+      directive.rest[name.size()] != '(') {
+    return;
+  }
+  const CppTokens rest = cpp_tokens(directive.rest);
+  const std::size_t close = closing(rest, 1);
+  if (close + 1 >= rest.size()) return;
+  macros[name] = {.parameters = texts(rest, split(rest, {2, close})),
+                  .text = joined(rest, {close + 1, rest.size()})};
+}
+
 constexpr std::string_view kInclude = "#include ";
 
 /// Reads one source, step by step.
@@ -190,7 +205,10 @@ class FileReader {
     for (const SourceItem& item : items_) {
       if (item.what.starts_with("#define"))
         defined.insert(item.declares.begin(), item.declares.end());
-      if (is_compiled(item, defined)) add_meaning(tokens_, item, file_.meanings);
+      if (is_compiled(item, defined)) {
+        add_meaning(tokens_, item, file_.meanings);
+        add_function_macro(tokens_, item, file_.function_macros);
+      }
       known_.insert(item.declares.begin(), item.declares.end());
     }
     known_.insert(reach_.name_spaces().begin(), reach_.name_spaces().end());
@@ -320,6 +338,9 @@ class FileReader {
         file_.constants.push_back(std::move(array));
       }
       if (tokens_[item.first].is("enum")) read_enumeration(item);
+      if (auto structure = structure_of(tokens_, item)) {
+        file_.structures.push_back(std::move(*structure));
+      }
       const bool is_texture = tokens_[item.first].is("texture") && !item.declares.empty();
       if (is_texture) file_.texture_references.push_back(item.declares.back());
     }

@@ -4,6 +4,7 @@
 #include "tuner/source/kernel_function.h"
 #include "tuner/source/launch_sites.h"
 #include "tuner/source/missing_names.h"
+#include "tuner/source/structures.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +46,9 @@ struct KernelFile {
   std::vector<MissingName> missing;
   std::map<std::string, std::set<std::int64_t>> compared;  ///< What #if compares a name with.
   Meanings meanings;
+  FunctionMacros function_macros;
   std::vector<Enumeration> enumerations;
+  std::vector<Structure> structures;
   std::vector<LaunchSite> launches;
   std::vector<SharedArray> constants;           ///< __constant__ variables that a kernel reaches.
   std::vector<std::string> texture_references;  ///< `texture<float> t;`: their names.

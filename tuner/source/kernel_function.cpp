@@ -1,5 +1,6 @@
 #include "tuner/source/kernel_function.h"
 
+#include "tuner/source/coverage.h"
 #include "tuner/source/directive.h"
 
 #include <algorithm>
@@ -274,6 +275,13 @@ KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item, Access
       parameter->texel = texel_of(tokens, item.body + 1, item.end, parameter->name);
     }
     kernel.parameters.push_back(std::move(*parameter));
+  }
+  std::set<std::string> names;
+  for (const KernelParameter& parameter : kernel.parameters) names.insert(parameter.name);
+  for (KernelParameter& parameter : kernel.parameters) {
+    if (parameter.access != Access::written) continue;
+    parameter.leaves_elements =
+        may_leave_elements(tokens, {item.body + 1, item.end}, parameter.name, names);
   }
   for (std::size_t i = item.first; i + 1 < item.body; ++i) {
     if (!tokens[i].is("__launch_bounds__") || !tokens[i + 1].is("(")) continue;

@@ -19,6 +19,7 @@ struct KernelParameter {
   int pointers = 0;  ///< How many * (or arrays) stand between the name and the type.
   bool is_const = false;
   Access access = Access::unknown;
+  bool leaves_elements = false;  ///< Of what it writes; see may_leave_elements().
   std::string texel;  ///< Of a texture object: the type that tex1Dfetch reads; empty: not known.
 
   bool is_texture() const { return type == "cudaTextureObject_t" && pointers == 0; }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct HostFrame {
   std::map<std::string, std::string> variables;  ///< What they were made of last before that line.
   /// What an array lists from which a variable is taken, `int sizes[] = {32, 64}; n = sizes[i]`.
   std::map<std::string, std::vector<std::string>> choices;
+  std::set<std::string> changed;  ///< Variables that something out of sight may have changed.
   std::map<std::string, std::string> parameters;  ///< Of the frame before, as passed by this one.
   std::map<std::string, std::string> allocated;   ///< Bytes by the name of a device pointer.
 };

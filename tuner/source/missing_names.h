@@ -30,6 +30,13 @@ struct MissingNames {
 /// What a macro without arguments, a typedef or a using stands for, one text by branch of #if.
 using Meanings = std::map<std::string, std::vector<std::string>>;
 
+/// `#define NAME(a, b) text`, the last that is compiled.
+struct FunctionMacro {
+  std::vector<std::string> parameters;
+  std::string text;
+};
+using FunctionMacros = std::map<std::string, FunctionMacro>;
+
 /// The missing names of those items. `known`: names that are declared outside of functions.
 MissingNames missing_names(const CppTokens& tokens, const std::vector<const SourceItem*>& items,
                            const std::set<std::string>& known, const Meanings& meanings);

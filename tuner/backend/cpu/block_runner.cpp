@@ -80,6 +80,8 @@ std::optional<Failure> BlockRunner::run(const Grid& grid, std::uint64_t block_nu
   }
   running = nullptr;
   if (failure_) {
+    const std::string line = grid.module->line_of(failed_at_);
+    failure_->detail = failed_thread_ + " " + (line.empty() ? "" : line + ": ") + failure_->detail;
     // Threads that wait are given up: their fibers begin anew.
     idle_.clear();
     for (const auto& fiber : fibers_) {
@@ -306,7 +308,7 @@ void BlockRunner::complete_exchange(unsigned warp, unsigned mask, unsigned last)
 }
 
 void BlockRunner::access(const abi::Thread& thread, const void* address, std::size_t bytes,
-                         abi::Access kind) {
+                         abi::Access kind, const void* place) {
   const abi::Range range = shared_.range();
   const auto* const byte = static_cast<const unsigned char*>(address);
   const bool is_shared = byte >= range.begin && byte < range.begin + range.bytes;
@@ -314,14 +316,15 @@ void BlockRunner::access(const abi::Thread& thread, const void* address, std::si
     const auto fault = is_shared ? shared_.access(thread.linear, address, bytes, kind)
                                  : grid_->buffers->access(address, bytes, kind);
     if (!fault) return;
-    note_failure(thread, failure(fault->reason, fault->detail));
+    note_failure(thread, failure(fault->reason, fault->detail), place);
   }
   leave(true);
 }
 
-void BlockRunner::note_failure(const abi::Thread& thread, Failure noted) {
-  noted.detail = where(thread) + " " + noted.detail;
+void BlockRunner::note_failure(const abi::Thread& thread, Failure noted, const void* place) {
   failure_ = std::move(noted);
+  failed_thread_ = where(thread);
+  failed_at_ = place;
 }
 
 std::string BlockRunner::where(const abi::Thread& thread) const {
@@ -355,8 +358,8 @@ void BlockRunner::report_stuck() {
   detail += states_[missing] == State::returned     ? " has returned"
             : states_[missing] == State::at_barrier ? " waits at __syncthreads()"
                                                     : " waits for lanes of its warp";
-  failure_ = failure({Status::correctness, "unreached_barrier"},
-                     where(*fiber_of_[waiting]->thread()) + " " + detail);
+  note_failure(*fiber_of_[waiting]->thread(),
+               failure({Status::correctness, "unreached_barrier"}, detail));
 }
 
 void BlockRunner::report_signal() {
@@ -413,8 +416,8 @@ const abi::Services& BlockRunner::services() {
                                             " does not fit into the CPU device's shared memory"));
             runner.leave(true);
           },
-      .access = [](abi::Thread& thread, const void* address, unsigned long bytes,
-                   abi::Access kind) { of(thread).access(thread, address, bytes, kind); },
+      .access = [](abi::Thread& thread, const void* address, unsigned long bytes, abi::Access kind,
+                   const void* place) { of(thread).access(thread, address, bytes, kind, place); },
       .fail =
           [](abi::Thread& thread, const char* reason, const char* detail) {
             of(thread).note_failure(

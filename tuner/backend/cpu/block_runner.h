@@ -106,10 +106,11 @@ class BlockRunner {
   unsigned long long exchange(const abi::Thread& thread, unsigned mask, unsigned long long value,
                               int source);
   void complete_exchange(unsigned warp, unsigned mask, unsigned last);
-  void access(const abi::Thread& thread, const void* address, std::size_t bytes, abi::Access kind);
+  void access(const abi::Thread& thread, const void* address, std::size_t bytes, abi::Access kind,
+              const void* place);
   /// The caller then leaves for good. No object that owns memory may be alive there, because the
   /// fiber is never entered again.
-  void note_failure(const abi::Thread& thread, Failure noted);
+  void note_failure(const abi::Thread& thread, Failure noted, const void* place = nullptr);
   std::string where(const abi::Thread& thread) const;
   static BlockRunner& of(const abi::Thread& thread);
   static const abi::Services& services();
@@ -143,6 +144,8 @@ class BlockRunner {
   void* scheduler_fake_stack_ = nullptr;
 
   std::optional<Failure> failure_;
+  const void* failed_at_ = nullptr;  ///< In the module's code; null: not known.
+  std::string failed_thread_;
   sigjmp_buf escape_ = {};
   int signal_ = 0;
   const unsigned char* signal_address_ = nullptr;

@@ -3,6 +3,7 @@
 #include "tuner/backend/builtins.h"
 #include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/cpu/device_headers.h"
+#include "tuner/backend/cpu/module.h"
 #include "tuner/backend/cpu/object_file.h"
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/core/error.h"
@@ -299,7 +300,9 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
 
   std::vector<std::string> checked =
       with(common, {"-O1", "-DSMEMTUNE_CHECKED", "-fsanitize=thread", "-fsanitize=bounds,alignment",
-                    "-MMD", "-MF", "read_of_users", "-o", "checked.o"});
+                    "-MMD", "-MF", "read_of_users", "-o", "checked.o",
+                    // For Module::line_of(), whatever the temporary folder is called.
+                    "-g1", "-fdebug-prefix-map=" + sources.string() + "=" + kSourcesPrefix});
   // The headers report atomics themselves; clang instruments them wherever they are.
   if (is_clang_) checked = with(checked, {"-mllvm", "-tsan-instrument-atomics=0"});
   if (auto failure = run(checked, sources, log)) return *failure;

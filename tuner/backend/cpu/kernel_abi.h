@@ -49,8 +49,9 @@ struct Services {
 
   void (*reserve)(Thread& thread, Slot& slot);
 
-  /// Of memory within `shared` or `buffers`.
-  void (*access)(Thread& thread, const void* address, unsigned long bytes, Access kind);
+  /// Of memory within `shared` or `buffers`, by the code at `place`.
+  void (*access)(Thread& thread, const void* address, unsigned long bytes, Access kind,
+                 const void* place);
 
   /// Ends the block. Does not return. `reason` is a word; `detail` is for people.
   void (*fail)(Thread& thread, const char* reason, const char* detail);

@@ -1,16 +1,24 @@
 #include "tuner/backend/cpu/module.h"
 
+#include "tuner/backend/cpu/child_process.h"
 #include "tuner/core/machine_fault.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
 #include <sys/mman.h>
 #include <unistd.h>
 
 namespace smemtune::cpu {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -83,6 +91,31 @@ Module::Symbol Module::symbol(const std::string& lowered_name) const {
   Symbol symbol;
   if (function != nullptr) symbol.bytes = function(&symbol.address);
   return symbol;
+}
+
+std::string Module::line_of(const void* place) const {
+  Dl_info found = {};
+  if (place == nullptr || dladdr(place, &found) == 0 || found.dli_fbase == nullptr) return {};
+  // Of the call itself, not of what follows it.
+  const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(place) -
+                                                 static_cast<const char*>(found.dli_fbase)) -
+                      1;
+  char address[32];
+  std::snprintf(address, sizeof address, "0x%" PRIx64, offset);
+  const std::string file = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file_);
+  const TemporaryFolder folder;
+  const ChildResult answer = run_child({"addr2line", "-i", "-e", file, address}, folder.path());
+  if (answer.status != 0) return {};
+  // Of what was inlined the innermost place comes first; the user's is the first in the sources.
+  std::istringstream lines(answer.output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t begin = line.find(kSourcesPrefix);
+    if (begin == std::string::npos) continue;
+    line.erase(0, begin + std::string_view(kSourcesPrefix).size() + 1);
+    line.erase(std::min(line.find(' '), line.size()));  // Without `(discriminator 2)`.
+    return fs::path(line).lexically_normal().string();
+  }
+  return {};
 }
 
 void* Module::find(const std::string& name) const { return dlsym(handle_, name.c_str()); }

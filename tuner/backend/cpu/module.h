@@ -14,6 +14,9 @@
 
 namespace smemtune::cpu {
 
+/// What the names of sources begin with in a module's debug information.
+inline constexpr const char* kSourcesPrefix = "/smemtune-source";
+
 // Each OS thread that runs blocks has shared memory of this form: dynamic, then static.
 inline constexpr std::size_t kDynamicSharedBytes = 256 * 1024;
 inline constexpr std::size_t kSharedBytes = kDynamicSharedBytes + 1024 * 1024;
@@ -67,6 +70,10 @@ class Module {
   };
   /// Of a __constant__ variable.
   Symbol symbol(const std::string& lowered_name) const;
+
+  /// The line of the source, `tiled.cu:12`, in which code lies that returns to `place`; empty where
+  /// that cannot be said: without debug information, or without addr2line.
+  std::string line_of(const void* place) const;
 
   SharedLayout& layout() { return layout_; }
 

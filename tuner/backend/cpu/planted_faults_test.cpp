@@ -295,8 +295,9 @@ TEST_F(PlantedFaults, MissingBarrierAroundGlobalMemoryShowsInAnotherOrder) {
 
 TEST_F(PlantedFaults, MissingSecondBarrierIsARace) {
   expect_right(run("shift<true>", 64));
-  expect_failure(run("shift<false>", 64), Status::correctness, "race",
-                 {"thread (0, 0, 0): writes byte 0 of tile, which thread (63, 0, 0) read"});
+  expect_failure(
+      run("shift<false>", 64), Status::correctness, "race",
+      {"thread (0, 0, 0): kernel.cu:", ": writes byte 0 of tile, which thread (63, 0, 0) read"});
 }
 
 TEST_F(PlantedFaults, LanesOfAWarpNeedASyncwarp) {
@@ -305,22 +306,25 @@ TEST_F(PlantedFaults, LanesOfAWarpNeedASyncwarp) {
 }
 
 TEST_F(PlantedFaults, UpdateOfACounterThatAnotherThreadClears) {
-  expect_failure(run("unguarded_counter", 64), Status::correctness, "race",
-                 {"thread (1, 0, 0): updates byte 0 of count, which thread (0, 0, 0) wrote"});
+  expect_failure(
+      run("unguarded_counter", 64), Status::correctness, "race",
+      {"thread (1, 0, 0): kernel.cu:", ": updates byte 0 of count, which thread (0, 0, 0) wrote"});
 }
 
 TEST_F(PlantedFaults, HaloThatIsOneTooSmall) {
   expect_right(run("stencil<0>", 64, 64, 66 * 4));
   expect_failure(run("stencil<1>", 64, 64, 66 * 4), Status::correctness, "uninitialized_shared",
-                 {"thread (63, 0, 0): reads byte 260 of dynamic shared memory"});
+                 {"thread (63, 0, 0): kernel.cu:", ": reads byte 260 of dynamic shared memory"});
 }
 
 TEST_F(PlantedFaults, OverrunOfSharedMemory) {
   expect_right(run("overrun_static", 8, 0));
-  expect_failure(run("overrun_static", 8, 1), Status::correctness, "shared_overrun",
-                 {"thread (7, 0, 0): writes 4 bytes at byte 32 of first, which has 32"});
-  expect_failure(run("overrun_dynamic", 8, {}, 28), Status::correctness, "shared_overrun",
-                 {"thread (7, 0, 0): writes 4 bytes at byte 28 of dynamic shared memory"});
+  expect_failure(
+      run("overrun_static", 8, 1), Status::correctness, "shared_overrun",
+      {"thread (7, 0, 0): kernel.cu:", ": writes 4 bytes at byte 32 of first, which has 32"});
+  expect_failure(
+      run("overrun_dynamic", 8, {}, 28), Status::correctness, "shared_overrun",
+      {"thread (7, 0, 0): kernel.cu:", ": writes 4 bytes at byte 28 of dynamic shared memory"});
   expect_right(run("overrun_dynamic", 8, {}, 32));
 }
 
@@ -335,11 +339,13 @@ TEST_F(PlantedFaults, IndexOfARowBeyondItsEnd) {
 
 TEST_F(PlantedFaults, OverrunOfABufferByOne) {
   expect_right(run("read_behind", 128, 0));
-  expect_failure(run("read_behind", 128, 1), Status::correctness, "overrun",
-                 {"thread (127, 0, 0): reads 4 bytes at element 128 of in, which has 128"});
+  expect_failure(
+      run("read_behind", 128, 1), Status::correctness, "overrun",
+      {"thread (127, 0, 0): kernel.cu:", ": reads 4 bytes at element 128 of in, which has 128"});
   expect_right(run("write_behind", 256, 127));
-  expect_failure(run("write_behind", 256, 128), Status::correctness, "overrun",
-                 {"thread (128, 0, 0): writes 4 bytes at element 128 of out, which has 128"});
+  expect_failure(
+      run("write_behind", 256, 128), Status::correctness, "overrun",
+      {"thread (128, 0, 0): kernel.cu:", ": writes 4 bytes at element 128 of out, which has 128"});
   expect_failure(run("write_before", 1), Status::correctness, "overrun", {"element -1 of out"});
 }
 
@@ -399,7 +405,7 @@ TEST_F(PlantedFaults, WrongElements) {
 
 TEST_F(PlantedFaults, InputThatIsWritten) {
   expect_failure(run("modify", 64), Status::correctness, "input_modified",
-                 {"thread (0, 0, 0): writes element 0 of in"});
+                 {"thread (0, 0, 0): kernel.cu:", ": writes element 0 of in"});
 }
 
 TEST_F(PlantedFaults, DivisionByZero) {

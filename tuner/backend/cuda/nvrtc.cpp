@@ -1,5 +1,6 @@
 #include "tuner/backend/cuda/nvrtc.h"
 
+#include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 
@@ -11,6 +12,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -90,6 +92,11 @@ fs::path path_of(const Nvrtc& nvrtc, const std::string& candidate) {
   return error ? fs::path(info.dli_fname) : real;
 }
 
+fs::path builtins_path(const Nvrtc& nvrtc) {
+  return nvrtc.path.parent_path() / ("libnvrtc-builtins.so." + std::to_string(nvrtc.major) + "." +
+                                     std::to_string(nvrtc.minor));
+}
+
 /// The note that `ld --build-id` writes, or nothing.
 std::string build_id(std::ifstream& file) {
   const auto read_at = [&file](std::uint64_t offset, void* into, std::size_t size) {
@@ -138,6 +145,33 @@ std::string identity_of_file(const fs::path& path) {
   return sha256(bytes);
 }
 
+/// The first candidate that opens and has every function; without one says what was tried.
+std::optional<Nvrtc> open_first(const std::vector<std::string>& candidates, std::string& tried) {
+  for (const std::string& candidate : candidates) {
+    void* const library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      const char* const why = dlerror();
+      tried += "\n  " + std::string(why != nullptr ? why : candidate.c_str());
+      continue;
+    }
+    Nvrtc nvrtc;
+    if (const std::string missing = find_functions(library, nvrtc); !missing.empty()) {
+      tried += "\n  " + candidate + ": has no " + missing + " (older than CUDA 11.2?)";
+      continue;
+    }
+    if (const nvrtcResult code = nvrtc.version(&nvrtc.major, &nvrtc.minor); code != NVRTC_SUCCESS) {
+      tried += "\n  " + candidate + ": nvrtcVersion: " + nvrtc.error_string(code);
+      continue;
+    }
+    nvrtc.path = path_of(nvrtc, candidate);
+    // NVRTC asks for it by its name alone, which the loader looks for in the system's folders; once
+    // it is loaded it is found by that name. Where it is not beside the library, that is as before.
+    static_cast<void>(dlopen(builtins_path(nvrtc).c_str(), RTLD_NOW | RTLD_LOCAL));
+    return nvrtc;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> nvrtc_candidates() {
@@ -158,25 +192,7 @@ std::vector<std::string> nvrtc_candidates() {
 
 Nvrtc open_nvrtc(const std::vector<std::string>& candidates) {
   std::string tried;
-  for (const std::string& candidate : candidates) {
-    void* const library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      const char* const why = dlerror();
-      tried += "\n  " + std::string(why != nullptr ? why : candidate.c_str());
-      continue;
-    }
-    Nvrtc nvrtc;
-    if (const std::string missing = find_functions(library, nvrtc); !missing.empty()) {
-      tried += "\n  " + candidate + ": has no " + missing + " (older than CUDA 11.2?)";
-      continue;
-    }
-    if (const nvrtcResult code = nvrtc.version(&nvrtc.major, &nvrtc.minor); code != NVRTC_SUCCESS) {
-      tried += "\n  " + candidate + ": nvrtcVersion: " + nvrtc.error_string(code);
-      continue;
-    }
-    nvrtc.path = path_of(nvrtc, candidate);
-    return nvrtc;
-  }
+  if (std::optional<Nvrtc> nvrtc = open_first(candidates, tried)) return *nvrtc;
   throw UnavailableError(
       "NVRTC, CUDA's run-time compiler, was not found: install it (package cuda-nvrtc of the CUDA "
       "toolkit, or libnvrtc of the distribution) or set CUDA_PATH to a toolkit. Stored results and "
@@ -184,13 +200,51 @@ Nvrtc open_nvrtc(const std::vector<std::string>& candidates) {
       tried);
 }
 
+Nvrtc open_nvrtc_at(const fs::path& path) {
+  std::vector<std::string> candidates;
+  if (!fs::is_directory(path)) {
+    candidates.push_back(fs::absolute(path).string());
+  } else {
+    for (const char* folder : {"lib64", "lib", "lib/x86_64-linux-gnu", "."}) {
+      for (const char* name : kLibraryNames) {
+        const fs::path candidate = (fs::absolute(path) / folder / name).lexically_normal();
+        if (fs::exists(candidate)) candidates.push_back(candidate.string());
+      }
+    }
+  }
+  std::string tried;
+  if (std::optional<Nvrtc> nvrtc = open_first(candidates, tried)) return *nvrtc;
+  throw InputError(
+      path.string() + ": there is no NVRTC" +
+      (tried.empty() ? " (libnvrtc.so) in this folder, its lib64 or lib" : "; tried:" + tried));
+}
+
+Nvrtc open_nvrtc_version(std::int64_t version) {
+  std::string tried;
+  for (const std::string& candidate : nvrtc_candidates()) {
+    std::optional<Nvrtc> nvrtc = open_first({candidate}, tried);
+    if (nvrtc && version_number(*nvrtc) == version) return *nvrtc;
+    if (nvrtc) {
+      tried +=
+          "\n  " + nvrtc->path.string() + " is " + compiler_version_text(version_number(*nvrtc));
+    }
+  }
+  throw UnavailableError("NVRTC " + compiler_version_text(version) +
+                         " was not found, by which this configuration was compiled when it was "
+                         "measured; CUDA_PATH names the toolkit to look in. Tried:" +
+                         tried);
+}
+
 std::vector<fs::path> header_folders(const Nvrtc& nvrtc) {
   std::vector<fs::path> folders;
   const fs::path library_folder = nvrtc.path.parent_path();
   // Beside the library first, so that headers and compiler are of one version: lib64 -> include;
-  // targets/x86_64-linux/lib -> targets/x86_64-linux/include; /usr/lib/x86_64-linux-gnu -> /usr.
-  std::vector<fs::path> candidates = {library_folder.parent_path() / "include",
-                                      library_folder.parent_path().parent_path() / "include"};
+  // targets/x86_64-linux/lib -> targets/x86_64-linux/include; /usr/lib/x86_64-linux-gnu -> /usr;
+  // cuda_nvrtc/lib of NVIDIA's Python packages -> cuda_runtime.
+  std::vector<fs::path> candidates = {
+      library_folder.parent_path() / "include",
+      library_folder.parent_path().parent_path() / "include",
+      library_folder.parent_path().parent_path() / "cuda_runtime" / "include"};
   for (const fs::path& root : toolkit_roots()) candidates.push_back(root / "include");
   for (const fs::path& candidate : candidates) {
     if (!fs::exists(candidate / "cuda_fp16.h")) continue;
@@ -209,10 +263,8 @@ std::vector<fs::path> header_folders(const Nvrtc& nvrtc) {
 
 std::string library_sha256(const Nvrtc& nvrtc) {
   std::string digests = identity_of_file(nvrtc.path);
-  const std::string builtins =
-      "libnvrtc-builtins.so." + std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor);
-  const fs::path builtins_path = nvrtc.path.parent_path() / builtins;
-  if (fs::exists(builtins_path)) digests += identity_of_file(builtins_path);
+  const fs::path builtins = builtins_path(nvrtc);
+  if (fs::exists(builtins)) digests += identity_of_file(builtins);
   return sha256(digests);
 }
 

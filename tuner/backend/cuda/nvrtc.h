@@ -2,6 +2,7 @@
 
 #include <nvrtc.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -39,6 +40,18 @@ std::vector<std::string> nvrtc_candidates();
 /// The first candidate that opens and has every function. Throws UnavailableError that says what
 /// was tried and what works without.
 Nvrtc open_nvrtc(const std::vector<std::string>& candidates = nvrtc_candidates());
+
+/// The NVRTC that is meant by a library's path, or by the folder of a toolkit or of libraries. Throws
+/// InputError that names the path and what was tried.
+Nvrtc open_nvrtc_at(const std::filesystem::path& path);
+
+/// The one of this version, of all candidates. Throws UnavailableError.
+Nvrtc open_nvrtc_version(std::int64_t version);
+
+/// As CUDA_VERSION has it: 12040 for 12.4.
+inline std::int64_t version_number(const Nvrtc& nvrtc) {
+  return std::int64_t{1000} * nvrtc.major + std::int64_t{10} * nvrtc.minor;
+}
 
 /// The folders with CUDA's device headers (cuda_fp16.h, ...) that belong to this NVRTC, or none.
 std::vector<std::filesystem::path> header_folders(const Nvrtc& nvrtc);

@@ -38,6 +38,27 @@ TEST(Nvrtc, RefusesALibraryWithoutItsFunctions) {
   EXPECT_THAT(message_of({"libc.so.6"}), HasSubstr("libc.so.6: has no nvrtcGetErrorString"));
 }
 
+TEST(Nvrtc, IsOpenedFromItsFolderOrAsAFile) {
+  const Nvrtc found = open_nvrtc();
+  EXPECT_EQ(found.path, open_nvrtc_at(found.path).path);
+  EXPECT_EQ(found.path, open_nvrtc_at(found.path.parent_path()).path);
+  EXPECT_EQ(found.path, open_nvrtc_version(version_number(found)).path);
+  EXPECT_THROW(open_nvrtc_version(5000), UnavailableError);
+}
+
+TEST(Nvrtc, IsNotInAnyFolder) {
+  const auto message_at = [](const char* path) -> std::string {
+    try {
+      open_nvrtc_at(path);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "opened";
+  };
+  EXPECT_THAT(message_at("/nosuch"), HasSubstr("/nosuch: there is no NVRTC; tried"));
+  EXPECT_THAT(message_at("/dev"), HasSubstr("/dev: there is no NVRTC (libnvrtc.so)"));
+}
+
 TEST(Nvrtc, LooksForVersionedNamesFirst) {
   const auto candidates = nvrtc_candidates();
   ASSERT_GE(candidates.size(), 4u);

@@ -47,6 +47,14 @@
 #define SMEMTUNE_INLINE inline __attribute__((always_inline))
 #endif
 
+// Of those that report it: the place that is told is the one that they return to.
+#ifdef SMEMTUNE_CHECKED
+#define SMEMTUNE_TOUCHES inline __attribute__((noinline, SMEMTUNE_UNCHECKED))
+#else
+#define SMEMTUNE_TOUCHES SMEMTUNE_INLINE
+#endif
+#define SMEMTUNE_CALLER __builtin_return_address(0)
+
 using size_t = decltype(sizeof(0));
 
 // ---- Vector types
@@ -149,10 +157,10 @@ SMEMTUNE_INLINE unsigned long long exchange(unsigned mask, unsigned long long va
 
 SMEMTUNE_INLINE int lane() { return static_cast<int>(thread().linear % abi::kWarpSize); }
 
-/// Tells of memory that is about to be touched by code that is not instrumented.
+/// Tells of memory that is about to be touched, by the code at `place`.
 SMEMTUNE_INLINE void touch([[maybe_unused]] const void* address,
-                           [[maybe_unused]] unsigned long bytes,
-                           [[maybe_unused]] abi::Access kind) {
+                           [[maybe_unused]] unsigned long bytes, [[maybe_unused]] abi::Access kind,
+                           [[maybe_unused]] const void* place) {
 #ifdef SMEMTUNE_CHECKED
   if (bytes == 0) return;
   abi::Thread& t = thread();
@@ -160,7 +168,7 @@ SMEMTUNE_INLINE void touch([[maybe_unused]] const void* address,
   const abi::Block& block = *t.block;
   if (static_cast<unsigned long>(byte - block.shared.begin) < block.shared.bytes ||
       static_cast<unsigned long>(byte - block.buffers.begin) < block.buffers.bytes) {
-    block.services->access(t, address, bytes, kind);
+    block.services->access(t, address, bytes, kind, place);
   }
 #endif
 }
@@ -319,18 +327,18 @@ SMEMTUNE_INLINE unsigned __match_any_sync(unsigned mask, T value) {
 
 // ---- Atomics
 
-#define SMEMTUNE_ATOMIC(name, expression)                                             \
-  template <typename T>                                                               \
-  SMEMTUNE_INLINE T name(T* address, typename ::smemtune::Same<T>::type value) {      \
-    ::smemtune::touch(address, sizeof(T), ::smemtune::abi::Access::atomic);           \
-    T old;                                                                            \
-    T next;                                                                           \
-    __atomic_load(address, &old, __ATOMIC_RELAXED);                                   \
-    do {                                                                              \
-      next = expression;                                                              \
-    } while (!__atomic_compare_exchange(address, &old, &next, true, __ATOMIC_RELAXED, \
-                                        __ATOMIC_RELAXED));                           \
-    return old;                                                                       \
+#define SMEMTUNE_ATOMIC(name, expression)                                                    \
+  template <typename T>                                                                      \
+  SMEMTUNE_TOUCHES T name(T* address, typename ::smemtune::Same<T>::type value) {            \
+    ::smemtune::touch(address, sizeof(T), ::smemtune::abi::Access::atomic, SMEMTUNE_CALLER); \
+    T old;                                                                                   \
+    T next;                                                                                  \
+    __atomic_load(address, &old, __ATOMIC_RELAXED);                                          \
+    do {                                                                                     \
+      next = expression;                                                                     \
+    } while (!__atomic_compare_exchange(address, &old, &next, true, __ATOMIC_RELAXED,        \
+                                        __ATOMIC_RELAXED));                                  \
+    return old;                                                                              \
   }
 
 namespace smemtune {
@@ -353,24 +361,26 @@ SMEMTUNE_ATOMIC(atomicDec, old == 0 || old > value ? value : static_cast<T>(old 
 #undef SMEMTUNE_ATOMIC
 
 template <typename T>
-SMEMTUNE_INLINE T atomicCAS(T* address, typename ::smemtune::Same<T>::type expected,
-                            typename ::smemtune::Same<T>::type value) {
-  ::smemtune::touch(address, sizeof(T), ::smemtune::abi::Access::atomic);
+SMEMTUNE_TOUCHES T atomicCAS(T* address, typename ::smemtune::Same<T>::type expected,
+                             typename ::smemtune::Same<T>::type value) {
+  ::smemtune::touch(address, sizeof(T), ::smemtune::abi::Access::atomic, SMEMTUNE_CALLER);
   __atomic_compare_exchange(address, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return expected;
 }
 
 // ---- Loads and stores with a hint for the caches, which is not taken
 
-#define SMEMTUNE_LOAD(name)         \
-  template <typename T>             \
-  inline T name(const T* address) { \
-    return *address;                \
+#define SMEMTUNE_LOAD(name)                                                                \
+  template <typename T>                                                                    \
+  SMEMTUNE_TOUCHES T name(const T* address) {                                              \
+    ::smemtune::touch(address, sizeof(T), ::smemtune::abi::Access::read, SMEMTUNE_CALLER); \
+    return *address;                                                                       \
   }
-#define SMEMTUNE_STORE(name)                                               \
-  template <typename T>                                                    \
-  inline void name(T* address, typename ::smemtune::Same<T>::type value) { \
-    *address = value;                                                      \
+#define SMEMTUNE_STORE(name)                                                                \
+  template <typename T>                                                                     \
+  SMEMTUNE_TOUCHES void name(T* address, typename ::smemtune::Same<T>::type value) {        \
+    ::smemtune::touch(address, sizeof(T), ::smemtune::abi::Access::write, SMEMTUNE_CALLER); \
+    *address = value;                                                                       \
   }
 SMEMTUNE_LOAD(__ldg)
 SMEMTUNE_LOAD(__ldca)
@@ -392,7 +402,7 @@ using cudaTextureObject_t = unsigned long long;
 /// CUDA does not define what an index beyond the texture's ends gives, or another type than its
 /// texels': here both are errors.
 template <typename T>
-SMEMTUNE_INLINE T tex1Dfetch(cudaTextureObject_t object, int index) {
+SMEMTUNE_TOUCHES T tex1Dfetch(cudaTextureObject_t object, int index) {
   const auto& texture = *reinterpret_cast<const ::smemtune::abi::Texture*>(object);
 #ifdef SMEMTUNE_CHECKED
   if (sizeof(T) != texture.bytes) {
@@ -403,12 +413,12 @@ SMEMTUNE_INLINE T tex1Dfetch(cudaTextureObject_t object, int index) {
   }
 #endif
   const unsigned char* const texel = texture.texels + static_cast<unsigned long>(index) * sizeof(T);
-  ::smemtune::touch(texel, sizeof(T), ::smemtune::abi::Access::read);
+  ::smemtune::touch(texel, sizeof(T), ::smemtune::abi::Access::read, SMEMTUNE_CALLER);
   return *reinterpret_cast<const T*>(texel);
 }
 template <typename T>
-SMEMTUNE_INLINE void tex1Dfetch(T* result, cudaTextureObject_t object, int index) {
-  ::smemtune::touch(result, sizeof(T), ::smemtune::abi::Access::write);
+SMEMTUNE_TOUCHES void tex1Dfetch(T* result, cudaTextureObject_t object, int index) {
+  ::smemtune::touch(result, sizeof(T), ::smemtune::abi::Access::write, SMEMTUNE_CALLER);
   *result = tex1Dfetch<T>(object, index);
 }
 
@@ -684,18 +694,18 @@ SMEMTUNE_INLINE long parameter_bytes(void (*)(Parameters...), unsigned index) {
 
 #define SMEMTUNE_HOOK extern "C" __attribute__((SMEMTUNE_UNCHECKED, used))
 
-#define SMEMTUNE_ACCESS(bytes)                                   \
-  SMEMTUNE_HOOK void __tsan_read##bytes(void* p) {               \
-    ::smemtune::touch(p, bytes, ::smemtune::abi::Access::read);  \
-  }                                                              \
-  SMEMTUNE_HOOK void __tsan_write##bytes(void* p) {              \
-    ::smemtune::touch(p, bytes, ::smemtune::abi::Access::write); \
-  }                                                              \
-  SMEMTUNE_HOOK void __tsan_unaligned_read##bytes(void* p) {     \
-    ::smemtune::touch(p, bytes, ::smemtune::abi::Access::read);  \
-  }                                                              \
-  SMEMTUNE_HOOK void __tsan_unaligned_write##bytes(void* p) {    \
-    ::smemtune::touch(p, bytes, ::smemtune::abi::Access::write); \
+#define SMEMTUNE_ACCESS(bytes)                                                    \
+  SMEMTUNE_HOOK void __tsan_read##bytes(void* p) {                                \
+    ::smemtune::touch(p, bytes, ::smemtune::abi::Access::read, SMEMTUNE_CALLER);  \
+  }                                                                               \
+  SMEMTUNE_HOOK void __tsan_write##bytes(void* p) {                               \
+    ::smemtune::touch(p, bytes, ::smemtune::abi::Access::write, SMEMTUNE_CALLER); \
+  }                                                                               \
+  SMEMTUNE_HOOK void __tsan_unaligned_read##bytes(void* p) {                      \
+    ::smemtune::touch(p, bytes, ::smemtune::abi::Access::read, SMEMTUNE_CALLER);  \
+  }                                                                               \
+  SMEMTUNE_HOOK void __tsan_unaligned_write##bytes(void* p) {                     \
+    ::smemtune::touch(p, bytes, ::smemtune::abi::Access::write, SMEMTUNE_CALLER); \
   }
 SMEMTUNE_ACCESS(1)
 SMEMTUNE_ACCESS(2)
@@ -705,10 +715,10 @@ SMEMTUNE_ACCESS(16)
 #undef SMEMTUNE_ACCESS
 
 SMEMTUNE_HOOK void __tsan_read_range(void* p, unsigned long bytes) {
-  ::smemtune::touch(p, bytes, ::smemtune::abi::Access::read);
+  ::smemtune::touch(p, bytes, ::smemtune::abi::Access::read, SMEMTUNE_CALLER);
 }
 SMEMTUNE_HOOK void __tsan_write_range(void* p, unsigned long bytes) {
-  ::smemtune::touch(p, bytes, ::smemtune::abi::Access::write);
+  ::smemtune::touch(p, bytes, ::smemtune::abi::Access::write, SMEMTUNE_CALLER);
 }
 SMEMTUNE_HOOK void __tsan_vptr_update(void**, void*) {}
 SMEMTUNE_HOOK void __tsan_vptr_read(void**) {}
@@ -720,8 +730,8 @@ SMEMTUNE_HOOK void __tsan_func_exit() {}
 // clang copies structures by calls of these.
 SMEMTUNE_HOOK __attribute__((no_builtin)) void* memcpy(void* to, const void* from,
                                                        size_t bytes) noexcept {
-  ::smemtune::touch(from, bytes, ::smemtune::abi::Access::read);
-  ::smemtune::touch(to, bytes, ::smemtune::abi::Access::write);
+  ::smemtune::touch(from, bytes, ::smemtune::abi::Access::read, SMEMTUNE_CALLER);
+  ::smemtune::touch(to, bytes, ::smemtune::abi::Access::write, SMEMTUNE_CALLER);
   for (size_t i = 0; i < bytes; ++i) {
     static_cast<unsigned char*>(to)[i] = static_cast<const unsigned char*>(from)[i];
   }
@@ -731,7 +741,7 @@ SMEMTUNE_HOOK __attribute__((no_builtin)) void* memmove(void* to, const void* fr
   return memcpy(to, from, bytes);
 }
 SMEMTUNE_HOOK __attribute__((no_builtin)) void* memset(void* to, int value, size_t bytes) noexcept {
-  ::smemtune::touch(to, bytes, ::smemtune::abi::Access::write);
+  ::smemtune::touch(to, bytes, ::smemtune::abi::Access::write, SMEMTUNE_CALLER);
   for (size_t i = 0; i < bytes; ++i) {
     static_cast<unsigned char*>(to)[i] = static_cast<unsigned char>(value);
   }
