@@ -23,15 +23,17 @@ constexpr std::size_t kMostVerdicts = 2'000;
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
 
 std::vector<Column> columns_of(const std::vector<StoredResult>& best) {
-  std::map<std::tuple<bool, std::string, std::int64_t>, Column> ordered;
+  std::map<std::tuple<bool, std::string, std::string, std::int64_t>, Column> ordered;
   for (const StoredResult& stored : best) {
     const bool is_gpu = stored.device.kind == DeviceKind::gpu;
-    Column& column = ordered[{!is_gpu, stored.device.name, stored.model_id}];
+    Column& column = ordered[{!is_gpu, stored.device.name, stored.shared_from, stored.model_id}];
     column.model_id = stored.model_id;
+    column.shared_from = stored.shared_from;
     column.device = stored.device;
     column.device.uuid.clear();
-    column.label =
-        stored.device.name + (is_gpu ? "" : " (CPU)") + (stored.origin ? ", imported" : "");
+    column.label = stored.device.name + (is_gpu ? "" : " (CPU)") +
+                   (stored.shared_from.empty() ? "" : ", " + stored.shared_from) +
+                   (stored.origin ? ", imported" : "");
   }
   std::vector<Column> columns;
   std::map<std::string, int> named;
@@ -49,7 +51,9 @@ std::vector<Row> rows_of(std::vector<StoredResult> best, const std::vector<Colum
     Row& row = ordered[{stored.space, key(stored.result.problem)}];
     row.space = stored.space;
     row.problem = stored.result.problem;
-    const auto column = std::ranges::find(columns, stored.model_id, &Column::model_id);
+    const auto column = std::ranges::find_if(columns, [&](const Column& one) {
+      return one.model_id == stored.model_id && one.shared_from == stored.shared_from;
+    });
     row.best.try_emplace(static_cast<std::size_t>(column - columns.begin()), std::move(stored));
   }
   std::vector<Row> rows;
@@ -82,12 +86,11 @@ void compare_with_fastest(Row& row) {
 /// Fills in what a row says of its GPUs.
 class Analysis {
  public:
-  Analysis(Row& row, const StoredTimes& times, const TimesReader& reader,
-           const Connection& connection, bool with_verdicts)
-      : row_(row), times_(times), connection_(connection), with_verdicts_(with_verdicts) {
+  Analysis(Row& row, const StoredTimes& times, std::span<const TimedCase> cases, bool with_verdicts)
+      : row_(row), times_(times), cases_(cases), with_verdicts_(with_verdicts) {
     for (const std::size_t gpu : row.gpus) {
       const StoredResult& best = row.best.at(gpu);
-      kernels_.push_back(reader.kernel_id(best));
+      kernels_.push_back(version_of(best));
       bests_.push_back(times.find(kernels_.back(), best.result.configuration));
     }
   }
@@ -116,25 +119,25 @@ class Analysis {
     const std::int64_t result = times_.result_ids[on][*variant];
     guest.share = times_.table.share(on, *variant);
     if (*guest.share <= 0) {
-      guest.failure = failure(result);
+      guest.failure = failure(*cases_[on].in, result);
       return guest;
     }
     guest.ms = times_.table.ms[on][*variant];
     if (with_verdicts_) {
-      guest.slower =
-          slowdown(samples(result), row_.best.at(guest.on).result.measurement.samples_ms);
+      guest.slower = slowdown(samples(*cases_[on].in, result),
+                              row_.best.at(guest.on).result.measurement.samples_ms);
     }
     return guest;
   }
 
-  std::vector<double> samples(std::int64_t result) const {
-    Statement select(connection_, "SELECT samples FROM result WHERE id = :id");
+  static std::vector<double> samples(const Connection& connection, std::int64_t result) {
+    Statement select(connection, "SELECT samples FROM result WHERE id = :id");
     if (!select.bind(":id", result).step() || select.is_null("samples")) return {};
     return samples_from_blob(select.blob("samples"));
   }
 
-  std::string failure(std::int64_t result) const {
-    Statement select(connection_, "SELECT status, reason FROM result WHERE id = :id");
+  static std::string failure(const Connection& connection, std::int64_t result) {
+    Statement select(connection, "SELECT status, reason FROM result WHERE id = :id");
     if (!select.bind(":id", result).step()) return {};
     const std::string reason = select.text("reason");
     return select.text("status") + (reason.empty() ? "" : " (" + reason + ")");
@@ -209,18 +212,18 @@ class Analysis {
 
   Row& row_;
   const StoredTimes& times_;
-  const Connection& connection_;
+  std::span<const TimedCase> cases_;  ///< By the row's GPUs.
   bool with_verdicts_;
-  std::vector<std::int64_t> kernels_;                           ///< Of the GPUs' bests: ids.
-  std::vector<std::optional<std::size_t>> bests_;               ///< Variants.
-  std::map<std::int64_t, std::optional<MainEffects>> effects_;  ///< By kernel.
+  std::vector<KernelVersion> kernels_;             ///< Of the GPUs' bests.
+  std::vector<std::optional<std::size_t>> bests_;  ///< Variants.
+  std::map<KernelVersion, std::optional<MainEffects>> effects_;
 };
 
 }  // namespace
 
-Comparison ResultStore::compare(const Query& query) const {
-  std::vector<StoredResult> best = this->best(query, /*per_kernel=*/false);
-  const std::vector<StoredResult> kernels = this->best(query, /*per_kernel=*/true);
+Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResult>& kernels,
+                   const std::string& run,
+                   const std::function<const Connection&(const StoredResult&)>& database_of) {
   Comparison comparison;
   comparison.columns = columns_of(best);
   comparison.rows = rows_of(std::move(best), comparison.columns);
@@ -233,22 +236,29 @@ Comparison ResultStore::compare(const Query& query) const {
   std::size_t guests = 0;
   for (const Row& row : comparison.rows) guests += row.gpus.size() * row.gpus.size();
   comparison.has_verdicts = guests <= kMostVerdicts;
-  TimesReader reader(*connection_, kernels.size(), query.run);
+  TimesReader reader(kernels.size(), run);
   for (Row& row : comparison.rows) {
     compare_with_fastest(row);
     std::vector<TimedCase> cases;
     for (const std::size_t gpu : row.gpus) {
       const StoredResult& its = row.best.at(gpu);
-      cases.push_back({.model_id = its.model_id,
-                       .problem_id = reader.problem_id(row.space, row.problem),
+      const Connection& in = database_of(its);
+      cases.push_back({.in = &in,
+                       .model_id = its.model_id,
+                       .problem_id = problem_id(in, row.space, row.problem),
                        .best_ms = median_ms(its)});
     }
     const StoredTimes times = reader.read(cases, by_problem[{row.space, key(row.problem)}]);
     row.known = times.known;
     row.looked = times.variants.size();
-    Analysis(row, times, reader, *connection_, comparison.has_verdicts).run();
+    Analysis(row, times, cases, comparison.has_verdicts).run();
   }
   return comparison;
+}
+
+Comparison ResultStore::compare(const Query& query) const {
+  return db::compare(best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query.run,
+                     [this](const StoredResult&) -> const Connection& { return *connection_; });
 }
 
 }  // namespace smemtune::db

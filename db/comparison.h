@@ -5,6 +5,7 @@
 #include "tuner/core/verdict.h"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,10 +21,11 @@ inline constexpr double kSameBetweenSessions_percent = 1;
 /// the other's, from 0 (does not run) to 1.
 struct Comparison {
   struct Column {
-    std::int64_t model_id = 0;  ///< Within the database.
+    std::int64_t model_id = 0;  ///< Within its database.
+    std::string shared_from;    ///< See StoredResult.
     Device device;              ///< Without board.
-    /// Its name; `(CPU)` where it is one, `, imported` where nothing was measured here, a number
-    /// where two have one name.
+    /// Its name; `(CPU)` where it is one, the file where others share it, `, imported` where nothing
+    /// was measured here, a number where two have one name.
     std::string label;
 
     bool is_gpu() const { return device.kind == DeviceKind::gpu; }
@@ -84,5 +86,11 @@ struct Comparison {
   std::vector<Row> rows;        ///< By space and problem.
   bool has_verdicts = true;     ///< Of guests; there are none where pairs are too many.
 };
+
+/// Of the devices' bests for each problem, and each kernel's; `run`: only of runs whose id begins
+/// so. `database_of` tells which database holds such a result.
+Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResult>& kernels,
+                   const std::string& run,
+                   const std::function<const Connection&(const StoredResult&)>& database_of);
 
 }  // namespace smemtune::db

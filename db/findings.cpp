@@ -32,7 +32,8 @@ int distance(const Device& one, const Device& other) {
 /// By kernel.
 std::map<std::string, std::vector<Place>> places(const Connection& connection,
                                                  const std::string& space, const Device& device,
-                                                 const std::vector<Problem>& problems) {
+                                                 const std::vector<Problem>& problems,
+                                                 bool in_log_too) {
   Statement select(connection, R"sql(
     SELECT current_kernel.model_id, current_kernel.kernel_id,
            current_kernel.name AS kernel_name, problem.id AS problem_id,
@@ -63,7 +64,7 @@ std::map<std::string, std::vector<Place>> places(const Connection& connection,
     const Findings& its = place.findings;
     const bool is_in_log =
         its.device_distance == 0 && std::ranges::find(problems, its.problem) != problems.end();
-    if (!is_in_log) found[its.kernel].push_back(std::move(place));
+    if (!is_in_log || in_log_too) found[its.kernel].push_back(std::move(place));
   }
   return found;
 }
@@ -82,9 +83,10 @@ void read_times(const Connection& connection, const Place& place, Findings& find
 }  // namespace
 
 std::vector<Findings> read_findings(const Connection& connection, const std::string& space,
-                                    const Device& device, const std::vector<Problem>& problems) {
+                                    const Device& device, const std::vector<Problem>& problems,
+                                    bool in_log_too) {
   std::vector<Findings> all;
-  for (auto& [kernel, its_places] : places(connection, space, device, problems)) {
+  for (auto& [kernel, its_places] : places(connection, space, device, problems, in_log_too)) {
     for (const Problem& problem : problems) {
       std::ranges::stable_sort(its_places, {}, [&](const Place& place) {
         return std::pair(place.findings.problem != problem, place.findings.device_distance);

@@ -136,7 +136,10 @@ class ExportReader {
              .command_line = {},
              .started_unix = stored.at_unix};
       record.outcome = "complete";
-      if (runs_ == Runs::imported) {
+      record.origin = stored.origin;  // What was imported stays so.
+      if (record.origin) {
+        record.origin->imported_unix = origin_.imported_unix;
+      } else if (runs_ == Runs::imported) {
         record.origin = origin_;
         record.origin->device = stored.device.name;
       }

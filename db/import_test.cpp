@@ -216,6 +216,20 @@ TEST_F(ImportTest, IsNeverAmongWhatWasMeasuredHere) {
   EXPECT_EQ(3, known->measurement.median_ms);
 }
 
+TEST_F(ImportTest, StaysOneInAnExportThatIsMerged) {
+  import(write("cache.json", cache_file("GPU A", kFast)));
+  const auto imported = store_.best({.source = "imported"}, true);
+  const fs::path file = write("best.json", export_json(imported, {}));
+  ResultStore other(folder() / "other.sqlite");
+  read_runs(file, {}, Runs::ours, [&](RunRecord&& record) { other.add(record); });
+  EXPECT_THAT(other.best({}, true), IsEmpty());
+  const auto there = other.best({.source = "imported"}, true);
+  ASSERT_THAT(there, SizeIs(1));
+  ASSERT_TRUE(there[0].origin);
+  EXPECT_EQ(imported[0].origin->file_sha256, there[0].origin->file_sha256);
+  EXPECT_EQ("kernel-tuner", there[0].origin->format);
+}
+
 TEST_F(ImportTest, OfOurOwnResultsAddsNothing) {
   tune(store_, "run-1", 3);
   ResultStore copy(folder() / "copy.sqlite");

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <ctime>
@@ -112,6 +113,47 @@ Json origin_json(const std::optional<Origin>& origin) {
           {"tool", origin->tool}};
 }
 
+/// Of imported results: what origin_json() says of them.
+std::optional<Origin> origin_from(const Json& provenance, const Device& device) {
+  const auto found = provenance.find("imported_from");
+  if (found == provenance.end() || found->is_null()) return std::nullopt;
+  return Origin{.format = found->value("format", ""),
+                .file = found->value("file", ""),
+                .file_sha256 = found->value("sha256", ""),
+                .tool = found->value("tool", ""),
+                .device = device.name};
+}
+
+std::string on_one_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// A line for each member, but below the first level one for what fits and has members without
+/// members of their own.
+void lay_out(const Json& json, std::size_t indent, std::string& text) {
+  constexpr std::size_t kColumns = 100;
+  const bool is_flat = indent > 0 && std::ranges::none_of(json, [](const Json& member) {
+                         return member.is_structured() && !member.empty();
+                       });
+  if (!json.is_structured() || is_flat) {
+    const std::string line = on_one_line(json);
+    if (!json.is_structured() || line.size() + indent < kColumns) {
+      text += line;
+      return;
+    }
+  }
+  const std::string pad(indent + 2, ' ');
+  const char* separator = "\n";
+  text += json.is_object() ? "{" : "[";
+  for (const auto& [key, member] : json.items()) {
+    text += separator + pad;
+    if (json.is_object()) text += on_one_line(key) + ": ";
+    lay_out(member, indent + 2, text);
+    separator = ",\n";
+  }
+  text += "\n" + std::string(indent, ' ') + (json.is_object() ? "}" : "]");
+}
+
 Json utc(double unix_seconds) {
   const std::string text = utc_text(unix_seconds);
   return text.empty() ? Json(nullptr) : Json(text);
@@ -170,6 +212,7 @@ Json stored_json(const StoredResult& stored) {
   Json object = {{"space", stored.space}};
   object.update(result_json(stored.result));
   object["device"] = device_json(stored.device);
+  const Json shared = stored.shared_from.empty() ? Json(nullptr) : Json(stored.shared_from);
   object["provenance"] = {{"kernel_hash", stored.kernel_hash},
                           {"stale", stored.stale},
                           {"driver", stored.device.driver_version},
@@ -179,6 +222,7 @@ Json stored_json(const StoredResult& stored) {
                           {"host", stored.host},
                           {"run", stored.run_id},
                           {"imported_from", origin_json(stored.origin)},
+                          {"shared_from", shared},
                           {"measured_utc", utc(stored.at_unix)}};
   return object;
 }
@@ -235,13 +279,16 @@ StoredResult stored_from(const Json& json) {
   stored.host = provenance.value("host", "");
   stored.run_id = provenance.value("run", "");
   stored.at_unix = unix_from(provenance.value("measured_utc", ""));
+  stored.origin = origin_from(provenance, stored.device);
   return stored;
 }
 
 std::string document_text(const char* format, int version, const Json& members) {
   Json document = {{"format", format}, {"version", version}};
   document.update(members);
-  return with_controls_escaped(document.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+  std::string text;
+  lay_out(document, 0, text);
+  return with_controls_escaped(text) + "\n";
 }
 
 }  // namespace smemtune::db

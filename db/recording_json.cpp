@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -115,11 +116,17 @@ Configuration configuration_of(const Recording& recording, const Json& object) {
 }
 
 /// A value that the file's header does not list is one all the same.
-void note_values(const std::vector<Evaluation>& evaluations, Parameter& parameter) {
-  std::set<Value> known(parameter.values.begin(), parameter.values.end());
+void note_values(const std::vector<Evaluation>& evaluations, std::vector<Parameter>& parameters) {
+  std::map<std::string, std::set<Value>> known;  // In the order of a configuration.
+  for (const Parameter& parameter : parameters) {
+    known[parameter.name].insert(parameter.values.begin(), parameter.values.end());
+  }
   for (const Evaluation& one : evaluations) {
-    const Value& value = one.result.configuration.at(parameter.name);
-    if (known.insert(value).second) parameter.values.push_back(value);
+    auto its = known.begin();
+    for (const auto& [name, value] : one.result.configuration) {
+      if (!(its++)->second.insert(value).second) continue;
+      std::ranges::find(parameters, name, &Parameter::name)->values.push_back(value);
+    }
   }
 }
 
@@ -308,8 +315,8 @@ Recording read_recording_json(const std::filesystem::path& file, std::string_vie
            "neither a Kernel Tuner cache file (\"cache\"), nor T4 (\"results\"), nor a database of "
            "smemtune");
     }
+    note_values(recording.evaluations, recording.parameters);
     for (Parameter& parameter : recording.parameters) {
-      note_values(recording.evaluations, parameter);
       // T4 has no list of values: in no file's order, so in that of their size.
       if (recording.format == "t4") std::ranges::sort(parameter.values);
     }

@@ -229,8 +229,9 @@ std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t l
 }
 
 std::vector<Findings> ResultStore::findings(const std::string& space, const Device& device,
-                                            const std::vector<Problem>& problems) const {
-  return read_findings(*connection_, space, device, problems);
+                                            const std::vector<Problem>& problems,
+                                            bool in_log_too) const {
+  return read_findings(*connection_, space, device, problems, in_log_too);
 }
 
 StoredResult ResultStore::result(std::int64_t id) const {

@@ -45,6 +45,7 @@ struct StoredResult {
   std::int64_t model_id = 0;  ///< The device model's, within its database.
   bool stale = false;  ///< Its kernel hash is not the newest one of that kernel on that device.
   std::optional<Origin> origin;  ///< nullopt: a run of ours measured it.
+  std::string shared_from = {};  ///< The shared file that it lies in; empty: one's own database.
 };
 
 /// A run with all its results, as it passes from one database to another.
@@ -112,8 +113,9 @@ struct StoredRun {
   std::uint64_t seed = 0;
   double started_unix = 0;
   std::optional<double> ended_unix;
-  std::string outcome;        ///< `complete`, `interrupted`, `budget`, `failed`; empty: cut off.
-  std::string imported_from;  ///< A file; empty: it is ours.
+  std::string outcome;           ///< `complete`, `interrupted`, `budget`, `failed`; empty: cut off.
+  std::string imported_from;     ///< A file; empty: it is ours.
+  std::string shared_from = {};  ///< See StoredResult.
   std::uint64_t results = 0;
   std::uint64_t correct = 0;
 };
@@ -173,9 +175,11 @@ class ResultStore {
   /// Results in the order they were recorded; only the newest `limit`, 0 is all.
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
 
-  /// For strategies that look elsewhere: read_findings() in findings.h.
+  /// For strategies that look elsewhere: read_findings() in findings.h. `in_log_too`: of a database
+  /// that the run does not write.
   std::vector<Findings> findings(const std::string& space, const Device& device,
-                                 const std::vector<Problem>& problems) const;
+                                 const std::vector<Problem>& problems,
+                                 bool in_log_too = false) const;
 
   /// Names of the kernels that results are stored of, each once.
   std::vector<std::string> kernels() const;
@@ -187,6 +191,7 @@ class ResultStore {
   std::vector<Device> devices() const;
 
  private:
+  friend class LayeredStore;
   StoredResult result(std::int64_t id) const;
 
   std::unique_ptr<Connection> connection_;

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <set>
+#include <unordered_set>
 #include <utility>
 
 namespace smemtune::db {
@@ -73,6 +73,8 @@ class RunAdder {
     space_id_ = store_space(connection_, record.run.space);
     model_id_ = run_ ? run_->model_id
                      : store_model(connection_, record.run.device, record.origin.has_value());
+    Statement any(connection_, "SELECT id FROM result WHERE model_id = :model LIMIT 1");
+    model_is_new_ = !any.bind(":model", model_id_).step();
     if (run_) {
       Statement last(connection_, "SELECT max(number) AS number FROM result WHERE run_id = :run");
       last.bind(":run", run_->id).step();
@@ -100,7 +102,10 @@ class RunAdder {
       ++added_.known;
       return;
     }
-    const Match found = match(entry, subject, {.id = run_ ? run_->id : 0, .model_id = model_id_});
+    const RunRow its_run = {.id = run_ ? run_->id : 0, .model_id = model_id_};
+    const bool is_first = met_.insert(subject.configuration_id).second;
+    const bool may_be_known = !(model_is_new_ && is_first);
+    const Match found = may_be_known ? match(entry, subject, its_run) : Match::none;
     if (found == Match::same) {
       ++added_.known;
       return;
@@ -218,6 +223,8 @@ class RunAdder {
   std::optional<RunRow> own_;  ///< Of an import: our own run of that id.
   std::int64_t space_id_ = 0;
   std::int64_t model_id_ = 0;
+  bool model_is_new_ = false;             ///< No result of it was stored before.
+  std::unordered_set<std::int64_t> met_;  ///< Configurations of the record, by their ids.
   std::int64_t last_number_ = 0;
   std::map<std::string, std::int64_t> environments_;                  ///< Ids by the unit's UUID.
   std::map<std::pair<std::int64_t, std::int64_t>, Subject> touched_;  ///< By kernel and problem.

@@ -175,7 +175,8 @@ std::optional<Origin> read_origin(const Statement& row) {
 }
 
 SubjectRows::SubjectRows(const Connection& connection, bool ours)
-    : insert_kernel_(connection, R"sql(
+    : ours_(ours),
+      insert_kernel_(connection, R"sql(
         INSERT INTO kernel (space_id, name, hash) VALUES (:space, :name, :hash)
         ON CONFLICT (space_id, name, hash) DO NOTHING RETURNING id)sql"),
       find_kernel_(connection, R"sql(
@@ -194,8 +195,17 @@ SubjectRows::SubjectRows(const Connection& connection, bool ours)
         WHERE space_id = :space AND kernel_name = :name AND key = :key)sql") {}
 
 Subject SubjectRows::store(std::int64_t space_id, const ResultKey& of) {
-  Subject subject = {.kernel_id = store_kernel(space_id, of),
-                     .problem_id = store_problem(space_id, of.problem)};
+  const bool as_last = last_ && last_->kernel == of.kernel &&
+                       last_->kernel_hash == of.kernel_hash && last_->problem == of.problem;
+  Subject subject = last_subject_;
+  if (!as_last) {
+    subject = {.kernel_id = store_kernel(space_id, of),
+               .problem_id = store_problem(space_id, of.problem)};
+  }
+  if (!ours_ && !as_last) {
+    last_ = of;
+    last_subject_ = subject;
+  }
   const std::string configuration = key(of.configuration);
   insert_configuration_.bind(":space", space_id)
       .bind(":name", of.kernel)

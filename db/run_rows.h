@@ -57,6 +57,10 @@ class SubjectRows {
   std::int64_t store_kernel(std::int64_t space_id, const ResultKey& of);
   std::int64_t store_problem(std::int64_t space_id, const Problem& problem);
 
+  bool ours_;
+  // Of what comes from elsewhere: most results are of the same kernel and problem as the last.
+  std::optional<ResultKey> last_;
+  Subject last_subject_;
   Statement insert_kernel_;
   Statement find_kernel_;
   Statement insert_problem_;

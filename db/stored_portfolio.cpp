@@ -82,15 +82,16 @@ std::vector<StoredPortfolio> ResultStore::portfolios(const Query& query, std::si
                                                      bool per_kernel) const {
   const std::vector<StoredResult> bests = best(query, /*per_kernel=*/false);
   const std::vector<StoredResult> kernels = best(query, /*per_kernel=*/true);
-  TimesReader reader(*connection_, kernels.size(), query.run);
+  TimesReader reader(kernels.size(), query.run);
   std::vector<StoredPortfolio> portfolios;
   for (const auto& [name, group] : groups_of(bests, kernels, per_kernel)) {
     StoredPortfolio stored;
     std::vector<TimedCase> cases;
     for (const StoredResult* one : group.bests) {
       stored.bests.push_back(*one);
-      cases.push_back({.model_id = one->model_id,
-                       .problem_id = reader.problem_id(one->space, one->result.problem),
+      cases.push_back({.in = connection_.get(),
+                       .model_id = one->model_id,
+                       .problem_id = problem_id(*connection_, one->space, one->result.problem),
                        .best_ms = one->result.measurement.median_ms});
     }
     StoredTimes times = reader.read(cases, group.kernels);

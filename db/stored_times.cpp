@@ -21,11 +21,32 @@ std::int64_t id(Statement& select) {
   return found;
 }
 
+std::int64_t kernel_id(const Connection& connection, const StoredResult& stored) {
+  Statement select(connection, R"sql(
+    SELECT kernel.id FROM kernel JOIN space ON space.id = kernel.space_id
+    WHERE space.name = :space AND kernel.name = :name AND kernel.hash = :hash)sql");
+  return id(select.bind(":space", stored.space)
+                .bind(":name", stored.result.kernel)
+                .bind(":hash", stored.kernel_hash));
+}
+
 }  // namespace
 
-std::optional<std::size_t> StoredTimes::find(std::int64_t kernel_id,
+KernelVersion version_of(const StoredResult& stored) {
+  return {.name = stored.result.kernel, .hash = stored.kernel_hash};
+}
+
+std::int64_t problem_id(const Connection& connection, const std::string& space,
+                        const Problem& problem) {
+  Statement select(connection, R"sql(
+    SELECT problem.id FROM problem JOIN space ON space.id = problem.space_id
+    WHERE space.name = :space AND problem.key = :key)sql");
+  return id(select.bind(":space", space).bind(":key", key(problem)));
+}
+
+std::optional<std::size_t> StoredTimes::find(const KernelVersion& of,
                                              const Configuration& configuration) const {
-  const auto its = by_key.find(kernel_id);
+  const auto its = by_key.find(of);
   if (its == by_key.end()) return std::nullopt;
   const auto found = its->second.find(key(configuration));
   return found == its->second.end() ? std::nullopt : std::optional(found->second);
@@ -37,43 +58,27 @@ StoredTimes TimesReader::read(std::span<const TimedCase> cases,
   times.table.ms.resize(cases.size());
   times.result_ids.resize(cases.size());
   for (const TimedCase& one : cases) times.table.best_ms.push_back(one.best_ms);
-  std::set<std::int64_t> seen;
+  std::set<KernelVersion> seen;
   for (const StoredResult* stored : kernels) {
-    const std::int64_t kernel = kernel_id(*stored);
-    if (seen.insert(kernel).second) add(kernel, stored->result.kernel, cases, times);
+    if (seen.insert(version_of(*stored)).second) add(*stored, cases, times);
   }
   return times;
 }
 
-std::int64_t TimesReader::kernel_id(const StoredResult& stored) const {
-  Statement select(connection_, R"sql(
-    SELECT kernel.id FROM kernel JOIN space ON space.id = kernel.space_id
-    WHERE space.name = :space AND kernel.name = :name AND kernel.hash = :hash)sql");
-  return id(select.bind(":space", stored.space)
-                .bind(":name", stored.result.kernel)
-                .bind(":hash", stored.kernel_hash));
-}
-
-std::int64_t TimesReader::problem_id(const std::string& space, const Problem& problem) const {
-  Statement select(connection_, R"sql(
-    SELECT problem.id FROM problem JOIN space ON space.id = problem.space_id
-    WHERE space.name = :space AND problem.key = :key)sql");
-  return id(select.bind(":space", space).bind(":key", key(problem)));
-}
-
 /// All configurations of a kernel, or where those are too many its bests and some of the others.
-const TimesReader::Known& TimesReader::configurations(std::int64_t kernel_id) {
-  const auto [place, is_new] = known_.try_emplace(kernel_id);
+const TimesReader::Known& TimesReader::configurations(const Connection& connection,
+                                                      std::int64_t kernel_id) {
+  const auto [place, is_new] = known_.try_emplace({&connection, kernel_id});
   Known& known = place->second;
   if (!is_new) return known;
-  Statement count(connection_, R"sql(
+  Statement count(connection, R"sql(
     SELECT count(*) AS id FROM kernel JOIN configuration
       ON configuration.space_id = kernel.space_id AND configuration.kernel_name = kernel.name
     WHERE kernel.id = :kernel)sql");
   known.all = static_cast<std::size_t>(id(count.bind(":kernel", kernel_id)));
   const bool is_sample = known.all * pairs_ > kMostRead;
   const std::size_t step = is_sample ? known.all * pairs_ / kMostLookups + 1 : 1;
-  Statement select(connection_, R"sql(
+  Statement select(connection, R"sql(
     SELECT configuration.id, configuration.values_json FROM kernel JOIN configuration
       ON configuration.space_id = kernel.space_id AND configuration.kernel_name = kernel.name
     WHERE kernel.id = :kernel AND (configuration.id % :step = 0 OR configuration.id IN
@@ -90,32 +95,49 @@ const TimesReader::Known& TimesReader::configurations(std::int64_t kernel_id) {
   return known;
 }
 
-void TimesReader::add(std::int64_t kernel_id, const std::string& kernel,
-                      std::span<const TimedCase> cases, StoredTimes& times) {
-  const Known& known = configurations(kernel_id);
-  times.known += known.all;
-  std::map<std::int64_t, std::size_t> variant;
-  for (const auto& [id, values] : known.looked) {
-    variant[id] = times.variants.size();
-    times.by_key[kernel_id][key(values)] = times.variants.size();
-    times.variants.push_back({.kernel = kernel, .configuration = values});
+void TimesReader::add(const StoredResult& kernel, std::span<const TimedCase> cases,
+                      StoredTimes& times) {
+  struct Its {
+    std::int64_t kernel_id = 0;
+    const Known* known = nullptr;
+    std::map<std::int64_t, std::size_t> variants;  ///< By the configuration's id.
+  };
+  std::map<const Connection*, Its> databases;
+  std::map<std::string, std::size_t>& by_key = times.by_key[version_of(kernel)];
+  for (const TimedCase& one : cases) {
+    const auto [place, is_new] = databases.try_emplace(one.in);
+    if (!is_new) continue;
+    Its& its = place->second;
+    its.kernel_id = kernel_id(*one.in, kernel);
+    its.known = &configurations(*one.in, its.kernel_id);
+    times.known += its.known->all;
+    for (const auto& [id, values] : its.known->looked) {
+      const auto [variant, is_first] = by_key.try_emplace(key(values), times.variants.size());
+      its.variants[id] = variant->second;
+      if (is_first) {
+        times.variants.push_back({.kernel = kernel.result.kernel, .configuration = values});
+      } else {
+        --times.known;
+      }
+    }
   }
   for (std::size_t in = 0; in < cases.size(); ++in) {
     std::vector<double>& ms = times.table.ms[in];
     std::vector<std::int64_t>& result_ids = times.result_ids[in];
     ms.resize(times.variants.size(), std::numeric_limits<double>::quiet_NaN());
     result_ids.resize(times.variants.size());
+    const Its& its = databases.at(cases[in].in);
     const auto take = [&](const std::vector<Timed>& results, bool runs) {
       for (const Timed& one : results) {
-        const auto found = variant.find(one.configuration_id);
-        if (found == variant.end()) continue;
+        const auto found = its.variants.find(one.configuration_id);
+        if (found == its.variants.end()) continue;
         ms[found->second] = runs ? one.median_ms : std::numeric_limits<double>::infinity();
         result_ids[found->second] = one.result_id;
       }
     };
     const Standings standings =
-        read_standings(connection_, cases[in].model_id, kernel_id, cases[in].problem_id,
-                       {.ids = known.ids, .run = run_});
+        read_standings(*cases[in].in, cases[in].model_id, its.kernel_id, cases[in].problem_id,
+                       {.ids = its.known->ids, .run = run_});
     take(standings.newest, true);
     take(standings.failed, false);
   }

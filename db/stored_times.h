@@ -5,34 +5,46 @@
 #include "tuner/core/portfolio.h"
 #include "tuner/core/result.h"
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune::db {
 
-/// Where configurations are held against each other: a problem on a device model, as the database
+/// Where configurations are held against each other: a problem on a device model, as their database
 /// numbers them, and the time of its best.
 struct TimedCase {
+  const Connection* in = nullptr;
   std::int64_t model_id = 0;
   std::int64_t problem_id = 0;
   double best_ms = 0;
 };
+
+/// A kernel of a space by its name and hash: the same in all databases.
+struct KernelVersion {
+  std::string name;
+  std::string hash;
+
+  auto operator<=>(const KernelVersion&) const = default;
+};
+KernelVersion version_of(const StoredResult& stored);
 
 /// The newest times of configurations of a space in several cases.
 struct StoredTimes {
   std::vector<KernelConfiguration> variants;
   TimeTable table;
   std::vector<std::vector<std::int64_t>> result_ids;  ///< As table.ms; 0: there is none.
-  /// Of a version of a kernel (its id), by the configurations' keys.
-  std::map<std::int64_t, std::map<std::string, std::size_t>> by_key;
+  std::map<KernelVersion, std::map<std::string, std::size_t>> by_key;  ///< The configurations'.
   std::size_t known = 0;  ///< Configurations there are; where they are many, not all are read.
 
-  std::optional<std::size_t> find(std::int64_t kernel_id, const Configuration& configuration) const;
+  std::optional<std::size_t> find(const KernelVersion& of,
+                                  const Configuration& configuration) const;
 };
 
 /// Reads them from the index, and some of them where all would take too long.
@@ -40,14 +52,10 @@ class TimesReader {
  public:
   /// `pairs`: how often a kernel and a case meet, of all that will be asked for. `run`: only results
   /// of runs whose id begins so.
-  TimesReader(const Connection& connection, std::size_t pairs, const std::string& run)
-      : connection_(connection), pairs_(pairs), run_(run) {}
+  TimesReader(std::size_t pairs, const std::string& run) : pairs_(pairs), run_(run) {}
 
   /// Of all configurations of `kernels`, which are any results of theirs.
   StoredTimes read(std::span<const TimedCase> cases, std::span<const StoredResult* const> kernels);
-
-  std::int64_t kernel_id(const StoredResult& stored) const;
-  std::int64_t problem_id(const std::string& space, const Problem& problem) const;
 
  private:
   struct Known {
@@ -56,14 +64,16 @@ class TimesReader {
     std::string ids;  ///< As a JSON array, where not all are looked at.
   };
 
-  const Known& configurations(std::int64_t kernel_id);
-  void add(std::int64_t kernel_id, const std::string& kernel, std::span<const TimedCase> cases,
-           StoredTimes& times);
+  const Known& configurations(const Connection& connection, std::int64_t kernel_id);
+  void add(const StoredResult& kernel, std::span<const TimedCase> cases, StoredTimes& times);
 
-  const Connection& connection_;
   std::size_t pairs_;
   std::string run_;
-  std::map<std::int64_t, Known> known_;  ///< By the kernel's id.
+  std::map<std::pair<const Connection*, std::int64_t>, Known> known_;  ///< By the kernel's id.
 };
+
+/// As that database numbers it; 0: it is not there.
+std::int64_t problem_id(const Connection& connection, const std::string& space,
+                        const Problem& problem);
 
 }  // namespace smemtune::db

@@ -52,6 +52,7 @@ class CommandLine : public testing::Test {
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     std::filesystem::create_directory(folder_ / "tmp");
+    setenv("SMEMTUNE_SHIPPED", "off", 1);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 

@@ -2,6 +2,7 @@
 
 #include "db/json_forms.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/read_ahead.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
@@ -11,6 +12,8 @@
 #include <cstdio>
 #include <map>
 #include <system_error>
+#include <utility>
+#include <variant>
 
 namespace smemtune::cli {
 namespace {
@@ -24,16 +27,21 @@ struct Imported {
   std::map<std::string, std::uint64_t> statuses;  ///< How many results have each.
 };
 
-Imported import(const std::filesystem::path& file, const db::ImportNames& names, db::Runs runs,
-                db::ResultStore& store) {
+/// Stores the runs of the file that comes next.
+Imported store_next(ReadAhead& files, db::ResultStore& store) {
   Imported imported;
-  imported.file = db::read_runs(file, names, runs, [&](db::RunRecord&& record) {
+  for (;;) {
+    auto read = files.next();
+    if (auto* end = std::get_if<db::ImportedFile>(&read)) {
+      imported.file = std::move(*end);
+      return imported;
+    }
+    const auto& record = std::get<db::RunRecord>(read);
     for (const db::RunRecord::Entry& entry : record.entries) {
       ++imported.statuses[to_text(entry.result.status)];
     }
     imported.added += store.add(record);
-  });
-  return imported;
+  }
 }
 
 std::string text_of(const Imported& imported) {
@@ -71,8 +79,9 @@ Json json_of(const Imported& imported) {
 void add_files(const ImportOptions& options, const db::ImportNames& names, db::Runs runs) {
   db::ResultStore store(options.database);
   Json files = Json::array();
+  ReadAhead reader(options.files, names, runs);
   for (const std::filesystem::path& file : options.files) {
-    const Imported imported = import(file, names, runs, store);
+    const Imported imported = store_next(reader, store);
     if (imported.file.cut_off) {
       std::fprintf(stderr, "smemtune: %s ends too early; what came before was taken in\n",
                    printable(file.string()).c_str());

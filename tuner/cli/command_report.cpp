@@ -5,6 +5,7 @@
 #include "reports/report_page.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
@@ -32,7 +33,8 @@ std::string the_space(const ReportOptions& options, const std::vector<db::Stored
 }
 
 ReportSource read(const ReportOptions& options) {
-  const db::ResultStore store = open_results(options.database);
+  const db::LayeredStore store =
+      open_results(options.database, options.query.source, options.no_shipped);
   db::Query query = options.query;
   ReportSource source;
   source.runs = store.runs(query);
@@ -59,6 +61,9 @@ std::string text_of(const ReportOptions& options, const ReportSource& source) {
 void add_report_options(CLI::App& app, ReportOptions& options) {
   add_database(app, options.database);
   add_selection(app, options.query);
+  options.query.source = "own,shared";
+  add_layered_source(app, options.query.source);
+  add_shared(app, options.no_shipped);
   app.add_option("--format", options.format,
                  "html: one page that needs no network; md: Markdown for pull requests; json: what "
                  "the page draws")

@@ -13,6 +13,7 @@ namespace smemtune::cli {
 struct ReportOptions {
   std::filesystem::path database;
   db::Query query;
+  bool no_shipped = false;
   std::string format = "html";     ///< html, md or json.
   std::filesystem::path output;    ///< Empty: report.html, and stdout for the other formats.
   std::uint64_t max_rows = 30000;  ///< Of each device and problem.

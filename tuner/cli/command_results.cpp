@@ -13,6 +13,7 @@
 #include "reports/run_summary.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
 #include "tuner/core/whole_file.h"
@@ -29,22 +30,43 @@ namespace {
 
 using db::Json;
 
+/// What is measured here and, below it, what others share.
+constexpr const char* kOwnAndShared = "own,shared";
+
 /// Of a run's id.
 constexpr std::size_t kShownIdCharacters = 8;
 
 void add_query(CLI::App& app, ResultsOptions& options) {
   add_database(app, options.database);
   add_selection(app, options.query);
+  add_layered_source(app, options.query.source);
+  add_shared(app, options.no_shipped);
 }
 
-/// Where a result comes from that was not measured here.
-std::string source_text(const std::optional<db::Origin>& origin) {
-  if (!origin) return "";
-  return "imported from " + std::filesystem::path(origin->file).filename().string();
+db::LayeredStore open(const ResultsOptions& options) {
+  return open_results(options.database, options.query.source, options.no_shipped);
+}
+
+std::string imported_from(const std::filesystem::path& file) {
+  return "imported from " + file.filename().string();
+}
+
+/// Where a result comes from that was not measured here, and what is to be known of its time.
+std::string remarks(const db::StoredResult& stored) {
+  std::vector<std::string> all;
+  if (!stored.shared_from.empty()) all.push_back("from " + stored.shared_from);
+  if (stored.origin) {
+    all.push_back(imported_from(stored.origin->file));
+  } else if (stored.stale) {
+    all.emplace_back("stale: the kernel has changed");
+  } else if (stored.result.stage == Stage::screen) {
+    all.emplace_back("screened only");
+  }
+  return joined(all, ", ");
 }
 
 /// Throws where the query names what the database has never seen.
-void refuse_unknown(const ResultsOptions& options, const db::ResultStore& store) {
+void refuse_unknown(const ResultsOptions& options, const db::LayeredStore& store) {
   const std::vector<db::StoredRun> runs = store.runs({.source = options.query.source});
   const auto refuse = [&](const std::string& what, const std::string& name,
                           const std::set<std::string>& all) {
@@ -55,7 +77,8 @@ void refuse_unknown(const ResultsOptions& options, const db::ResultStore& store)
   };
   const db::Query& query = options.query;
   if (runs.empty()) {
-    if (query.source != "own" || store.runs({.source = "all"}).empty()) return;
+    const bool asks_imports = query.source != "own" && query.source != kOwnAndShared;
+    if (asks_imports || store.runs({.source = "imported"}).empty()) return;
     throw InputError(options.database.string() +
                      ": nothing was measured here; what was imported is shown by --source "
                      "imported");
@@ -84,7 +107,7 @@ void refuse_unknown(const ResultsOptions& options, const db::ResultStore& store)
 }
 
 std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
-                                            const db::ResultStore& store, bool per_kernel) {
+                                            const db::LayeredStore& store, bool per_kernel) {
   std::vector<db::StoredResult> best = store.best(options.query, per_kernel);
   if (best.empty()) {
     refuse_unknown(options, store);
@@ -108,7 +131,7 @@ const db::StoredResult& only(const std::vector<db::StoredResult>& best) {
 
 /// What is run for each problem with so many configurations; `reports` says what that costs.
 std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
-                                                 const db::ResultStore& store,
+                                                 const db::LayeredStore& store,
                                                  std::vector<PortfolioReport>& reports) {
   const auto most = static_cast<std::size_t>(options.portfolio);
   std::vector<db::StoredResult> chosen;
@@ -124,7 +147,7 @@ std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
   return chosen;
 }
 
-std::string export_text(const ResultsOptions& options, const db::ResultStore& store) {
+std::string export_text(const ResultsOptions& options, const db::LayeredStore& store) {
   if (options.format == "kernel-tuner" || options.format == "t4") {
     std::vector<db::StoredResult> results = store.results(options.query);
     std::erase_if(results, [](const db::StoredResult& stored) { return stored.stale; });
@@ -148,7 +171,7 @@ std::string export_text(const ResultsOptions& options, const db::ResultStore& st
   return db::export_json(best, defaults, portfolios);
 }
 
-int run_one(const ResultsOptions& options, const db::ResultStore& store) {
+int run_one(const ResultsOptions& options, const db::LayeredStore& store) {
   std::string text;
   Json json = Json::array();
   for (const auto& stored : store.portfolios(options.query, 1, options.per_kernel)) {
@@ -182,27 +205,12 @@ void add_selection(CLI::App& app, db::Query& query) {
       ->type_name("NAME");
   app.add_option("--problem", query.problem, "Only problems with these values, as NAME=VALUE,...")
       ->type_name("KEY");
-  app.add_option("--source", query.source,
-                 "own: what was measured here; imported; all; or part of an imported file's name")
-      ->type_name("WORD")
-      ->capture_default_str();
   app.add_option("--run", query.run, "Only results of this run, by the id that list shows")
       ->type_name("ID");
 }
 
-db::ResultStore open_results(const std::filesystem::path& database) {
-  db::ResultStore store(database, db::ResultStore::Mode::read_only);
-  if (const auto version = store.newer_version()) {
-    std::fprintf(
-        stderr,
-        "%s: written by a newer smemtune (version %lld); only what this one knows of it is "
-        "read\n",
-        database.c_str(), static_cast<long long>(*version));
-  }
-  return store;
-}
-
 void add_best_options(CLI::App& app, ResultsOptions& options) {
+  options.query.source = kOwnAndShared;
   add_query(app, options);
   app.add_flag("--per-kernel", options.per_kernel, "The best of every kernel");
   app.add_flag("--one", options.one,
@@ -212,7 +220,7 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
 }
 
 void add_list_options(CLI::App& app, ResultsOptions& options) {
-  options.query.source = "all";  // A list mixes nothing.
+  options.query.source = "own,imported";  // A list mixes nothing.
   add_query(app, options);
   app.add_flag("--results", options.results, "Single results instead of runs");
   app.add_option("--status", options.query.status,
@@ -254,7 +262,7 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
 }
 
 int run_best(const ResultsOptions& options) {
-  const db::ResultStore store = open_results(options.database);
+  const db::LayeredStore store = open(options);
   if (options.one) return run_one(options, store);
   const std::vector<db::StoredResult> best = best_or_throw(options, store, options.per_kernel);
   if (options.json) {
@@ -275,10 +283,7 @@ int run_best(const ResultsOptions& options) {
     table.add_row({device_label(row.device), row.space, key(row.result.problem), row.result.kernel,
                    key(row.result.configuration), format_time(row.result.measurement.median_ms),
                    rates(row.result), to_text(row.result.compared_with), format_utc(row.at_unix),
-                   row.origin                          ? source_text(row.origin)
-                   : row.stale                         ? "stale: the kernel has changed"
-                   : row.result.stage == Stage::screen ? "screened only"
-                                                       : ""});
+                   remarks(row)});
   }
   write_out(table.text());
   return 0;
@@ -289,7 +294,7 @@ int run_list(const ResultsOptions& options) {
     throw InputError("--status is for single results: add --results");
   }
   if (!options.query.status.empty()) parse_status(options.query.status);  // Throws.
-  const db::ResultStore store = open_results(options.database);
+  const db::LayeredStore store = open(options);
   refuse_unknown(options, store);
   const auto limit = static_cast<std::size_t>(options.limit);
   if (options.results) {
@@ -337,10 +342,8 @@ int run_list(const ResultsOptions& options) {
     runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
   for (const db::StoredRun& run : runs) {
     const std::string outcome = run.outcome.empty() ? "cut off" : run.outcome;
-    const std::string tool =
-        run.imported_from.empty()
-            ? run.compiler
-            : "imported from " + std::filesystem::path(run.imported_from).filename().string();
+    std::string tool = run.imported_from.empty() ? run.compiler : imported_from(run.imported_from);
+    if (!run.shared_from.empty()) tool += ", from " + run.shared_from;
     table.add_row({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
                    run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
                    std::to_string(run.seed), format_count(run.results), format_count(run.correct),
@@ -358,7 +361,8 @@ int run_list(const ResultsOptions& options) {
          {"outcome", outcome},
          {"compiler", run.compiler},
          {"host", run.host},
-         {"imported_from", run.imported_from.empty() ? Json(nullptr) : Json(run.imported_from)}});
+         {"imported_from", run.imported_from.empty() ? Json(nullptr) : Json(run.imported_from)},
+         {"shared_from", run.shared_from.empty() ? Json(nullptr) : Json(run.shared_from)}});
   }
   if (options.json) {
     write_document(db::document_text("smemtune-runs", 1, {{"runs", std::move(json)}}));
@@ -369,13 +373,13 @@ int run_list(const ResultsOptions& options) {
 }
 
 int run_export(const ResultsOptions& options) {
-  const db::ResultStore store = open_results(options.database);
+  const db::LayeredStore store = open(options);
   write_whole_file(options.output, export_text(options, store));
   return 0;
 }
 
 int run_compare(const ResultsOptions& options) {
-  const db::ResultStore store = open_results(options.database);
+  const db::LayeredStore store = open(options);
   const db::Comparison comparison = store.compare(options.query);
   if (comparison.rows.empty()) best_or_throw(options, store, /*per_kernel=*/false);
   const std::string format = options.json ? "json" : options.format;

@@ -14,6 +14,7 @@ namespace smemtune::cli {
 struct ResultsOptions {
   std::filesystem::path database;
   db::Query query;
+  bool no_shipped = false;
   bool per_kernel = false;  ///< best: each kernel's, not only the fastest of all.
   bool one = false;         ///< best: the one that loses least over all problems.
   bool results = false;     ///< list: single results instead of runs.
@@ -24,11 +25,8 @@ struct ResultsOptions {
   std::filesystem::path output = "-";
 };
 
-/// The options that say which stored results are meant.
+/// The options that say which stored results are meant, but for --source.
 void add_selection(CLI::App& app, db::Query& query);
-
-/// To read from; says so on stderr where a newer smemtune wrote it. Throws StoreError.
-db::ResultStore open_results(const std::filesystem::path& database);
 
 void add_best_options(CLI::App& app, ResultsOptions& options);
 void add_list_options(CLI::App& app, ResultsOptions& options);

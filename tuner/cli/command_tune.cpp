@@ -11,6 +11,7 @@
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/selected_kernels.h"
+#include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/cli/winner_fits.h"
 #include "tuner/config/space_file.h"
@@ -25,6 +26,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <random>
 #include <set>
@@ -243,6 +245,11 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   const auto log = store.begin_run(run);
   if (!request.options.cold && strategy_info(request.options.strategy).looks_elsewhere) {
     request.elsewhere = store.findings(run.space, run.device, request.problems);
+    auto shared = open_shared(options.no_shipped).findings(run.space, run.device, request.problems);
+    if (!shared.from.empty()) {
+      say(options, "the search starts with what is known from " + joined(shared.from, ", "));
+    }
+    std::ranges::move(shared.findings, std::back_inserter(request.elsewhere));
   }
   observer.may_use_devices = [&] { return startup.done(StartupCheck::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
@@ -373,6 +380,7 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
       ->expected(1)
       ->take_all();
   add_database(app, options.database);
+  add_shared(app, options.no_shipped);
   app.add_option("--export", options.export_file,
                  "Write the best of this space and device as JSON when done, - for stdout")
       ->type_name("FILE");

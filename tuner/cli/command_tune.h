@@ -24,6 +24,7 @@ struct TuneOptions {
   std::string also_fits;              ///< `--also-fits`: devices, with commas between.
   std::vector<std::string> problems;  ///< Empty: those of the space file.
   TuningOptions tuning;
+  bool no_shipped = false;
   bool no_wait = false;  ///< Refuse a device that another smemtune uses.
   bool with_host = false;
   bool dry_run = false;

@@ -2,15 +2,19 @@
 
 #include "db/planted_results.h"
 #include "smemtune/smemtune.h"
+#include "tuner/config/space_file.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <sys/wait.h>
@@ -33,6 +37,8 @@ struct Ended {
 
 class ComparingCommands : public testing::Test {
  protected:
+  ComparingCommands() { setenv("SMEMTUNE_SHIPPED", "off", 1); }
+
   /// In the test's folder, through a shell.
   Ended run(const std::string& words) const {
     const std::string command = "cd '" + folder_.path().string() +
@@ -83,6 +89,61 @@ TEST_F(ComparingCommands, CompareWritesItsFormats) {
   EXPECT_EQ(document["format"], "smemtune-comparison");
   EXPECT_EQ(smemtune("compare --format yaml").status, 2);
   EXPECT_EQ(smemtune("compare --device Nobody").status, 2);
+}
+
+TEST_F(ComparingCommands, SharedResultsLieBelowOnesOwn) {
+  record("Small", {planted(tile(8), 9), planted(tile(16), 3)});
+  ASSERT_EQ(smemtune("export --db results.sqlite -o team.json").status, 0);
+  std::filesystem::rename(database(), folder_.path() / "team.sqlite");
+  record("Large", {planted(tile(8), 1), planted(tile(16), 2)});
+  EXPECT_THAT(smemtune("best").out, Not(HasSubstr("Small")));
+  for (const std::string shared : {"team.sqlite", "team.json"}) {
+    const std::string words = "SMEMTUNE_SHARED_DB=" + shared + " '" SMEMTUNE_EXECUTABLE "' ";
+    const Ended best = run(words + "best");
+    EXPECT_THAT(best.out, AllOf(HasSubstr("Large"), HasSubstr("from " + shared)));
+    EXPECT_THAT(run(words + "best --source own").out, Not(HasSubstr("Small")));
+    EXPECT_EQ(Json::parse(run(words + "best --device Small --json").out)
+                  .at("best")
+                  .at(0)
+                  .at("provenance")
+                  .at("shared_from"),
+              shared);
+    EXPECT_THAT(run(words + "compare").out, HasSubstr("Small, " + shared));
+    EXPECT_THAT(run(words + "list").out, Not(HasSubstr("from " + shared)));
+    EXPECT_THAT(run(words + "list --source shared").out, HasSubstr("from " + shared));
+    EXPECT_THAT(run(words + "report --format md").out, HasSubstr("Small"));
+    const Ended none = run(words + "best --db none.sqlite");
+    EXPECT_EQ(none.status, 0);
+    EXPECT_THAT(none.err, HasSubstr("none.sqlite: no such database"));
+  }
+  const Ended missing = run("SMEMTUNE_SHARED_DB=gone.json '" SMEMTUNE_EXECUTABLE "' best");
+  EXPECT_EQ(missing.status, 0);
+  EXPECT_THAT(missing.err, HasSubstr("gone.json: no such file; left out"));
+  EXPECT_EQ(smemtune("best --source own,team").status, 2);
+}
+
+TEST_F(ComparingCommands, WhatComesWithSmemtuneAnswersUnlessItIsTurnedOff) {
+  unsetenv("SMEMTUNE_SHIPPED");
+  const Ended best = smemtune("best --json");
+  ASSERT_EQ(best.status, 0) << best.err;
+  EXPECT_THAT(best.err, Not(HasSubstr("left out")));
+  const Json document = Json::parse(best.out);
+  std::set<std::string> devices;
+  for (const Json& entry : document.at("best")) {
+    devices.insert(entry.at("device").at("name").get<std::string>());
+    EXPECT_THAT(entry.at("provenance").at("shared_from").get<std::string>(),
+                testing::StartsWith("shipped/"));
+    const auto space = entry.at("space").get<std::string>();
+    const LoadedSpace loaded =
+        load_space(std::filesystem::path(SMEMTUNE_SOURCE_DIR) / "configs" / (space + ".json"),
+                   SMEMTUNE_SOURCE_DIR);
+    const auto kernel = entry.at("kernel").get<std::string>();
+    EXPECT_TRUE(std::ranges::any_of(loaded.space.kernels,
+                                    [&](const KernelTemplate& one) { return one.name == kernel; }))
+        << space << "/" << kernel;
+  }
+  EXPECT_THAT(devices, testing::ElementsAre("NVIDIA H100 80GB HBM3", "NVIDIA H200"));
+  EXPECT_EQ(smemtune("best --no-shipped").status, 4) << "there is no database";
 }
 
 TEST_F(ComparingCommands, APortfolioIsExportedForAHeaderAndTheLibrary) {

@@ -267,11 +267,12 @@ void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
                : entries.empty() ? "; it has none"
                                  : "; it has " + listed(entries)));
   }
-  check_effects(kernel, files);
+  check_effects(kernel, files, loaded);
 }
 
 /// A parameter that reaches neither the compiler nor the launch would be searched for nothing.
-void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFile> files) {
+void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFile> files,
+                                LoadedSpace& loaded) {
   std::set<std::string_view> used;
   const auto use = [&](const ExpressionText& expression) {
     for (const std::string_view name : identifiers(expression.text)) used.insert(name);
@@ -319,9 +320,15 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
       if (uses_macro(files, parameter.name)) continue;
     }
     if (used.contains(parameter.name)) continue;
-    fault(where, "has no effect: neither " +
-                     std::string(as_macros ? "the source" : "the entry's template arguments") +
-                     " nor the launch use " + quote(parameter.name));
+    const std::string no_effect =
+        "has no effect: neither " +
+        std::string(as_macros ? "the source" : "the entry's template arguments") +
+        " nor the launch use " + quote(parameter.name);
+    if (is_t1_) {
+      loaded.notes.push_back(kernel.name + ": " + parameter.name + " " + no_effect);
+    } else {
+      fault(where, no_effect);
+    }
   }
 }
 

@@ -23,7 +23,8 @@ LoadedSpace SpaceReader::read() {
   loaded.text = read_text(file(), kMaxFileBytes);
   loaded.sha256 = sha256(loaded.text);
   const Json document = parse(loaded.text);
-  const Json root = is_t1(document) ? translated(document) : document;
+  is_t1_ = is_t1(document);
+  const Json root = is_t1_ ? translated(document) : document;
   space_.file = file();
   if (!check_object(root, "", "space")) return loaded;
 

@@ -80,7 +80,8 @@ class SpaceReader : private SpaceValues {
                   std::map<std::string, std::string>& meanings);
   void check_arguments(const KernelTemplate& kernel);
   void check_buffers_agree();
-  void check_effects(KernelTemplate& kernel, std::span<const SourceFile> files);
+  void check_effects(KernelTemplate& kernel, std::span<const SourceFile> files,
+                     LoadedSpace& loaded);
   void check_source(KernelTemplate& kernel, LoadedSpace& loaded);
   void check_guess(const KernelTemplate& kernel, LoadedSpace& loaded) const;
   void check_values(const KernelTemplate& kernel);
@@ -91,6 +92,7 @@ class SpaceReader : private SpaceValues {
   std::vector<Problem> every_problem() const;
 
   SourceRoots roots_;
+  bool is_t1_ = false;  ///< Its parameters are those of the tuner that it was written for.
   Space space_;
   std::vector<ArgumentTemplate> arguments_;        ///< The space's, which kernels may override...
   std::map<std::string, ExpressionText> metrics_;  ///< ... and so these...

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <regex>
 #include <string>
@@ -68,8 +69,11 @@ std::vector<std::string> parts(std::string_view text) {
   }
 }
 
+/// As an expression of our own.
+std::string in_python(std::string_view text) { return "python(" + std::string(text) + ")"; }
+
 std::int64_t number(std::string_view text) {
-  return Expression::compile(text, Scope()).evaluate({});
+  return Expression::compile(in_python(text), Scope()).evaluate({});
 }
 
 Value element(std::string_view text) {
@@ -110,9 +114,9 @@ std::vector<Value> comprehension(std::string_view text, std::size_t at_for, int 
   const bool is_limited = at_if != std::string_view::npos;
   Scope scope;
   scope.add_variable(name, 0);
-  const Expression expression = Expression::compile(what, scope);
+  const Expression expression = Expression::compile(in_python(what), scope);
   const std::string condition = is_limited ? trimmed(rest.substr(at_if + 4)) : "1";
-  const Expression is_wanted = Expression::compile(condition, scope);
+  const Expression is_wanted = Expression::compile(in_python(condition), scope);
   std::vector<Value> values;
   for (const Value& value : list_of(trimmed(rest.substr(0, at_if)), depth + 1)) {
     const auto* integer = std::get_if<std::int64_t>(&value);
@@ -125,6 +129,12 @@ std::vector<Value> comprehension(std::string_view text, std::size_t at_for, int 
 
 std::vector<Value> list_of(std::string_view text, int depth) {
   if (depth > kMaxNesting) throw InputError("lists nested deeper than 16");
+  if (const std::size_t plus = outside(text, "+"); plus != std::string_view::npos) {
+    std::vector<Value> values = list_of(trimmed(text.substr(0, plus)), depth + 1);
+    std::ranges::move(list_of(trimmed(text.substr(plus + 1)), depth + 1),
+                      std::back_inserter(values));
+    return values;
+  }
   if (text.starts_with("range(") && text.back() == ')') {
     return range_of(text.substr(6, text.size() - 7));
   }
@@ -342,23 +352,10 @@ class Translator {
     Json all = Json::array();
     at("/ConfigurationSpace/Conditions", [&] {
       for (const Json& one : root_.at("ConfigurationSpace").value("Conditions", Json::array())) {
-        const std::string text = one.at("Expression").get<std::string>();
-        check_division(text);
-        all.push_back(text);
+        all.push_back(in_python(one.at("Expression").get<std::string>()));
       }
     });
     return all;
-  }
-
-  /// Python's `/` gives a fraction, which integers cannot.
-  static void check_division(const std::string& text) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text[i] != '/') continue;
-      if (i + 1 == text.size() || text[i + 1] != '/') {
-        throw InputError(quote(text) + " divides into fractions; // rounds down");
-      }
-      ++i;
-    }
   }
 
   /// A size in each direction that the specification names.

@@ -1,11 +1,14 @@
 #include "tuner/core/expression.h"
 
+#include "tuner/core/python_numbers.h"
 #include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <cstdio>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -28,6 +31,8 @@ enum class Operation : std::uint8_t {
   pow2,
   is_pow2,
   log2,
+  to_real,
+  to_integer,
   size_of,
   // Of two operands.
   add,
@@ -36,6 +41,7 @@ enum class Operation : std::uint8_t {
   divide,
   modulo,
   floor_divide,
+  floor_modulo,
   power,
   shift_left,
   shift_right,
@@ -64,11 +70,27 @@ enum class Operation : std::uint8_t {
   jump_if_zero,
 };
 
+// In what python() holds, operations may be of reals, whose bits lie where integers do.
+constexpr auto kOfReals = std::uint8_t{0x40};
+static_assert(static_cast<std::uint8_t>(Operation::jump_if_zero) < kOfReals);
+
+constexpr bool is_of_reals(Operation operation) {
+  return (static_cast<std::uint8_t>(operation) & kOfReals) != 0;
+}
+constexpr Operation of_reals(Operation operation) {
+  return static_cast<Operation>(static_cast<std::uint8_t>(operation) | kOfReals);
+}
+constexpr Operation of_integers(Operation operation) {
+  return static_cast<Operation>(static_cast<std::uint8_t>(operation) & ~kOfReals);
+}
+
 bool is_unary(Operation operation) {
+  operation = of_integers(operation);
   return operation >= Operation::negate && operation <= Operation::size_of;
 }
 
 bool is_comparison(Operation operation) {
+  operation = of_integers(operation);
   return operation >= Operation::less && operation <= Operation::not_equal;
 }
 
@@ -78,6 +100,7 @@ bool is_bitwise(Operation operation) {
 
 // Whether the result is 0 or 1 whatever the operands are.
 bool is_boolean(Operation operation) {
+  operation = of_integers(operation);
   return is_comparison(operation) || operation == Operation::logical_not ||
          operation == Operation::truth || operation == Operation::is_pow2 ||
          operation == Operation::logical_and || operation == Operation::logical_or;
@@ -110,7 +133,8 @@ struct BinaryOperator {
 constexpr int kNotLevel = 3;
 
 // `**` is here for messages only: it associates to the right and has its own function below.
-constexpr std::array<BinaryOperator, 22> kBinaryOperators = {
+// So is the name of floor_modulo, which is Python's.
+constexpr std::array<BinaryOperator, 23> kBinaryOperators = {
     {{"||", Operation::logical_or, 1},    {"or", Operation::logical_or, 1},
      {"&&", Operation::logical_and, 2},   {"and", Operation::logical_and, 2},
      {"|", Operation::bit_or, 4},         {"^", Operation::bit_xor, 5},
@@ -121,7 +145,8 @@ constexpr std::array<BinaryOperator, 22> kBinaryOperators = {
      {">>", Operation::shift_right, 9},   {"+", Operation::add, 10},
      {"-", Operation::subtract, 10},      {"*", Operation::multiply, 11},
      {"/", Operation::divide, 11},        {"//", Operation::floor_divide, 11},
-     {"%", Operation::modulo, 11},        {"**", Operation::power, 12}}};
+     {"%", Operation::modulo, 11},        {"%", Operation::floor_modulo, 11},
+     {"**", Operation::power, 12}}};
 
 constexpr const char* kOverflow = "overflow";
 constexpr const char* kDivisionByZero = "division by zero";
@@ -134,6 +159,91 @@ const char* power(std::int64_t base, std::int64_t exponent, std::int64_t& result
     exponent >>= 1;
     if (exponent == 0) return nullptr;
     if (__builtin_mul_overflow(base, base, &base)) return kOverflow;
+  }
+}
+
+bool takes_reals(Operation operation) {
+  switch (operation) {
+    case Operation::negate:
+    case Operation::logical_not:
+    case Operation::truth:
+    case Operation::absolute:
+    case Operation::to_integer:
+    case Operation::add:
+    case Operation::subtract:
+    case Operation::multiply:
+    case Operation::divide:
+    case Operation::floor_divide:
+    case Operation::floor_modulo:
+    case Operation::power:
+    case Operation::minimum:
+    case Operation::maximum:
+      return true;
+    default:
+      return is_comparison(operation);
+  }
+}
+
+// Of reals, whose bits lie in the operands; what is no comparison gives the bits of one.
+const char* apply_to_reals(Operation operation, std::int64_t left_bits, std::int64_t right_bits,
+                           std::int64_t& result) {
+  const auto left = std::bit_cast<double>(left_bits);
+  const auto right = std::bit_cast<double>(right_bits);
+  const auto give = [&result](double value) {
+    result = std::bit_cast<std::int64_t>(value);
+    return std::isfinite(value) ? nullptr : kOverflow;
+  };
+  switch (of_integers(operation)) {
+    case Operation::negate:
+      return give(-left);
+    case Operation::absolute:
+      return give(std::abs(left));
+    case Operation::logical_not:
+      result = left == 0;
+      return nullptr;
+    case Operation::truth:
+      result = left != 0;
+      return nullptr;
+    case Operation::to_integer:
+      if (!(std::abs(left) < 0x1p63)) return kOverflow;
+      result = static_cast<std::int64_t>(left);
+      return nullptr;
+    case Operation::add:
+      return give(left + right);
+    case Operation::subtract:
+      return give(left - right);
+    case Operation::multiply:
+      return give(left * right);
+    case Operation::divide:
+      return right == 0 ? kDivisionByZero : give(left / right);
+    case Operation::floor_divide:
+      return right == 0 ? kDivisionByZero : give(python_floor_divide(left, right));
+    case Operation::floor_modulo:
+      return right == 0 ? kDivisionByZero : give(python_modulo(left, right));
+    case Operation::power:
+      return give(std::pow(left, right));
+    case Operation::less:
+      result = left < right;
+      return nullptr;
+    case Operation::less_equal:
+      result = left <= right;
+      return nullptr;
+    case Operation::greater:
+      result = left > right;
+      return nullptr;
+    case Operation::greater_equal:
+      result = left >= right;
+      return nullptr;
+    case Operation::equal:
+      result = left == right;
+      return nullptr;
+    case Operation::not_equal:
+      result = left != right;
+      return nullptr;
+    case Operation::minimum:
+      return give(std::min(left, right));
+    default:
+      return give(std::max(left, right));
   }
 }
 
@@ -181,6 +291,12 @@ inline const char* apply(Operation operation, std::int64_t left, std::int64_t ri
       if (left <= 0) return "the logarithm needs a positive number";
       result = 63 - std::countl_zero(static_cast<std::uint64_t>(left));
       return nullptr;
+    case Operation::to_real:
+      result = std::bit_cast<std::int64_t>(static_cast<double>(left));
+      return nullptr;
+    case Operation::to_integer:
+      result = left;
+      return nullptr;
     case Operation::size_of:
       result = left & 0xFF;
       return result == 0 ? "the word is not a type of known size" : nullptr;
@@ -193,6 +309,7 @@ inline const char* apply(Operation operation, std::int64_t left, std::int64_t ri
     case Operation::divide:
     case Operation::modulo:
     case Operation::floor_divide:
+    case Operation::floor_modulo:
     case Operation::ceil_divide: {
       if (right == 0) return kDivisionByZero;
       if (left == kMin && right == -1) return kOverflow;
@@ -202,6 +319,7 @@ inline const char* apply(Operation operation, std::int64_t left, std::int64_t ri
       const bool above = rest != 0 && !below;                     // It is rounded down.
       result = operation == Operation::divide         ? quotient
                : operation == Operation::modulo       ? rest
+               : operation == Operation::floor_modulo ? rest + (below ? right : 0)
                : operation == Operation::floor_divide ? quotient - (below ? 1 : 0)
                                                       : quotient + (above ? 1 : 0);
       return nullptr;
@@ -263,11 +381,25 @@ inline const char* apply(Operation operation, std::int64_t left, std::int64_t ri
   }
 }
 
+inline const char* calculate(Operation operation, std::int64_t left, std::int64_t right,
+                             std::int64_t& result) {
+  return is_of_reals(operation) ? apply_to_reals(operation, left, right, result)
+                                : apply(operation, left, right, result);
+}
+
+std::string real_text(std::int64_t bits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", std::bit_cast<double>(bits));
+  return text;
+}
+
 // `overflow: 4 * 5`, `overflow: pow2(63)`.
 std::string describe(const char* fault, Operation operation, std::int64_t left,
                      std::int64_t right) {
-  const std::string a = std::to_string(left);
-  const std::string b = std::to_string(right);
+  const bool reals = is_of_reals(operation);
+  operation = of_integers(operation);
+  const std::string a = reals ? real_text(left) : std::to_string(left);
+  const std::string b = reals ? real_text(right) : std::to_string(right);
   const std::string begin = std::string(fault) + ": ";
   if (operation == Operation::size_of) return fault;  // The word's letters are not known.
   if (operation == Operation::negate) return begin + "-(" + a + ")";
@@ -380,12 +512,14 @@ class ExpressionParser {
     std::array<std::size_t, 3> children;  ///< As many as the operation has operands.
     Scope::Kind kind = Scope::Kind::integer;
     bool in_parentheses = false;
+    bool is_real = false;
   };
 
   // --- From text to tree, loosest binding first.
 
   std::size_t conditional() {
     const std::size_t condition = binary(1);
+    if (in_python_ && is_name("if")) return python_conditional(condition);
     const std::size_t column = tokens_.peek().column;
     if (!tokens_.take_if("?")) return condition;
     const Nesting nesting(tokens_, depth_);
@@ -402,6 +536,7 @@ class ExpressionParser {
       const auto known = std::find_if(kBinaryOperators.begin(), kBinaryOperators.end(),
                                       [&](const BinaryOperator& o) { return token.is(o.symbol); });
       if (known == kBinaryOperators.end() || known->level < lowest_level) return left;
+      if (in_python_ && is_comparison(known->operation)) return left;
       const std::size_t column = tokens_.take().column;
       const std::size_t right = binary(known->level + 1);
       refuse_ambiguous(*known, column, left);
@@ -413,7 +548,9 @@ class ExpressionParser {
   // An operand of operators of that level and above.
   std::size_t operand(int lowest_level) {
     const Token& token = tokens_.peek();
-    if (!token.is("not")) return unary();
+    if (!token.is("not")) {
+      return in_python_ && lowest_level <= kNotLevel ? comparisons() : unary();
+    }
     if (lowest_level > kNotLevel) {
       tokens_.fail(token.column, "'not' after an operator that binds tighter needs parentheses");
     }
@@ -421,6 +558,143 @@ class ExpressionParser {
     const Nesting nesting(tokens_, depth_);
     return add(Operation::logical_not, column, {binary(kNotLevel)});
   }
+
+  // --- As Python reads it: comparisons in a row all hold, and bind looser than `|`; `/` gives a
+  // real.
+
+  bool is_name(std::string_view name) const {
+    const Token& token = tokens_.peek();
+    return token.kind == Token::Kind::name && token.text == name;
+  }
+
+  // VALUE if CONDITION else VALUE.
+  std::size_t python_conditional(std::size_t value) {
+    const std::size_t column = tokens_.take().column;
+    const Nesting nesting(tokens_, depth_);
+    const std::size_t condition = binary(1);
+    if (!is_name("else")) tokens_.fail(tokens_.peek().column, "expected 'else'");
+    tokens_.take();
+    const std::size_t otherwise = conditional();
+    const bool is_real = nodes_[value].is_real || nodes_[otherwise].is_real;
+    const std::size_t node = add(
+        Operation::conditional, column,
+        {truth(condition), is_real ? real(value) : value, is_real ? real(otherwise) : otherwise});
+    nodes_[node].is_real = is_real;
+    return node;
+  }
+
+  std::size_t comparisons() {
+    constexpr int kOperands = kNotLevel + 1;
+    std::size_t left = binary(kOperands);
+    std::optional<std::size_t> all;
+    while (true) {
+      const Token token = tokens_.peek();
+      const auto known = std::find_if(kBinaryOperators.begin(), kBinaryOperators.end(),
+                                      [&](const BinaryOperator& o) { return token.is(o.symbol); });
+      const bool compares = known != kBinaryOperators.end() && is_comparison(known->operation);
+      const bool is_not = token.is("not");
+      if (!compares && !is_not && !is_name("in")) return all.value_or(left);
+      tokens_.take();
+      std::size_t holds = 0;
+      if (compares) {
+        const std::size_t right = binary(kOperands);
+        holds = add(known->operation, token.column, {left, right});
+        left = copy(right);
+      } else {
+        if (is_not && !is_name("in")) tokens_.fail(token.column, "expected 'in' behind 'not'");
+        if (is_not) tokens_.take();
+        holds = is_among(left);
+        if (is_not) holds = add(Operation::logical_not, token.column, {holds});
+      }
+      all = all ? add(Operation::logical_and, token.column, {*all, holds}) : holds;
+      nodes_[*all].in_parentheses = true;
+    }
+  }
+
+  // What stands behind `in`: [A, B] or (A, B).
+  std::size_t is_among(std::size_t value) {
+    const Token open = tokens_.take();
+    if (!open.is("[") && !open.is("(")) tokens_.fail(open.column, "expected a list behind 'in'");
+    const std::string_view close = open.is("[") ? "]" : ")";
+    const Nesting nesting(tokens_, depth_);
+    std::size_t any = add_constant(open.column, 0);
+    while (!tokens_.take_if(close)) {
+      const std::size_t element = conditional();
+      const std::size_t equal = add(Operation::equal, open.column, {copy(value), element});
+      any = add(Operation::logical_or, open.column, {any, equal});
+      if (tokens_.peek().is(close)) continue;
+      tokens_.expect(",");
+    }
+    return any;
+  }
+
+  // Nodes are parts of one expression only.
+  std::size_t copy(std::size_t at) {
+    Node node = nodes_[at];
+    const std::size_t count = operands(node.operation);
+    for (std::size_t i = 0; i < count; ++i) node.children[i] = copy(node.children[i]);
+    return add(node);
+  }
+
+  static std::size_t operands(Operation operation) {
+    if (operation == Operation::constant || operation == Operation::variable) return 0;
+    return is_unary(operation) ? 1 : operation == Operation::conditional ? 3 : 2;
+  }
+
+  std::size_t real(std::size_t at) {
+    if (nodes_[at].is_real) return at;
+    require_integer(at);
+    return add_real(
+        {.operation = Operation::to_real, .column = nodes_[at].column, .children = {at}});
+  }
+
+  std::size_t add_real(Node node) {
+    node.is_real = true;
+    return add(node);
+  }
+
+  std::size_t truth(std::size_t at) {
+    if (!nodes_[at].is_real) return at;
+    return add(
+        {.operation = of_reals(Operation::truth), .column = nodes_[at].column, .children = {at}});
+  }
+
+  // Of an operation on what may be reals.
+  std::size_t add_python(Operation operation, std::size_t column,
+                         std::array<std::size_t, 3> children) {
+    if (operation == Operation::modulo) operation = Operation::floor_modulo;
+    const bool is_logical =
+        operation == Operation::logical_and || operation == Operation::logical_or;
+    const std::size_t count = operands(operation);
+    bool any_real = operation == Operation::divide;
+    for (std::size_t i = 0; i < count; ++i) any_real |= nodes_[children[i]].is_real;
+    if (is_logical) {
+      children = {truth(children[0]), truth(children[1])};
+    } else if (any_real && takes_reals(operation)) {
+      for (std::size_t i = 0; i < count; ++i) children[i] = real(children[i]);
+      Node node = {.operation = of_reals(operation), .column = column, .children = children};
+      node.is_real = !is_boolean(operation) && operation != Operation::to_integer;
+      return add(node);
+    }
+    return add_integers(operation, column, children);
+  }
+
+  // python(EXPRESSION).
+  std::size_t python(const Token& token) {
+    tokens_.expect("(");
+    const Nesting nesting(tokens_, depth_);
+    const bool was_in_python = std::exchange(in_python_, true);
+    const std::size_t inner = conditional();
+    in_python_ = was_in_python;
+    tokens_.expect(")");
+    if (nodes_[inner].is_real && !in_python_) {
+      tokens_.fail(token.column, "gives a fraction; int(...) drops what is behind the point");
+    }
+    nodes_[inner].in_parentheses = true;
+    return inner;
+  }
+
+  // --- The same in both.
 
   std::size_t unary() {
     const Token token = tokens_.peek();
@@ -436,7 +710,7 @@ class ExpressionParser {
     if (token.is("-")) return add(Operation::negate, token.column, {x});
     if (token.is("!")) return add(Operation::logical_not, token.column, {x});
     if (token.is("~")) return add(Operation::complement, token.column, {x});
-    require_integer(x);
+    if (!nodes_[x].is_real) require_integer(x);
     return x;
   }
 
@@ -458,6 +732,11 @@ class ExpressionParser {
         }
         return add_constant(token.column, static_cast<std::int64_t>(token.integer));
       case Token::Kind::real:
+        if (in_python_) {
+          return add_real({.column = token.column,
+                           .operand = std::bit_cast<std::int64_t>(token.real),
+                           .children = {}});
+        }
         tokens_.fail(token.column, in_quotes(token.text) + " is not an integer");
       case Token::Kind::quoted:
         return add_word(token.column, token.text);
@@ -503,6 +782,8 @@ class ExpressionParser {
   }
 
   std::size_t call(const Token& token) {
+    if (token.text == "python" && !scope_.contains("python")) return python(token);
+    if (in_python_ && token.text == "int") return integer(token);
     const auto known = std::find_if(kFunctions.begin(), kFunctions.end(),
                                     [&](const Function& f) { return token.text == f.name; });
     if (known == kFunctions.end()) {
@@ -534,12 +815,21 @@ class ExpressionParser {
       return add(known->operation, token.column, {operands[0], operands[1]});
     if (known->operands == 1) return add(known->operation, token.column, {operands[0]});
     std::size_t result = operands.front();
-    require_integer(result);
+    if (!nodes_[result].is_real) require_integer(result);
     for (std::size_t i = 1; i < operands.size(); ++i) {
       result = add(known->operation, token.column, {result, operands[i]});
     }
     nodes_[result].in_parentheses = true;  // min(a < b) is no bare comparison.
     return result;
+  }
+
+  // int(EXPRESSION).
+  std::size_t integer(const Token& token) {
+    tokens_.expect("(");
+    const Nesting nesting(tokens_, depth_);
+    const std::size_t inner = conditional();
+    tokens_.expect(")");
+    return add(Operation::to_integer, token.column, {inner});
   }
 
   static bool is_two_to_63(const Token& token) {
@@ -555,7 +845,7 @@ class ExpressionParser {
   // C++ and Python agree on the rest.
   void refuse_ambiguous(const BinaryOperator& binary, std::size_t column, std::size_t child) const {
     const Node& node = nodes_[child];
-    if (node.in_parentheses || !is_comparison(node.operation)) return;
+    if (in_python_ || node.in_parentheses || !is_comparison(node.operation)) return;
     if (is_comparison(binary.operation)) {
       tokens_.fail(column, "comparisons in a row need parentheses");
     }
@@ -587,7 +877,14 @@ class ExpressionParser {
 
   // `children` beyond those that the operation has are not looked at.
   std::size_t add(Operation operation, std::size_t column, std::array<std::size_t, 3> children) {
-    const std::size_t count = is_unary(operation) ? 1 : operation == Operation::conditional ? 3 : 2;
+    const bool may_be_reals = in_python_ && operation != Operation::conditional;
+    return may_be_reals ? add_python(operation, column, children)
+                        : add_integers(operation, column, children);
+  }
+
+  std::size_t add_integers(Operation operation, std::size_t column,
+                           std::array<std::size_t, 3> children) {
+    const std::size_t count = operands(operation);
     const bool compares_words =
         (operation == Operation::equal || operation == Operation::not_equal) &&
         (is_word(children[0]) || is_word(children[1]));
@@ -596,7 +893,7 @@ class ExpressionParser {
         require_word(children[i], "sizeof takes a type");
       } else if (compares_words) {
         require_word(children[i], "a word is compared with a number");
-      } else {
+      } else if (operation != Operation::conditional || i == 0 || !nodes_[children[i]].is_real) {
         require_integer(children[i]);
       }
     }
@@ -607,6 +904,9 @@ class ExpressionParser {
 
   void require_integer(std::size_t node) const {
     if (is_word(node)) tokens_.fail(nodes_[node].column, "a word stands where a number is needed");
+    if (nodes_[node].is_real) {
+      tokens_.fail(nodes_[node].column, "a fraction stands where an integer is needed");
+    }
   }
 
   void require_word(std::size_t node, const char* message) const {
@@ -652,11 +952,11 @@ class ExpressionParser {
     const std::int64_t left = nodes_[children[0]].operand;
     if (is_unary(operation)) {
       if (!is_constant(children[0])) return;
-      fault = apply(operation, left, left, result);
+      fault = calculate(operation, left, left, result);
     } else {
       fold(children[1], is_certain);
       if (!is_constant(children[0]) || !is_constant(children[1])) return;
-      fault = apply(operation, left, nodes_[children[1]].operand, result);
+      fault = calculate(operation, left, nodes_[children[1]].operand, result);
     }
     if (fault == nullptr) return become(at, result);
     if (!is_certain) return;
@@ -665,7 +965,10 @@ class ExpressionParser {
   }
 
   void become(std::size_t at, std::int64_t value) {
-    nodes_[at] = {.column = nodes_[at].column, .operand = value, .children = {}};
+    nodes_[at] = {.column = nodes_[at].column,
+                  .operand = value,
+                  .children = {},
+                  .is_real = nodes_[at].is_real};
   }
 
   // --- From tree to code.
@@ -749,6 +1052,7 @@ class ExpressionParser {
   const Scope& scope_;
   std::vector<Node> nodes_;
   std::size_t depth_ = 0;
+  bool in_python_ = false;
 };
 
 Expression Expression::compile(TokenStream& tokens, const Scope& scope) {
@@ -776,7 +1080,7 @@ std::int64_t Expression::evaluate(std::span<const std::int64_t> slots) const {
     const std::int64_t left =
         places[static_cast<std::size_t>(instruction.left_place)][instruction.left];
     const auto operation = static_cast<Operation>(instruction.operation);
-    if (operation >= Operation::logical_and) {
+    if (operation >= Operation::logical_and && !is_of_reals(operation)) {
       switch (operation) {
         case Operation::copy:
           result = left;
@@ -799,7 +1103,7 @@ std::int64_t Expression::evaluate(std::span<const std::int64_t> slots) const {
     }
     const std::int64_t right =
         places[static_cast<std::size_t>(instruction.right_place)][instruction.right];
-    const char* const fault = apply(operation, left, right, result);
+    const char* const fault = calculate(operation, left, right, result);
     if (fault != nullptr) fail(instruction, fault, left, right);
   }
   return temporaries[0];

@@ -49,6 +49,47 @@ std::string message_of(std::string_view text) {
   }
 }
 
+TEST(Expression, ReadsPythonAsPythonDoes) {
+  EXPECT_EQ(1, evaluate("python(32 <= THREADS * ITEMS <= 1024)"));
+  EXPECT_EQ(0, evaluate("python(32 <= THREADS * ITEMS < 1024)"));
+  EXPECT_EQ(1, evaluate("python(3 > 2 > 1)")) << "which is (3 > 2) > 1 in C++";
+  EXPECT_EQ(1, evaluate("python(1 < 2 == 2 < 3 != 4)"));
+  EXPECT_EQ(1, evaluate("python(7 / 2 == 3.5)"));
+  EXPECT_EQ(0, evaluate("python(7 / 2 == 3)"));
+  EXPECT_EQ(1, evaluate("python(ITEMS % (THREADS / 128) == 0)"));
+  EXPECT_EQ(1, evaluate("python(32 % (64 / 24) != 0)")) << "64 / 24 is rounded";
+  EXPECT_EQ(2, evaluate("python(-7 % 3)"));
+  EXPECT_EQ(-2, evaluate("python(7 % -3)"));
+  EXPECT_EQ(1, evaluate("python(-7.5 % 2 == 0.5)"));
+  EXPECT_EQ(1, evaluate("python(7.5 // -2 == -4)"));
+  EXPECT_EQ(3, evaluate("python(int(7 / 2))"));
+  EXPECT_EQ(-3, evaluate("python(int(-7 / 2))"));
+  EXPECT_EQ(1, evaluate("python(4 ** 0.5 == 2 and 2 ** 3 ** 2 == 512)"));
+  EXPECT_EQ(1, evaluate("python(6 & 3 == 2)")) << "which is 6 & (3 == 2) in C++";
+  EXPECT_EQ(1, evaluate("python(ITEMS in [1, 2, 4] and ITEMS not in (8, 16))"));
+  EXPECT_EQ(0, evaluate("python(ITEMS in [])"));
+  EXPECT_EQ(1, evaluate("python(U in ['int', 'float'])"));
+  EXPECT_EQ(1, evaluate("python(not ITEMS == 3 or 1 / 0 > 1)"));
+  EXPECT_EQ(5, evaluate("python(5 if ITEMS > 2 else 6)"));
+  EXPECT_EQ(1, evaluate("python((1.5 if ITEMS > 2 else 6) == 1.5)"));
+  EXPECT_EQ(1, evaluate("python(max(ITEMS / 8, 0.25) == 0.5 and abs(-0.5) == 0.5)"));
+  EXPECT_EQ(2, evaluate("7 / 3 + python(0 < 1 < 2) - 1")) << "outside of it all is as before";
+}
+
+TEST(Expression, SaysWhatPythonCannotBeReadAs) {
+  EXPECT_THAT(message_of("python(7 / 2)"), HasSubstr("gives a fraction"));
+  EXPECT_THAT(message_of("python(7 / 0 == 1)"), HasSubstr("division by zero: 7 / 0"));
+  EXPECT_THAT(message_of("python(1.5 << 2 == 1)"), HasSubstr("a fraction stands where"));
+  EXPECT_THAT(message_of("python(log2(1.5) == 1)"), HasSubstr("a fraction stands where"));
+  EXPECT_THAT(message_of("python(1.5 == 'float')"), HasSubstr("a word stands where"));
+  EXPECT_THAT(message_of("python(ITEMS not 4)"), HasSubstr("expected 'in'"));
+  EXPECT_THAT(message_of("python(1 in 2)"), HasSubstr("expected a list"));
+  EXPECT_THAT(message_of("python(1 if 2)"), HasSubstr("expected 'else'"));
+  std::string nested = "1";
+  for (int i = 0; i < 40; ++i) nested = "(0 < " + nested + " < ITEMS)";
+  EXPECT_THAT(message_of("python(" + nested + ")"), HasSubstr("names and operators"));
+}
+
 TEST(Expression, GivesEveryOperatorItsMeaning) {
   EXPECT_EQ(7, evaluate("3 + 4"));
   EXPECT_EQ(-1, evaluate("3 - 4"));

@@ -110,6 +110,24 @@ TEST_F(Library, DatabaseAndExportSelectTheSame) {
   }
 }
 
+TEST_F(Library, LooksIntoSharedFilesForWhatItsOwnDoNotKnow) {
+  fs::create_directory(folder_ / "team");
+  fs::copy(folder_ / "best.json", folder_ / "team" / "team.json");
+  const fs::path old = fs::path(SMEMTUNE_SOURCE_DIR) / "db" / "best_version_1.json";
+  EXPECT_EQ(Results(old).select(kH200, "scale", size(4096)).match, Match::none);
+  setenv("SMEMTUNE_SHARED_DB", (folder_ / "team").c_str(), 1);
+  const Results results(old);
+  const Results own(folder_ / "r.sqlite");
+  unsetenv("SMEMTUNE_SHARED_DB");
+  const Selection shared = results.select(kH200, "scale", size(4096));
+  EXPECT_EQ(shared.match, Match::exact);
+  EXPECT_EQ(shared.shared_from, (folder_ / "team" / "team.json").string());
+  EXPECT_THAT(shared.text(), HasSubstr("(exact, from " + shared.shared_from + ")"));
+  EXPECT_EQ(results.select(kH200, "gemm", size(4096)).shared_from, "");
+  EXPECT_EQ(own.select(kH200, "scale", size(4096)).shared_from, "") << "as close, and one's own";
+  EXPECT_EQ(Results(folder_ / "team").select(kH200, "scale", size(4096)).match, Match::exact);
+}
+
 TEST_F(Library, ReadsWhatTheFirstVersionExported) {
   const Results results(fs::path(SMEMTUNE_SOURCE_DIR) / "db" / "best_version_1.json");
   const Selection exact = results.select(kH200, "gemm", size(4096));

@@ -1,14 +1,16 @@
+#include "db/layered_store.h"
+#include "db/recording.h"
 #include "db/result_store.h"
 #include "smemtune/smemtune.h"
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
 #include "tuner/core/size_ratio.h"
 #include "tuner/core/text.h"
-#include "tuner/core/text_file.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <cstdlib>
+#include <iterator>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -16,8 +18,6 @@
 namespace smemtune {
 
 namespace {
-
-constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 
 /// An entry as select_measured() takes it.
 struct Record {
@@ -30,14 +30,6 @@ struct Record {
   double time_ms = 0;
   std::string kernel_hash;
 };
-
-bool is_database(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  char begin[16] = {};
-  stream.read(begin, sizeof begin);
-  return stream.gcount() == sizeof begin &&
-         std::string_view(begin, sizeof begin) == std::string_view("SQLite format 3\0", 16);
-}
 
 /// Reads members of the documented format and says which one is not as documented.
 class Reader {
@@ -129,16 +121,26 @@ void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& mea
 
 }  // namespace
 
-struct Results::Contents {
+namespace {
+
+/// What a file holds.
+struct Layer {
+  std::string shared_from;
   std::vector<Record> measured;
   std::vector<Record> defaults;  ///< The kernel that is the best most often first.
+};
+
+}  // namespace
+
+struct Results::Contents {
+  std::vector<Layer> layers;
 };
 
 namespace {
 
 void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
                std::vector<Record>& defaults) {
-  const Json document = parse_json(read_text(file, kMaxFileBytes), file.string());
+  const Json document = parse_json(db::read_compressed(file).text, file.string());
   const Reader reader(file.string());
   if (reader.text(document, "", "format") != "smemtune-best") {
     reader.fail("/format", "is not smemtune-best: this is not a file of `smemtune export`");
@@ -201,13 +203,22 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
 }  // namespace
 
 Results::Results(const std::filesystem::path& file) {
-  auto contents = std::make_shared<Contents>();
-  if (is_database(file)) {
-    read_database(file, contents->measured, contents->defaults);
-  } else {
-    read_json(file, contents->measured, contents->defaults);
+  std::vector<db::SharedFile> files = {{.file = file, .name = ""}};
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    files = db::files_in(file, file.string());
+    for (db::SharedFile& one : files) one.name.clear();
   }
-  order_by_wins(contents->defaults, contents->measured);
+  const char* list = std::getenv("SMEMTUNE_SHARED_DB");
+  std::ranges::move(db::shared_files(list == nullptr ? "" : list), std::back_inserter(files));
+  auto contents = std::make_shared<Contents>();
+  for (const db::SharedFile& one : files) {
+    Layer& layer = contents->layers.emplace_back();
+    layer.shared_from = one.name;
+    const auto read = db::is_database(one.file) ? read_database : read_json;
+    read(one.file, layer.measured, layer.defaults);
+    order_by_wins(layer.defaults, layer.measured);
+  }
   contents_ = std::move(contents);
 }
 
@@ -216,18 +227,31 @@ Selection Results::select(const Target& target, const std::string& space, const 
   const auto wanted = [&](const Record& record) {
     return record.space == space && (kernel.empty() || record.kernel == kernel);
   };
-  const Choice<Record> choice =
-      or_defaults(select_measured(contents_->measured.data(), contents_->measured.size(), target,
-                                  [&](const Record& record) {
-                                    return wanted(record) ? size_ratio(record.problem, problem) : 0;
-                                  }),
-                  contents_->defaults.data(), contents_->defaults.size(), wanted);
+  Choice<Record> choice;
+  std::string shared_from;
+  const auto take_closer = [&](const Choice<Record>& one, const Layer& layer) {
+    if (!one || std::tie(one.match, one.size_ratio) >= std::tie(choice.match, choice.size_ratio)) {
+      return;
+    }
+    choice = one;
+    shared_from = layer.shared_from;
+  };
+  for (const Layer& layer : contents_->layers) {
+    const auto ratio_of = [&](const Record& record) {
+      return wanted(record) ? size_ratio(record.problem, problem) : 0;
+    };
+    take_closer(
+        or_defaults(select_measured(layer.measured.data(), layer.measured.size(), target, ratio_of),
+                    layer.defaults.data(), layer.defaults.size(), wanted),
+        layer);
+  }
   Selection selection;
   selection.match = choice.match;
   selection.size_ratio = choice.size_ratio;
   selection.space = space;
   selection.problem = problem;
   if (!choice) return selection;
+  selection.shared_from = shared_from;
   selection.kernel = choice->kernel;
   selection.parameters = choice->parameters;
   selection.measured_problem = choice->problem;
@@ -240,10 +264,12 @@ Selection Results::select(const Target& target, const std::string& space, const 
 std::string Selection::text() const {
   if (match == Match::none) return "nothing is known of space " + space;
   std::string text = kernel + " " + key(parameters) + " (" + std::string(to_text(match));
-  if (match == Match::defaults) return text + ")";
-  if (match == Match::exact) return text + ")";
-  return text + ": " + key(measured_problem) + " on " + measured_device + ", size ratio " +
-         significant(size_ratio, 3) + ")";
+  if (match != Match::defaults && match != Match::exact) {
+    text += ": " + key(measured_problem) + " on " + measured_device + ", size ratio " +
+            significant(size_ratio, 3);
+  }
+  if (!shared_from.empty()) text += ", from " + shared_from;
+  return text + ")";
 }
 
 }  // namespace smemtune

@@ -45,12 +45,15 @@ struct Selection {
   std::string measured_device;
   double time_ms = 0;       ///< Median, of the problem that was measured.
   std::string kernel_hash;  ///< What was measured; TunedKernel compares it with the source.
+  std::string shared_from;  ///< The shared file that it is from; empty: those that were opened.
 
   /// `scale ITEMS=2,THREADS=128 (nearest problem: N=1000,T=float, size ratio 2.1)`.
   std::string text() const;
 };
 
-/// Results of tuning: a database, or what `smemtune export` wrote as JSON. Needs no CUDA.
+/// Results of tuning: a database, what `smemtune export` wrote as JSON, or a folder of those. Below
+/// them lie the files and folders of $SMEMTUNE_SHARED_DB, with colons between: of equally close
+/// matches that of the first file counts. Needs no CUDA.
 class Results {
  public:
   explicit Results(const std::filesystem::path& file);

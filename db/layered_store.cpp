@@ -1,0 +1,248 @@
+#include "db/layered_store.h"
+
+#include "db/device_model.h"
+#include "db/import.h"
+#include "db/recording.h"
+#include "db/stored_portfolio.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace smemtune::db {
+
+namespace {
+
+bool is_shareable(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  return std::ranges::any_of(std::vector<std::string_view>{".sqlite", ".db", ".json", ".json.gz"},
+                             [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+/// An export becomes a database in memory.
+ResultStore open_shared(const std::filesystem::path& file,
+                        const std::function<void(const std::string&)>& warn) {
+  if (is_database(file)) return ResultStore(file, ResultStore::Mode::read_only);
+  ResultStore store(":memory:");
+  const auto add = [&store](RunRecord&& record) { store.add(record); };
+  if (read_runs(file, {}, Runs::ours, add).cut_off) {
+    warn(file.string() + ": ends too early; what came before is read");
+  }
+  return store;
+}
+
+/// What a query's source means.
+struct Sources {
+  bool own = false;
+  bool shared = false;
+  bool imported = false;
+  std::string file = {};  ///< Part of its name.
+};
+
+Sources sources_of(const std::string& words) {
+  Sources sources;
+  for (std::size_t begin = 0; begin <= words.size();) {
+    const std::size_t end = std::min(words.find(',', begin), words.size());
+    const std::string word = words.substr(begin, end - begin);
+    const bool all = word == "all";
+    if (all || word == "own") sources.own = true;
+    if (all || word == "shared") sources.shared = true;
+    if (all || word == "imported") sources.imported = true;
+    if (!all && word != "own" && word != "shared" && word != "imported") sources.file = word;
+    begin = end + 1;
+  }
+  if (!sources.file.empty() && sources.file != words) {
+    throw InputError("--source: " + quote(sources.file) +
+                     " is none of own, shared, imported and all; part of a file's name stands "
+                     "alone");
+  }
+  return sources;
+}
+
+/// As a single database is asked; empty: not at all.
+std::string source_in(const std::string& layer, const Sources& sources) {
+  const bool is_own = layer.empty();
+  if (is_own ? sources.own : sources.shared) return sources.imported ? "all" : "own";
+  if (is_own && sources.imported) return "imported";
+  const bool is_named = !sources.file.empty() && layer.find(sources.file) != std::string::npos;
+  return is_named ? "own" : sources.file;
+}
+
+/// What only one layer answers.
+using Question = std::tuple<bool, std::string, std::string, std::string>;
+
+Question question_of(const StoredResult& stored) {
+  return {stored.origin.has_value(), device_model_key(stored.device), stored.space,
+          key(stored.result.problem)};
+}
+
+/// Keeps of `its` what is not answered yet.
+void add_unanswered(std::vector<StoredResult> its, const std::string& layer,
+                    std::set<Question>& answered, std::vector<StoredResult>& all) {
+  std::erase_if(its, [&](const StoredResult& one) { return answered.contains(question_of(one)); });
+  for (StoredResult& one : its) {
+    answered.insert(question_of(one));
+    one.shared_from = layer;
+  }
+  std::ranges::move(its, std::back_inserter(all));
+}
+
+}  // namespace
+
+bool means_shared(const std::string& source) {
+  const Sources sources = sources_of(source);
+  return sources.shared || !sources.file.empty();
+}
+
+std::vector<SharedFile> files_in(const std::filesystem::path& folder, const std::string& name) {
+  std::vector<SharedFile> files;
+  std::error_code unreadable;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, unreadable)) {
+    if (!is_shareable(entry.path())) continue;
+    files.push_back({.file = entry.path(), .name = name + "/" + entry.path().filename().string()});
+  }
+  std::ranges::sort(files, {}, &SharedFile::file);
+  return files;
+}
+
+std::vector<SharedFile> shared_files(const std::string& list) {
+  std::vector<SharedFile> files;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(':', begin), list.size());
+    const std::filesystem::path member = list.substr(begin, end - begin);
+    begin = end + 1;
+    if (member.empty()) continue;
+    std::error_code ignored;
+    if (std::filesystem::is_directory(member, ignored)) {
+      std::ranges::move(files_in(member, member.string()), std::back_inserter(files));
+    } else {
+      files.push_back({.file = member, .name = member.string()});
+    }
+  }
+  return files;
+}
+
+LayeredStore::LayeredStore(std::optional<ResultStore> own, const std::vector<SharedFile>& shared,
+                           const std::function<void(const std::string&)>& warn) {
+  if (own) layers_.push_back({.name = "", .store = std::move(*own)});
+  for (const SharedFile& one : shared) {
+    try {
+      layers_.push_back({.name = one.name, .store = open_shared(one.file, warn)});
+    } catch (const Error& error) {
+      warn(std::string(error.what()) + "; left out");
+    }
+  }
+}
+
+void LayeredStore::visit(const Query& query,
+                         const std::function<void(const Layer&, const Query&)>& visit) const {
+  const Sources sources = sources_of(query.source);
+  std::set<std::string> spaces = {query.space};
+  for (const Layer& layer : layers_) {
+    Query its = query;
+    its.source = source_in(layer.name, sources);
+    if (its.source.empty()) continue;
+    for (const std::string& space : spaces) {
+      its.space = space;
+      visit(layer, its);
+    }
+    if (!layer.name.empty() || !query.space.empty()) continue;
+    spaces.clear();
+    for (const StoredRun& run : layer.store.runs({.source = "all"})) spaces.insert(run.space);
+  }
+}
+
+std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel) const {
+  std::vector<StoredResult> all;
+  std::set<Question> answered;
+  visit(query, [&](const Layer& layer, const Query& its) {
+    add_unanswered(layer.store.best(its, per_kernel), layer.name, answered, all);
+  });
+  // Each layer's are in this order already.
+  std::ranges::stable_sort(all, {}, [](const StoredResult& one) {
+    return std::tuple(one.device.name, device_model_key(one.device), one.space,
+                      key(one.result.problem));
+  });
+  return all;
+}
+
+Comparison LayeredStore::compare(const Query& query) const {
+  return db::compare(
+      best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query.run,
+      [this](const StoredResult& stored) -> const Connection& {
+        return *std::ranges::find(layers_, stored.shared_from, &Layer::name)->store.connection_;
+      });
+}
+
+std::vector<KernelDefaults> LayeredStore::defaults(const Query& query) const {
+  std::vector<KernelDefaults> all;
+  visit(query, [&](const Layer& layer, const Query& its) {
+    for (KernelDefaults& one : layer.store.defaults(its)) {
+      const bool is_known = std::ranges::any_of(all, [&](const KernelDefaults& known) {
+        return known.space == one.space && known.kernel == one.kernel;
+      });
+      if (!is_known) all.push_back(std::move(one));
+    }
+  });
+  return all;
+}
+
+std::vector<StoredResult> LayeredStore::results(const Query& query, std::size_t limit) const {
+  std::vector<StoredResult> all;
+  std::set<Question> answered;
+  visit(query, [&](const Layer& layer, const Query& its) {
+    if (limit > 0 && all.size() >= limit) return;
+    const std::size_t left = limit > 0 ? limit - all.size() : 0;
+    add_unanswered(layer.store.results(its, left), layer.name, answered, all);
+  });
+  return all;
+}
+
+std::vector<StoredRun> LayeredStore::runs(const Query& query) const {
+  std::vector<StoredRun> all;
+  visit(query, [&](const Layer& layer, const Query& its) {
+    for (StoredRun& run : layer.store.runs(its)) {
+      run.shared_from = layer.name;
+      all.push_back(std::move(run));
+    }
+  });
+  std::ranges::stable_sort(all, {}, &StoredRun::started_unix);
+  return all;
+}
+
+std::vector<std::string> LayeredStore::kernels() const {
+  std::set<std::string> names;
+  for (const Layer& layer : layers_) {
+    const std::vector<std::string> its = layer.store.kernels();
+    names.insert(its.begin(), its.end());
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<StoredPortfolio> LayeredStore::portfolios(const Query& query, std::size_t most,
+                                                      bool per_kernel) const {
+  std::vector<StoredPortfolio> its;
+  visit(query, [&](const Layer& layer, const Query& own) {
+    if (layer.name.empty()) its = layer.store.portfolios(own, most, per_kernel);
+  });
+  return its;
+}
+
+LayeredStore::SharedFindings LayeredStore::findings(const std::string& space, const Device& device,
+                                                    const std::vector<Problem>& problems) const {
+  SharedFindings shared;
+  for (const Layer& layer : layers_) {
+    if (layer.name.empty()) continue;
+    std::vector<Findings> its = layer.store.findings(space, device, problems, /*in_log_too=*/true);
+    if (its.empty()) continue;
+    shared.from.push_back(layer.name);
+    std::ranges::move(its, std::back_inserter(shared.findings));
+  }
+  return shared;
+}
+
+}  // namespace smemtune::db

@@ -1,0 +1,159 @@
+#include "db/layered_store.h"
+
+#include "db/device_model.h"
+#include "db/export_json.h"
+#include "db/planted_results.h"
+#include "db/test_folder.h"
+#include "tuner/core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace smemtune::db {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
+
+/// Configurations of the results, with where they come from.
+std::vector<std::string> answers(const std::vector<StoredResult>& all) {
+  std::vector<std::string> texts;
+  for (const StoredResult& one : all) {
+    texts.push_back(one.device.name + " N=" + to_text(one.result.problem.at("N")) + " " +
+                    key(one.result.configuration) +
+                    (one.shared_from.empty() ? "" : " from " + one.shared_from));
+  }
+  return texts;
+}
+
+class LayeredStoreOf : public TestFolder {
+ protected:
+  fs::path store(const std::string& name, const std::string& device,
+                 const std::vector<Result>& results) const {
+    const fs::path file = folder() / name;
+    ResultStore into(file);
+    const std::string id = "run of " + name + " on " + device;
+    const auto log = into.begin_run(planted_run(planted_device(device), id));
+    for (const Result& result : results) log->record("hash", result);
+    into.end_run(id, "complete");
+    return file;
+  }
+
+  fs::path write_export(const std::string& name, const fs::path& database) const {
+    const ResultStore from(database, ResultStore::Mode::read_only);
+    write_whole_file(folder() / name, export_json(from.best({}, true), from.defaults({})));
+    return folder() / name;
+  }
+
+  /// The shared ones are called by their files' names.
+  LayeredStore layered(const fs::path& own, const std::vector<fs::path>& shared) {
+    std::vector<SharedFile> files;
+    for (const fs::path& file : shared)
+      files.push_back({.file = file, .name = file.filename().string()});
+    std::optional<ResultStore> opened;
+    if (!own.empty()) opened.emplace(own, ResultStore::Mode::read_only);
+    return {std::move(opened), files, [this](const std::string& line) { warnings_ += line; }};
+  }
+
+  std::string warnings_;
+};
+
+TEST_F(LayeredStoreOf, AnswersFromTheFirstThatKnows) {
+  const fs::path own = store("own.sqlite", "A", {planted(tile(1), 3)});
+  const fs::path team =
+      store("team.sqlite", "A", {planted(tile(2), 2), planted(tile(2), 1, /*n=*/512)});
+  const fs::path other =
+      write_export("other.json",
+                   store("other.sqlite", "A", {planted(tile(3), 1, 512), planted(tile(3), 1, 64)}));
+  const LayeredStore results = layered(own, {team, other});
+  EXPECT_THAT(answers(results.best({.source = "own,shared"}, false)),
+              ElementsAre("A N=4096 TILE=1", "A N=512 TILE=2 from team.sqlite",
+                          "A N=64 TILE=3 from other.json"));
+  EXPECT_THAT(answers(results.best({.source = "own"}, false)), ElementsAre("A N=4096 TILE=1"));
+  EXPECT_THAT(answers(results.best({.source = "shared"}, true)),
+              ElementsAre("A N=4096 TILE=2 from team.sqlite", "A N=512 TILE=2 from team.sqlite",
+                          "A N=64 TILE=3 from other.json"));
+  EXPECT_THAT(answers(results.best({.source = "other"}, true)),
+              ElementsAre("A N=512 TILE=3 from other.json", "A N=64 TILE=3 from other.json"));
+  EXPECT_THAT(results.best({.source = "imported"}, true), IsEmpty());
+  EXPECT_THROW(results.best({.source = "own,other"}, true), InputError);
+  EXPECT_THAT(results.results({.source = "all"}), SizeIs(3));
+  EXPECT_THAT(results.results({.source = "all"}, 2), SizeIs(2));
+  EXPECT_THAT(results.runs({.source = "own,shared"}), SizeIs(3));
+  EXPECT_EQ(results.runs({.source = "shared"}).at(0).shared_from, "team.sqlite");
+}
+
+TEST_F(LayeredStoreOf, IsAboutTheSpacesOfItsOwnWhereNoneIsNamed) {
+  const fs::path team = store("team.sqlite", "A", {planted(tile(2), 2)});
+  ResultStore own(folder() / "own.sqlite");
+  const auto log = own.begin_run(planted_run(planted_device("A"), "1", "stencil"));
+  log->record("hash", planted(tile(1), 3));
+  const LayeredStore results = layered(folder() / "own.sqlite", {team});
+  EXPECT_THAT(results.best({.source = "own,shared"}, false), SizeIs(1));
+  EXPECT_THAT(results.runs({.source = "all"}), SizeIs(1));
+  EXPECT_THAT(results.best({.space = "gemm", .source = "own,shared"}, false), SizeIs(1));
+  EXPECT_THAT(results.best({.source = "shared"}, false), SizeIs(1));
+}
+
+TEST_F(LayeredStoreOf, DoesWithoutAnOwnDatabaseAndWhatCannotBeRead) {
+  const fs::path team = store("team.sqlite", "A", {planted(tile(2), 2)});
+  write_whole_file(folder() / "broken.json", R"({"format": "smemtune-best", "best": [{}]})");
+  write_whole_file(folder() / "half.json", R"({"format": "smemtune-best", "best": [)");
+  const LayeredStore results = layered(
+      {}, {folder() / "missing.sqlite", folder() / "broken.json", folder() / "half.json", team});
+  EXPECT_THAT(answers(results.best({.source = "own,shared"}, false)),
+              ElementsAre("A N=4096 TILE=2 from team.sqlite"));
+  EXPECT_THAT(warnings_, HasSubstr("missing.sqlite"));
+  EXPECT_THAT(warnings_, HasSubstr("broken.json"));
+  EXPECT_THAT(warnings_, HasSubstr("half.json: ends too early"));
+}
+
+TEST_F(LayeredStoreOf, HoldsAnothersBestAgainstOnesOwnTimes) {
+  const fs::path own = store("own.sqlite", "B", {planted(tile(1), 5), planted(tile(2), 2)});
+  const fs::path team = write_export("team.json", store("team.sqlite", "A", {planted(tile(1), 1)}));
+  const Comparison comparison = layered(own, {team}).compare({.source = "all"});
+  ASSERT_THAT(comparison.columns, SizeIs(2));
+  EXPECT_EQ(comparison.columns[0].label, "A, team.json");
+  EXPECT_EQ(comparison.columns[1].label, "B");
+  const Comparison::Row& row = comparison.rows.at(0);
+  ASSERT_THAT(row.guests, SizeIs(2));
+  EXPECT_FALSE(row.guests[0].share) << "the export has winners only";
+  EXPECT_EQ(row.guests[1].best_of, 0u);
+  EXPECT_DOUBLE_EQ(row.guests[1].share.value(), 0.4);
+  EXPECT_EQ(row.known, 2u);
+}
+
+TEST_F(LayeredStoreOf, FindsWhatARunMayStartWith) {
+  const fs::path own = store("own.sqlite", "A", {planted(tile(1), 3)});
+  const fs::path team = store("team.sqlite", "A", {planted(tile(2), 2)});
+  const auto found =
+      layered(own, {team}).findings("gemm", planted_device("A"), {planted(tile(1), 1).problem});
+  EXPECT_THAT(found.from, ElementsAre("team.sqlite"));
+  ASSERT_THAT(found.findings, SizeIs(1)) << "also of the device and problem that are to be tuned";
+  EXPECT_EQ(found.findings[0].timed.at(0).second, tile(2));
+}
+
+TEST_F(LayeredStoreOf, ListsTheFilesOfFolders) {
+  fs::create_directory(folder() / "team");
+  for (const char* name : {"b.json", "a.sqlite", "c.json.gz", "notes.txt"}) {
+    write_whole_file(folder() / "team" / name, "{}");
+  }
+  const std::string team = (folder() / "team").string();
+  std::vector<std::string> names;
+  for (const SharedFile& one : shared_files(team + "::missing.sqlite:")) {
+    names.push_back(one.name);
+  }
+  EXPECT_THAT(names, ElementsAre(team + "/a.sqlite", team + "/b.json", team + "/c.json.gz",
+                                 "missing.sqlite"));
+  EXPECT_THAT(shared_files(""), IsEmpty());
+}
+
+}  // namespace
+}  // namespace smemtune::db

@@ -1,0 +1,80 @@
+#include "tuner/cli/shared_results.h"
+
+#include "tuner/cli/options.h"
+#include "tuner/cli/terminal.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+
+#include <cstdlib>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace smemtune::cli {
+namespace {
+
+void warn(const std::string& line) {
+  write_error("smemtune: shared results: " + printable(line) + "\n");
+}
+
+/// nullopt: there is none.
+std::optional<std::filesystem::path> shipped_folder() {
+  try {
+    return share_folder() / "db" / "shipped";
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void add_shared(CLI::App& app, bool& no_shipped) {
+  app.add_flag("--no-shipped", no_shipped,
+               "Do without the results that come with smemtune (or SMEMTUNE_SHIPPED=off)");
+}
+
+void add_layered_source(CLI::App& app, std::string& source) {
+  app.add_option("--source", source,
+                 "own: what was measured here; shared: by others, where own has no answer; "
+                 "imported; several of them with commas between; all; or part of the name of an "
+                 "imported or shared file")
+      ->type_name("WORDS")
+      ->capture_default_str();
+}
+
+std::vector<db::SharedFile> shared_files(bool no_shipped) {
+  const char* list = std::getenv("SMEMTUNE_SHARED_DB");
+  std::vector<db::SharedFile> files = db::shared_files(list == nullptr ? "" : list);
+  const char* shipped = std::getenv("SMEMTUNE_SHIPPED");
+  if (no_shipped || (shipped != nullptr && std::string_view(shipped) == "off")) return files;
+  if (const auto folder = shipped_folder()) {
+    std::ranges::move(db::files_in(*folder, "shipped"), std::back_inserter(files));
+  }
+  return files;
+}
+
+db::LayeredStore open_results(const std::filesystem::path& database, const std::string& source,
+                              bool no_shipped) {
+  std::vector<db::SharedFile> shared;
+  if (db::means_shared(source)) shared = shared_files(no_shipped);
+  std::error_code ignored;
+  std::optional<db::ResultStore> own;
+  if (!shared.empty() && !database.empty() && !std::filesystem::exists(database, ignored)) {
+    write_error(printable(database.string()) + ": no such database; tuning makes it\n");
+  } else {
+    own.emplace(database, db::ResultStore::Mode::read_only);
+  }
+  if (const auto version = own ? own->newer_version() : std::nullopt) {
+    write_error(printable(database.string()) + ": written by a newer smemtune (version " +
+                std::to_string(*version) + "); only what this one knows of it is read\n");
+  }
+  return {std::move(own), shared, warn};
+}
+
+db::LayeredStore open_shared(bool no_shipped) {
+  return {std::nullopt, shared_files(no_shipped), warn};
+}
+
+}  // namespace smemtune::cli
