@@ -267,10 +267,10 @@ TEST(Templates, RefuseWhatWouldBeWrong) {
   EXPECT_THAT(refusal("gemm", "buffered", "gemm_buffered<float, 32, 8, 1, 1, 0>"),
               HasSubstr("same number of elements"));
   EXPECT_THAT(
-      refusal("gemm", "register_tiled", "gemm_register_tiled<float, 4, 96, 32, 8, 16, 8, 2, 1>"),
+      refusal("gemm", "register_tiled", "gemm_register_tiled<float, 4, 96, 32, 8, 16, 8, 2, 1, 1>"),
       HasSubstr("whole warps"));
   EXPECT_THAT(
-      refusal("gemm", "register_tiled", "gemm_register_tiled<float, 4, 64, 64, 8, 8, 2, 2, 1>"),
+      refusal("gemm", "register_tiled", "gemm_register_tiled<float, 4, 64, 64, 8, 8, 2, 2, 1, 1>"),
       HasSubstr("pieces of 16 bytes"));
   EXPECT_THAT(refusal("gemm", "stream_k", "gemm_stream_k<float, 8, 128, 128, 8, 8, 8, 2, 1>"),
               HasSubstr("at most 16 bytes"));
