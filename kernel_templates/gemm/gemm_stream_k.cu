@@ -32,37 +32,8 @@
 // Shared memory    as gemm_register_tiled, dynamic; 16 bytes per thread in the second launch, static
 // Memory traffic   as gemm_register_tiled, and up to 2 * blocks tiles written and read
 
+#include "../common/shares.cuh"
 #include "register_tile.cuh"
-
-namespace gemm_detail {
-
-/// Which block computes what.
-struct Shares {
-  int steps;      // Of a tile.
-  int whole;      // Tiles that one block computes.
-  int left_over;  // Tiles whose steps are shared.
-  int share;      // Steps of a block; the first `longer` blocks have one more.
-  int longer;
-
-  __device__ __forceinline__ Shares(int tiles, int steps_of_a_tile, int blocks)
-      : steps(steps_of_a_tile),
-        whole(tiles - tiles % blocks),
-        left_over(tiles % blocks),
-        share(left_over * steps / blocks),
-        longer(left_over * steps % blocks) {}
-
-  /// The first of a block's steps of the tiles that are left over.
-  __device__ __forceinline__ int begin(int block) const {
-    return block * share + min(block, longer);
-  }
-
-  __device__ __forceinline__ int block_of(int step) const {
-    const int short_ones = step - longer * (share + 1);
-    return short_ones < 0 ? step / (share + 1) : longer + short_ones / share;
-  }
-};
-
-}  // namespace gemm_detail
 
 template <typename T, int VEC, int TILE_M, int TILE_N, int DEPTH, int ROWS, int COLS, int STAGES,
           int BLOCKS, int THREADS = (TILE_M * TILE_N / (ROWS * COLS))>
@@ -76,27 +47,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
   const int tiles = (m + TILE_M - 1) / TILE_M * ((n + TILE_N - 1) / TILE_N);
 
   for (int item = 0;; ++item) {
-    const gemm_detail::Shares shares(tiles, (k + DEPTH - 1) / DEPTH, blocks);
-    int number = block + item * blocks;
-    int first = 0;
-    int last = shares.steps;
-    T* piece = nullptr;
-    if (number >= shares.whole) {
-      const int begin = shares.begin(block);
-      const int nth = item - shares.whole / blocks;  // The first or the second that it touches.
-      const int left_over = begin / shares.steps + nth;
-      first = max(begin - left_over * shares.steps, 0);
-      last = min(shares.begin(block + 1) - left_over * shares.steps, shares.steps);
-      if (first >= last) return;
-      number = shares.whole + left_over;
-      piece = partial + (2LL * block + nth) * (TILE_M * TILE_N);
-    }
+    const Shares shares(tiles, (k + DEPTH - 1) / DEPTH, blocks);
+    const Shares::Item work = shares.item(block, item);
+    if (work.first >= work.last) return;
+    T* const piece = partial + (2LL * block + work.piece) * (TILE_M * TILE_N);
 
-    const auto place = gemm_detail::tile_place<TILE_M, TILE_N>(number, m, n, group);
+    const auto place = gemm_detail::tile_place<TILE_M, TILE_N>(work.tile, m, n, group);
     Tile tile;
-    tile.multiply(a, b, m, n, k, place, first * DEPTH, min(last * DEPTH, k),
+    tile.multiply(a, b, m, n, k, place, work.first * DEPTH, min(work.last * DEPTH, k),
                   reinterpret_cast<T*>(shared_bytes));
-    if (piece == nullptr) {
+    if (work.piece < 0) {
       tile.store(c, m, n, place);
     } else {
 #pragma unroll
@@ -120,7 +80,7 @@ __global__ void __launch_bounds__(THREADS* GROUPS)
   const int left_over = static_cast<int>(blockIdx.x) / Tile::PIECES;
   const int piece = static_cast<int>(blockIdx.x) % Tile::PIECES;
   const int tiles = (m + TILE_M - 1) / TILE_M * ((n + TILE_N - 1) / TILE_N);
-  const gemm_detail::Shares shares(tiles, (k + DEPTH - 1) / DEPTH, blocks);
+  const Shares shares(tiles, (k + DEPTH - 1) / DEPTH, blocks);
   const int first = left_over * shares.steps;
   const int last_block = shares.block_of(first + shares.steps - 1);
   const T* const from = partial + piece * Tile::PIECE * THREADS + static_cast<int>(threadIdx.x);
