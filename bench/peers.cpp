@@ -1,6 +1,8 @@
 // The best stored configurations of spaces against what they are held against, in one run:
 //   gemm                  cublasSgemm (CUBLAS_PEDANTIC_MATH: no TF32)
 //   gemm_tc               cublasGemmEx (CUBLAS_COMPUTE_32F)
+//   gemm_fp8, gemm_int8   cublasLtMatmul, the algorithm that it finds best without trying; of 8-bit
+//                         floats with the fast accumulation where FAST
 //   convolution           the best stored configuration of the kernel tiled, whose parameters are
 //                         the FAIR benchmark hub's
 //   stencil1d, add_one    cudaMemcpyAsync, device to device, of as many bytes as the kernel must
@@ -26,6 +28,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <functional>
 #include <map>
@@ -232,6 +235,14 @@ class CublasSgemm final : public Peer {
   cublasHandle_t blas_ = nullptr;
 };
 
+cudaDataType cuda_type(const Problem& problem, const char* name) {
+  const std::string word = to_text(problem.at(name));
+  if (word == "int") return CUDA_R_32I;
+  if (word == "int8_t") return CUDA_R_8I;
+  if (word == "float") return CUDA_R_32F;
+  return word == "__half" ? CUDA_R_16F : CUDA_R_16BF;
+}
+
 class CublasGemmEx final : public Peer {
  public:
   CublasGemmEx(const Problem& problem, const Buffers& buffers, cudaStream_t stream)
@@ -239,8 +250,8 @@ class CublasGemmEx final : public Peer {
         n_(size(problem, "N")),
         k_(size(problem, "K")),
         transposed_(size(problem, "TRANSPOSED") != 0),
-        type_(type(problem, "T")),
-        out_(type(problem, "OUT")),
+        type_(cuda_type(problem, "T")),
+        out_(cuda_type(problem, "OUT")),
         a_(buffers["a"]),
         b_(buffers["b"]),
         c_(buffers["c"]) {
@@ -263,12 +274,6 @@ class CublasGemmEx final : public Peer {
   }
 
  private:
-  static cudaDataType type(const Problem& problem, const char* name) {
-    const std::string word = to_text(problem.at(name));
-    if (word == "float") return CUDA_R_32F;
-    return word == "__half" ? CUDA_R_16F : CUDA_R_16BF;
-  }
-
   int m_ = 0;
   int n_ = 0;
   int k_ = 0;
@@ -279,6 +284,113 @@ class CublasGemmEx final : public Peer {
   const void* b_ = nullptr;
   void* c_ = nullptr;
   cublasHandle_t blas_ = nullptr;
+};
+
+/// Products of 8-bit numbers, scaled unless the sums are stored as integers of 32 bits.
+class CublasLtMatmul final : public Peer {
+ public:
+  CublasLtMatmul(const Problem& problem, const Buffers& buffers, cudaStream_t stream)
+      : stream_(stream),
+        a_(buffers["a"]),
+        b_(buffers["b"]),
+        c_(buffers["c"]),
+        scale_(static_cast<const float*>(buffers["scale"])) {
+    const bool floats = problem.contains("FAST");
+    const cudaDataType type = floats ? CUDA_R_8F_E4M3 : CUDA_R_8I;
+    const cudaDataType out = cuda_type(problem, "OUT");
+    const bool scaled = out != CUDA_R_32I;
+    check(cublasLtCreate(&handle_), "cublasLtCreate");
+    check(cublasLtMatmulDescCreate(&product_, floats ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32I,
+                                   scaled ? CUDA_R_32F : CUDA_R_32I),
+          "cublasLtMatmulDescCreate");
+    set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
+    if (floats) {
+      set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(size(problem, "FAST")));
+    }
+    if (scaled) {
+      set(CUBLASLT_MATMUL_DESC_POINTER_MODE, CUBLASLT_POINTER_MODE_DEVICE);
+      check(cudaMalloc(&zero_, sizeof(float)), "cudaMalloc");
+      check(cudaMemset(zero_, 0, sizeof(float)), "cudaMemset");
+    }
+    // Row-major c = a b' (b stored as n x k) is column-major c' = b a'.
+    const auto m = static_cast<std::uint64_t>(size(problem, "M"));
+    const auto n = static_cast<std::uint64_t>(size(problem, "N"));
+    const auto k = static_cast<std::uint64_t>(size(problem, "K"));
+    b_layout_ = layout(type, k, n);
+    a_layout_ = layout(type, k, m);
+    c_layout_ = layout(out, n, m);
+    check(cudaMalloc(&workspace_, kWorkspace), "cudaMalloc");
+    find_algorithm();
+  }
+  ~CublasLtMatmul() override {
+    cudaFree(workspace_);
+    cudaFree(zero_);
+    for (cublasLtMatrixLayout_t layout : {a_layout_, b_layout_, c_layout_}) {
+      cublasLtMatrixLayoutDestroy(layout);
+    }
+    cublasLtMatmulDescDestroy(product_);
+    cublasLtDestroy(handle_);
+  }
+  CublasLtMatmul(const CublasLtMatmul&) = delete;
+  CublasLtMatmul& operator=(const CublasLtMatmul&) = delete;
+
+  std::string name() const override { return "cublasLtMatmul"; }
+  void launch() override {
+    const std::int32_t one = 1;
+    const std::int32_t none = 0;
+    const void* const alpha = zero_ == nullptr ? static_cast<const void*>(&one) : scale_;
+    const void* const beta = zero_ == nullptr ? static_cast<const void*>(&none) : zero_;
+    check(
+        cublasLtMatmul(handle_, product_, alpha, b_, b_layout_, a_, a_layout_, beta, c_, c_layout_,
+                       c_, c_layout_, &algorithm_.algo, workspace_, kWorkspace, stream_),
+        "cublasLtMatmul");
+  }
+
+ private:
+  static constexpr std::size_t kWorkspace = std::size_t{64} << 20;
+
+  template <typename Value>
+  void set(cublasLtMatmulDescAttributes_t attribute, Value value) {
+    check(cublasLtMatmulDescSetAttribute(product_, attribute, &value, sizeof(value)),
+          "cublasLtMatmulDescSetAttribute");
+  }
+
+  static cublasLtMatrixLayout_t layout(cudaDataType type, std::uint64_t rows,
+                                       std::uint64_t columns) {
+    cublasLtMatrixLayout_t layout = nullptr;
+    check(cublasLtMatrixLayoutCreate(&layout, type, rows, columns, static_cast<std::int64_t>(rows)),
+          "cublasLtMatrixLayoutCreate");
+    return layout;
+  }
+
+  void find_algorithm() {
+    cublasLtMatmulPreference_t preference = nullptr;
+    check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+    check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                               &kWorkspace, sizeof(kWorkspace)),
+          "cublasLtMatmulPreferenceSetAttribute");
+    int found = 0;
+    const cublasStatus_t code =
+        cublasLtMatmulAlgoGetHeuristic(handle_, product_, b_layout_, a_layout_, c_layout_,
+                                       c_layout_, preference, 1, &algorithm_, &found);
+    cublasLtMatmulPreferenceDestroy(preference);
+    check(code, "cublasLtMatmulAlgoGetHeuristic");
+    if (found == 0) throw Error("cublasLtMatmul has no algorithm for this problem");
+  }
+
+  cudaStream_t stream_ = nullptr;
+  const void* a_ = nullptr;
+  const void* b_ = nullptr;
+  void* c_ = nullptr;
+  const float* scale_ = nullptr;
+  void* zero_ = nullptr;
+  void* workspace_ = nullptr;
+  cublasLtHandle_t handle_ = nullptr;
+  cublasLtMatmulDesc_t product_ = nullptr;
+  cublasLtMatrixLayout_t a_layout_ = nullptr;
+  cublasLtMatrixLayout_t b_layout_ = nullptr;
+  cublasLtMatrixLayout_t c_layout_ = nullptr;
+  cublasLtMatmulHeuristicResult_t algorithm_ = {};
 };
 
 /// A stored configuration and what it needs to be launched.
@@ -330,6 +442,9 @@ std::unique_ptr<Peer> peer_of(const LoadedSpace& loaded, const db::ResultStore& 
   const Problem& problem = best.result.problem;
   if (space == "gemm") return std::make_unique<CublasSgemm>(problem, ours.buffers(), stream);
   if (space == "gemm_tc") return std::make_unique<CublasGemmEx>(problem, ours.buffers(), stream);
+  if (space == "gemm_fp8" || space == "gemm_int8") {
+    return std::make_unique<CublasLtMatmul>(problem, ours.buffers(), stream);
+  }
   if (space == "convolution") {
     const std::vector<db::StoredResult> hubs = store.best(
         {.space = space, .kernel = "tiled", .device = best.device.name, .problem = key(problem)},
@@ -370,7 +485,7 @@ double compare(const LoadedSpace& loaded, const db::ResultStore& store,
   const double peer_median = quantile(peer_ms, 0.5);
   const double ratio = quantile(ratios, 0.5);
   const std::string& space = loaded.space.name;
-  const bool computes = space == "gemm" || space == "gemm_tc" || space == "convolution";
+  const bool computes = space.starts_with("gemm") || space == "convolution";
   const double work = metrics.at(computes ? "flops" : "bytes") * (computes ? 1e-9 : 1e-6);
   const char* unit = computes ? "TFLOP/s" : "GB/s";
   std::printf("| %s %s | %s %s | %.2f us, %.2f %s | %s %.2f us, %.2f %s | %.3f (%.3f-%.3f) |\n",

@@ -36,11 +36,11 @@ template __global__ void gemm_buffered<float, 64, 16, 4, 4, 1>(const float*, con
                                                                int, int, int);
 template __global__ void gemm_naive<float, 32, 8>(const float*, const float*, float*, int, int,
                                                   int);
-template __global__ void gemm_register_tiled<float, 4, 128, 256, 16, 16, 8, 2, 1>(const float*,
+template __global__ void gemm_register_tiled<float, 4, 128, 256, 16, 16, 8, 2, 1, 1>(const float*,
                                                                                   const float*,
                                                                                   float*, int, int,
                                                                                   int, int);
-template __global__ void gemm_register_tiled<double, 1, 64, 32, 8, 4, 4, 2, 1>(const double*,
+template __global__ void gemm_register_tiled<double, 1, 64, 32, 8, 4, 4, 2, 1, 4>(const double*,
                                                                                const double*,
                                                                                double*, int, int,
                                                                                int, int);

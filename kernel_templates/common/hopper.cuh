@@ -6,6 +6,8 @@
 
 #pragma once
 
+#include "element_types.cuh"
+
 /// A CUtensorMap, which describes a tensor and the boxes that are copied of it. Passed by value.
 struct alignas(64) TensorMap {
   unsigned long long words[16];
@@ -36,6 +38,79 @@ __device__ __forceinline__ void sync_cluster() {
       "barrier.cluster.arrive.release.aligned;\n"
       "barrier.cluster.wait.acquire.aligned;" ::
           : "memory");
+}
+
+/// Four numbers from an address of shared memory of any block of the cluster.
+__device__ __forceinline__ void load_of_cluster(float (&to)[4], unsigned address) {
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void load_of_cluster(int (&to)[4], unsigned address) {
+  asm volatile("ld.shared::cluster.v4.s32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void load_of_cluster(double (&to)[2], unsigned address) {
+  asm volatile("ld.shared::cluster.v2.f64 {%0, %1}, [%2];"
+               : "=d"(to[0]), "=d"(to[1])
+               : "r"(address)
+               : "memory");
+}
+
+// Stores of numbers. Each kind has its own registers: a sum that the tensor cores may still write must
+// not be moved to another one, which would come before the wait for it.
+
+__device__ __forceinline__ void store(unsigned address, float a) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(a) : "memory");
+}
+__device__ __forceinline__ void store(unsigned address, int a) {
+  asm volatile("st.shared.s32 [%0], %1;" ::"r"(address), "r"(a) : "memory");
+}
+__device__ __forceinline__ void store(unsigned address, float a, float b) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(a), "f"(b) : "memory");
+}
+__device__ __forceinline__ void store(unsigned address, int a, int b) {
+  asm volatile("st.shared.v2.s32 [%0], {%1, %2};" ::"r"(address), "r"(a), "r"(b) : "memory");
+}
+__device__ __forceinline__ void store(unsigned address, float a, float b, float c, float d) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(a), "f"(b), "f"(c),
+               "f"(d)
+               : "memory");
+}
+__device__ __forceinline__ void store(unsigned address, int a, int b, int c, int d) {
+  asm volatile("st.shared.v4.s32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c),
+               "r"(d)
+               : "memory");
+}
+
+/// Stores the nearest integers of 8 bits.
+__device__ __forceinline__ void store_bytes(unsigned address, float a) {
+  asm volatile("st.shared.b8 [%0], %1;" ::"r"(address), "r"(static_cast<int>(saturated(a)))
+               : "memory");
+}
+__device__ __forceinline__ void store_bytes(unsigned address, float a, float b) {
+  const int both = (saturated(a) & 0xff) | saturated(b) << 8;
+  asm volatile("st.shared.b16 [%0], %1;" ::"r"(address), "h"(static_cast<short>(both)) : "memory");
+}
+
+/// Four matrices of 8 x 8 elements of 16 bits (stmatrix); lane l has the address of row l % 8 of
+/// matrix l / 8, and of each matrix two neighbors of row l / 4.
+template <bool TRANSPOSE>
+__device__ __forceinline__ void store_matrices(unsigned address, unsigned first, unsigned second,
+                                               unsigned third, unsigned fourth) {
+  if constexpr (TRANSPOSE) {
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+        "r"(first), "r"(second), "r"(third), "r"(fourth)
+        : "memory");
+  } else {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+                 "r"(first), "r"(second), "r"(third), "r"(fourth)
+                 : "memory");
+  }
 }
 
 /// Makes what this thread wrote to shared memory visible to TMA and tensor cores.

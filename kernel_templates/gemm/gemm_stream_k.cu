@@ -25,43 +25,15 @@
 //                  group: as gemm_register_tiled
 //                  blocks (of the second launch): the first one's
 // Constraints      as gemm_register_tiled, where tiles are left over
-// Blocks           TILE_M * TILE_N / (ROWS * COLS) threads in both launches
+// Blocks           THREADS = TILE_M * TILE_N / (ROWS * COLS) threads;
+//                  THREADS x (THREADS > 128 ? 4 : 8) in the second launch
 // Grids            any number of blocks: BLOCKS for each multiprocessor;
 //                  tiles left over * ROWS * COLS * sizeof(T) / 16
-// Shared memory    as gemm_register_tiled, dynamic; none in the second launch
+// Shared memory    as gemm_register_tiled, dynamic; 16 bytes per thread in the second launch, static
 // Memory traffic   as gemm_register_tiled, and up to 2 * blocks tiles written and read
 
+#include "../common/shares.cuh"
 #include "register_tile.cuh"
-
-namespace gemm_detail {
-
-/// Which block computes what.
-struct Shares {
-  int steps;      // Of a tile.
-  int whole;      // Tiles that one block computes.
-  int left_over;  // Tiles whose steps are shared.
-  int share;      // Steps of a block; the first `longer` blocks have one more.
-  int longer;
-
-  __device__ __forceinline__ Shares(int tiles, int steps_of_a_tile, int blocks)
-      : steps(steps_of_a_tile),
-        whole(tiles - tiles % blocks),
-        left_over(tiles % blocks),
-        share(left_over * steps / blocks),
-        longer(left_over * steps % blocks) {}
-
-  /// The first of a block's steps of the tiles that are left over.
-  __device__ __forceinline__ int begin(int block) const {
-    return block * share + min(block, longer);
-  }
-
-  __device__ __forceinline__ int block_of(int step) const {
-    const int short_ones = step - longer * (share + 1);
-    return short_ones < 0 ? step / (share + 1) : longer + short_ones / share;
-  }
-};
-
-}  // namespace gemm_detail
 
 template <typename T, int VEC, int TILE_M, int TILE_N, int DEPTH, int ROWS, int COLS, int STAGES,
           int BLOCKS, int THREADS = (TILE_M * TILE_N / (ROWS * COLS))>
@@ -75,27 +47,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
   const int tiles = (m + TILE_M - 1) / TILE_M * ((n + TILE_N - 1) / TILE_N);
 
   for (int item = 0;; ++item) {
-    const gemm_detail::Shares shares(tiles, (k + DEPTH - 1) / DEPTH, blocks);
-    int number = block + item * blocks;
-    int first = 0;
-    int last = shares.steps;
-    T* piece = nullptr;
-    if (number >= shares.whole) {
-      const int begin = shares.begin(block);
-      const int nth = item - shares.whole / blocks;  // The first or the second that it touches.
-      const int left_over = begin / shares.steps + nth;
-      first = max(begin - left_over * shares.steps, 0);
-      last = min(shares.begin(block + 1) - left_over * shares.steps, shares.steps);
-      if (first >= last) return;
-      number = shares.whole + left_over;
-      piece = partial + (2LL * block + nth) * (TILE_M * TILE_N);
-    }
+    const Shares shares(tiles, (k + DEPTH - 1) / DEPTH, blocks);
+    const Shares::Item work = shares.item(block, item);
+    if (work.first >= work.last) return;
+    T* const piece = partial + (2LL * block + work.piece) * (TILE_M * TILE_N);
 
-    const auto place = gemm_detail::tile_place<TILE_M, TILE_N>(number, m, n, group);
+    const auto place = gemm_detail::tile_place<TILE_M, TILE_N>(work.tile, m, n, group);
     Tile tile;
-    tile.multiply(a, b, m, n, k, place, first * DEPTH, min(last * DEPTH, k),
+    tile.multiply(a, b, m, n, k, place, work.first * DEPTH, min(work.last * DEPTH, k),
                   reinterpret_cast<T*>(shared_bytes));
-    if (piece == nullptr) {
+    if (work.piece < 0) {
       tile.store(c, m, n, place);
     } else {
 #pragma unroll
@@ -108,32 +69,42 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
   }
 }
 
-// A thread adds up what is one piece of 16 bytes of a tile's thread.
+// Threads (x, 0 to GROUPS - 1) add up what is one piece of 16 bytes of thread x of a tile, each in turn
+// the pieces of other blocks, then (x, 0) their sums.
 template <typename T, int VEC, int TILE_M, int TILE_N, int DEPTH, int ROWS, int COLS, int STAGES,
-          int THREADS = (TILE_M * TILE_N / (ROWS * COLS))>
-__global__ void __launch_bounds__(THREADS)
+          int THREADS = (TILE_M * TILE_N / (ROWS * COLS)), int GROUPS = (THREADS > 128 ? 4 : 8)>
+__global__ void __launch_bounds__(THREADS* GROUPS)
     gemm_stream_k_sum(const T* __restrict__ partial, T* __restrict__ c, int m, int n, int k,
                       int group, int blocks) {
   using Tile = gemm_detail::RegisterTile<T, VEC, TILE_M, TILE_N, DEPTH, ROWS, COLS, STAGES>;
-  constexpr int PIECES = ROWS * COLS / Tile::PIECE;
-  const int left_over = static_cast<int>(blockIdx.x) / PIECES;
-  const int piece = static_cast<int>(blockIdx.x) % PIECES;
+  const int left_over = static_cast<int>(blockIdx.x) / Tile::PIECES;
+  const int piece = static_cast<int>(blockIdx.x) % Tile::PIECES;
   const int tiles = (m + TILE_M - 1) / TILE_M * ((n + TILE_N - 1) / TILE_N);
-  const gemm_detail::Shares shares(tiles, (k + DEPTH - 1) / DEPTH, blocks);
+  const Shares shares(tiles, (k + DEPTH - 1) / DEPTH, blocks);
   const int first = left_over * shares.steps;
   const int last_block = shares.block_of(first + shares.steps - 1);
   const T* const from = partial + piece * Tile::PIECE * THREADS + static_cast<int>(threadIdx.x);
 
-  T sums[Tile::PIECE] = {};
+  __shared__ typename Tile::Fragment sums[GROUPS][THREADS];
+  typename Tile::Fragment sum = {};
+  const int group_of_threads = static_cast<int>(threadIdx.y);
 #pragma unroll 4
-  for (int block = shares.block_of(first); block <= last_block; ++block) {
+  for (int block = shares.block_of(first) + group_of_threads; block <= last_block;
+       block += GROUPS) {
     const int nth = shares.begin(block) < first ? 1 : 0;
 #pragma unroll
     for (int v = 0; v < Tile::PIECE; ++v) {
-      sums[v] += from[(2LL * block + nth) * (TILE_M * TILE_N) + v * THREADS];
+      sum.element[v] += from[(2LL * block + nth) * (TILE_M * TILE_N) + v * THREADS];
     }
   }
-  const int e = piece * Tile::PIECE;
+  sums[group_of_threads][threadIdx.x] = sum;
+  __syncthreads();
+  if (group_of_threads > 0) return;
+#pragma unroll
+  for (int other = 1; other < GROUPS; ++other) {
+#pragma unroll
+    for (int v = 0; v < Tile::PIECE; ++v) sum.element[v] += sums[other][threadIdx.x].element[v];
+  }
   const auto place = gemm_detail::tile_place<TILE_M, TILE_N>(shares.whole + left_over, m, n, group);
-  Tile::template store<Tile::PIECE>(c, m, n, place, e / COLS, e % COLS, sums);
+  Tile::store_piece(c, m, n, place, piece, sum);
 }

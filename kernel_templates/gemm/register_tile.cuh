@@ -59,6 +59,8 @@ struct RegisterTile {
                 "a thread copies the same columns of B");
   static_assert(STAGES >= 2, "one stage is multiplied while others are loaded");
 
+  static constexpr int PIECES = ROWS * COLS / PIECE;  // Of a thread's sums.
+
   using Fragment = Piece<T, PIECE>;
 
   T sums[ROWS][COLS];
@@ -194,7 +196,7 @@ struct RegisterTile {
     const Place own = own_place();
     const int row = place.row + own.row + i / PIECE * LANES_M * PIECE + i % PIECE;
     if (row >= m) return;
-    const T zero = static_cast<T>(blockDim.y - 1);
+    const T zero = static_cast<T>(blockDim.z - 1);
 #pragma unroll
     for (int e = 0; e < N; e += VEC) {
       const int column =
@@ -205,6 +207,21 @@ struct RegisterTile {
       for (int v = 0; v < VEC; ++v) sum.element[v] = elements[e + v] + zero;
       *reinterpret_cast<Piece<T, VEC>*>(c + static_cast<long long>(row) * n + column) = sum;
     }
+  }
+
+  /// A thread's sums by pieces of 16 bytes, row after row.
+  __device__ __forceinline__ Fragment piece(int number) const {
+    Fragment piece;
+#pragma unroll
+    for (int v = 0; v < PIECE; ++v) {
+      piece.element[v] = sums[number * PIECE / COLS][number * PIECE % COLS + v];
+    }
+    return piece;
+  }
+
+  static __device__ __forceinline__ void store_piece(T* __restrict__ c, int m, int n, Place place,
+                                                     int number, const Fragment& piece) {
+    store<PIECE>(c, m, n, place, number * PIECE / COLS, number * PIECE % COLS, piece.element);
   }
 
   __device__ __forceinline__ void store(T* __restrict__ c, int m, int n, Place place) const {

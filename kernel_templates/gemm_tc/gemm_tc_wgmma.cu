@@ -1,9 +1,11 @@
 // Matrix product on the tensor cores of Hopper (sm_90a): TMA, wgmma.
 //
-//   C[row][column] = sum over i of A[row][i] * B[i][column]
+//   C[row][column] = sum over i of A[row][i] * B[i][column]          gemm_tc_wgmma
+//   C[row][column] = scale * sum over i of A[row][i] * B[i][column]  gemm_tc_wgmma_scaled
 //
 //   A: m x k and C: m x n, row-major; B: k x n, row-major, or where TRANSPOSED stored as n x k;
-//   A and B T elements, C OUT elements, fp32 sums
+//   A and B T elements, C OUT elements, fp32 sums, int32 of integers; where OUT is int the sums are
+//   stored as they are
 //
 // One block per multiprocessor stays and computes one tile after the other. Its warpgroups (four
 // warps) have roles: a thread of the producer keeps a ring of stages full by TMA; CONSUMERS others
@@ -17,13 +19,13 @@
 //                 ^ waits until    ^ waits until | consumer 1               |
 //                 |  a stage is    |  a stage is |                          |
 //                 |  empty         |  full       +--------------------------+
-//                                                   | stmatrix
+//                                                   | stmatrix where OUT has 16 bits
 //               the producer already fills          v
 //               stages for the next tile          panels of 16 rows of each warp, by TMA --> C
 //
 // The tensor cores take 64 rows (P) by 16 to 256 columns (Q). P are the rows of C, or where SWAP its
 // columns: for few rows of A a tile is then 64 columns of C or more by as few as 16 rows. X is the
-// operand along P (A, or B where SWAP), Y the one along Q; a stage has 64 elements of their depth.
+// operand along P (A, or B where SWAP), Y the one along Q; a stage has 128 bytes of their depth.
 //
 // Blocks form clusters, of
 //   CLUSTER_P x CLUSTER_Q   neighboring tiles: those of one row or column of tiles need the same X or
@@ -31,9 +33,14 @@
 //   SPLIT                   blocks that compute one tile, each a part of the depth: the first adds
 //                           up the others' sums, always in the same order.
 //
+// gemm_tc_wgmma_stream_k shares the steps of the tiles that are left over among all blocks, as
+// gemm_stream_k does (its file has the picture); a second launch adds up the pieces of each tile.
+//
 // Template parameters
 //   T, OUT        __half or __nv_bfloat16; the same or float
-//   TRANSPOSED    0: B is k x n; 1: B is n x k
+//                 scaled: __nv_fp8_e4m3; __half, __nv_bfloat16, float
+//                         signed char; signed char (the nearest, at most 127), int
+//   TRANSPOSED    0: B is k x n; 1: B is n x k, always where scaled
 //   SWAP          0 or 1
 //   TILE_P        64 to 256, whole products of 64 for each consumer
 //   TILE_Q        16, 32, 64, 96, ..., 256, 320
@@ -42,33 +49,36 @@
 //   CLUSTER_P, CLUSTER_Q, SPLIT    1, 2, 4
 //   PANELS        panels of each warp on their way to C
 //   DEFER         1: a stage is given back while the next is multiplied; 0: before
+//   PROMOTE       1: sums of a stage are added to the others in fp32, because tensor cores add up
+//                 products of 8-bit floats with fewer digits; DEFER is 0 then
 //
-// Arguments        a_map, b_map: boxes of 64 elements of each row, as many rows as a block loads at a
+// Arguments        partial (stream_k): twice the blocks of TILE_P x TILE_Q floats, scratch
+//                  a_map, b_map: boxes of 128 bytes of each row, as many rows as a block loads at a
 //                  time (64 of B where not TRANSPOSED), swizzled by 128 bytes
 //                  c_map: boxes of one panel, swizzled by their width
 //                  group: tiles are taken down the columns of groups of so many rows of tiles
 //                  hilbert: or in squares of group x group (a power of two) along Hilbert's curve
 // Constraints      rows of A, B and C have a multiple of 16 bytes
 //                  TRANSPOSED, or a block's share of B is a multiple of 64 columns
-//                  ceil(k / 64) >= 1
+//                  PROMOTE: twice the sums must fit a thread's registers
 // Block            128 * (CONSUMERS + 1) threads
 // Cluster          CLUSTER_P * CLUSTER_Q * SPLIT blocks
-// Grid             any number of clusters: as many as fit the GPU
+// Grid             any number of clusters: as many as fit the GPU; of the second launch
+//                  tiles left over * panels of a warp, blocks of 128 * CONSUMERS threads
 // Shared memory    STAGES * (TILE_P + TILE_Q) * 128 + CONSUMERS * 4 * PANELS * 2048
 //                  + (SPLIT > 1 ? TILE_P * TILE_Q * 4 : 0) + (2 * STAGES + 2) * 8 bytes, dynamic
 
 #include "../common/hopper.cuh"
+#include "../common/shares.cuh"
 #include "../common/wgmma.cuh"
 
 namespace gemm_tc_detail {
 
-constexpr int kDepth = 64;  // Of a stage: 128 bytes.
-
 /// Where things lie in shared memory, in bytes.
 template <int TILE_P, int TILE_Q, int CONSUMERS, int STAGES, int SPLIT, int PANELS>
 struct Layout {
-  static constexpr int kX = TILE_P * kDepth * 2;
-  static constexpr int kY = TILE_Q * kDepth * 2;
+  static constexpr int kX = TILE_P * 128;
+  static constexpr int kY = TILE_Q * 128;
   static constexpr int kStage = kX + kY;
   static constexpr int kPanel = 2048;  // Bytes: 16 of P by up to 128 bytes.
   static constexpr int kPanels = STAGES * kStage;
@@ -132,23 +142,131 @@ struct Turn {
   }
 };
 
-}  // namespace gemm_tc_detail
+/// Loads SHARE rows or columns of an operand from `first` on, 128 bytes of their depth each, and to
+/// several blocks where MULTICAST.
+template <int SHARE, bool X_IS_DEPTH, bool MULTICAST>
+__device__ __forceinline__ void load_share(unsigned to, const TensorMap& map, int first, int depth,
+                                           unsigned barrier, int blocks) {
+  constexpr int kBox = !X_IS_DEPTH ? 64 : SHARE > 256 ? SHARE / 2 : SHARE;
+  static_assert(SHARE % kBox == 0, "shares are whole boxes");
+  static_assert(kBox % 8 == 0, "the swizzle repeats every 8 rows");
+#pragma unroll
+  for (int i = 0; i < SHARE; i += kBox) {
+    const int x = X_IS_DEPTH ? depth : first + i;
+    const int y = X_IS_DEPTH ? first + i : depth;
+    if constexpr (MULTICAST) {
+      hopper::load_box(to + i * 128, map, x, y, barrier, blocks);
+    } else {
+      hopper::load_box(to + i * 128, map, x, y, barrier);
+    }
+  }
+}
 
+/// Starts the products of a stage, as one group, of PART_P rows that begin at `x` by all at `y`. With
+/// `add` 0 the sums begin with them.
+template <typename T, bool X_IS_DEPTH, bool Y_IS_DEPTH, int PART_P, int TILE_Q, typename Sum>
+__device__ __forceinline__ void multiply_stage(Sum (&sums)[PART_P / 64][TILE_Q / 2], unsigned x,
+                                               unsigned y, int add) {
+  constexpr int kN = TILE_Q <= 256 ? TILE_Q : Y_IS_DEPTH ? 160 : 192;  // Columns of one product.
+  constexpr int kProducts = (TILE_Q + kN - 1) / kN;
+  constexpr int kLastN = TILE_Q - (kProducts - 1) * kN;
+  const unsigned long long x_tile = wgmma::describe<X_IS_DEPTH>(x);
+  const unsigned long long y_tile = wgmma::describe<Y_IS_DEPTH>(y);
+  wgmma::begin();
+#pragma unroll
+  for (int depth = 0; depth < 4; ++depth) {  // 32 bytes each.
+    const int add_here = depth > 0 ? 1 : add;
+#pragma unroll
+    for (int i = 0; i < PART_P / 64; ++i) {
+      const unsigned long long x_rows =
+          x_tile + i * (64 * 128 / 16) + depth * wgmma::kDepthStep<X_IS_DEPTH>;
+#pragma unroll
+      for (int j = 0; j < kProducts; ++j) {
+        const unsigned long long y_rows =
+            y_tile + j * (kN * 128 / 16) + depth * wgmma::kDepthStep<Y_IS_DEPTH>;
+        if (j < kProducts - 1) {
+          wgmma::multiply<T, kN, X_IS_DEPTH, Y_IS_DEPTH>(sums[i] + j * kN / 2, x_rows, y_rows,
+                                                         add_here);
+        } else {
+          wgmma::multiply<T, kLastN, X_IS_DEPTH, Y_IS_DEPTH>(sums[i] + (kProducts - 1) * kN / 2,
+                                                             x_rows, y_rows, add_here);
+        }
+      }
+    }
+  }
+  wgmma::commit();
+}
+
+/// Columns of a panel: the most that divide the tile's and have 128 bytes at most.
+template <typename OUT, int TILE_Q, int MOST = 128 / static_cast<int>(sizeof(OUT))>
+constexpr int kPanelColumns = (TILE_Q & -TILE_Q) < MOST ? (TILE_Q & -TILE_Q) : MOST;
+
+/// Where byte `at` of a panel with rows of ROW_BYTES lies: TMA's swizzle by that width.
+template <int ROW_BYTES>
+__device__ __forceinline__ unsigned swizzled(unsigned at) {
+  constexpr unsigned kSwizzle = (ROW_BYTES - 16) & 0x70;
+  return at ^ (at >> 3 & kSwizzle);
+}
+
+/// Writes a warp's 16 rows (P) of COLUMNS columns (Q) of sums to a panel, whose rows are those of P,
+/// or of Q where SWAP. `stored` gives what is stored of a sum.
+template <typename OUT, int COLUMNS, bool SWAP, typename Sum, typename Stored>
+__device__ __forceinline__ void write_panel(unsigned panel, const Sum* sums, const Stored& stored) {
+  constexpr int kSize = sizeof(OUT);
+  constexpr int kRowBytes = SWAP ? 16 * kSize : COLUMNS * kSize;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if constexpr (kSize == 2) {
+#pragma unroll
+    for (int e = 0; e < COLUMNS; e += 16) {
+      const Sum* const sum = sums + e / 2;
+      // Four matrices of 8 x 8: lane l has the address of row l % 8 of matrix l / 8.
+      const unsigned at = SWAP
+                              ? (e + lane / 16 * 8 + lane % 8) * kRowBytes + lane / 8 % 2 * 16
+                              : (lane / 8 % 2 * 8 + lane % 8) * kRowBytes + (e + lane / 16 * 8) * 2;
+      hopper::store_matrices<SWAP>(
+          panel + swizzled<kRowBytes>(at), pack<OUT>(stored(sum[0]), stored(sum[1])),
+          pack<OUT>(stored(sum[2]), stored(sum[3])), pack<OUT>(stored(sum[4]), stored(sum[5])),
+          pack<OUT>(stored(sum[6]), stored(sum[7])));
+    }
+  } else {
+#pragma unroll
+    for (int e = 0; e < COLUMNS; e += 4) {
+      const Sum* const sum = sums + e / 4 * 2;
+      const int row = lane / 4 + e / 4 % 2 * 8;  // Every other pair is 8 rows below.
+      const int column = e / 8 * 8 + lane % 4 * 2;
+      const unsigned at =
+          SWAP ? column * kRowBytes + row * kSize : row * kRowBytes + column * kSize;
+      const auto first = stored(sum[0]);
+      const auto second = stored(sum[1]);
+      if constexpr (kSize == 1 && SWAP) {
+        hopper::store_bytes(panel + swizzled<kRowBytes>(at), first);
+        hopper::store_bytes(panel + swizzled<kRowBytes>(at + kRowBytes), second);
+      } else if constexpr (kSize == 1) {
+        hopper::store_bytes(panel + swizzled<kRowBytes>(at), first, second);
+      } else if constexpr (SWAP) {
+        hopper::store(panel + swizzled<kRowBytes>(at), first);
+        hopper::store(panel + swizzled<kRowBytes>(at + kRowBytes), second);
+      } else {
+        hopper::store(panel + swizzled<kRowBytes>(at), first, second);
+      }
+    }
+  }
+}
+
+/// All tiles of this block, and where STREAM its pieces of others, whose sums go to `partial`. `scale`
+/// is used where T has 8 bits.
 template <typename T, typename OUT, int TRANSPOSED, int SWAP, int TILE_P, int TILE_Q, int CONSUMERS,
-          int STAGES, int CLUSTER_P, int CLUSTER_Q, int SPLIT, int PANELS, int DEFER,
-          int THREADS = (128 * (CONSUMERS + 1))>
-__global__ void __launch_bounds__(THREADS, 1)
-    gemm_tc_wgmma(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
-                  const __grid_constant__ TensorMap c_map, int m, int n, int k, int group,
-                  int hilbert) {
-  using namespace gemm_tc_detail;
+          int STAGES, int CLUSTER_P, int CLUSTER_Q, int SPLIT, int PANELS, int DEFER, int PROMOTE,
+          int STREAM>
+__device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const TensorMap& b_map,
+                                              const TensorMap& c_map, float* partial, float scale,
+                                              int m, int n, int k, int group, int hilbert) {
   using Layout = gemm_tc_detail::Layout<TILE_P, TILE_Q, CONSUMERS, STAGES, SPLIT, PANELS>;
   constexpr bool kXIsDepth = SWAP == 0 || TRANSPOSED != 0;
   constexpr bool kYIsDepth = SWAP != 0 || TRANSPOSED != 0;
+  using Sum = typename SumOf<T>::Type;
+  constexpr int kDepth = 128 / static_cast<int>(sizeof(T));  // Of a stage.
   constexpr int kPartP = TILE_P / CONSUMERS;
-  constexpr int kN = TILE_Q <= 256 ? TILE_Q : kYIsDepth ? 160 : 192;  // Columns of one product.
-  constexpr int kProducts = (TILE_Q + kN - 1) / kN;
-  constexpr int kLastN = TILE_Q - (kProducts - 1) * kN;
   constexpr int kProducerRegisters = 40;
   // The block keeps the registers that it was launched with, which the compiler gives to all alike.
   constexpr int kRegistersAtLaunch = 512 / (CONSUMERS + 1) / 8 * 8;
@@ -156,6 +274,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       (kRegistersAtLaunch * (CONSUMERS + 1) - kProducerRegisters) / CONSUMERS / 8 * 8;
   static_assert(kPartP % 64 == 0, "a product has 64 rows");
   static_assert(kYIsDepth || TILE_Q % 64 == 0, "boxes have 64 columns of B");
+  static_assert(PROMOTE == 0 || DEFER == 0, "a stage's sums are complete before they are added");
 
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   const unsigned shared = hopper::shared_address(shared_bytes);
@@ -200,6 +319,17 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int steps = (k + kDepth - 1) / kDepth;
   const int first_step = steps * rank_k / SPLIT;
   const int last_step = steps * (rank_k + 1) / SPLIT;
+  // The number-th thing that this block does; behind the last one the tile is -1.
+  const auto item = [&](int number) -> Shares::Item {
+    if constexpr (STREAM != 0) {
+      Shares::Item work = Shares(tiles, steps, clusters).item(first_tile, number);
+      if (work.first >= work.last) work.tile = -1;
+      return work;
+    } else {
+      const int tile = first_tile + number * clusters;
+      return {tile < tiles ? tile : -1, first_step, last_step, -1};
+    }
+  };
 
   // The same in all lanes, which the compiler shall know: descriptions lie in uniform registers.
   const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
@@ -212,48 +342,29 @@ __global__ void __launch_bounds__(THREADS, 1)
       // X's share of this block goes to the blocks of its row of tiles, Y's to those of its column.
       constexpr int kShareX = TILE_P / CLUSTER_Q;
       constexpr int kShareY = TILE_Q / CLUSTER_P;
-      constexpr int kBoxX = !kXIsDepth ? 64 : kShareX > 256 ? kShareX / 2 : kShareX;
-      constexpr int kBoxY = !kYIsDepth ? 64 : kShareY > 256 ? kShareY / 2 : kShareY;
-      static_assert(kShareX % kBoxX == 0 && kShareY % kBoxY == 0, "shares are whole boxes");
-      static_assert(kBoxX % 8 == 0 && kBoxY % 8 == 0, "the swizzle repeats every 8 rows");
       int x_blocks = 0;
       for (int i = 0; i < CLUSTER_Q; ++i) x_blocks |= 1 << (first_rank + rank_p + i * CLUSTER_P);
       const int y_blocks = ((1 << CLUSTER_P) - 1) << (first_rank + rank_q * CLUSTER_P);
 
       Turn<STAGES> turn;
-      for (int tile = first_tile; tile < tiles; tile += clusters) {
+      for (int number = 0;; ++number) {
+        const Shares::Item work = item(number);
+        if (work.tile < 0) break;
         int p, q;
-        order.place(tile, p, q);
+        order.place(work.tile, p, q);
         p = (p * CLUSTER_P + rank_p) * TILE_P + rank_q * kShareX;
         q = (q * CLUSTER_Q + rank_q) * TILE_Q + rank_p * kShareY;
-        for (int step = first_step; step < last_step; ++step) {
+        for (int step = work.first; step < work.last; ++step) {
           hopper::wait_for_phase(empty(turn.stage), turn.phase ^ 1);
           const unsigned barrier = full(turn.stage);
           hopper::arrive_and_expect(barrier, Layout::kStage);
           const unsigned x = shared + turn.stage * Layout::kStage + rank_q * kShareX * 128;
           const unsigned y =
               shared + turn.stage * Layout::kStage + Layout::kX + rank_p * kShareY * 128;
-          const int depth = step * kDepth;
-#pragma unroll
-          for (int i = 0; i < kShareX; i += kBoxX) {
-            const int at_x = kXIsDepth ? depth : p + i;
-            const int at_y = kXIsDepth ? p + i : depth;
-            if constexpr (CLUSTER_Q > 1) {
-              hopper::load_box(x + i * 128, x_map, at_x, at_y, barrier, x_blocks);
-            } else {
-              hopper::load_box(x + i * 128, x_map, at_x, at_y, barrier);
-            }
-          }
-#pragma unroll
-          for (int i = 0; i < kShareY; i += kBoxY) {
-            const int at_x = kYIsDepth ? depth : q + i;
-            const int at_y = kYIsDepth ? q + i : depth;
-            if constexpr (CLUSTER_P > 1) {
-              hopper::load_box(y + i * 128, y_map, at_x, at_y, barrier, y_blocks);
-            } else {
-              hopper::load_box(y + i * 128, y_map, at_x, at_y, barrier);
-            }
-          }
+          load_share<kShareX, kXIsDepth, (CLUSTER_Q > 1)>(x, x_map, p, step * kDepth, barrier,
+                                                          x_blocks);
+          load_share<kShareY, kYIsDepth, (CLUSTER_P > 1)>(y, y_map, q, step * kDepth, barrier,
+                                                          y_blocks);
           turn.next();
         }
       }
@@ -274,43 +385,34 @@ __global__ void __launch_bounds__(THREADS, 1)
 
     Turn<STAGES> turn;
     int sums_phase = 0;
-    for (int tile = first_tile; tile < tiles; tile += clusters) {
-      float sums[kPartP / 64][TILE_Q / 2];
-      if (SPLIT > 1 && first_step == last_step) {
+    for (int number = 0;; ++number) {
+      const Shares::Item work = item(number);
+      if (work.tile < 0) break;
+      Sum sums[kPartP / 64][TILE_Q / 2];
+      constexpr int kSums = kPartP / 64 * TILE_Q / 2;
+      Sum* const sum = &sums[0][0];
+      if (PROMOTE != 0 || (SPLIT > 1 && first_step == last_step)) {
 #pragma unroll
-        for (int i = 0; i < kPartP / 64 * TILE_Q / 2; ++i) (&sums[0][0])[i] = 0;
+        for (int i = 0; i < kSums; ++i) sum[i] = 0;
       }
       int before = -1;
-      for (int step = first_step; step < last_step; ++step) {
+      for (int step = work.first; step < work.last; ++step) {
         hopper::wait_for_phase(full(turn.stage), turn.phase);
         const unsigned x = shared + turn.stage * Layout::kStage + part * kPartP * 128;
         const unsigned y = shared + turn.stage * Layout::kStage + Layout::kX;
-        const unsigned long long x_tile = wgmma::describe<kXIsDepth>(x);
-        const unsigned long long y_tile = wgmma::describe<kYIsDepth>(y);
-        wgmma::begin();
+        if constexpr (PROMOTE == 0) {
+          multiply_stage<T, kXIsDepth, kYIsDepth, kPartP, TILE_Q>(sums, x, y, step > work.first);
+          wgmma::wait<DEFER>();
+        } else {
+          Sum of_stage[kPartP / 64][TILE_Q / 2];
+          multiply_stage<T, kXIsDepth, kYIsDepth, kPartP, TILE_Q>(of_stage, x, y, 0);
+          wgmma::wait<0>();
 #pragma unroll
-        for (int depth = 0; depth < kDepth / 16; ++depth) {
-          const int add = depth > 0 || step > first_step;
-#pragma unroll
-          for (int i = 0; i < kPartP / 64; ++i) {
-            const unsigned long long x_rows =
-                x_tile + i * (64 * 128 / 16) + depth * wgmma::kDepthStep<kXIsDepth>;
-#pragma unroll
-            for (int j = 0; j < kProducts; ++j) {
-              const unsigned long long y_rows =
-                  y_tile + j * (kN * 128 / 16) + depth * wgmma::kDepthStep<kYIsDepth>;
-              if (j < kProducts - 1) {
-                wgmma::multiply<T, kN, kXIsDepth, kYIsDepth>(sums[i] + j * kN / 2, x_rows, y_rows,
-                                                             add);
-              } else {
-                wgmma::multiply<T, kLastN, kXIsDepth, kYIsDepth>(sums[i] + (kProducts - 1) * kN / 2,
-                                                                 x_rows, y_rows, add);
-              }
-            }
+          for (int i = 0; i < kSums; ++i) {
+            wgmma::complete((&of_stage[0][0])[i]);
+            sum[i] += (&of_stage[0][0])[i];
           }
         }
-        wgmma::commit();
-        wgmma::wait<DEFER>();
         if constexpr (DEFER == 0) {
           release(turn.stage);
         } else {
@@ -327,16 +429,12 @@ __global__ void __launch_bounds__(THREADS, 1)
       if constexpr (SPLIT > 1) {
         // Four sums at a time, those of neighboring threads behind each other.
         const unsigned own = shared + Layout::kSums + (part * 128 + thread) * 16;
-        constexpr int kAll = kPartP / 64 * TILE_Q / 2;
-        float* const sum = &sums[0][0];
         if (rank_k > 0) {
           hopper::wait_and_see(sums_empty, sums_phase ^ 1);
 #pragma unroll
-          for (int i = 0; i < kAll; i += 4) {
-            asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(
-                             own + i / 4 * (CONSUMERS * 128 * 16)),
-                         "f"(sum[i]), "f"(sum[i + 1]), "f"(sum[i + 2]), "f"(sum[i + 3])
-                         : "memory");
+          for (int i = 0; i < kSums; i += 4) {
+            hopper::store(own + i / 4 * (CONSUMERS * 128 * 16), sum[i], sum[i + 1], sum[i + 2],
+                          sum[i + 3]);
           }
           __syncwarp();
           if (lane == 0)
@@ -347,12 +445,9 @@ __global__ void __launch_bounds__(THREADS, 1)
           for (int other = 1; other < SPLIT; ++other) {
             const unsigned there = hopper::in_block(own, rank + other * CLUSTER_P * CLUSTER_Q);
 #pragma unroll
-            for (int i = 0; i < kAll; i += 4) {
-              float more[4];
-              asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                           : "=f"(more[0]), "=f"(more[1]), "=f"(more[2]), "=f"(more[3])
-                           : "r"(there + i / 4 * (CONSUMERS * 128 * 16))
-                           : "memory");
+            for (int i = 0; i < kSums; i += 4) {
+              Sum more[4];
+              hopper::load_of_cluster(more, there + i / 4 * (CONSUMERS * 128 * 16));
 #pragma unroll
               for (int e = 0; e < 4; ++e) sum[i + e] += more[e];
             }
@@ -366,17 +461,33 @@ __global__ void __launch_bounds__(THREADS, 1)
         if (rank_k > 0) continue;
       }
 
-      // Each warp stores its 16 of every 64 rows by itself, a panel of PANEL columns at a time.
-      constexpr int kOutSize = bytes_of<OUT>;
-      constexpr int kPanel = TILE_Q % (128 / kOutSize) == 0  ? 128 / kOutSize
-                             : TILE_Q % (64 / kOutSize) == 0 ? 64 / kOutSize
-                                                             : 32 / kOutSize;
-      constexpr int kRowBytes = SWAP != 0 ? 16 * kOutSize : kPanel * kOutSize;  // Of a panel.
-      constexpr unsigned kSwizzle = (kRowBytes - 16) & 0x70;
+      if constexpr (STREAM != 0) {
+        if (work.piece >= 0) {
+          float* const to = partial + (2LL * first_tile + work.piece) * (TILE_P * TILE_Q) +
+                            (part * 128 + thread) * 4;
+#pragma unroll
+          for (int i = 0; i < kSums; i += 4) {
+            *reinterpret_cast<float4*>(to + i * (CONSUMERS * 128)) =
+                make_float4(sum[i], sum[i + 1], sum[i + 2], sum[i + 3]);
+          }
+          continue;
+        }
+      }
+
+      // Each warp stores its 16 of every 64 rows by itself, a panel of kPanel columns at a time.
+      constexpr int kPanel = kPanelColumns<OUT, TILE_Q>;
       constexpr int kPanelsOfTile = kPartP / 64 * (TILE_Q / kPanel);
-      static_assert(kPanelsOfTile % PANELS == 0, "every tile begins with the same panel");
+      static_assert(TILE_Q % kPanel == 0 && kPanelsOfTile % PANELS == 0,
+                    "every tile begins with the same panel");
+      const auto stored = [&](Sum value) {
+        if constexpr (sizeof(T) == 1) {
+          return scaled<OUT>(value, scale);
+        } else {
+          return value;
+        }
+      };
       int p, q;
-      order.place(tile, p, q);
+      order.place(work.tile, p, q);
       p = (p * CLUSTER_P + rank_p) * TILE_P + part * kPartP + warp * 16;
       q = (q * CLUSTER_Q + rank_q) * TILE_Q;
       const unsigned panels =
@@ -388,58 +499,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         const unsigned panel = panels + number % PANELS * Layout::kPanel;
         if (lane == 0) hopper::wait_until_read<PANELS - 1>();
         __syncwarp();
-        if constexpr (kOutSize == 2) {
-#pragma unroll
-          for (int e = 0; e < kPanel; e += 16) {
-            const float* const sum = sums[i] + (column + e) / 2;
-            // Four matrices of 8 x 8: lane l has the address of row l % 8 of matrix l / 8.
-            const unsigned at =
-                SWAP != 0 ? (e + lane / 16 * 8 + lane % 8) * kRowBytes + lane / 8 % 2 * 16
-                          : (lane / 8 % 2 * 8 + lane % 8) * kRowBytes + (e + lane / 16 * 8) * 2;
-            const unsigned to = panel + (at ^ (at >> 3 & kSwizzle));
-            if constexpr (SWAP != 0) {
-              asm volatile(
-                  "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                      to),
-                  "r"(pack<OUT>(sum[0], sum[1])), "r"(pack<OUT>(sum[2], sum[3])),
-                  "r"(pack<OUT>(sum[4], sum[5])), "r"(pack<OUT>(sum[6], sum[7]))
-                  : "memory");
-            } else {
-              asm volatile(
-                  "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
-                  "r"(pack<OUT>(sum[0], sum[1])), "r"(pack<OUT>(sum[2], sum[3])),
-                  "r"(pack<OUT>(sum[4], sum[5])), "r"(pack<OUT>(sum[6], sum[7]))
-                  : "memory");
-            }
-          }
-        } else {
-#pragma unroll
-          for (int e = 0; e < kPanel; e += 8) {
-#pragma unroll
-            for (int half = 0; half < 2; ++half) {  // 8 rows below.
-              const float* const sum = sums[i] + (column + e) / 2 + half * 2;
-              const int row = lane / 4 + half * 8;
-              const int across = e + lane % 4 * 2;
-              if constexpr (SWAP != 0) {
-                const unsigned at = across * kRowBytes + row * 4;
-                const unsigned next = at + kRowBytes;
-                asm volatile("st.shared.f32 [%0], %1;" ::"r"(panel + (at ^ (at >> 3 & kSwizzle))),
-                             "f"(sum[0])
-                             : "memory");
-                asm volatile(
-                    "st.shared.f32 [%0], %1;" ::"r"(panel + (next ^ (next >> 3 & kSwizzle))),
-                    "f"(sum[1])
-                    : "memory");
-              } else {
-                const unsigned at = row * kRowBytes + across * 4;
-                asm volatile(
-                    "st.shared.v2.f32 [%0], {%1, %2};" ::"r"(panel + (at ^ (at >> 3 & kSwizzle))),
-                    "f"(sum[0]), "f"(sum[1])
-                    : "memory");
-              }
-            }
-          }
-        }
+        write_panel<OUT, kPanel, (SWAP != 0)>(panel, sums[i] + column / 2, stored);
         hopper::publish_to_async();
         __syncwarp();
         if (lane == 0) {
@@ -456,4 +516,90 @@ __global__ void __launch_bounds__(THREADS, 1)
   // Others may still arrive at this block's barriers or read its sums.
   __syncwarp();
   if constexpr (CLUSTER_P * CLUSTER_Q * SPLIT > 1) hopper::sync_cluster();
+}
+
+}  // namespace gemm_tc_detail
+
+template <typename T, typename OUT, int TRANSPOSED, int SWAP, int TILE_P, int TILE_Q, int CONSUMERS,
+          int STAGES, int CLUSTER_P, int CLUSTER_Q, int SPLIT, int PANELS, int DEFER,
+          int THREADS = (128 * (CONSUMERS + 1))>
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm_tc_wgmma(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
+                  const __grid_constant__ TensorMap c_map, int m, int n, int k, int group,
+                  int hilbert) {
+  static_assert(sizeof(T) == 2, "sums of products of 8 bits are scaled");
+  gemm_tc_detail::compute_tiles<T, OUT, TRANSPOSED, SWAP, TILE_P, TILE_Q, CONSUMERS, STAGES,
+                                CLUSTER_P, CLUSTER_Q, SPLIT, PANELS, DEFER, 0, 0>(
+      a_map, b_map, c_map, nullptr, 1, m, n, k, group, hilbert);
+}
+
+template <typename T, typename OUT, int SWAP, int TILE_P, int TILE_Q, int CONSUMERS, int STAGES,
+          int SPLIT, int PANELS, int DEFER, int PROMOTE, int THREADS = (128 * (CONSUMERS + 1))>
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm_tc_wgmma_scaled(const __grid_constant__ TensorMap a_map,
+                         const __grid_constant__ TensorMap b_map,
+                         const __grid_constant__ TensorMap c_map, const float* scale, int m, int n,
+                         int k, int group) {
+  static_assert(sizeof(T) == 1, "sums of products of 16 bits are stored as they are");
+  gemm_tc_detail::compute_tiles<T, OUT, 1, SWAP, TILE_P, TILE_Q, CONSUMERS, STAGES, 1, 1, SPLIT,
+                                PANELS, DEFER, PROMOTE, 0>(a_map, b_map, c_map, nullptr, *scale, m,
+                                                           n, k, group, 0);
+}
+
+template <typename T, typename OUT, int TRANSPOSED, int TILE_P, int TILE_Q, int CONSUMERS,
+          int STAGES, int THREADS = (128 * (CONSUMERS + 1))>
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm_tc_wgmma_stream_k(const __grid_constant__ TensorMap a_map,
+                           const __grid_constant__ TensorMap b_map,
+                           const __grid_constant__ TensorMap c_map, float* partial, int m, int n,
+                           int k, int group) {
+  static_assert(sizeof(T) == 2, "sums of products of 8 bits are scaled");
+  gemm_tc_detail::compute_tiles<T, OUT, TRANSPOSED, 0, TILE_P, TILE_Q, CONSUMERS, STAGES, 1, 1, 1,
+                                1, 0, 0, 1>(a_map, b_map, c_map, partial, 1, m, n, k, group, 0);
+}
+
+// A warp adds up a panel of all pieces of a tile, always in the same order, and stores it.
+template <typename T, typename OUT, int TILE_P, int TILE_Q, int CONSUMERS,
+          int THREADS = (128 * CONSUMERS)>
+__global__ void __launch_bounds__(THREADS)
+    gemm_tc_wgmma_stream_k_sum(const __grid_constant__ TensorMap c_map, const float* partial, int m,
+                               int n, int k, int group, int blocks) {
+  using namespace gemm_tc_detail;
+  constexpr int kPanel = kPanelColumns<OUT, TILE_Q>;
+  constexpr int kInRow = TILE_Q / kPanel;
+  constexpr int kPanels = TILE_P / CONSUMERS / 64 * kInRow;  // Of a warp.
+  __shared__ __align__(1024) unsigned char panels[CONSUMERS * 4 * 2048];
+  const Order order = {(m + TILE_P - 1) / TILE_P, (n + TILE_Q - 1) / TILE_Q, group, 0};
+  constexpr int kDepth = 128 / static_cast<int>(sizeof(T));
+  const Shares shares(order.tiles_p * order.tiles_q, (k + kDepth - 1) / kDepth, blocks);
+  const int left_over = static_cast<int>(blockIdx.x) / kPanels;
+  const int number = static_cast<int>(blockIdx.x) % kPanels;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int first = left_over * shares.steps;
+  const int last_block = shares.block_of(first + shares.steps - 1);
+  const float* const from = partial + number * (kPanel / 2) * THREADS + thread * 4;
+  float sums[kPanel / 2] = {};
+  for (int block = shares.block_of(first); block <= last_block; ++block) {
+    const int piece = shares.begin(block) < first ? 1 : 0;
+    const float* const of_block = from + (2LL * block + piece) * (TILE_P * TILE_Q);
+#pragma unroll
+    for (int i = 0; i < kPanel / 2; i += 4) {
+      const float4 more = *reinterpret_cast<const float4*>(of_block + i * THREADS);
+      sums[i] += more.x;
+      sums[i + 1] += more.y;
+      sums[i + 2] += more.z;
+      sums[i + 3] += more.w;
+    }
+  }
+  const unsigned panel = hopper::shared_address(panels) + thread / 32 * 2048;
+  write_panel<OUT, kPanel, false>(panel, sums, [](float sum) { return sum; });
+  hopper::publish_to_async();
+  __syncwarp();
+  if (thread % 32 != 0) return;
+  int p, q;
+  order.place(shares.whole + left_over, p, q);
+  p = p * TILE_P + thread / 128 * (TILE_P / CONSUMERS) + number / kInRow * 64 +
+      thread / 32 % 4 * 16;
+  hopper::store_box(c_map, q * TILE_Q + number % kInRow * kPanel, p, panel);
+  hopper::wait_until_read<0>();
 }

@@ -14,40 +14,46 @@
 namespace smemtune {
 namespace {
 
-/// A 16-bit floating format: a sign, then exponent and mantissa bits.
-template <int ExponentBits, int MantissaBits>
-struct Float16Bits {
+/// A floating format of 8 or 16 bits: a sign, then exponent and mantissa bits. Without infinity all
+/// exponents are of numbers, only the last number is NaN, and what is too large becomes the largest.
+template <typename Bits, int ExponentBits, int MantissaBits, bool HasInfinity>
+struct SmallFloat {
   static constexpr int kMantissaBits = MantissaBits;
   static constexpr int kBias = (1 << (ExponentBits - 1)) - 1;
   static constexpr int kMinExponent = 1 - kBias;  ///< Of normal numbers.
-  static constexpr std::uint32_t kInfinity = ((1u << ExponentBits) - 1) << MantissaBits;
+  static constexpr std::uint32_t kMagnitude = (1u << (ExponentBits + MantissaBits)) - 1;
+  static constexpr std::uint32_t kTopField = kMagnitude >> MantissaBits << MantissaBits;
+  static constexpr std::uint32_t kNan =
+      HasInfinity ? kTopField | (1u << (MantissaBits - 1)) : kMagnitude;
+  static constexpr std::uint32_t kTooLarge = HasInfinity ? kTopField : kMagnitude - 1;
 
-  std::uint16_t bits = 0;
+  Bits bits = 0;
 
-  Float16Bits() = default;
+  SmallFloat() = default;
 
   /// Rounds to nearest even, from the double in one step: rounding to float first would round some
   /// values twice.
-  explicit Float16Bits(double value) {
+  explicit SmallFloat(double value) {
     const auto from = std::bit_cast<std::uint64_t>(value);
-    const auto sign = static_cast<std::uint32_t>(from >> 63) << 15;
-    bits = static_cast<std::uint16_t>(sign | magnitude(from));
+    const auto sign = static_cast<std::uint32_t>(from >> 63) << (ExponentBits + MantissaBits);
+    bits = static_cast<Bits>(sign | magnitude(from));
   }
 
   explicit operator double() const {
-    const std::uint32_t field = (bits & kInfinity) >> MantissaBits;
+    const std::uint32_t field = (bits & kTopField) >> MantissaBits;
     const std::uint32_t fraction = bits & ((1u << MantissaBits) - 1);
     double value = 0;
-    if ((bits & kInfinity) == kInfinity) {
-      value = fraction == 0 ? std::numeric_limits<double>::infinity()
-                            : std::numeric_limits<double>::quiet_NaN();
+    if (HasInfinity && (bits & kMagnitude) == kTooLarge) {
+      value = std::numeric_limits<double>::infinity();
+    } else if ((bits & kMagnitude) > kTooLarge) {
+      value = std::numeric_limits<double>::quiet_NaN();
     } else if (field == 0) {
       value = std::ldexp(fraction, kMinExponent - MantissaBits);
     } else {
       value = std::ldexp(fraction | (1u << MantissaBits),
                          static_cast<int>(field) - kBias - MantissaBits);
     }
-    return (bits >> 15) != 0 ? -value : value;
+    return (bits >> (ExponentBits + MantissaBits)) != 0 ? -value : value;
   }
 
  private:
@@ -56,10 +62,10 @@ struct Float16Bits {
     constexpr std::uint64_t kOne = 1;
     const int field = static_cast<int>((from >> kDoubleMantissa) & 0x7FF);
     std::uint64_t fraction = from & ((kOne << kDoubleMantissa) - 1);
-    if (field == 0x7FF) return fraction == 0 ? kInfinity : kInfinity | (1u << (MantissaBits - 1));
+    if (field == 0x7FF && fraction != 0) return kNan;
     if (field == 0) return 0;  // Zero, or far below the least subnormal.
     const int exponent = field - 1023;
-    if (exponent > kBias) return kInfinity;
+    if (exponent > kBias + 1) return kTooLarge;
     fraction |= kOne << kDoubleMantissa;
     const int shift = kDoubleMantissa - MantissaBits + std::max(0, kMinExponent - exponent);
     if (shift > kDoubleMantissa + 1) return 0;  // Less than half of the least subnormal.
@@ -70,12 +76,13 @@ struct Float16Bits {
     // `kept` has the implicit bit where the number is normal, and a carry runs into the exponent.
     const auto rounded = static_cast<std::uint32_t>(
         (static_cast<std::uint64_t>(std::max(0, exponent - kMinExponent)) << MantissaBits) + kept);
-    return std::min(rounded, kInfinity);
+    return std::min(rounded, kTooLarge);
   }
 };
 
-using Half = Float16Bits<5, 10>;
-using BFloat16 = Float16Bits<8, 7>;
+using Float8E4M3 = SmallFloat<std::uint8_t, 4, 3, false>;
+using Half = SmallFloat<std::uint16_t, 5, 10, true>;
+using BFloat16 = SmallFloat<std::uint16_t, 8, 7, true>;
 
 template <typename T>
 struct TypeTag {
@@ -102,6 +109,8 @@ auto with_type(ScalarType type, const Function& function) {
       return function(TypeTag<std::int64_t>());
     case ScalarType::uint64:
       return function(TypeTag<std::uint64_t>());
+    case ScalarType::float8_e4m3:
+      return function(TypeTag<Float8E4M3>());
     case ScalarType::float16:
       return function(TypeTag<Half>());
     case ScalarType::bfloat16:
@@ -211,6 +220,8 @@ std::uint64_t integers_from_zero(ScalarType type) {
 
 LastPlace last_place(ScalarType type) {
   switch (type) {
+    case ScalarType::float8_e4m3:
+      return {.digits = 3, .least_exponent = -6};
     case ScalarType::float16:
       return {.digits = 10, .least_exponent = -14};
     case ScalarType::bfloat16:

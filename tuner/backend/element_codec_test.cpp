@@ -72,6 +72,33 @@ TEST(BFloat16, RoundsToNearestEven) {
   EXPECT_EQ(0x0001, bfloat_bits(0x1p-133));
 }
 
+TEST(Float8, HasTheBitsOfTheStandard) {
+  const auto bits = [](double value) { return encode(value, ScalarType::float8_e4m3).at(0); };
+  EXPECT_EQ(0x00, bits(0.0));
+  EXPECT_EQ(0x80, bits(-0.0));
+  EXPECT_EQ(0x38, bits(1.0));
+  EXPECT_EQ(0xC0, bits(-2.0));
+  EXPECT_EQ(0x7E, bits(448));
+  EXPECT_EQ(0x08, bits(0x1p-6)) << "the least normal number";
+  EXPECT_EQ(0x01, bits(0x1p-9)) << "the least subnormal number";
+  EXPECT_EQ(0x00, bits(0x1p-10)) << "half of it, down to even";
+  EXPECT_EQ(0x38, bits(1 + 0x1p-4)) << "half way, down to even";
+  EXPECT_EQ(0x3A, bits(1 + 3 * 0x1p-4)) << "half way, up to even";
+  EXPECT_EQ(0x7E, bits(470)) << "there is no infinity: as CUDA's type, the largest number";
+  EXPECT_EQ(0xFE, bits(-kInfinity));
+  EXPECT_EQ(0x7F, bits(std::nan("")));
+}
+
+TEST(Float8, IsReadBackAsItWasWritten) {
+  for (unsigned bits = 0; bits <= 0xFF; ++bits) {
+    const std::vector<std::uint8_t> byte = {static_cast<std::uint8_t>(bits)};
+    const double value = to_doubles(byte, ScalarType::float8_e4m3).at(0);
+    ASSERT_EQ((bits & 0x7F) == 0x7F, std::isnan(value)) << bits;
+    if (std::isnan(value)) continue;
+    ASSERT_EQ(byte, encode(value, ScalarType::float8_e4m3)) << value;
+  }
+}
+
 TEST(SixteenBitTypes, AreReadBackAsTheyWereWritten) {
   for (const ScalarType type : {ScalarType::float16, ScalarType::bfloat16}) {
     for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {

@@ -142,8 +142,8 @@ class NpyHeaderParser {
   std::string file_;
 };
 
-/// How a .npy file spells a type, without the byte order. NumPy itself has no bfloat16; arrays of
-/// the ml_dtypes package are stored as two opaque bytes.
+/// How a .npy file spells a type, without the byte order. NumPy itself has neither bfloat16 nor
+/// floats of 8 bits; arrays of the ml_dtypes package are stored as opaque bytes.
 std::string_view npy_kind(ScalarType type) {
   switch (type) {
     case ScalarType::int8:
@@ -162,6 +162,8 @@ std::string_view npy_kind(ScalarType type) {
       return "i8";
     case ScalarType::uint64:
       return "u8";
+    case ScalarType::float8_e4m3:
+      return "V1";
     case ScalarType::float16:
       return "f2";
     case ScalarType::bfloat16:

@@ -22,6 +22,8 @@ Tolerance default_tolerance(ScalarType type) {
     return Tolerance{.absolute = tolerance, .relative = tolerance};
   };
   switch (type) {
+    case ScalarType::float8_e4m3:
+      return both(4 * 0x1p-3);
     case ScalarType::float16:
       return both(4 * 0x1p-10);
     case ScalarType::bfloat16:

@@ -67,7 +67,7 @@ template <class... A> struct signature<void (*)(A...)> {
 )cuda";
 
 std::string kind_of(ScalarType type) {
-  if (type == ScalarType::float16 || type == ScalarType::bfloat16) return "other";
+  if (is_floating(type) && size_of(type) <= 2) return "other";
   return is_floating(type) ? "floating" : "integer";
 }
 

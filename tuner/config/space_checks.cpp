@@ -411,7 +411,8 @@ void SpaceReader::check_derived(LoadedSpace& loaded) {
   }
   if (!is_narrow_anywhere) {
     fault(where, "no output of the reference " + quote(reference.name) +
-                     " has a type that is narrower than double: float, __half or __nv_bfloat16");
+                     " has a type that is narrower than double: float, __half, __nv_bfloat16 or "
+                     "__nv_fp8_e4m3");
     return;
   }
   try {

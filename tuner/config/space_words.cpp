@@ -87,7 +87,8 @@ const std::vector<std::string>& type_names() {
     for (const ScalarType type :
          {ScalarType::int8, ScalarType::uint8, ScalarType::int16, ScalarType::uint16,
           ScalarType::int32, ScalarType::uint32, ScalarType::int64, ScalarType::uint64,
-          ScalarType::float16, ScalarType::bfloat16, ScalarType::float32, ScalarType::float64}) {
+          ScalarType::float8_e4m3, ScalarType::float16, ScalarType::bfloat16, ScalarType::float32,
+          ScalarType::float64}) {
       names.emplace_back(cuda_name(type));
     }
     return names;

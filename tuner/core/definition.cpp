@@ -271,7 +271,23 @@ class Definition::Parser {
     return element;
   }
 
+  /// Bytes of a type, or of the one that a name of the problem stands for.
+  Node size_of_type(const Token& token) {
+    tokens_.expect("(");
+    const Token name = take_name("a type");
+    const auto constant = constants_.find(name.text);
+    const auto* word =
+        constant == constants_.end() ? nullptr : std::get_if<std::string>(&constant->second);
+    const auto size = type_size(word != nullptr ? *word : std::string(name.text));
+    if (!size) tokens_.fail(name.column, "sizeof takes a type, not " + in_quotes(name.text));
+    tokens_.expect(")");
+    Node number = node(Operation::number, token.column);
+    number.number = static_cast<double>(*size);
+    return number;
+  }
+
   Node call(const Token& token) {
+    if (token.text == "sizeof") return size_of_type(token);
     const auto known = std::find_if(kFunctions.begin(), kFunctions.end(),
                                     [&](const Function& f) { return token.text == f.name; });
     if (known == kFunctions.end()) {

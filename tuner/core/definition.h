@@ -35,8 +35,8 @@ class TooManyOperations : public ExpressionError {
 /// The left side names an output and its indices, one per dimension of its shape, each running over
 /// that dimension. On the right: numbers, the problem's names, indices, scalars and array elements,
 /// + - * / % (the remainder, of the sign of what is divided), comparisons (1 or 0), && || !, ?:,
-/// sum(i < n, x), max(i < n, x), min(i < n, x), sqrt exp log abs floor and min, max of two; an element's indices and the bounds are integer expressions
-/// (expression.h). What && || ?: do not need is not evaluated. Reading outside an array throws
+/// sum(i < n, x), max(i < n, x), min(i < n, x), sqrt exp log abs floor and min, max of two,
+/// sizeof(type); an element's indices and the bounds are integer expressions (expression.h). What && || ?: do not need is not evaluated. Reading outside an array throws
 /// ExpressionError with the index and the shape.
 class Definition {
  public:

@@ -130,12 +130,19 @@ TEST(Definition, SaysWhatLiesOutside) {
               HasSubstr("A[0, 2] lies outside, the shape is [2, 2]"));
 }
 
+TEST(Definition, KnowsTheSizeOfTypes) {
+  EXPECT_THAT(out("sizeof(T) + sizeof(double)"), ElementsAre(12, 12, 12, 12));
+}
+
 TEST(Definition, RefusesWhatItCannotRead) {
   EXPECT_EQ("'out[i] = inn[i]' column 10: unknown array 'inn'; did you mean 'in'?",
             message_of("out[i] = inn[i]"));
   EXPECT_EQ("'out[i] = alpho' column 10: unknown name 'alpho'; did you mean 'alpha'?",
             message_of("out[i] = alpho"));
   EXPECT_EQ("'out[i] = in[j]' column 13: unknown name 'j'", message_of("out[i] = in[j]"));
+  EXPECT_THAT(message_of("out[i] = sizeof(2)"), HasSubstr("expected the name of a type"));
+  EXPECT_THAT(message_of("out[i] = sizeof(N)"),
+              HasSubstr("column 17: sizeof takes a type, not 'N'"));
   EXPECT_THAT(message_of("out[i] = cos(1)"), HasSubstr("column 10: unknown function 'cos'"));
   EXPECT_THAT(message_of("out[i, j] = 1"), HasSubstr("'out' has 1 dimensions, not 2"));
   EXPECT_THAT(message_of("out[i] = A[i]"), HasSubstr("column 10: 'A' has 2 dimensions, not 1"));

@@ -451,6 +451,8 @@ std::vector<std::string> Scope::names() const {
 
 std::optional<std::size_t> type_size(std::string_view name) {
   if (const auto type = scalar_type(name)) return size_of(*type);
+  if (name == "__nv_fp8x2_e4m3") return 2;
+  if (name == "__nv_fp8x4_e4m3") return 4;
   if (name == "__half2" || name == "half2" || name == "__nv_bfloat162") return 4;
   struct VectorType {
     std::string_view element;

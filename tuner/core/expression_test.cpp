@@ -187,6 +187,7 @@ TEST(Expression, KnowsTheSizesOfTypes) {
   EXPECT_EQ(1, evaluate("sizeof(unsigned char)"));
   EXPECT_EQ(8, evaluate("sizeof( unsigned  long long )"));
   EXPECT_EQ(2, evaluate("sizeof(__half)"));
+  EXPECT_EQ(1, evaluate("sizeof(__nv_fp8_e4m3)"));
   EXPECT_EQ(16, evaluate("sizeof(float4)"));
   EXPECT_EQ(16, evaluate("sizeof(double2)"));
   EXPECT_EQ(std::nullopt, type_size("float5"));

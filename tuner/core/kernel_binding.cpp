@@ -81,6 +81,8 @@ IntegerRange range_of(ScalarType type) {
 
 double largest(ScalarType type) {
   switch (type) {
+    case ScalarType::float8_e4m3:
+      return 448;
     case ScalarType::float16:
       return 65504;
     case ScalarType::bfloat16:
@@ -387,9 +389,10 @@ struct KernelBinding::Compiled {
   }
 
   [[noreturn]] void fail_unknown_type(const std::string& where, const std::string& name) const {
-    std::vector<std::string> known = {"char",  "unsigned char", "short",  "unsigned short",
-                                      "int",   "unsigned int",  "long",   "unsigned long long",
-                                      "float", "double",        "__half", "__nv_bfloat16"};
+    std::vector<std::string> known = {
+        "char",         "unsigned char",      "short", "unsigned short", "int",    "unsigned int",
+        "long",         "unsigned long long", "float", "double",         "__half", "__nv_bfloat16",
+        "__nv_fp8_e4m3"};
     for (const auto& [bound, value] : problem) known.push_back(bound);
     for (const Parameter& parameter : kernel->parameters) known.push_back(parameter.name);
     fail(where, in_quotes(name) + " is neither an element type nor a name that stands for one" +

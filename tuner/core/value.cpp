@@ -52,6 +52,7 @@ constexpr TypeName kTypeNames[] = {
     {"unsigned long", ScalarType::uint64},
     {"uint64_t", ScalarType::uint64},
     {"size_t", ScalarType::uint64},
+    {"__nv_fp8_e4m3", ScalarType::float8_e4m3},
     {"__half", ScalarType::float16},
     {"half", ScalarType::float16},
     {"__nv_bfloat16", ScalarType::bfloat16},
@@ -122,6 +123,7 @@ std::size_t size_of(ScalarType type) {
   switch (type) {
     case ScalarType::int8:
     case ScalarType::uint8:
+    case ScalarType::float8_e4m3:
       return 1;
     case ScalarType::int16:
     case ScalarType::uint16:
@@ -147,8 +149,8 @@ std::string_view cuda_name(ScalarType type) {
 }
 
 bool is_floating(ScalarType type) {
-  return type == ScalarType::float16 || type == ScalarType::bfloat16 ||
-         type == ScalarType::float32 || type == ScalarType::float64;
+  return type == ScalarType::float8_e4m3 || type == ScalarType::float16 ||
+         type == ScalarType::bfloat16 || type == ScalarType::float32 || type == ScalarType::float64;
 }
 
 bool is_texel_type(ScalarType type) {

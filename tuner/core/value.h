@@ -41,6 +41,7 @@ enum class ScalarType {
   uint32,
   int64,
   uint64,
+  float8_e4m3,  ///< 4 bits of exponent, 3 of mantissa, no infinity.
   float16,
   bfloat16,
   float32,

@@ -59,6 +59,7 @@ TEST(ScalarTypes, HaveTheirSizesInCuda) {
   EXPECT_EQ(1u, size_of(*scalar_type("bool")));
   EXPECT_EQ(1u, size_of(*scalar_type("signed char")));
   EXPECT_EQ(2u, size_of(*scalar_type("unsigned short")));
+  EXPECT_EQ(1u, size_of(*scalar_type("__nv_fp8_e4m3")));
   EXPECT_EQ(2u, size_of(*scalar_type("__half")));
   EXPECT_EQ(2u, size_of(*scalar_type("__nv_bfloat16")));
   EXPECT_EQ(4u, size_of(*scalar_type("unsigned")));
@@ -72,6 +73,8 @@ TEST(ScalarTypes, HaveTheirSizesInCuda) {
 
 TEST(ScalarTypes, KnowWhichAreFloating) {
   EXPECT_TRUE(is_floating(ScalarType::bfloat16));
+  EXPECT_TRUE(is_floating(ScalarType::float8_e4m3));
+  EXPECT_FALSE(is_texel_type(ScalarType::float8_e4m3));
   EXPECT_TRUE(is_floating(ScalarType::float64));
   EXPECT_FALSE(is_floating(ScalarType::uint64));
 }

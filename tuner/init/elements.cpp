@@ -35,6 +35,8 @@ Elements elements_of(const std::string& type) {
     if (bare.starts_with("std::")) bare.remove_prefix(5);
     return scalar_type(bare) ? std::string(bare) : "";
   };
+  if (type == "__nv_fp8x2_e4m3") return {"__nv_fp8_e4m3", 2};
+  if (type == "__nv_fp8x4_e4m3") return {"__nv_fp8_e4m3", 4};
   if (type.ends_with("half2") || type.ends_with("bfloat162")) return {known(type), 2};
   if (const std::string name = known(type); !name.empty()) return {name, 1};
   const char last = type.empty() ? '0' : type.back();

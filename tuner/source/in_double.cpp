@@ -42,12 +42,13 @@ void make_double(std::vector<ExpressionText>& texts) {
 bool is_narrow(ScalarType type) { return is_floating(type) && type != ScalarType::float64; }
 
 std::string_view type_in_double(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kTypes = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kTypes = {{
       {"float", "double"},
       {"float1", "double1"},
       {"float2", "double2"},
       {"float3", "double3"},
       {"float4", "double4"},
+      {"__nv_fp8_e4m3", "double"},
       {"half", "double"},
       {"__half", "double"},
       {"half2", "double2"},

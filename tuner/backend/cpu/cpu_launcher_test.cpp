@@ -18,11 +18,17 @@ namespace {
 const char* const kSource = R"cuda(
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
+#include <cuda_fp8.h>
 #include <cuda_pipeline.h>
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
 namespace cg = cooperative_groups;
+
+__global__ void triple(const __nv_fp8_e4m3* in, __nv_fp8_e4m3* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = __nv_fp8_e4m3(static_cast<float>(in[i]) * 3);
+}
 
 template <typename T>
 __global__ void add_one(T* array, int n) {
@@ -208,12 +214,13 @@ __global__ void dimensions(int* out) {
 class Kernels : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const auto outcome = compile(
-        kSource,
-        {"add_one<int>", "add_one<double>", "gemm<float, 8>", "gemm<double, 16>", "stencil<3>",
-         "block_sums", "total", "step_from", "votes", "groups", "histogram", "weighted", "fetch",
-         "scale<__half>", "scale<__nv_bfloat16>", "copy_async", "neighbors", "dimensions"},
-        {"weights"});
+    const auto outcome =
+        compile(kSource,
+                {"add_one<int>", "add_one<double>", "gemm<float, 8>", "gemm<double, 16>",
+                 "stencil<3>", "block_sums", "total", "step_from", "votes", "groups", "histogram",
+                 "weighted", "fetch", "scale<__half>", "scale<__nv_bfloat16>", "triple",
+                 "copy_async", "neighbors", "dimensions"},
+                {"weights"});
     ASSERT_TRUE(outcome) << outcome.failure().detail;
     compiled_ = new CompiledKernel(*outcome);
   }
@@ -405,6 +412,23 @@ TEST_F(Kernels, RoundSixteenBitFloatsAsTheirFormatsSay) {
       const double product = to_doubles(encode(report.before.at("in")[i] * 3, type), type)[0];
       const double expected = to_doubles(encode(product + 1, type), type)[0];
       ASSERT_EQ(expected, report.after.at("out")[i]) << entry << " " << i;
+    }
+  }
+}
+
+TEST_F(Kernels, RoundEveryEightBitFloatAsItsFormatSays) {
+  Argument in = input("in", ScalarType::float8_e4m3, 256);
+  for (const double range : {448.0, 0x1p-5}) {  // Beyond the largest, and among the subnormal.
+    in.init.a = -range;
+    in.init.b = range;
+    const RunReport report =
+        run({shape("triple", {4, 1, 1}, {64, 1, 1}, {"in", "out", "n"})},
+            {in, output("out", ScalarType::float8_e4m3, 256), integer("n", 256)});
+    for (std::size_t i = 0; i < 256; ++i) {
+      const double product = report.before.at("in")[i] * 3;
+      ASSERT_EQ(to_doubles(encode(product, ScalarType::float8_e4m3), ScalarType::float8_e4m3)[0],
+                report.after.at("out")[i])
+          << product;
     }
   }
 }

@@ -533,13 +533,19 @@ TEST_F(CudaGpu, ComparesEveryElementType) {
       const int i = threadIdx.x;
       if (i < n) out[i] = static_cast<B>(i + (WRONG && i == 77 ? 1 : 0));
     })";
-  const std::pair<ScalarType, const char*> types[] = {
-      {ScalarType::int8, "unsigned char"},       {ScalarType::uint8, "unsigned char"},
-      {ScalarType::int16, "unsigned short"},     {ScalarType::uint16, "unsigned short"},
-      {ScalarType::int32, "unsigned"},           {ScalarType::uint32, "unsigned"},
-      {ScalarType::int64, "unsigned long long"}, {ScalarType::uint64, "unsigned long long"},
-      {ScalarType::float16, "unsigned short"},   {ScalarType::bfloat16, "unsigned short"},
-      {ScalarType::float32, "unsigned"},         {ScalarType::float64, "unsigned long long"}};
+  const std::pair<ScalarType, const char*> types[] = {{ScalarType::int8, "unsigned char"},
+                                                      {ScalarType::uint8, "unsigned char"},
+                                                      {ScalarType::int16, "unsigned short"},
+                                                      {ScalarType::uint16, "unsigned short"},
+                                                      {ScalarType::int32, "unsigned"},
+                                                      {ScalarType::uint32, "unsigned"},
+                                                      {ScalarType::int64, "unsigned long long"},
+                                                      {ScalarType::uint64, "unsigned long long"},
+                                                      {ScalarType::float8_e4m3, "unsigned char"},
+                                                      {ScalarType::float16, "unsigned short"},
+                                                      {ScalarType::bfloat16, "unsigned short"},
+                                                      {ScalarType::float32, "unsigned"},
+                                                      {ScalarType::float64, "unsigned long long"}};
   for (const auto& [type, bits] : types) {
     const std::vector<Argument> arguments = {buffer("out", Role::output, 100, type),
                                              integer("n", 100)};

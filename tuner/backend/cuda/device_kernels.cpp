@@ -16,8 +16,8 @@ constexpr std::array kEntries = {"fill_guards", "check_guards", "compare_bytes",
 // The kernels know the types by their numbers.
 static_assert(static_cast<int>(ScalarType::int8) == 0 &&
               static_cast<int>(ScalarType::uint64) == 7 &&
-              static_cast<int>(ScalarType::float16) == 8 &&
-              static_cast<int>(ScalarType::float64) == 11);
+              static_cast<int>(ScalarType::float8_e4m3) == 8 &&
+              static_cast<int>(ScalarType::float64) == 12);
 
 // No includes, so that it compiles in milliseconds and without a toolkit's headers.
 constexpr const char* kSource = R"(
@@ -32,10 +32,13 @@ struct ByteDifference { i64 first; u64 count; };
 struct __align__(16) ClockStamp { u64 cycles; u64 nanoseconds; };
 
 // smemtune::ScalarType's enumerators.
-enum Type { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, float64 };
+enum Type {
+  int8, uint8, int16, uint16, int32, uint32, int64, uint64,
+  float8_e4m3, float16, bfloat16, float32, float64
+};
 
 __device__ int size_of(Type type) {
-  if (type <= uint8) return 1;
+  if (type <= uint8 || type == float8_e4m3) return 1;
   if (type <= uint16 || type == float16 || type == bfloat16) return 2;
   return type == int64 || type == uint64 || type == float64 ? 8 : 4;
 }
@@ -47,6 +50,13 @@ __device__ u64 bits_at(const u8* elements, i64 i, int size) {
   return reinterpret_cast<const u64*>(elements)[i];
 }
 
+// As a float whose exponent is too small by 120; all ones, but for the sign, are NaN.
+__device__ float float8(u32 bits) {
+  const u32 sign = (bits & 0x80u) << 24;
+  if ((bits & 0x7Fu) == 0x7Fu) return __uint_as_float(sign | 0x7FFFFFFFu);
+  return __uint_as_float(sign | (bits & 0x7Fu) << 20) * 0x1p120f;
+}
+
 __device__ double number(u64 bits, Type type) {
   float half;
   switch (type) {
@@ -54,6 +64,7 @@ __device__ double number(u64 bits, Type type) {
     case int16: return static_cast<short>(bits);
     case int32: return static_cast<int>(bits);
     case int64: return static_cast<double>(static_cast<i64>(bits));
+    case float8_e4m3: return float8(static_cast<u32>(bits));
     case float16:
       asm("cvt.f32.f16 %0, %1;" : "=f"(half) : "h"(static_cast<unsigned short>(bits)));
       return half;
@@ -91,7 +102,7 @@ extern "C" __global__ void compare(const u8* actual, const u8* expected, i64 ele
                                    int least_exponent, int poisoned, Comparison* found) {
   const u64 none = ~0ull;
   const int size = size_of(type);
-  const bool floating = type >= float16;
+  const bool floating = type >= float8_e4m3;
   const u64 all_ones = none >> (64 - 8 * size);
   Kind unwritten = {none, 0};
   Kind not_finite = {none, 0};

@@ -16,6 +16,7 @@ CUtensorMapDataType element_type(ScalarType type) {
   switch (type) {
     case ScalarType::int8:
     case ScalarType::uint8:
+    case ScalarType::float8_e4m3:
       return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     case ScalarType::int16:
     case ScalarType::uint16:
