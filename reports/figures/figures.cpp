@@ -99,7 +99,8 @@ std::string figure(const std::string& name, const ReportSource& source) {
       std::ranges::find(section_figures(), name, [](const auto& one) { return one.info.name; });
   if (found == section_figures().end()) refuse_name(name);
   const StoredSection& section = the_section(source);
-  return drawn(titled(source, section, "").text, found->info, found->draw(source, section));
+  return drawn(source.space + " on " + device_label(section.device) + ", " + key(section.problem),
+               found->info, found->draw(source, section));
 }
 
 std::string figure(const std::string& name, const VersionDiff& diff) {
