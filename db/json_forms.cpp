@@ -44,7 +44,9 @@ Json fields_json(const T& value) {
 }
 
 DeviceKind parse_word(const std::string& word, DeviceKind) { return parse_device_kind(word); }
-Status parse_word(const std::string& word, Status) { return parse_status(word); }
+Status parse_word(const std::string& word, Status) {
+  return word == to_text(Status::fits) ? Status::fits : parse_status(word);
+}
 Stage parse_word(const std::string& word, Stage) { return parse_stage(word); }
 ComparedWith parse_word(const std::string& word, ComparedWith) { return parse_compared_with(word); }
 
@@ -248,10 +250,15 @@ LaunchResult launch_from(const Json& json) {
   return launch;
 }
 
-StoredResult stored_from(const Json& json) {
-  StoredResult stored;
-  stored.space = json.at("space").get<std::string>();
-  Result& result = stored.result;
+Device device_from(const Json& json) {
+  Device device;
+  read_fields(json, device);
+  read_capability(json, device);
+  return device;
+}
+
+Result result_from(const Json& json) {
+  Result result;
   result.kernel = json.at("kernel").get<std::string>();
   result.problem = bindings_from(json.at("problem"));
   result.configuration = bindings_from(json.at("configuration"));
@@ -267,8 +274,15 @@ StoredResult stored_from(const Json& json) {
     if (work.is_number()) result.metrics[name] = work.get<double>();
   }
   result.unit = json.value("unit", "");
-  read_fields(json.at("device"), stored.device);
-  read_capability(json.at("device"), stored.device);
+  return result;
+}
+
+StoredResult stored_from(const Json& json) {
+  StoredResult stored;
+  stored.space = json.at("space").get<std::string>();
+  stored.result = result_from(json);
+  if (stored.result.status == Status::fits) throw InputError("what a dry run finds is not stored");
+  stored.device = device_from(json.at("device"));
   const Json& provenance = json.at("provenance");
   stored.kernel_hash = provenance.value("kernel_hash", "");
   stored.stale = provenance.value("stale", false);

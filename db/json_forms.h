@@ -34,6 +34,8 @@ Json stored_json(const StoredResult& stored);
 // Throw nlohmann::json::exception, or InputError for a word, where it was not written above.
 Bindings bindings_from(const Json& json);
 LaunchResult launch_from(const Json& json);
+Device device_from(const Json& json);
+Result result_from(const Json& json);
 StoredResult stored_from(const Json& json);
 
 /// A whole document: `format` and `version`, then the members. Ends with a newline. Text that is

@@ -202,6 +202,23 @@ std::vector<StoredResult> LayeredStore::results(const Query& query, std::size_t 
   return all;
 }
 
+std::vector<StoredSection> LayeredStore::sections(const Query& query, std::size_t most) const {
+  std::vector<StoredSection> all;
+  std::set<Question> answered;
+  visit(query, [&](const Layer& layer, const Query& its) {
+    for (StoredSection& section : layer.store.sections(its, most)) {
+      if (!answered.insert(question_of(section.results.front())).second) continue;
+      for (StoredResult& one : section.results) one.shared_from = layer.name;
+      for (StoredResult& one : section.best) one.shared_from = layer.name;
+      all.push_back(std::move(section));
+    }
+  });
+  std::ranges::stable_sort(all, {}, [](const StoredSection& one) {
+    return std::tuple(one.device.name, device_model_key(one.device), key(one.problem));
+  });
+  return all;
+}
+
 std::vector<StoredRun> LayeredStore::runs(const Query& query) const {
   std::vector<StoredRun> all;
   visit(query, [&](const Layer& layer, const Query& its) {

@@ -2,6 +2,7 @@
 
 #include "db/comparison.h"
 #include "db/result_store.h"
+#include "db/sections.h"
 
 #include <filesystem>
 #include <functional>
@@ -44,6 +45,7 @@ class LayeredStore {
   Comparison compare(const Query& query) const;
   std::vector<KernelDefaults> defaults(const Query& query) const;
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
+  std::vector<StoredSection> sections(const Query& query, std::size_t most) const;
   std::vector<StoredRun> runs(const Query& query) const;
   std::vector<std::string> kernels() const;
   /// Of one's own database only: what is shared seldom holds more than winners.

@@ -1,6 +1,8 @@
 #include "db/result_sql.h"
 
 #include "db/columns.h"
+#include "db/run_log.h"
+#include "db/run_rows.h"
 
 #include <algorithm>
 #include <optional>
@@ -70,7 +72,8 @@ bool contains(const Problem& problem, const Problem& wanted) {
   });
 }
 
-/// The ids of the problems that the query means, as a JSON array; nullopt: all.
+}  // namespace
+
 std::optional<std::string> problem_ids(const Connection& connection, const std::string& query) {
   if (query.empty()) return std::nullopt;
   const Problem wanted = parse_key(query);
@@ -84,7 +87,22 @@ std::optional<std::string> problem_ids(const Connection& connection, const std::
   return ids + "]";
 }
 
-}  // namespace
+StoredResult read_stored(const Statement& row) {
+  StoredResult stored;
+  stored.space = row.text("space_name");
+  stored.kernel_hash = row.text("kernel_hash");
+  stored.result = read_result(row);
+  stored.device = read_device(row);
+  stored.run_id = row.text("run_uid");
+  stored.compiler = row.text("compiler");
+  stored.tool_version = row.text("tool_version");
+  stored.host = row.text("host");
+  stored.at_unix = row.real("at_unix");
+  stored.model_id = row.integer("model_id");
+  stored.stale = row.integer("stale") != 0;
+  stored.origin = read_origin(row);
+  return stored;
+}
 
 void bind_query(Statement& statement, const Connection& connection, const Query& query) {
   statement.bind(":space", query.space)
@@ -144,9 +162,9 @@ std::string defaults_sql() {
 
 std::string runs_sql() {
   return R"sql(
-    SELECT run.uid, space.name AS space_name, device_model.name, device_model.kind,
-           environment.host, environment.compiler, run.strategy, run.seed, run.started_unix,
-           run.ended_unix, run.outcome, origin.file AS origin_file,
+    SELECT run.uid, run.id AS run_id, space.name AS space_name, device_model.name,
+           device_model.kind, environment.host, environment.compiler, run.strategy, run.seed,
+           run.started_unix, run.ended_unix, run.outcome, origin.file AS origin_file,
            coalesce(run_count.results, 0) AS results,
            coalesce(run_count.correct, 0) AS correct
     FROM run

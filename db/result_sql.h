@@ -3,6 +3,7 @@
 #include "db/result_store.h"
 #include "db/sqlite.h"
 
+#include <optional>
 #include <string>
 
 namespace smemtune::db {
@@ -18,6 +19,9 @@ std::string results_sql();
 /// One result. Binding: :id.
 std::string result_sql();
 
+/// A row of these.
+StoredResult read_stored(const Statement& row);
+
 /// Of each kernel, the newest result of its default values. Bindings: :space, :kernel, :source.
 std::string defaults_sql();
 
@@ -26,6 +30,9 @@ std::string runs_sql();
 
 /// The bindings of these that a query gives: all but :limit.
 void bind_query(Statement& statement, const Connection& connection, const Query& query);
+
+/// The ids of the problems that Query::problem means, as a JSON array; nullopt: all.
+std::optional<std::string> problem_ids(const Connection& connection, const std::string& query);
 
 /// Fills the temporary table `gone`. Bindings as above without :limit, and :stale (only those of
 /// edited kernels), :before (only those measured before; NULL: all).

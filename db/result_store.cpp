@@ -8,6 +8,7 @@
 #include "db/run_log.h"
 #include "db/run_record.h"
 #include "db/run_rows.h"
+#include "db/sections.h"
 #include "db/sqlite.h"
 #include "db/standings.h"
 
@@ -21,23 +22,6 @@
 namespace smemtune::db {
 
 namespace {
-
-StoredResult read_stored(const Statement& row) {
-  StoredResult stored;
-  stored.space = row.text("space_name");
-  stored.kernel_hash = row.text("kernel_hash");
-  stored.result = read_result(row);
-  stored.device = read_device(row);
-  stored.run_id = row.text("run_uid");
-  stored.compiler = row.text("compiler");
-  stored.tool_version = row.text("tool_version");
-  stored.host = row.text("host");
-  stored.at_unix = row.real("at_unix");
-  stored.model_id = row.integer("model_id");
-  stored.stale = row.integer("stale") != 0;
-  stored.origin = read_origin(row);
-  return stored;
-}
 
 /// A row of the table `best`.
 struct KernelBest {
@@ -226,6 +210,17 @@ std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t l
   while (statement.step()) results.push_back(read_stored(statement));
   std::reverse(results.begin(), results.end());
   return results;
+}
+
+std::vector<StoredSection> ResultStore::sections(const Query& query, std::size_t most) const {
+  std::vector<StoredSection> sections = read_sections(*connection_, query, most);
+  for (StoredResult& stored : best(query, /*per_kernel=*/true)) {
+    const auto its = std::ranges::find_if(sections, [&](const StoredSection& section) {
+      return section.model_id == stored.model_id && section.problem == stored.result.problem;
+    });
+    if (its != sections.end() && !stored.stale) its->best.push_back(std::move(stored));
+  }
+  return sections;
 }
 
 std::vector<Findings> ResultStore::findings(const std::string& space, const Device& device,

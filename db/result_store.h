@@ -18,6 +18,7 @@ namespace smemtune::db {
 class Connection;
 struct Comparison;
 struct StoredPortfolio;
+struct StoredSection;
 
 /// A file that results were imported from.
 struct Origin {
@@ -174,6 +175,10 @@ class ResultStore {
 
   /// Results in the order they were recorded; only the newest `limit`, 0 is all.
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
+
+  /// What a report is made of (sections.h): of each problem on a device model at most about `most`
+  /// results.
+  std::vector<StoredSection> sections(const Query& query, std::size_t most) const;
 
   /// For strategies that look elsewhere: read_findings() in findings.h. `in_log_too`: of a database
   /// that the run does not write.

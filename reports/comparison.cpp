@@ -45,6 +45,38 @@ std::string against_fastest(const StoredResult& stored, const Comparison::Row& r
   return verdict == Verdict::slower ? text : text + ", " + to_text(verdict);
 }
 
+std::string for_all_text(const Comparison& comparison, const Comparison::Row& row,
+                         const Comparison::ForAll& one) {
+  const auto worst = std::ranges::min_element(one.shares);
+  const std::size_t on = row.gpus[static_cast<std::size_t>(worst - one.shares.begin())];
+  return one.kernel + " " + key(one.configuration) + ": keeps " + percent(one.worst_share) +
+         " at worst (on " + comparison.columns[on].label + "), performance portability " +
+         percent(one.portability);
+}
+
+/// `TILE 31 %, ROWS 12 % of the variance of log time`
+std::string effects_text(const std::vector<MainEffect>& effects) {
+  std::vector<std::string> words;
+  for (const MainEffect& effect : effects) {
+    words.push_back(effect.parameter + " " + percent(effect.explained));
+    if (words.size() == kNamedEffects) break;
+  }
+  return joined(words, ", ") + " of the variance of log time";
+}
+
+std::string worst_text(const Comparison& comparison, const Comparison::Guest& guest,
+                       const Comparison::Advice& advice) {
+  std::string text = comparison.columns[guest.best_of].label + "'s best ";
+  if (!guest.failure.empty()) return text + "does not run there: " + guest.failure;
+  text += "keeps " + percent(guest.share.value_or(0));
+  if (guest.slower) text += ", " + verdict_text(guest.slower, kSameBetweenSessions_percent);
+  if (advice.swaps.empty() || !advice.swaps.front().share) return text;
+  const Comparison::Swap& swap = advice.swaps.front();
+  return text + "; its " + swap.parameter + "=" + to_text(swap.others) + " instead of " +
+         to_text(swap.own) + " alone " +
+         (*swap.share > 0 ? "keeps " + percent(*swap.share) : "does not run");
+}
+
 class Writer {
  public:
   Writer(const Comparison& comparison, Markup markup) : comparison_(comparison), markup_(markup) {}
@@ -158,13 +190,6 @@ class Writer {
     add(table);
   }
 
-  std::string for_all_text(const Comparison::Row& row, const Comparison::ForAll& one) const {
-    const auto worst = std::ranges::min_element(one.shares);
-    const std::size_t on = row.gpus[static_cast<std::size_t>(worst - one.shares.begin())];
-    return one.kernel + " " + key(one.configuration) + ": keeps " + percent(one.worst_share) +
-           " at worst (on " + label(on) + "), performance portability " + percent(one.portability);
-  }
-
   void add_for_all(const Comparison::Row& row) {
     if (!row.least_worst) return;
     add_line(key(row.problem) + ": one configuration for all " + std::to_string(row.gpus.size()) +
@@ -172,48 +197,14 @@ class Writer {
              (row.looked < row.known ? ", of " + format_count(row.looked) + " of " +
                                            format_count(row.known) + " that were looked at"
                                      : ""));
-    std::vector<std::string> lines = {"loses least at worst: " +
-                                      for_all_text(row, *row.least_worst)};
-    const bool is_same = row.most_portable->kernel == row.least_worst->kernel &&
-                         row.most_portable->configuration == row.least_worst->configuration;
-    lines.push_back("most portable: " +
-                    (is_same ? "the same" : for_all_text(row, *row.most_portable)));
-    add_points(lines);
-  }
-
-  /// `TILE 31 %, ROWS 12 % of the variance of log time`
-  static std::string effects_text(const std::vector<MainEffect>& effects) {
-    std::vector<std::string> words;
-    for (const MainEffect& effect : effects) {
-      words.push_back(effect.parameter + " " + percent(effect.explained));
-      if (words.size() == kNamedEffects) break;
-    }
-    return joined(words, ", ") + " of the variance of log time";
+    add_points(for_all_sentences(comparison_, row));
   }
 
   void add_advice(const Comparison::Row& row) {
-    std::vector<std::string> lines;
-    for (const Comparison::Advice& advice : row.advice) {
-      std::vector<std::string> parts;
-      if (!advice.effects.empty()) parts.push_back(effects_text(advice.effects));
-      if (advice.worst) parts.push_back(worst_text(row.guests[*advice.worst], advice));
-      if (!parts.empty()) lines.push_back("on " + label(advice.on) + ": " + joined(parts, "; "));
-    }
+    const std::vector<std::string> lines = advice_sentences(comparison_, row);
     if (lines.empty()) return;
     add_line(key(row.problem) + ": what matters");
     add_points(lines);
-  }
-
-  std::string worst_text(const Comparison::Guest& guest, const Comparison::Advice& advice) const {
-    std::string text = label(guest.best_of) + "'s best ";
-    if (!guest.failure.empty()) return text + "does not run there: " + guest.failure;
-    text += "keeps " + percent(guest.share.value_or(0));
-    if (guest.slower) text += ", " + verdict_text(guest.slower, kSameBetweenSessions_percent);
-    if (advice.swaps.empty() || !advice.swaps.front().share) return text;
-    const Comparison::Swap& swap = advice.swaps.front();
-    return text + "; its " + swap.parameter + "=" + to_text(swap.others) + " instead of " +
-           to_text(swap.own) + " alone " +
-           (*swap.share > 0 ? "keeps " + percent(*swap.share) : "does not run");
   }
 
   const Comparison& comparison_;
@@ -327,6 +318,29 @@ class JsonWriter {
 };
 
 }  // namespace
+
+std::vector<std::string> for_all_sentences(const Comparison& comparison,
+                                           const Comparison::Row& row) {
+  if (!row.least_worst) return {};
+  const bool is_same = row.most_portable->kernel == row.least_worst->kernel &&
+                       row.most_portable->configuration == row.least_worst->configuration;
+  return {"loses least at worst: " + for_all_text(comparison, row, *row.least_worst),
+          "most portable: " +
+              (is_same ? "the same" : for_all_text(comparison, row, *row.most_portable))};
+}
+
+std::vector<std::string> advice_sentences(const Comparison& comparison,
+                                          const Comparison::Row& row) {
+  std::vector<std::string> sentences;
+  for (const Comparison::Advice& advice : row.advice) {
+    std::vector<std::string> parts;
+    if (!advice.effects.empty()) parts.push_back(effects_text(advice.effects));
+    if (advice.worst) parts.push_back(worst_text(comparison, row.guests[*advice.worst], advice));
+    if (parts.empty()) continue;
+    sentences.push_back("on " + comparison.columns[advice.on].label + ": " + joined(parts, "; "));
+  }
+  return sentences;
+}
 
 std::string comparison_text(const Comparison& comparison, Markup markup) {
   return Writer(comparison, markup).text();

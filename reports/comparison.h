@@ -3,6 +3,7 @@
 #include "db/comparison.h"
 
 #include <string>
+#include <vector>
 
 namespace smemtune {
 
@@ -13,6 +14,14 @@ enum class Markup { text, markdown };
 /// parameters matter; and what follows, in a sentence for each GPU. CPUs stand beside the GPUs and
 /// are never held against them.
 std::string comparison_text(const db::Comparison& comparison, Markup markup = Markup::text);
+
+/// What one configuration for all GPUs of a row would keep on each; empty where none runs on all.
+std::vector<std::string> for_all_sentences(const db::Comparison& comparison,
+                                           const db::Comparison::Row& row);
+
+/// What matters on each GPU of a row.
+std::vector<std::string> advice_sentences(const db::Comparison& comparison,
+                                          const db::Comparison::Row& row);
 
 /// A line for each pair of GPUs (a GPU with itself: its best), for spreadsheets.
 std::string comparison_csv(const db::Comparison& comparison);

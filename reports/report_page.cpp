@@ -1,6 +1,7 @@
 #include "reports/report_page.h"
 
 #include "reports/embedded.h"
+#include "reports/markup.h"
 #include "tuner/core/hash.h"
 
 #include <nlohmann/json.hpp>
@@ -41,29 +42,6 @@ std::string policy(std::string_view charts) {
          source_hash(embedded::page_css) + "; base-uri 'none'; form-action 'none'";
 }
 
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        html += "&amp;";
-        break;
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      default:
-        html += c;
-    }
-  }
-  return html;
-}
-
 /// JSON that ends no element it stands in, whatever its strings hold.
 std::string inert_json(const nlohmann::ordered_json& data) {
   std::string text;
@@ -90,13 +68,13 @@ std::string report_page(const nlohmann::ordered_json& data, const std::string& t
   const std::map<std::string, std::string, std::less<>> parts = {
       {"POLICY", policy(charts)},
       {"VERSION", SMEMTUNE_VERSION},
-      {"TITLE", escaped(title)},
+      {"TITLE", for_html(title)},
       {"STYLE", std::string(embedded::page_css)},
       {"DATA", inert_json(data)},
       {"SCRIPT", std::string(embedded::page_js)},
       {"CHART_SCRIPT", charts.empty() ? "" : "<script>" + std::string(charts) + "</script>"},
       {"CHARTS", charts.empty() ? "It was built without Chart.js: this page has tables only."
-                                : "Charts by " + escaped(charts_version(charts)) +
+                                : "Charts by " + for_html(charts_version(charts)) +
                                       " (MIT License, chartjs.org), which is in this page."},
   };
   std::string page;

@@ -1,15 +1,15 @@
-#include "reports/report_data.h"
+#include "reports/findings.h"
+#include "reports/findings.h"
+#include "reports/report_documents.h"
+#include "reports/report_json.h"
+#include "reports/report_markdown.h"
 #include "reports/report_page.h"
+#include "reports/report_source_examples.h"
+#include "tuner/core/error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <unistd.h>
 
 namespace smemtune {
 namespace {
@@ -20,79 +20,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-StoredResult timed(std::int64_t tile, double ms, Stage stage = Stage::screen) {
-  StoredResult stored;
-  stored.space = "gemm";
-  stored.run_id = "first";
-  stored.device.name = "NVIDIA H200";
-  stored.result.kernel = "tiled";
-  stored.result.problem = {{"N", std::int64_t{4096}}};
-  stored.result.configuration = {{"TILE", tile}};
-  stored.result.stage = stage;
-  stored.result.compared_with = ComparedWith::definition;
-  stored.result.measurement.median_ms = ms;
-  stored.result.measurement.median_low_ms = ms * 0.99;
-  stored.result.measurement.median_high_ms = ms * 1.01;
-  return stored;
-}
-
-StoredResult failed(std::int64_t tile, Status status, const std::string& reason) {
-  StoredResult stored = timed(tile, 0, Stage::none);
-  stored.result.status = status;
-  stored.result.reason = reason;
-  stored.result.detail = "needs 70000 bytes, 49152 allowed";
-  return stored;
-}
-
-db::StoredRun run(const std::string& id, double started_unix) {
-  db::StoredRun run;
-  run.id = id;
-  run.space = "gemm";
-  run.device = "NVIDIA H200";
-  run.started_unix = started_unix;
-  return run;
-}
-
-ReportSource source_of(std::vector<StoredResult> results) {
-  ReportSource source;
-  source.space = "gemm";
-  source.results = std::move(results);
-  source.defaults = {
-      {.space = "gemm", .kernel = "tiled", .configuration = {{"TILE", std::int64_t{16}}}}};
-  source.runs.push_back(run("first", 100));
-  const StoredResult* best = nullptr;
-  for (const StoredResult& one : source.results) {
-    const bool better =
-        one.result.timed() &&
-        (best == nullptr || one.result.measurement.median_ms < best->result.measurement.median_ms);
-    if (better) best = &one;
-  }
-  if (best != nullptr) source.best = {*best};
-  return source;
-}
-
-TEST(ReportSections, TakeTheNewestOfEachConfigurationAndNoFailureThatMayPass) {
-  StoredResult again = timed(16, 3);
-  again.at_unix = 1;
-  StoredResult gone = timed(64, 1);
-  gone.stale = true;
-  const ReportSource source =
-      source_of({timed(16, 4), again, timed(32, 2), failed(32, Status::runtime, "lost"),
-                 failed(48, Status::constraints, "shared_bytes"), gone});
-  const std::vector<ReportSection> sections = report_sections(source);
-  ASSERT_EQ(sections.size(), 1u);
-  ASSERT_EQ(sections[0].results.size(), 3u);
-  EXPECT_EQ(sections[0].results[0]->result.measurement.median_ms, 3);
-  EXPECT_TRUE(sections[0].results[1]->result.timed());
-  EXPECT_TRUE(sections[0].results[2]->result.failed());
-}
-
 TEST(ReportFindings, SayWhoWonOverItsDefaultComparedWithWhatAndWhatFailed) {
-  StoredResult tie = timed(64, 2.01, Stage::final);
   const ReportSource source =
-      source_of({timed(16, 4), timed(32, 2, Stage::final), tie, timed(8, 3, Stage::final),
-                 failed(48, Status::constraints, "shared_bytes")});
-  EXPECT_THAT(findings(source, report_sections(source)[0]),
+      source_of({timed(16, 4), timed(32, 2, Stage::final), timed(64, 2.01, Stage::final),
+                 timed(8, 3, Stage::final), failed(48, Status::constraints, "shared_bytes")});
+  EXPECT_THAT(findings(source, source.sections[0]),
               ElementsAre("tiled with TILE=32 takes 2.000 ms on NVIDIA H200.",
                           "That is 2.00x the speed of its default (TILE=16, 4.000 ms).",
                           "Its results were held against the space's definition.",
@@ -104,47 +36,63 @@ TEST(ReportFindings, SayThatNothingIsKnownToBeRight) {
   StoredResult alone = timed(16, 4);
   alone.result.compared_with = ComparedWith::only_itself;
   const ReportSource source = source_of({alone});
-  EXPECT_THAT(findings(source, report_sections(source)[0]),
+  EXPECT_THAT(findings(source, source.sections[0]),
               Contains(HasSubstr("Nothing says that its results are right")));
 }
 
-TEST(ReportJson, HasAColumnForEachParameterAndKeepsFinalistsAndDefaultsInASample) {
-  std::vector<StoredResult> results;
-  for (std::int64_t tile = 1; tile <= 1000; ++tile) results.push_back(timed(tile, 5));
-  results[500] = timed(501, 1, Stage::final);
-  results[15].result.is_default = true;
-  const auto json = report_json(source_of(results), 100);
-  const auto& rows = json["sections"][0]["rows"];
-  EXPECT_EQ(json["sections"][0]["total"], 1000);
-  EXPECT_GE(rows["ms"].size(), 100u);
-  EXPECT_LE(rows["ms"].size(), 102u);
-  EXPECT_EQ(rows["values"].size(), 1u);
-  EXPECT_EQ(rows["values"][0].size(), rows["ms"].size());
-  EXPECT_THAT(rows["ms"], Contains(1.0));
-  EXPECT_THAT(json["parameters"][0]["values"], Contains("501"));
-  EXPECT_THAT(json["parameters"][0]["values"], Contains("16"));
+TEST(ReportFindings, SayOfADryRunWhatFits) {
+  const ReportSource source = source_of(
+      {fitting(16, 32, 100), fitting(32, 64, 50), failed(48, Status::constraints, "shared_bytes")});
+  EXPECT_THAT(findings(source, source.sections[0]),
+              ElementsAre("2 of 3 configurations fit NVIDIA H200. This is a dry run: nothing was "
+                          "launched or timed.",
+                          "The highest occupancy is 100 %, of tiled with TILE=16.",
+                          "Rejected or failed: 1 constraints."));
 }
 
-TEST(ReportJson, FollowsTheBestSoFarThroughRunsWithoutThePausesBetweenThem) {
-  std::vector<StoredResult> results = {timed(1, 9), timed(2, 5), timed(3, 7), timed(4, 4)};
-  results[0].at_unix = 101;
-  results[1].at_unix = 103;
-  results[2].at_unix = 1002;
-  results[3].at_unix = 1004;
-  results[2].run_id = results[3].run_id = "second";
-  ReportSource source = source_of(results);
-  source.runs.push_back(run("second", 1000));
-  const auto json = report_json(source, 1000);
-  EXPECT_EQ(json["sections"][0]["convergence"],
-            nlohmann::ordered_json::parse("[[1,1.0,9.0],[2,3.0,5.0],[4,7.0,4.0],[4,7.0,4.0]]"));
+TEST(ReportCommands, MeasureTheWinnerAndTheSearchAgain) {
+  const ReportSource source = source_of({timed(16, 4), timed(32, 2)});
+  EXPECT_THAT(repeating_commands(source, source.sections[0]),
+              ElementsAre("smemtune run --space gemm --problem N=4096 --device 'NVIDIA H200' "
+                          "--kernel tiled --config TILE=32",
+                          "smemtune --space gemm --problem N=4096 --device 'NVIDIA H200' "
+                          "--strategy auto --seed 1 --fresh"));
+}
+
+TEST(ReportCommands, AreNoneForWhatWasImported) {
+  StoredResult imported = timed(16, 4);
+  imported.origin = db::Origin();
+  const ReportSource source = source_of({imported});
+  EXPECT_TRUE(repeating_commands(source, source.sections[0]).empty());
+}
+
+TEST(ReportJson, HasAColumnForEachParameterAndAnExampleOfEachFailure) {
+  const auto json = report_json(
+      source_of({timed(16, 4), failed(48, Status::constraints, "shared_bytes"), timed(32, 2)}));
+  const auto& section = json["sections"][0];
+  EXPECT_EQ(section["rows"]["ms"], nlohmann::ordered_json::parse("[4.0,null,2.0]"));
+  EXPECT_EQ(section["rows"]["values"], nlohmann::ordered_json::parse("[[0,1,2]]"));
+  EXPECT_THAT(json["parameters"][0]["values"], ElementsAre("16", "48", "32"));
+  EXPECT_EQ(section["failures"].size(), 1u);
+  EXPECT_EQ(json["statuses"][section["failures"][0][1].get<std::size_t>()],
+            "constraints/shared_bytes");
+  EXPECT_EQ(section["failures"][0][3], 1) << "its row";
+}
+
+TEST(ReportJson, HasTheSamplesOfFinalistsOnly) {
+  const auto json = report_json(source_of({timed(16, 4), timed(32, 2, Stage::final)}));
+  const auto& samples = json["sections"][0]["samples"];
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_EQ(samples[0][0], 1);
+  EXPECT_EQ(samples[0][1].size(), 9u);
 }
 
 TEST(ReportMarkdown, MakesNoMarkupOfWhatIsStored) {
   StoredResult hostile = timed(16, 4);
   hostile.device.name = "<img src=x>|[a](b) @everyone `x`";
   const std::string text = report_markdown(source_of({hostile}));
-  EXPECT_THAT(text, Not(HasSubstr("<img")));
-  EXPECT_THAT(text, Not(HasSubstr("@everyone")));
+  EXPECT_THAT(text, Not(HasSubstr(" <img")));
+  EXPECT_THAT(text, Not(HasSubstr(" @everyone")));
   EXPECT_THAT(text, HasSubstr("\\[a\\](b)"));
   EXPECT_THAT(text, HasSubstr("| tiled | TILE=16 | 4.000 ms | 1.00x |"));
 }
@@ -160,7 +108,7 @@ std::string between(const std::string& text, const std::string& begin, const std
 TEST(ReportPage, LetsNoTextOfTheDataBecomeMarkup) {
   StoredResult hostile = failed(16, Status::compile, "</script><script>alert(1)</script>");
   hostile.device.name = "</script><!--<script>";
-  const auto json = report_json(source_of({hostile}), 100);
+  const auto json = report_json(source_of({hostile}));
   const std::string page = report_page(json, "<b>&\"", "");
   EXPECT_THAT(page, HasSubstr("<title>&lt;b&gt;&amp;&quot;</title>"));
   const std::string data = between(page, "id=\"data\">", "</script>");
@@ -169,7 +117,7 @@ TEST(ReportPage, LetsNoTextOfTheDataBecomeMarkup) {
 }
 
 TEST(ReportPage, NamesItsOwnScriptsByTheirHashesAndNothingElse) {
-  const std::string page = report_page(report_json(source_of({timed(16, 4)}), 100), "gemm", "");
+  const std::string page = report_page(report_json(source_of({timed(16, 4)})), "gemm", "");
   EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(page, Not(HasSubstr("unsafe")));
   EXPECT_THAT(page, Not(HasSubstr("src=")));
@@ -178,60 +126,57 @@ TEST(ReportPage, NamesItsOwnScriptsByTheirHashesAndNothingElse) {
               HasSubstr("'sha256-LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE='"));
 }
 
-/// Seen by a browser: without one here the test is skipped.
-class ReportInABrowser : public testing::Test {
- protected:
-  void SetUp() override {
-    if (std::string(SMEMTUNE_BROWSER).empty()) GTEST_SKIP() << "no Chromium here";
-    if (embedded_charts().empty()) GTEST_SKIP() << "built without Chart.js (libjs-chart.js)";
-    folder_ = std::filesystem::path(testing::TempDir()) / ("report_" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+constexpr const char* kDryRun = R"json({
+  "format": "smemtune-run", "version": 2, "space": "add",
+  "device": {"kind": "gpu", "name": "L4", "compute_capability": "8.9"},
+  "problems": [{"problem": {"N": 64}, "results": [
+    {"kernel": "plain", "problem": {"N": 64}, "configuration": {"ITEMS": 1}, "status": "fits",
+     "stage": "none", "launches": [], "time": null, "metrics": {}},
+    {"kernel": "plain", "problem": {"N": 64}, "configuration": {"ITEMS": 2},
+     "status": "constraints", "reason": "threads", "stage": "none", "launches": [], "time": null,
+     "metrics": {}}]}]})json";
 
-  /// The page as it is after its script ran; what the console said goes to log().
-  std::string opened(const std::string& page) const {
-    std::ofstream(folder_ / "page.html") << page;
-    const std::string command =
-        std::string("timeout 100 ") + SMEMTUNE_BROWSER +
-        " --headless --no-sandbox --disable-gpu --user-data-dir='" +
-        (folder_ / "profile").string() +
-        "' --enable-logging=stderr --virtual-time-budget=5000 --dump-dom 'file://" +
-        (folder_ / "page.html").string() + "' > '" + (folder_ / "dom").string() + "' 2> '" +
-        (folder_ / "log").string() + "'";
-    if (std::system(command.c_str()) != 0) return "the browser failed: " + log();
-    return text_of(folder_ / "dom");
-  }
-  std::string log() const { return text_of(folder_ / "log"); }
+TEST(ReportDocument, OfADryRunIsReadAsASection) {
+  const auto source = std::get<ReportSource>(read_document("dry.json", kDryRun));
+  ASSERT_EQ(source.sections.size(), 1u);
+  EXPECT_EQ(source.space, "add");
+  EXPECT_TRUE(is_dry(source.sections[0]));
+  EXPECT_EQ(source.sections[0].device.compute_minor, 9);
+  EXPECT_EQ(source.sections[0].failures.begin()->first.reason, "threads");
+}
 
- private:
-  static std::string text_of(const std::filesystem::path& file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
-  std::filesystem::path folder_;
-};
-
-TEST_F(ReportInABrowser, DrawsItsChartsWithoutAnErrorOrARequest) {
-  std::vector<StoredResult> results;
-  for (std::int64_t tile = 1; tile <= 64; ++tile) {
-    for (std::int64_t rows = 1; rows <= 4; ++rows) {
-      StoredResult one = tile > 48 ? failed(tile, Status::constraints, "shared_bytes")
-                                   : timed(tile, static_cast<double>(70 - tile + rows),
-                                           tile == 48 ? Stage::final : Stage::screen);
-      one.result.configuration["ROWS"] = rows;
-      one.result.detail = "<script>document.title='taken'</script>";
-      results.push_back(one);
+TEST(ReportDocument, ThatIsWrongIsRefusedWithItsNameAndPlace) {
+  const auto message = [](const std::string& text) -> std::string {
+    try {
+      read_document("dry.json", text);
+    } catch (const InputError& error) {
+      return error.what();
     }
-  }
-  const std::string title = "gemm - smemtune";
-  const std::string page =
-      opened(report_page(report_json(source_of(results), 1000), title, embedded_charts()));
-  EXPECT_THAT(log(), Not(HasSubstr("CONSOLE")));
-  EXPECT_THAT(page, HasSubstr("<title>" + title + "</title>"));
-  EXPECT_THAT(page, HasSubstr("data-drawn=\"8\"")) << log();
-  EXPECT_THAT(page, HasSubstr("Share of the best time of tiled"));
-  EXPECT_THAT(page, HasSubstr("takes 23.00 ms on NVIDIA H200"));
+    return "accepted";
+  };
+  EXPECT_THAT(message("{"), HasSubstr("dry.json: parse error at line 1"));
+  EXPECT_THAT(message(R"({"format": "smemtune-best"})"), HasSubstr("format 'smemtune-best'"));
+  EXPECT_THAT(message(R"({"format": "smemtune-run", "space": "a", "device": {}, "problems": []})"),
+              HasSubstr("dry.json: holds no result"));
+  std::string wrong = kDryRun;
+  wrong.replace(wrong.find("\"constraints\""), 13, "\"wrong\"");
+  EXPECT_THAT(message(wrong),
+              HasSubstr("dry.json: problems[0].results[1]: 'wrong' is not a status"));
+}
+
+TEST(ReportDocument, OfTwoVersionsIsReadAsItWasWritten) {
+  VersionDiff diff{.space = "gemm", .old_name = "a", .new_name = "b", .device = "H200"};
+  diff.pairs.push_back({.problem = {{"N", std::int64_t{1}}},
+                        .what = "winner",
+                        .old_one = {"tiled", {{"TILE", std::int64_t{8}}}},
+                        .new_one = {"tiled", {{"TILE", std::int64_t{16}}}},
+                        .old_result = timed(8, 2).result,
+                        .new_result = timed(16, 3).result,
+                        .slower = Slowdown{50, 49, 51}});
+  diff.notes = {"a note"};
+  const auto read = std::get<VersionDiff>(read_document("d.json", version_diff_json(diff)));
+  EXPECT_EQ(version_diff_view(read), version_diff_view(diff));
+  EXPECT_EQ(version_diff_text(read), version_diff_text(diff));
 }
 
 }  // namespace

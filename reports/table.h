@@ -35,6 +35,9 @@ class Table {
 /// One line in which nothing is markup, link or HTML: what would be has a backslash before it.
 std::string for_markdown(const std::string& text);
 
+/// One word of a POSIX shell's command line.
+std::string shell_word(const std::string& word);
+
 /// `1.234 ms`, `12.34 us`: four significant digits with the unit that fits.
 std::string format_time(double ms);
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace smemtune {
@@ -13,6 +14,8 @@ namespace smemtune {
 namespace {
 
 using db::Json;
+
+constexpr const char* kSameCode = "same code";
 
 bool works(const std::optional<Result>& result) { return result && !result->failed(); }
 
@@ -23,7 +26,7 @@ std::string failure_text(const std::optional<Result>& result) {
 
 /// A word for programs: a verdict's, or why there is none.
 std::string outcome(const VersionPair& pair) {
-  if (pair.same_code) return "same code";
+  if (pair.same_code) return kSameCode;
   if (!works(pair.old_result) && !works(pair.new_result)) return "both fail";
   if (!works(pair.new_result)) return "fails now";
   if (!works(pair.old_result)) return "works now";
@@ -62,6 +65,48 @@ Json side_json(const KernelConfiguration& one, const std::optional<Result>& resu
           {"result", result ? db::result_json(*result) : Json(nullptr)}};
 }
 
+/// Median and interval in ms; where there is none, why.
+Json side_view(const std::optional<Result>& result) {
+  const bool timed = result && result->timed();
+  const auto ms = [&](double Measurement::*value) {
+    return timed ? db::number_json(result->measurement.*value) : Json(nullptr);
+  };
+  return {{"ms", ms(&Measurement::median_ms)},
+          {"low", ms(&Measurement::median_low_ms)},
+          {"high", ms(&Measurement::median_high_ms)},
+          {"failure", timed || works(result) ? "" : failure_text(result)}};
+}
+
+double number_or_infinity(const Json& json, double infinity) {
+  return json.is_null() ? infinity : json.get<double>();
+}
+
+std::optional<Result> side_from(const Json& json, KernelConfiguration& one) {
+  one.kernel = json.at("kernel").get<std::string>();
+  one.configuration = db::bindings_from(json.at("configuration"));
+  const Json& result = json.at("result");
+  return result.is_null() ? std::nullopt : std::optional(db::result_from(result));
+}
+
+VersionPair pair_from(const Json& json) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  VersionPair pair{.problem = db::bindings_from(json.at("problem")),
+                   .what = json.at("what").get<std::string>(),
+                   .old_one = {},
+                   .new_one = {}};
+  pair.old_result = side_from(json.at("old"), pair.old_one);
+  pair.new_result = side_from(json.at("new"), pair.new_one);
+  pair.same_code = json.at("outcome") == kSameCode;
+  pair.same_percent = json.at("same_percent").get<double>();
+  const Json& slower = json.at("slower");
+  if (!slower.is_null()) {
+    pair.slower = {.percent = slower.at("percent").get<double>(),
+                   .low_percent = number_or_infinity(slower.at("low_percent"), -kInfinity),
+                   .high_percent = number_or_infinity(slower.at("high_percent"), kInfinity)};
+  }
+  return pair;
+}
+
 }  // namespace
 
 bool VersionPair::is_loss(double tolerance_percent) const {
@@ -73,6 +118,19 @@ bool VersionPair::is_loss(double tolerance_percent) const {
 bool VersionDiff::has_loss() const {
   return std::ranges::any_of(
       pairs, [this](const VersionPair& pair) { return pair.is_loss(tolerance_percent); });
+}
+
+std::vector<std::string> version_diff_findings(const VersionDiff& diff) {
+  std::vector<std::string> lines = diff.notes;
+  lines.push_back(diff.has_loss() ? "slower by more than " + decimal(diff.tolerance_percent, 1) +
+                                        " %, or no longer right: see LOSS"
+                                  : "nothing is slower by more than " +
+                                        decimal(diff.tolerance_percent, 1) + " %");
+  return lines;
+}
+
+std::string version_diff_title(const VersionDiff& diff) {
+  return diff.space + " on " + diff.device + ": " + diff.old_name + " -> " + diff.new_name;
 }
 
 std::string version_diff_text(const VersionDiff& diff, Markup markup) {
@@ -87,17 +145,11 @@ std::string version_diff_text(const VersionDiff& diff, Markup markup) {
                    time_cell(pair.old_result), time_cell(pair.new_result),
                    verdict_cell(pair, diff.tolerance_percent)});
   }
-  std::vector<std::string> lines = diff.notes;
-  lines.push_back(diff.has_loss() ? "slower by more than " + decimal(diff.tolerance_percent, 1) +
-                                        " %, or no longer right: see LOSS"
-                                  : "nothing is slower by more than " +
-                                        decimal(diff.tolerance_percent, 1) + " %");
-  const std::string title =
-      diff.space + " on " + diff.device + ": " + diff.old_name + " -> " + diff.new_name;
+  const std::string title = version_diff_title(diff);
   const bool is_markdown = markup == Markup::markdown;
   std::string text = is_markdown ? "### " + for_markdown(title) + "\n\n" + table.markdown() + "\n"
                                  : printable(title) + "\n" + table.text("  ");
-  for (const std::string& line : lines) {
+  for (const std::string& line : version_diff_findings(diff)) {
     text += is_markdown ? "- " + for_markdown(line) + "\n" : "  " + printable(line) + "\n";
   }
   return text;
@@ -129,6 +181,40 @@ std::string version_diff_json(const VersionDiff& diff) {
                             {"tolerance_percent", diff.tolerance_percent},
                             {"pairs", std::move(pairs)},
                             {"notes", diff.notes}});
+}
+
+VersionDiff version_diff_from(const nlohmann::ordered_json& document) {
+  VersionDiff diff{.space = document.at("space").get<std::string>(),
+                   .old_name = document.at("old").get<std::string>(),
+                   .new_name = document.at("new").get<std::string>(),
+                   .device = document.at("device").get<std::string>(),
+                   .tolerance_percent = document.at("tolerance_percent").get<double>()};
+  for (const Json& note : document.at("notes")) diff.notes.push_back(note.get<std::string>());
+  for (const Json& pair : document.at("pairs")) diff.pairs.push_back(pair_from(pair));
+  return diff;
+}
+
+nlohmann::ordered_json version_diff_view(const VersionDiff& diff) {
+  Json pairs = Json::array();
+  for (const VersionPair& pair : diff.pairs) {
+    const auto slower = [&](double Slowdown::*member) {
+      return pair.slower ? db::number_json(*pair.slower.*member) : Json(nullptr);
+    };
+    pairs.push_back({{"problem", key(pair.problem)},
+                     {"what", pair.what},
+                     {"configuration", configuration_cell(pair)},
+                     {"old", side_view(pair.old_result)},
+                     {"new", side_view(pair.new_result)},
+                     {"percent", slower(&Slowdown::percent)},
+                     {"low_percent", slower(&Slowdown::low_percent)},
+                     {"high_percent", slower(&Slowdown::high_percent)},
+                     {"verdict", verdict_cell(pair, diff.tolerance_percent)}});
+  }
+  return {{"old", diff.old_name},
+          {"new", diff.new_name},
+          {"tolerance_percent", diff.tolerance_percent},
+          {"findings", version_diff_findings(diff)},
+          {"pairs", std::move(pairs)}};
 }
 
 }  // namespace smemtune

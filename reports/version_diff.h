@@ -4,6 +4,8 @@
 #include "tuner/core/result.h"
 #include "tuner/core/verdict.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,9 +41,21 @@ struct VersionDiff {
   bool has_loss() const;
 };
 
+/// `gemm on NVIDIA H200: main:gemm.json -> gemm.json`
+std::string version_diff_title(const VersionDiff& diff);
+
 std::string version_diff_text(const VersionDiff& diff, Markup markup = Markup::text);
 
 /// `"format": "smemtune-diff", "version": 1`.
 std::string version_diff_json(const VersionDiff& diff);
+
+/// Reads such a document. Throws nlohmann::json::exception, or InputError, with the pair's place.
+VersionDiff version_diff_from(const nlohmann::ordered_json& document);
+
+/// What follows from it, a sentence each, the notes among them.
+std::vector<std::string> version_diff_findings(const VersionDiff& diff);
+
+/// What report's page draws of it.
+nlohmann::ordered_json version_diff_view(const VersionDiff& diff);
 
 }  // namespace smemtune

@@ -1,7 +1,10 @@
 #include "tuner/cli/command_report.h"
 
 #include "db/json_forms.h"
-#include "reports/report_data.h"
+#include "reports/figures/figures.h"
+#include "reports/report_documents.h"
+#include "reports/report_json.h"
+#include "reports/report_markdown.h"
 #include "reports/report_page.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/options.h"
@@ -13,10 +16,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include <fstream>
+#include <iterator>
 #include <set>
+#include <variant>
 
 namespace smemtune::cli {
 namespace {
+
+using Reported = std::variant<ReportSource, VersionDiff>;
 
 /// The one space that the query means. Throws InputError naming those that there are.
 std::string the_space(const ReportOptions& options, const std::vector<db::StoredRun>& runs) {
@@ -32,55 +40,106 @@ std::string the_space(const ReportOptions& options, const std::vector<db::Stored
                      : ": a report is of one space; choose with --space: " + joined(names, ", ")));
 }
 
-ReportSource read(const ReportOptions& options) {
+ReportSource stored(const ReportOptions& options) {
   const db::LayeredStore store =
       open_results(options.database, options.query.source, options.no_shipped);
   db::Query query = options.query;
   ReportSource source;
   source.runs = store.runs(query);
   query.space = source.space = the_space(options, source.runs);
-  source.results = store.results(query);
-  source.best = store.best(query, /*per_kernel=*/true);
+  source.sections = store.sections(query, static_cast<std::size_t>(options.max_rows));
   source.defaults = store.defaults(query);
+  if (source.sections.size() > 1) source.devices = store.compare(query);
+  if (source.sections.empty()) {
+    throw InputError(options.database.string() + ": what is stored of " + quote(source.space) +
+                     " is of kernels that have changed since: nothing to report");
+  }
   return source;
 }
 
-std::string text_of(const ReportOptions& options, const ReportSource& source) {
-  if (options.format == "md") return report_markdown(source);
-  const auto data = report_json(source, static_cast<std::size_t>(options.max_rows));
-  if (data["sections"].empty()) {
-    throw InputError(options.database.string() + ": what is stored of " + quote(source.space) +
-                     " is of kernels that have changed since, or of dry runs: nothing to report");
+std::string text_of_file(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) throw InputError(name + ": cannot be read");
+  return text;
+}
+
+/// What `options.of` names: the document, and with the format svg the figure.
+struct Named {
+  std::string document;
+  std::string figure;
+};
+
+Named named(const ReportOptions& options) {
+  std::vector<std::string> words = options.of;
+  Named named;
+  if (options.format == "svg") {
+    if (words.empty()) {
+      throw InputError("--format svg: which figure? One of " + joined(figure_names(), ", "));
+    }
+    named.figure = words.back();
+    words.pop_back();
   }
+  if (words.size() > 1) throw InputError("unexpected argument " + quote(words[1]));
+  if (!words.empty()) named.document = words.front();
+  return named;
+}
+
+std::string text_of(const ReportOptions& options, const Named& named, const Reported& reported) {
+  if (options.format == "svg") {
+    return std::visit([&](const auto& of) { return figure(named.figure, of); }, reported);
+  }
+  if (const auto* diff = std::get_if<VersionDiff>(&reported)) {
+    if (options.format == "md") return version_diff_text(*diff, Markup::markdown);
+    const auto view = version_diff_view(*diff);
+    if (options.format == "json") return db::document_text("smemtune-report", 1, view);
+    return report_page(view, version_diff_title(*diff), embedded_charts());
+  }
+  const auto& source = std::get<ReportSource>(reported);
+  if (options.format == "md") return report_markdown(source);
+  const auto data = report_json(source);
   if (options.format == "json") return db::document_text("smemtune-report", 1, data);
   return report_page(data, source.space + " - smemtune", embedded_charts());
+}
+
+std::string figures_text() {
+  std::string text =
+      "A document to report on, of a run, a dry run or diff, each with --json [what "
+      "is stored]; with --format svg, then a figure:";
+  for (const FigureInfo& one : figures()) text += "\n  " + one.name + ": " + one.description;
+  return text;
 }
 
 }  // namespace
 
 void add_report_options(CLI::App& app, ReportOptions& options) {
+  app.add_option("OF", options.of, figures_text())->type_name("")->expected(0, 2);
   add_database(app, options.database);
   add_selection(app, options.query);
   options.query.source = "own,shared";
   add_layered_source(app, options.query.source);
   add_shared(app, options.no_shipped);
   app.add_option("--format", options.format,
-                 "html: one page that needs no network; md: Markdown for pull requests; json: what "
-                 "the page draws")
+                 "html: one page that needs no network; md: Markdown for pull requests; svg: one "
+                 "figure, by its name; json: what the page draws")
       ->type_name("WORD")
-      ->check(CLI::IsMember({"html", "md", "json"}))
+      ->check(CLI::IsMember({"html", "md", "svg", "json"}))
       ->capture_default_str();
   app.add_option("-o,--output", options.output,
-                 "File to write, - for stdout [report.html; - for md and json]")
+                 "File to write, - for stdout [report.html; - for md, svg and json]")
       ->type_name("FILE");
   add_count(app, "--max-rows", options.max_rows, 100, 1'000'000,
             "Of a device and problem with more configurations, so many are shown, evenly spread");
 }
 
 int run_report(const ReportOptions& options) {
+  const Named of = named(options);
   std::filesystem::path output = options.output;
   if (output.empty()) output = options.format == "html" ? "report.html" : "-";
-  const std::string text = text_of(options, read(options));
+  const Reported reported = of.document.empty()
+                                ? Reported(stored(options))
+                                : read_document(of.document, text_of_file(of.document));
+  const std::string text = text_of(options, of, reported);
   write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");
   return 0;

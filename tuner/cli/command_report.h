@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace smemtune::cli {
 
@@ -14,7 +15,10 @@ struct ReportOptions {
   std::filesystem::path database;
   db::Query query;
   bool no_shipped = false;
-  std::string format = "html";     ///< html, md or json.
+  /// A document of a run or of `diff`, unless the report is of what is stored; with the format svg
+  /// a figure's name comes last.
+  std::vector<std::string> of;
+  std::string format = "html";     ///< html, md, json or svg.
   std::filesystem::path output;    ///< Empty: report.html, and stdout for the other formats.
   std::uint64_t max_rows = 30000;  ///< Of each device and problem.
 };

@@ -25,18 +25,6 @@ namespace {
 
 constexpr int kDidNotWork = 3;
 
-/// A word of a POSIX shell's command line.
-std::string shell_word(const std::string& word) {
-  const bool plain = !word.empty() && std::ranges::all_of(word, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_=,./:+@").find(c) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 struct Wanted {
   LoadedSpace loaded;
   ChosenConfiguration chosen;

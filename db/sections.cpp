@@ -1,0 +1,286 @@
+#include "db/sections.h"
+
+#include "db/columns.h"
+#include "db/result_sql.h"
+#include "db/run_log.h"
+#include "db/run_rows.h"
+#include "db/sqlite.h"
+#include "tuner/core/reasons.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace smemtune::db {
+
+namespace {
+
+/// A result as the index knows it.
+struct Entry {
+  std::int64_t id = 0;
+  std::int64_t first_id = 0;  ///< Of the first result of its configuration.
+  Status status = Status::correct;
+  Stage stage = Stage::none;
+  bool chosen = false;
+  std::string reason;  ///< Of failures.
+
+  bool failed() const { return status != Status::correct; }
+  bool timed() const { return !failed() && stage != Stage::none; }
+  bool passes() const { return failed() && is_transient(status, reason); }
+};
+
+/// Whether `later`, of the same configuration, takes the place of `earlier`.
+bool supersedes(const Entry& later, const Entry& earlier) {
+  if (later.passes()) return earlier.passes();
+  return later.failed() || later.timed() || !earlier.timed();
+}
+
+/// Of numbers that come one by one, evenly many: at most `most`, at least half of that where there
+/// are so many.
+class EvenChoice {
+ public:
+  explicit EvenChoice(std::size_t most) : most_(std::max<std::size_t>(most, 1)) {}
+
+  void add(const Entry& entry) {
+    if (met_++ % stride_ != 0) return;
+    chosen_.push_back(entry);
+    if (chosen_.size() <= most_) return;
+    stride_ *= 2;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < chosen_.size(); i += 2) chosen_[kept++] = chosen_[i];
+    chosen_.resize(kept);
+  }
+
+  const std::vector<Entry>& chosen() const { return chosen_; }
+
+ private:
+  std::size_t most_;
+  std::size_t stride_ = 1;
+  std::size_t met_ = 0;
+  std::vector<Entry> chosen_;
+};
+
+/// The runs that a query means.
+struct Runs {
+  std::set<std::int64_t> ids;
+  std::map<std::int64_t, double> started_unix;
+};
+
+Runs read_runs(const Connection& connection, const Query& query) {
+  Statement select(connection, runs_sql());
+  select.bind(":space", query.space)
+      .bind(":device", query.device)
+      .bind(":run", query.run)
+      .bind(":source", query.source);
+  Runs runs;
+  while (select.step()) {
+    runs.ids.insert(select.integer("run_id"));
+    runs.started_unix[select.integer("run_id")] = select.real("started_unix");
+  }
+  return runs;
+}
+
+/// A kernel as it is now, met with a problem on a device model.
+struct Met {
+  std::int64_t model_id = 0;
+  std::int64_t problem_id = 0;
+  std::int64_t kernel_id = 0;
+  std::string kernel;
+};
+
+/// Reads one section.
+class Reader {
+ public:
+  Reader(const Connection& connection, const Runs& runs, std::size_t most)
+      : connection_(connection), runs_(runs), choice_(most) {}
+
+  void add(const Met& met) {
+    keep_defaults(met);
+    Statement select(connection_, R"sql(
+      SELECT configuration_id, id, status, stage, run_id, chosen,
+             CASE WHEN status = 'correct' THEN '' ELSE reason END AS reason
+      FROM result
+      WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+      ORDER BY configuration_id, id)sql");
+    select.bind(":model", met.model_id)
+        .bind(":kernel", met.kernel_id)
+        .bind(":problem", met.problem_id);
+    std::int64_t configuration = 0;
+    std::optional<Entry> counting;
+    while (select.step()) {
+      if (!runs_.ids.contains(select.integer("run_id"))) continue;
+      Entry entry;
+      entry.id = entry.first_id = select.integer("id");
+      read_column(select, "status", entry.status);
+      read_column(select, "stage", entry.stage);
+      read_column(select, "chosen", entry.chosen);
+      read_column(select, "reason", entry.reason);
+      const std::int64_t its = select.integer("configuration_id");
+      if (counting && its == configuration) {
+        entry.first_id = counting->first_id;
+        if (supersedes(entry, *counting)) counting = std::move(entry);
+        continue;
+      }
+      if (counting) count(met, *counting);
+      configuration = its;
+      counting = std::move(entry);
+    }
+    if (counting) count(met, *counting);
+  }
+
+  StoredSection take() {
+    std::map<std::int64_t, std::int64_t> in_order;  // Ids by the configuration's first.
+    for (const Entry& entry : choice_.chosen()) in_order[entry.first_id] = entry.id;
+    for (const Entry& entry : always_) in_order[entry.first_id] = entry.id;
+    Statement select(connection_, result_sql());
+    for (const auto& [first, id] : in_order) {
+      if (select.bind(":id", id).step()) section_.results.push_back(read_stored(select));
+      select.reset();
+    }
+    if (!section_.results.empty()) {
+      const StoredResult& newest = *std::ranges::max_element(
+          section_.results, {}, [](const StoredResult& one) { return one.at_unix; });
+      section_.device = newest.device;
+      section_.model_id = newest.model_id;
+      section_.problem = newest.result.problem;
+    }
+    return std::move(section_);
+  }
+
+ private:
+  void keep_defaults(const Met& met) {
+    Statement select(connection_, R"sql(
+      SELECT id FROM result
+      WHERE kernel_id = :kernel AND is_default = 1 AND status = 'correct'
+        AND +model_id = :model AND +problem_id = :problem)sql");
+    select.bind(":kernel", met.kernel_id)
+        .bind(":model", met.model_id)
+        .bind(":problem", met.problem_id);
+    while (select.step()) defaults_.insert(select.integer("id"));
+  }
+
+  void count(const Met& met, const Entry& entry) {
+    ++section_.configurations;
+    if (entry.timed()) ++section_.timed;
+    if (entry.failed()) ++section_.failures[{met.kernel, to_text(entry.status), entry.reason}];
+    choice_.add(entry);
+    const bool always = entry.stage == Stage::final || entry.chosen || defaults_.contains(entry.id);
+    if (always) always_.push_back(entry);
+  }
+
+  const Connection& connection_;
+  const Runs& runs_;
+  EvenChoice choice_;
+  std::vector<Entry> always_;
+  std::set<std::int64_t> defaults_;
+  StoredSection section_;
+};
+
+/// The seconds that runs took until each one's last result.
+double seconds(const Connection& connection, const Runs& runs,
+               const std::map<std::int64_t, std::int64_t>& last_ids) {
+  Statement at(connection, "SELECT at_unix FROM result WHERE id = :id");
+  double sum = 0;
+  for (const auto& [run, id] : last_ids) {
+    if (at.bind(":id", id).step()) {
+      sum += std::max(0.0, at.real("at_unix") - runs.started_unix.at(run));
+    }
+    at.reset();
+  }
+  return sum;
+}
+
+std::vector<StoredSection::Step> read_convergence(const Connection& connection, const Runs& runs,
+                                                  const std::vector<Met>& kernels) {
+  std::string ids = "[";
+  for (const Met& met : kernels) ids += (ids.size() > 1 ? "," : "") + std::to_string(met.kernel_id);
+  Statement select(connection, R"sql(
+    SELECT id, status, stage, median_ms, run_id FROM result
+    WHERE model_id = :model AND problem_id = :problem
+      AND kernel_id IN (SELECT value FROM json_each(:kernels))
+    ORDER BY id)sql");
+  select.bind(":model", kernels.front().model_id)
+      .bind(":problem", kernels.front().problem_id)
+      .bind(":kernels", ids + "]");
+  std::vector<StoredSection::Step> steps;
+  std::map<std::int64_t, std::int64_t> last_ids;
+  StoredSection::Step now;
+  while (select.step()) {
+    const std::int64_t run = select.integer("run_id");
+    if (!runs.ids.contains(run)) continue;
+    last_ids[run] = select.integer("id");
+    const std::string stage = select.text("stage");
+    if (stage == "final") continue;  // Timed again, not found.
+    ++now.evaluations;
+    if (stage == "none" || select.is_null("median_ms")) continue;
+    const double ms = select.real("median_ms");
+    if (now.best_ms > 0 && ms >= now.best_ms) continue;
+    now.best_ms = ms;
+    now.seconds = seconds(connection, runs, last_ids);
+    steps.push_back(now);
+  }
+  if (steps.empty()) return steps;
+  now.seconds = seconds(connection, runs, last_ids);
+  steps.push_back(now);
+  return steps;
+}
+
+/// In the order of the sections, those of one section beside each other.
+std::vector<Met> read_met(const Connection& connection, const Query& query) {
+  Statement select(connection, R"sql(
+    SELECT device_model.id AS model_id, problem.id AS problem_id, kernel.id AS kernel_id,
+           kernel.name AS kernel_name
+    FROM space
+    JOIN kernel ON kernel.space_id = space.id
+    JOIN problem ON problem.space_id = space.id
+    CROSS JOIN device_model
+    LEFT JOIN current_kernel ON current_kernel.model_id = device_model.id
+      AND current_kernel.space_id = space.id AND current_kernel.name = kernel.name
+    WHERE (:space = '' OR space.name = :space)
+      AND (:kernel = '' OR kernel.name = :kernel OR space.name || '/' || kernel.name = :kernel)
+      AND (:problems IS NULL OR problem.id IN (SELECT value FROM json_each(:problems)))
+      AND coalesce(current_kernel.kernel_id = kernel.id, 1)
+      AND EXISTS (SELECT 1 FROM result WHERE result.model_id = device_model.id
+                  AND result.kernel_id = kernel.id AND result.problem_id = problem.id)
+    ORDER BY device_model.kind = 'cpu', device_model.name, device_model.id, problem.key,
+             kernel.id)sql");
+  select.bind(":space", query.space)
+      .bind(":kernel", query.kernel)
+      .bind(":problems", problem_ids(connection, query.problem));
+  std::vector<Met> all;
+  while (select.step()) {
+    all.push_back({.model_id = select.integer("model_id"),
+                   .problem_id = select.integer("problem_id"),
+                   .kernel_id = select.integer("kernel_id"),
+                   .kernel = select.text("kernel_name")});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<StoredSection> read_sections(const Connection& connection, const Query& query,
+                                         std::size_t most) {
+  const Runs runs = read_runs(connection, query);
+  const std::vector<Met> all = read_met(connection, query);
+  std::vector<StoredSection> sections;
+  for (std::size_t begin = 0; begin < all.size();) {
+    const auto place = [&](std::size_t i) { return std::pair(all[i].model_id, all[i].problem_id); };
+    std::size_t end = begin;
+    Reader reader(connection, runs, most);
+    for (; end < all.size() && place(end) == place(begin); ++end) reader.add(all[end]);
+    StoredSection section = reader.take();
+    if (!section.results.empty()) {
+      section.convergence = read_convergence(connection, runs,
+                                             {all.begin() + static_cast<std::ptrdiff_t>(begin),
+                                              all.begin() + static_cast<std::ptrdiff_t>(end)});
+      sections.push_back(std::move(section));
+    }
+    begin = end;
+  }
+  return sections;
+}
+
+}  // namespace smemtune::db

@@ -1,0 +1,125 @@
+#include "db/sections.h"
+
+#include "db/planted_results.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace smemtune::db {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+constexpr std::size_t kAll = 1000;
+
+Configuration tile(std::int64_t value) { return {{"TILE", value}}; }
+
+Result at_stage(Stage stage, std::int64_t value, double ms) {
+  Result result = planted(tile(value), ms);
+  result.stage = stage;
+  return result;
+}
+
+Result lost(std::int64_t value) {
+  Result result = planted_failure(tile(value));
+  result.status = Status::runtime;
+  result.reason = "lost";
+  return result;
+}
+
+struct Store : testing::Test {
+  /// One run with these results.
+  void run(const std::string& id, const std::vector<Result>& results,
+           const std::string& hash = "one", const std::string& device = "H200") {
+    const auto log = store.begin_run(planted_run(planted_device(device), id));
+    for (const Result& result : results) log->record(hash, result);
+  }
+
+  ResultStore store{":memory:"};
+};
+
+using Sections = Store;
+
+TEST_F(Sections, TakeTheNewestOfEachConfigurationAndNoFailureThatMayPass) {
+  run("first", {planted(tile(16), 4), planted(tile(32), 2), planted_failure(tile(48))});
+  run("second", {planted(tile(16), 3), lost(32)});
+  const auto sections = store.sections({}, kAll);
+  ASSERT_EQ(sections.size(), 1u);
+  const StoredSection& section = sections[0];
+  ASSERT_EQ(section.results.size(), 3u);
+  EXPECT_DOUBLE_EQ(section.results[0].result.measurement.median_ms, 3);
+  EXPECT_TRUE(section.results[1].result.timed());
+  EXPECT_TRUE(section.results[2].result.failed());
+  EXPECT_EQ(section.configurations, 3u);
+  EXPECT_EQ(section.timed, 2u);
+  EXPECT_THAT(
+      section.failures,
+      ElementsAre(Pair(StoredSection::Failure{"tiled", "constraints", "shared_bytes"}, 1u)));
+  ASSERT_EQ(section.best.size(), 1u);
+  EXPECT_EQ(key(section.best[0].result.configuration), "TILE=32");
+}
+
+TEST_F(Sections, CountAFailureThatMayPassWhereThereIsNothingElse) {
+  run("first", {lost(32)});
+  EXPECT_EQ(store.sections({}, kAll)[0].failures.size(), 1u);
+}
+
+TEST_F(Sections, LeaveOutKernelsAsTheyWere) {
+  run("first", {planted(tile(16), 1)}, "old");
+  run("second", {planted(tile(16), 2)}, "new");
+  const auto sections = store.sections({}, kAll);
+  ASSERT_EQ(sections.size(), 1u);
+  EXPECT_DOUBLE_EQ(sections[0].results[0].result.measurement.median_ms, 2);
+}
+
+TEST_F(Sections, AreOneForEachProblemAndDeviceThatTheQueryMeans) {
+  run("first", {planted(tile(16), 1), planted(tile(16), 1, /*n=*/64)});
+  run("second", {planted(tile(16), 2)}, "one", "A100");
+  EXPECT_EQ(store.sections({}, kAll).size(), 3u);
+  EXPECT_EQ(store.sections({.device = "a100"}, kAll).size(), 1u);
+  EXPECT_EQ(store.sections({.problem = "N=64"}, kAll).size(), 1u);
+  EXPECT_EQ(store.sections({.run = "second"}, kAll)[0].device.name, "A100");
+  EXPECT_EQ(store.sections({.kernel = "other"}, kAll).size(), 0u);
+}
+
+TEST_F(Sections, ReadAnEvenChoiceOfManyWithAllFinalistsAndDefaults) {
+  std::vector<Result> results;
+  for (std::int64_t value = 1; value <= 1000; ++value) results.push_back(planted(tile(value), 5));
+  results[500] = at_stage(Stage::final, 501, 1);
+  results[14].is_default = true;
+  results[15] = planted_failure(tile(16));
+  run("first", results);
+  const StoredSection section = store.sections({}, 100)[0];
+  EXPECT_EQ(section.configurations, 1000u);
+  EXPECT_EQ(section.timed, 999u);
+  EXPECT_LE(section.results.size(), 102u);
+  EXPECT_GE(section.results.size(), 50u);
+  std::vector<std::int64_t> values;
+  for (const StoredResult& one : section.results) {
+    values.push_back(std::get<std::int64_t>(one.result.configuration.at("TILE")));
+  }
+  EXPECT_THAT(values, testing::IsSupersetOf({15, 501}));
+  EXPECT_TRUE(std::is_sorted(values.begin(), values.end())) << "in the order they were met";
+  EXPECT_GT(values.back(), 900) << "evenly";
+}
+
+TEST_F(Sections, FollowTheBestSoFarWithoutFinals) {
+  run("first", {planted(tile(1), 9), planted(tile(2), 5), planted(tile(3), 7)});
+  run("second", {planted(tile(4), 4), at_stage(Stage::final, 2, 3)});
+  std::vector<std::pair<std::uint64_t, double>> steps;
+  double seconds = 0;
+  const StoredSection section = store.sections({}, kAll)[0];
+  for (const StoredSection::Step& step : section.convergence) {
+    steps.emplace_back(step.evaluations, std::round(step.best_ms));
+    EXPECT_GE(step.seconds, seconds);
+    seconds = step.seconds;
+  }
+  EXPECT_THAT(steps, ElementsAre(Pair(1, 9), Pair(2, 5), Pair(4, 4), Pair(4, 4)));
+}
+
+}  // namespace
+}  // namespace smemtune::db

@@ -1,0 +1,43 @@
+#include "reports/figures/each_figure.h"
+#include "reports/figures/plot.h"
+
+namespace smemtune {
+namespace {
+
+/// A stair from step to step.
+std::vector<Point> stair(const Plot& plot, const std::vector<std::pair<double, double>>& steps) {
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i > 0) points.push_back(plot.at(steps[i].first, steps[i - 1].second));
+    points.push_back(plot.at(steps[i].first, steps[i].second));
+  }
+  return points;
+}
+
+}  // namespace
+
+Figure convergence_figure(const ReportSource& source, const db::StoredSection& section) {
+  if (section.convergence.size() < 2) return std::nullopt;
+  std::vector<std::pair<double, double>> by_evaluations;
+  std::vector<std::pair<double, double>> by_seconds;
+  std::vector<double> ms;
+  for (const db::StoredSection::Step& step : section.convergence) {
+    by_evaluations.emplace_back(static_cast<double>(step.evaluations), step.best_ms);
+    by_seconds.emplace_back(step.seconds, step.best_ms);
+    ms.push_back(step.best_ms);
+  }
+  Svg svg(
+      kFigureWidth, 280,
+      titled(source, section, "The best time so far, against evaluations and against seconds."));
+  const auto draw = [&](double x, const char* title, const auto& steps) {
+    const Plot plot(svg, {x, svg.top()}, kFigureWidth / 2, 275,
+                    Axis::over(title, {steps.back().first}, /*from_zero=*/true),
+                    Axis::times_over("best so far", ms));
+    svg.line(stair(plot, steps), 0, 2);
+  };
+  draw(0, "evaluations", by_evaluations);
+  draw(kFigureWidth / 2, "seconds", by_seconds);
+  return svg;
+}
+
+}  // namespace smemtune

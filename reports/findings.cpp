@@ -1,0 +1,148 @@
+#include "reports/findings.h"
+
+#include "reports/problem_results.h"
+#include "reports/table.h"
+#include "tuner/core/text.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
+namespace smemtune {
+namespace {
+
+using db::StoredResult;
+using db::StoredSection;
+
+constexpr std::size_t kNamedTies = 3;
+
+double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
+
+std::string named(const StoredResult& stored) {
+  const std::string configuration = key(stored.result.configuration);
+  return stored.result.kernel + (configuration.empty() ? "" : " with " + configuration);
+}
+
+std::string over_default(const ReportSource& source, const StoredSection& section,
+                         const StoredResult& best) {
+  const StoredResult* standard = default_of(source, section, best.result.kernel);
+  if (standard == nullptr) return "Its default configuration was not timed here.";
+  if (standard->result.configuration == best.result.configuration) {
+    return "It is the kernel's default configuration.";
+  }
+  return "That is " + times(median_ms(*standard) / median_ms(best)) +
+         " the speed of its default (" + key(standard->result.configuration) + ", " +
+         format_time(median_ms(*standard)) + ").";
+}
+
+std::string verification(ComparedWith with) {
+  switch (with) {
+    case ComparedWith::definition:
+      return "Its results were held against the space's definition.";
+    case ComparedWith::expected_file:
+      return "Its results were held against a file of expected ones.";
+    case ComparedWith::another_kernel:
+      return "Its results were held against another kernel's.";
+    case ComparedWith::only_itself:
+      return "Nothing says that its results are right: they were compared only with those of its "
+             "own default configuration.";
+    case ComparedWith::unknown:
+      break;
+  }
+  return "What its results were compared with was not stored.";
+}
+
+std::string ties_text(const std::vector<const StoredResult*>& ties) {
+  std::string text = "Statistically tied with it: ";
+  const std::size_t shown = std::min(ties.size(), kNamedTies);
+  for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? "; " : "") + named(*ties[i]);
+  if (ties.size() > shown) text += "; and " + std::to_string(ties.size() - shown) + " more";
+  return text + ".";
+}
+
+/// Of the statuses that failures have, how many: `310 constraints, 12 compile`.
+std::string failures_text(const StoredSection& section) {
+  std::map<std::string, std::uint64_t> by_status;
+  for (const auto& [failure, count] : section.failures) by_status[failure.status] += count;
+  std::string text;
+  for (const auto& [status, count] : by_status) {
+    text += (text.empty() ? "" : ", ") + format_count(count) + " " + status;
+  }
+  return text;
+}
+
+std::string tried_text(const StoredSection& section) {
+  const std::string failures = failures_text(section);
+  return counted(section.configurations, "configuration") + " tried, " +
+         format_count(section.timed) + " timed" +
+         (failures.empty() ? "" : "; failed: " + failures) + ".";
+}
+
+std::vector<std::string> dry_findings(const StoredSection& section) {
+  std::uint64_t fit = section.configurations;
+  for (const auto& [failure, count] : section.failures) fit -= count;
+  std::vector<std::string> sentences = {
+      format_count(fit) + " of " + counted(section.configurations, "configuration") + " fit " +
+      device_label(section.device) + ". This is a dry run: nothing was launched or timed."};
+  const StoredResult* fullest = nullptr;
+  const auto occupancy = [](const StoredResult& one) {
+    const LaunchResult* launch = tightest_launch(one.result);
+    return launch == nullptr ? 0 : launch->occupancy.percent;
+  };
+  for (const StoredResult& one : section.results) {
+    if (one.result.failed()) continue;
+    if (fullest == nullptr || occupancy(one) > occupancy(*fullest)) fullest = &one;
+  }
+  if (fullest != nullptr) {
+    sentences.push_back("The highest occupancy is " + decimal(occupancy(*fullest), 0) + " %, of " +
+                        named(*fullest) + ".");
+  }
+  const std::string failures = failures_text(section);
+  if (!failures.empty()) sentences.push_back("Rejected or failed: " + failures + ".");
+  return sentences;
+}
+
+}  // namespace
+
+std::vector<std::string> findings(const ReportSource& source, const StoredSection& section) {
+  if (is_dry(section)) return dry_findings(section);
+  if (section.best.empty()) {
+    return {"No configuration was verified and timed on " + device_label(section.device) + ".",
+            tried_text(section)};
+  }
+  const StoredResult& best = section.best.front();
+  const std::string rate = rates(best.result);
+  std::vector<std::string> sentences = {named(best) + " takes " + format_time(median_ms(best)) +
+                                        (rate.empty() ? "" : " (" + rate + ")") + " on " +
+                                        device_label(section.device) + "."};
+  if (best.result.stage == Stage::screen) {
+    sentences.emplace_back("It was screened only: no finals were held.");
+  }
+  sentences.push_back(over_default(source, section, best));
+  sentences.push_back(verification(best.result.compared_with));
+  const std::vector<const StoredResult*> tied = ties(section);
+  if (!tied.empty()) sentences.push_back(ties_text(tied));
+  sentences.push_back(tried_text(section));
+  return sentences;
+}
+
+std::vector<std::string> repeating_commands(const ReportSource& source,
+                                            const StoredSection& section) {
+  if (section.best.empty() || section.best.front().origin) return {};
+  const StoredResult& best = section.best.front();
+  const auto run = std::ranges::find(source.runs, best.run_id, &db::StoredRun::id);
+  const std::string space =
+      " --space " + shell_word(source.space) + " --problem " + shell_word(key(section.problem)) +
+      " --device " +
+      shell_word(section.device.kind == DeviceKind::cpu ? "cpu" : section.device.name);
+  std::vector<std::string> commands = {"smemtune run" + space + " --kernel " +
+                                       shell_word(best.result.kernel) + " --config " +
+                                       shell_word(key(best.result.configuration))};
+  if (run != source.runs.end()) {
+    commands.push_back("smemtune" + space + " --strategy " + shell_word(run->strategy) +
+                       " --seed " + std::to_string(run->seed) + " --fresh");
+  }
+  return commands;
+}
+
+}  // namespace smemtune

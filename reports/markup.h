@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace smemtune {
+
+/// Text in which nothing is markup of HTML, SVG or XML, in attributes neither.
+std::string for_html(std::string_view text);
+
+}  // namespace smemtune

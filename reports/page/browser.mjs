@@ -1,0 +1,89 @@
+// A headless Chromium, driven over a pipe by the DevTools protocol: nothing but node is needed.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export class Browser {
+  constructor(executable) {
+    this.profile = mkdtempSync(join(tmpdir(), 'smemtune_browser_'));
+    this.process = spawn(executable, ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-pipe',
+      '--hide-scrollbars', `--user-data-dir=${this.profile}`], {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
+    this.waiting = new Map();
+    this.events = [];
+    this.number = 0;
+    let text = '';
+    this.process.stdio[4].setEncoding('utf8').on('data', part => {
+      text += part;
+      const messages = text.split('\0');
+      text = messages.pop();
+      messages.forEach(message => this.#take(JSON.parse(message)));
+    });
+  }
+
+  #take(message) {
+    if (!message.id) return void this.events.push(message);
+    const {resolve, reject} = this.waiting.get(message.id);
+    this.waiting.delete(message.id);
+    if (message.error) reject(new Error(message.error.message)); else resolve(message.result);
+  }
+
+  call(method, params = {}) {
+    const id = ++this.number;
+    this.process.stdio[3].write(JSON.stringify({id, method, params, sessionId: this.session}) + '\0');
+    return new Promise((resolve, reject) => this.waiting.set(id, {resolve, reject}));
+  }
+
+  // Opens a page of this width, light or dark; what it logs and asks for is in this.events.
+  async open(url, {width = 1200, height = 900, dark = false} = {}) {
+    this.session = undefined;
+    const {targetId} = await this.call('Target.createTarget', {url: 'about:blank'});
+    this.session = (await this.call('Target.attachToTarget', {targetId, flatten: true})).sessionId;
+    for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await this.call(`${domain}.enable`);
+    await this.call('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: width < 500});
+    await this.call('Emulation.setEmulatedMedia', {features: [{name: 'prefers-color-scheme', value: dark ? 'dark' : 'light'}]});
+    this.events = [];
+    await this.call('Page.navigate', {url});
+    for (let i = 0; i < 600 && !await this.evaluate('document.readyState === "complete"'); ++i) {
+      await new Promise(resolve => setTimeout(resolve, 50));
+    }
+  }
+
+  async evaluate(expression) {
+    const answer = await this.call('Runtime.evaluate', {expression, awaitPromise: true, returnByValue: true});
+    if (answer.exceptionDetails) throw new Error(answer.exceptionDetails.exception?.description ?? answer.exceptionDetails.text);
+    return answer.result.value;
+  }
+
+  // A key as a keyboard sends it.
+  async press(key) {
+    const codes = {Tab: 9, Enter: 13, ArrowDown: 40, ArrowUp: 38, ' ': 32};
+    const event = {key, code: key === ' ' ? 'Space' : key, windowsVirtualKeyCode: codes[key],
+      text: {Enter: '\r', ' ': ' '}[key]};
+    await this.call('Input.dispatchKeyEvent', {type: 'keyDown', ...event});
+    await this.call('Input.dispatchKeyEvent', {type: 'keyUp', ...event});
+  }
+
+  // Of what was opened since, the messages and the requests for anything but the page itself.
+  complaints() {
+    return this.events.flatMap(({method, params}) => {
+      if (method === 'Runtime.exceptionThrown') return [params.exceptionDetails.exception?.description ?? params.exceptionDetails.text];
+      if (method === 'Runtime.consoleAPICalled') return [params.args.map(one => one.value).join(' ')];
+      if (method === 'Log.entryAdded') return [params.entry.text];
+      if (method === 'Network.requestWillBeSent' && params.type !== 'Document') return [`asks for ${params.request.url}`];
+      return [];
+    });
+  }
+
+  async screenshot(full = true) {
+    const {cssContentSize: size} = await this.call('Page.getLayoutMetrics');
+    const {data} = await this.call('Page.captureScreenshot', {captureBeyondViewport: full,
+      ...(full ? {clip: {x: 0, y: 0, width: size.width, height: Math.min(size.height, 16000), scale: 1}} : {})});
+    return Buffer.from(data, 'base64');
+  }
+
+  async close() {
+    await new Promise(resolve => { this.process.on('exit', resolve); this.process.kill(); });
+    rmSync(this.profile, {recursive: true, force: true, maxRetries: 5});
+  }
+}

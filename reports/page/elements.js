@@ -1,0 +1,45 @@
+// What the page is made of: elements whose text is only ever text, colors, and how numbers read.
+'use strict';
+const element = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === 'text') node.textContent = value;
+    else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null) node.setAttribute(name, value);
+  }
+  node.append(...children.filter(child => child));
+  return node;
+};
+
+const dark = window.matchMedia('(prefers-color-scheme: dark)');
+const palettes = {
+  light: ['#0b7285', '#d9480f', '#5f3dc4', '#2b8a3e', '#c2255c', '#1864ab', '#e67700', '#495057'],
+  dark: ['#3bc9db', '#ff922b', '#b197fc', '#69db7c', '#f783ac', '#74c0fc', '#ffd43b', '#ced4da'],
+};
+const color = i => palettes[dark.matches ? 'dark' : 'light'][i % 8];
+const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+const digits = (x, n = 4) => Number(x.toPrecision(n)).toString();
+const time = ms => ms >= 1000 ? digits(ms / 1000) + ' s' : ms >= 1 ? digits(ms) + ' ms'
+  : ms >= 1e-3 ? digits(ms * 1e3) + ' µs' : digits(ms * 1e6) + ' ns';
+const count = n => n.toLocaleString('en');
+const percent = share => (100 * share).toFixed(share >= 0.9995 ? 0 : 1) + ' %';
+const median = sorted => sorted.length % 2 ? sorted[(sorted.length - 1) / 2]
+  : (sorted[sorted.length / 2 - 1] + sorted[sorted.length / 2]) / 2;
+const extent = values => {
+  let low = Infinity, high = -Infinity;
+  for (const v of values) { if (v < low) low = v; if (v > high) high = v; }
+  return [low, high];
+};
+const smallest = values => extent(values)[0];
+
+// What somebody chose is kept where a part of the page is drawn anew.
+const choices = new Map();
+const choice = (name, options, preset, onchange) => {
+  const kept = choices.get(name);
+  const chosen = options.some(([value]) => value === kept) ? kept : preset;
+  const select = element('select', {}, ...options.map(([value, text]) =>
+    element('option', {value, text, selected: value === chosen ? '' : null})));
+  select.addEventListener('change', () => { choices.set(name, select.value); onchange(); });
+  return {label: element('label', {}, name, select), get value() { return select.value; }};
+};

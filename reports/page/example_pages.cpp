@@ -1,0 +1,130 @@
+// Writes pages for page_test.mjs and for looking at them: what is stored, with strings that would
+// rather be markup; a dry run; two versions. With a number, one page of so many configurations.
+//
+//   report_example_pages FOLDER [CONFIGURATIONS]
+
+#include "reports/report_json.h"
+#include "reports/report_page.h"
+#include "reports/report_source_examples.h"
+#include "reports/version_diff.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+using namespace smemtune;
+
+const std::string kHostile = "</script><img src=x onerror=\"document.title='taken'\">";
+
+void write(const std::filesystem::path& file, const nlohmann::ordered_json& data,
+           const std::string& title) {
+  std::ofstream(file) << report_page(data, title, embedded_charts());
+}
+
+/// A result with parameters, resources and, where it is fast, finals.
+db::StoredResult example(std::int64_t n) {
+  const std::int64_t tile = 8 << n % 5;
+  const std::int64_t unroll = 1 + n / 5 % 8;
+  const std::int64_t rows = 1 + n / 40;
+  const double wave = std::sin(static_cast<double>(n) * 0.7);
+  const double ms = 1 + 0.04 * std::abs(static_cast<double>(tile) - 32) +
+                    0.05 * static_cast<double>(unroll) + 0.3 * wave * wave +
+                    0.001 * static_cast<double>(rows);
+  db::StoredResult stored = timed(tile, ms, ms < 1.2 ? Stage::final : Stage::screen);
+  stored.result.configuration["UNROLL"] = unroll;
+  stored.result.configuration["ROWS"] = rows;
+  stored.result.kernel = n % 3 == 0 ? "naive" : "tiled";
+  stored.result.metrics = {{"flops", 1e9 * ms * (1 + wave * wave)}, {"bytes", 1e8}};
+  LaunchResult launch;
+  launch.shape.block = {tile, 4, 1};
+  launch.resources.registers_per_thread = static_cast<int>(16 + 8 * unroll);
+  launch.resources.static_shared_bytes = 64 * tile;
+  launch.occupancy.percent = 100.0 / static_cast<double>(unroll);
+  stored.result.launches = {launch};
+  if (n % 11 == 0) {
+    stored.result.status = Status::compile;
+    stored.result.reason = "error";
+    stored.result.detail = kHostile;
+    stored.result.stage = Stage::none;
+    stored.result.measurement = {};
+    stored.result.launches.clear();
+  }
+  return stored;
+}
+
+ReportSource examples(std::int64_t count) {
+  std::vector<db::StoredResult> results;
+  for (std::int64_t n = 1; n <= count; ++n) results.push_back(example(n));
+  results[0].result.configuration["TILE"] = kHostile;
+  results[0].device.name = "NVIDIA H200 " + kHostile;
+  for (db::StoredResult& one : results) {
+    one.device.sm_count = 132;
+    one.device.compute_major = 9;
+    one.device.sm_clock_khz = 1'980'000;
+    one.device.memory_clock_khz = 3'201'000;
+    one.device.memory_bus_bits = 6144;
+  }
+  ReportSource source = source_of(std::move(results));
+  const db::StoredResult& best = source.sections[0].best[0];
+  source.sections[0].convergence = {
+      {1, 0.5, 4}, {20, 3, 2}, {40, 9, best.result.measurement.median_ms}};
+  return source;
+}
+
+VersionDiff versions() {
+  VersionDiff diff{
+      .space = "gemm", .old_name = "main:gemm.json", .new_name = kHostile, .device = "H200"};
+  for (const double percent : {-4.0, 0.2, 12.0}) {
+    diff.pairs.push_back({.problem = {{"N", std::int64_t{4096}}},
+                          .what = "winner",
+                          .old_one = {"tiled", {{"TILE", std::int64_t{8}}}},
+                          .new_one = {"tiled", {{"TILE", std::int64_t{16}}}},
+                          .old_result = timed(8, 2).result,
+                          .new_result = timed(16, 2 * (1 + percent / 100)).result,
+                          .slower = Slowdown{percent, percent - 0.4, percent + 0.5}});
+  }
+  diff.pairs.push_back(diff.pairs.front());
+  diff.pairs.back().new_result = failed(16, Status::correctness, "mismatch").result;
+  diff.pairs.back().slower.reset();
+  return diff;
+}
+
+ReportSource dry_run() {
+  std::vector<db::StoredResult> results;
+  for (std::int64_t n = 1; n <= 12; ++n) {
+    results.push_back(fitting(16 * n, static_cast<int>(16 * n), 100.0 / static_cast<double>(n)));
+    results.back().result.configuration["UNROLL"] = n % 3;
+    if (n % 4 == 0) results.back() = failed(16 * n, Status::constraints, "shared_bytes");
+  }
+  return source_of(std::move(results));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc < 2) {
+      std::fputs("report_example_pages FOLDER [CONFIGURATIONS]\n", stderr);
+      return 2;
+    }
+    const std::filesystem::path folder = argv[1];
+    if (argc > 2) {
+      write(folder / "many.html", report_json(examples(std::atoll(argv[2]))), "many - smemtune");
+      return 0;
+    }
+    write(folder / "stored.html", report_json(examples(400)), "gemm - smemtune");
+    write(folder / "dry.html", report_json(dry_run()), "dry - smemtune");
+    write(folder / "versions.html", version_diff_view(versions()), "versions - smemtune");
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "report_example_pages: %s\n", error.what());
+    return 1;
+  }
+}

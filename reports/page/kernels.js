@@ -1,0 +1,18 @@
+// The kernels beside each other, each at its best and at its default.
+const kernelTable = section => table('The best of each kernel', [
+  {title: 'kernel'}, {title: 'configuration'}, {title: 'time', number: true},
+  {title: 'its default', number: true}, {title: 'over its default', number: true}, {title: 'rate'},
+  {title: 'compared with'}], section.best.map(one => [one.kernel, one.configuration,
+  {text: time(one.ms), value: one.ms},
+  one.default_ms === null ? '' : {text: time(one.default_ms), value: one.default_ms},
+  one.default_ms === null ? '' : {text: digits(one.default_ms / one.ms, 3) + 'x', value: one.default_ms / one.ms},
+  one.rate, one.compared_with.replaceAll('_', ' ')]));
+
+const ladder = section => chart('Speed of the kernels', 'Each with its best configuration and with its default, as a share of the winner’s speed.',
+  () => ({type: 'bar', data: {labels: section.best.map(one => one.kernel), datasets: [
+    {label: 'best', data: section.best.map(one => section.best[0].ms / one.ms), backgroundColor: color(0)},
+    {label: 'default', data: section.best.map(one => one.default_ms === null ? null : section.best[0].ms / one.default_ms),
+      backgroundColor: color(7)}]},
+  options: {indexAxis: 'y', scales: {x: {...axis('share of the winner’s speed'), min: 0, max: 1}},
+    plugins: {tooltip: {callbacks: {label: c => `${c.dataset.label}: ${percent(c.raw)}`}}}}}),
+  null, section.best.length < 4);

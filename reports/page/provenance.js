@@ -1,0 +1,38 @@
+// Where the numbers come from, how to measure them again, and all of them to take away.
+const download = (name, type, text) => {
+  const link = element('a', {href: URL.createObjectURL(new Blob([text], {type})), download: name});
+  link.click();
+  URL.revokeObjectURL(link.href);
+};
+
+const csv = section => {
+  const rows = section.rows;
+  const quoted = cell => {
+    const text = String(cell ?? '');
+    // A spreadsheet takes what begins like this for a formula.
+    return '"' + (/^[=+\-@\t\r]/.test(text) && !isFinite(text) ? "'" : '') + text.replaceAll('"', '""') + '"';
+  };
+  const header = ['kernel', ...data.parameters.map(p => p.name), 'status', 'ms', 'registers', 'shared_bytes', 'occupancy_percent', 'detail'];
+  const lines = indices(rows).map(i => [data.kernels[rows.kernel[i]], ...data.parameters.map((_, p) => valueText(rows, p, i)),
+    data.statuses[rows.status[i]], rows.ms[i], rows.registers[i], rows.shared[i], rows.occupancy[i], data.details[rows.detail[i]]]);
+  return [header, ...lines].map(line => line.map(quoted).join(',')).join('\r\n') + '\r\n';
+};
+
+const moment = unix => new Date(unix * 1000).toISOString().slice(0, 19).replace('T', ' ');
+
+const provenance = section => {
+  const runs = data.run_list;
+  return [
+    section.commands.length ? element('p', {text: 'Measured again by:'}) : null,
+    section.commands.length ? element('pre', {}, element('code', {text: section.commands.join('\n')})) : null,
+    table('Device', [{title: 'property'}, {title: 'value'}],
+      Object.entries(section.device).map(([name, value]) => [name.replaceAll('_', ' '), String(value)])),
+    runs.length ? table('Runs', ['run', 'started (UTC)', 'device', 'compiler', 'strategy', 'seed', 'results', 'outcome', 'imported from']
+      .map(title => ({title})), runs.map(run => [run.run.slice(0, 8), moment(run.started_unix),
+      run.device, run.compiler, run.strategy, run.seed, run.results, run.outcome, run.imported_from.split('/').pop()])) : null,
+    element('p', {class: 'controls'},
+      element('button', {type: 'button', text: 'Save these results as CSV', onclick: () => download('results.csv', 'text/csv', csv(section))}),
+      element('button', {type: 'button', text: 'Save everything as JSON',
+        onclick: () => download('report.json', 'application/json', JSON.stringify(data))})),
+  ];
+};

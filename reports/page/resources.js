@@ -1,0 +1,21 @@
+// Shared memory, registers, occupancy: against time, or where nothing was timed against each other.
+const resources = (section, rows, timed) => {
+  const known = (section.dry ? indices(rows) : timed).filter(i => rows.occupancy[i] !== null && !failedOf(rows, i));
+  if (known.length < 2) return null;
+  const against = (name, title, y, yAxis, of) => chart(`${of} against ${title}`,
+    `Each point is a configuration${section.dry ? ' that fits' : ' that was timed'}.` + sampleText(section, rows),
+    scatter(rows, known, i => rows[name][i], y, axis(title), yAxis, i => `occupancy ${digits(rows.occupancy[i], 3)} %`), null);
+  const axes = [['registers', 'registers per thread'], ['shared', 'shared memory of a block (bytes)'], ['threads', 'threads of a block']];
+  if (section.dry) {
+    return element('div', {}, element('div', {class: 'grid'}, ...axes.map(([name, title]) =>
+      against(name, title, i => rows.occupancy[i], axis('occupancy (%)'), 'Occupancy'))), fitting(rows, known));
+  }
+  return element('div', {class: 'grid'}, ...[...axes, ['occupancy', 'occupancy (%)']].map(([name, title]) =>
+    against(name, title, i => rows.ms[i], msAxis('time'), 'Time')));
+};
+
+const fitting = (rows, known) => table('What fits', [{title: 'kernel'}, {title: 'configuration'},
+  {title: 'threads', number: true}, {title: 'registers', number: true}, {title: 'shared bytes', number: true},
+  {title: 'spilled bytes', number: true}, {title: 'occupancy %', number: true}],
+[...known].sort((a, b) => rows.occupancy[b] - rows.occupancy[a]).map(i => [data.kernels[rows.kernel[i]], configuration(rows, i),
+  rows.threads[i], rows.registers[i], rows.shared[i], rows.spills[i], rows.occupancy[i]]));

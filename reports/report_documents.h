@@ -1,0 +1,17 @@
+#pragma once
+
+#include "reports/report_source.h"
+#include "reports/version_diff.h"
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace smemtune {
+
+/// What a document that smemtune wrote says: of a run or a dry run (`--json`), or of two versions
+/// (`diff --json`). `name` is the file's, for errors. Throws InputError naming it and the place.
+std::variant<ReportSource, VersionDiff> read_document(const std::string& name,
+                                                      std::string_view text);
+
+}  // namespace smemtune

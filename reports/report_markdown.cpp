@@ -1,0 +1,55 @@
+#include "reports/report_markdown.h"
+
+#include "reports/devices_side_by_side.h"
+#include "reports/findings.h"
+#include "reports/problem_results.h"
+#include "reports/table.h"
+
+namespace smemtune {
+namespace {
+
+std::string best_table(const ReportSource& source, const db::StoredSection& section) {
+  Table table({{"kernel"},
+               {"best configuration"},
+               {"time", Table::Align::right},
+               {"over its default", Table::Align::right},
+               {"rate", Table::Align::right}});
+  for (const db::StoredResult& one : section.best) {
+    const double ms = one.result.measurement.median_ms;
+    const db::StoredResult* standard = default_of(source, section, one.result.kernel);
+    table.add_row({one.result.kernel, key(one.result.configuration), format_time(ms),
+                   standard == nullptr ? "" : times(standard->result.measurement.median_ms / ms),
+                   rates(one.result)});
+  }
+  return table.markdown();
+}
+
+std::string devices_text(const db::Comparison& devices) {
+  std::string text;
+  for (const db::Comparison::Row& row : devices.rows) {
+    if (row.gpus.size() < 2) continue;
+    text += "\n## Devices side by side, " + for_markdown(key(row.problem)) + "\n\n";
+    for (const std::string& sentence : devices_sentences(devices, row)) {
+      text += "- " + for_markdown(sentence) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string report_markdown(const ReportSource& source) {
+  std::string text = "# " + for_markdown(source.space) + "\n";
+  if (source.devices) text += devices_text(*source.devices);
+  for (const db::StoredSection& section : source.sections) {
+    text +=
+        "\n## " + for_markdown(device_label(section.device) + ", " + key(section.problem)) + "\n\n";
+    for (const std::string& sentence : findings(source, section)) {
+      text += "- " + for_markdown(sentence) + "\n";
+    }
+    if (!section.best.empty()) text += "\n" + best_table(source, section);
+  }
+  return text;
+}
+
+}  // namespace smemtune

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "db/comparison.h"
+#include "db/sections.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// What a report is made from: what is stored of one space, or what a document says of it.
+struct ReportSource {
+  std::string space;
+  std::vector<db::StoredSection> sections;
+  std::vector<db::KernelDefaults> defaults;
+  std::vector<db::StoredRun> runs;
+  std::optional<db::Comparison> devices = {};  ///< Where there are several.
+};
+
+/// The result of the kernel's default configuration; null when it was not timed.
+const db::StoredResult* default_of(const ReportSource& source, const db::StoredSection& section,
+                                   const std::string& kernel);
+
+/// Finalists of the best's run whose intervals overlap the best's.
+std::vector<const db::StoredResult*> ties(const db::StoredSection& section);
+
+/// Those that were timed, of one kernel or (empty) of all, the fastest first.
+std::vector<const db::StoredResult*> by_time(const db::StoredSection& section,
+                                             const std::string& kernel = "");
+
+/// Whether what is known of it is only what compiling tells: a dry run.
+bool is_dry(const db::StoredSection& section);
+
+}  // namespace smemtune
