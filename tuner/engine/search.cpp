@@ -328,15 +328,16 @@ class Search {
     unsaved_.push_back(&pending);
   }
 
-  /// Writes down the results that are not, and that `begun` is about to touch the device.
-  void save(const InFlight* begun = nullptr) {
-    if (unsaved_.empty() && begun == nullptr) return;
+  /// Writes down the results that are not, and that `begun` are about to touch devices: at once, as
+  /// a commit takes as long for many as for one.
+  void save(const std::vector<const InFlight*>& begun = {}) {
+    if (unsaved_.empty() && begun.empty()) return;
     if (tuning_.log != nullptr) {
       tuning_.log->together([&] {
         for (const InFlight* pending : unsaved_)
           tuning_.log->record(kernel(*pending).hash, pending->result);
-        if (begun == nullptr) return;
-        tuning_.log->begin_attempt(key_of(kernel(*begun).hash, begun->result));
+        for (const InFlight* pending : begun)
+          tuning_.log->begin_attempt(key_of(kernel(*pending).hash, pending->result));
       });
     }
     for (InFlight* pending : std::exchange(unsaved_, {})) {
@@ -345,25 +346,50 @@ class Search {
     }
   }
 
+  /// What a device is given next.
+  struct Assignment {
+    InFlight* pending = nullptr;
+    std::size_t device = 0;
+    double incumbent_ms = 0;
+  };
+
   void feed_devices() {
-    if (state_.devices.empty()) return;
+    const std::vector<Assignment> assignments = assign();
+    std::vector<const InFlight*> begun;
+    for (const Assignment& assignment : assignments) {
+      if (!std::exchange(assignment.pending->begun, true)) begun.push_back(assignment.pending);
+    }
+    if (!begun.empty()) save(begun);
+    for (const Assignment& assignment : assignments) submit(assignment);
+  }
+
+  /// The first of what is compiled, for each device that is idle.
+  std::vector<Assignment> assign() {
+    const auto waits = [](const InFlight& pending) { return !pending.done && !pending.on_device; };
+    if (state_.devices.empty() || std::ranges::none_of(in_flight_, waits)) return {};
+    if (!devices_have_preparation(tuning_, state_)) return {};
+    const std::vector<std::size_t> idle = idle_devices();
     // By kernel: a slow rung of a ladder is measured as well as the others.
     std::vector<double> incumbents_ms = best_ms_;
     for (const InFlight& pending : in_flight_) {
       if (pending.done) note_time(pending, incumbents_ms);
     }
+    std::vector<Assignment> assignments;
     for (InFlight& pending : in_flight_) {
-      if (pending.done || pending.on_device) continue;
-      if (!devices_have_preparation(tuning_, state_)) return;
-      const std::optional<std::size_t> device = idle_device();
-      if (!device) return;
-      if (pending.modules.empty()) continue;  // A device waits for nobody's compiler.
+      if (assignments.size() == idle.size()) break;
+      if (!waits(pending) || pending.modules.empty()) continue;  // A device waits for no compiler.
       if (share(pending)) {
         note_time(pending, incumbents_ms);
       } else if (!is_being_measured(pending.identity)) {
-        submit(pending, *device, incumbents_ms[pending.candidate.kernel]);
+        const std::size_t device = idle[assignments.size()];
+        pending.on_device = true;
+        on_device_[device] = Evaluation{.candidate = pending.candidate, .asked = {}};
+        assignments.push_back({.pending = &pending,
+                               .device = device,
+                               .incumbent_ms = incumbents_ms[pending.candidate.kernel]});
       }
     }
+    return assignments;
   }
 
   bool is_being_measured(const std::string& identity) const {
@@ -372,13 +398,13 @@ class Search {
     });
   }
 
-  std::optional<std::size_t> idle_device() {
-    std::optional<std::size_t> idle;
+  std::vector<std::size_t> idle_devices() {
+    std::vector<std::size_t> idle;
     for (std::size_t i = 0; i < state_.devices.size(); ++i) {
       // All are asked, as that is what prepares them.
       const bool can = !state_.devices[i].busy() && state_.devices[i].ready();
       // Several may have answered at once: what is not taken yet would be lost.
-      if (can && !on_device_[i] && !idle) idle = i;
+      if (can && !on_device_[i]) idle.push_back(i);
     }
     return idle;
   }
@@ -406,10 +432,10 @@ class Search {
     return true;
   }
 
-  void submit(InFlight& pending, std::size_t device, double incumbent_ms) {
+  void submit(const Assignment& assignment) {
+    const InFlight& pending = *assignment.pending;
+    const double incumbent_ms = assignment.incumbent_ms;
     const Result& result = pending.result;
-    save(pending.begun ? nullptr : &pending);
-    pending.begun = true;
     EvaluateRequest asked = {.job = make_job(*pending.variant, pending.modules),
                              .verify = true,
                              .screen_samples = std::max(1, options().screen_samples),
@@ -420,16 +446,17 @@ class Search {
         !result.is_default && incumbent_ms < HUGE_VAL && asked.loss.sampled_above_ms == 0;
     asked.stop_above_ms = is_cut ? options().cut_factor * incumbent_ms : 0;
     const std::optional<Pace>& pace = state_.paces[pending.candidate.kernel];
-    state_.devices[device].submit(
+    state_.devices[assignment.device].submit(
         MessageType::evaluate, pack(asked),
         deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
     asked.job.modules.clear();
-    pending.on_device = true;
-    on_device_[device] = Evaluation{.candidate = pending.candidate, .asked = std::move(asked)};
+    on_device_[assignment.device]->asked = std::move(asked);
   }
 
   void take_answers() {
     for (std::size_t i = 0; i < state_.devices.size(); ++i) take_answer(i);
+    if (!ended()) feed_devices();
+    save();
   }
 
   void take_answer(std::size_t device) {
@@ -461,8 +488,6 @@ class Search {
       measured_.insert_or_assign(pending->identity, pending->result);
     }
     complete(*pending);
-    if (!ended()) feed_devices();
-    save();
   }
 
   /// What the first launch said of the samples that followed, or that none did.

@@ -1,0 +1,387 @@
+// How many GPUs one smemtune keeps busy: the real parent (search, race, compile queue, worker pool,
+// database) and the real frames, over hosts that are processes of this program and answer for all
+// of their workers as if they had compiled and measured.
+//
+//   smemtune_simulate --gpus 256 --cores 2500 --db /tmp/sim.sqlite
+//
+// The space is that of configs/add_one.json, with values enough for all of them.
+//
+// A measurement takes 0.5 s in the mean and a compile 2 s, or what --times says: lines with the
+// milliseconds of a compile and of a measurement, recorded elsewhere. The ideal rate is that of
+// GPUs that never wait. What the parent itself needs of a core for a result says where it ends.
+
+#include "db/result_store.h"
+#include "tuner/config/space_file.h"
+#include "tuner/core/h200.h"
+#include "tuner/core/result_log.h"
+#include "tuner/engine/frame_link.h"
+#include "tuner/engine/remote_host.h"
+#include "tuner/engine/tuning_loop.h"
+#include "tuner/engine/worker_pool.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <poll.h>
+#include <queue>
+#include <string>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using namespace smemtune;  // NOLINT(google-build-using-namespace): a program, not a library.
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kVersion = "simulated";
+constexpr const char* kFarWord = "__far";
+
+struct Options {
+  std::filesystem::path space = "configs/add_one.json";
+  std::filesystem::path times;
+  std::filesystem::path database;  ///< Empty: nothing is stored.
+  std::string strategy = "random";
+  int gpus = 256;
+  int cores = 2500;
+  int gpus_per_host = 8;
+  int module_kb = 32;
+  double seconds = 30;
+};
+
+struct Times {
+  double compile_ms = 2000;
+  double measure_ms = 500;
+};
+
+std::vector<Times> read_times(const std::filesystem::path& file) {
+  std::vector<Times> times;
+  std::ifstream stream(file);
+  for (Times line; stream >> line.compile_ms >> line.measure_ms;) times.push_back(line);
+  if (times.empty()) times.emplace_back();
+  return times;
+}
+
+Device simulated_gpu(const std::string& uuid) {
+  Device device = h200_limits();
+  device.uuid = uuid;
+  return device;
+}
+
+/// A host whose workers are entries in a queue of answers.
+class FarHost {
+ public:
+  FarHost(std::vector<Times> times, int module_kb)
+      : times_(std::move(times)), module_bytes_(static_cast<std::size_t>(module_kb) * 1024) {}
+
+  int serve() {
+    const std::string line = host_line(kVersion) + "\n";
+    if (::write(STDOUT_FILENO, line.data(), line.size()) < 0) return 1;
+    FrameLink link(STDIN_FILENO, STDOUT_FILENO, 8);
+    for (;;) {
+      const auto until = answers_.empty() ? in_seconds(2) : answers_.top().at;
+      std::array<pollfd, 2> polled = {
+          {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+           {.fd = link.wants_to_write() ? STDOUT_FILENO : -1, .events = POLLOUT, .revents = 0}}};
+      poll(polled.data(), polled.size(), milliseconds_until(until));
+      if (polled[1].revents != 0) link.write();
+      std::vector<Frame> frames;
+      if (polled[0].revents != 0 && !link.read(frames)) return 0;
+      for (const Frame& frame : frames) answer(frame);
+      while (!answers_.empty() && answers_.top().at <= Clock::now()) {
+        link.send(answers_.top().frame);
+        answers_.pop();
+      }
+    }
+  }
+
+ private:
+  struct Answer {
+    Clock::time_point at;
+    Frame frame;
+    bool operator<(const Answer& other) const { return at > other.at; }
+  };
+
+  template <typename Message>
+  void reply(const Frame& to, MessageType type, const Message& message, double after_ms) {
+    answers_.push({.at = in_seconds(1e-3 * after_ms),
+                   .frame = {.type = type,
+                             .sequence = to.sequence,
+                             .payload = pack(message),
+                             .worker = to.worker}});
+  }
+
+  const Times& next_times() { return times_[next_++ % times_.size()]; }
+
+  void answer(const Frame& frame) {
+    switch (frame.type) {
+      case MessageType::welcome: {
+        HostHello hello;
+        hello.cores = 1;
+        reply(frame, MessageType::host_hello, hello, 0);
+        return;
+      }
+      case MessageType::start_worker: {
+        const auto start = unpack<WorkerStart>(frame.payload);
+        if (start.words.size() > 1) {
+          reply(frame, MessageType::hello, DeviceHello{simulated_gpu(start.words[1])}, 0);
+        } else {
+          reply(frame, MessageType::hello, CompilerHello{"simulated 1", std::string(64, '0')}, 0);
+        }
+        return;
+      }
+      case MessageType::compile:
+        compile(frame);
+        return;
+      case MessageType::prepare:
+        reply(frame, MessageType::prepared, PrepareReply{}, 0);
+        return;
+      case MessageType::evaluate:
+        evaluate(frame);
+        return;
+      case MessageType::sample_round:
+        sample(frame);
+        return;
+      default:
+        return;
+    }
+  }
+
+  void compile(const Frame& frame) {
+    const auto batch = unpack<CompileBatch>(frame.payload);
+    CompileReply compiled;
+    double after_ms = 0;
+    for (const CompileRequest& request : batch.requests) {
+      CompiledKernel module;
+      for (const std::string& name : request.name_expressions) {
+        CompiledEntry entry = {.name_expression = name,
+                               .lowered_name = name,
+                               .resources = {},
+                               .code_sha256 = std::to_string(std::hash<std::string>{}(name))};
+        entry.resources.registers_per_thread = 32;
+        module.entries.push_back(std::move(entry));
+      }
+      for (const std::string& name : request.symbol_expressions) {
+        module.symbols.push_back({.name_expression = name, .lowered_name = name});
+      }
+      module.image.resize(module_bytes_);
+      module.compile_ms = next_times().compile_ms;
+      after_ms += module.compile_ms;
+      compiled.answers.push_back({.module = static_cast<std::int32_t>(compiled.modules.size())});
+      compiled.modules.push_back(std::move(module));
+    }
+    reply(frame, MessageType::compiled, compiled, after_ms);
+  }
+
+  void evaluate(const Frame& frame) {
+    const auto request = unpack<EvaluateRequest>(frame.payload);
+    const Part& part = request.job.parts.front();
+    const std::string& name = part.launches.front().name_expression;
+    const auto number = static_cast<double>(std::hash<std::string>{}(name) % 1000);
+    EvaluateReply evaluated;
+    evaluated.loaded.launches.resize(part.launches.size());
+    for (LoadedKernel::Launch& launch : evaluated.loaded.launches) launch.blocks_per_sm = -1;
+    evaluated.verify_ms = 1;
+    const double time_ms = 1 + 1e-3 * number;
+    if (request.screen_samples > 0) {
+      evaluated.time.samples_ms.assign(static_cast<std::size_t>(request.screen_samples), time_ms);
+    }
+    const bool is_measured = request.screen_samples > 0;
+    reply(frame, MessageType::evaluated, evaluated, is_measured ? next_times().measure_ms : 1);
+  }
+
+  void sample(const Frame& frame) {
+    const auto request = unpack<SampleRoundRequest>(frame.payload);
+    SampleRoundReply sampled;
+    for (const RoundEntry& entry : request.entries) {
+      RoundSample sample;
+      sample.time_ms = 1 + 0.1 * entry.slot;
+      sampled.samples.push_back(sample);
+    }
+    reply(frame, MessageType::sampled, sampled, 1);
+  }
+
+  std::vector<Times> times_;
+  std::size_t module_bytes_;
+  std::size_t next_ = static_cast<std::size_t>(getpid());
+  std::priority_queue<Answer> answers_;
+};
+
+/// A log that forgets.
+class NoDatabase final : public ResultLog {
+ public:
+  void begin_attempt(const ResultKey&) override {}
+  void record(const std::string&, const Result&) override {}
+  int lost_attempts(const ResultKey&) override { return 0; }
+  void forgive_attempts(const ResultKey&) override {}
+  void together(const std::function<void()>& writes) override { writes(); }
+  std::optional<Result> find(const ResultKey&) override { return std::nullopt; }
+};
+
+std::shared_ptr<RemoteHost> far_host(const Options& options, const std::string& name) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  return std::make_shared<RemoteHost>(HostAddress{
+      .name = name,
+      .carrier = {self, kFarWord, options.times.string(), std::to_string(options.module_kb)},
+      .version = kVersion,
+      .welcome = {.name = name, .limits_of = "", .purpose = "", .waits = true}});
+}
+
+WorkerCommand workers(const Options& options) {
+  WorkerCommand command;
+  command.compile = {"compile"};
+  const int hosts = (options.gpus + options.gpus_per_host - 1) / options.gpus_per_host;
+  for (int i = 0; i < hosts; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    const auto host = far_host(options, name);
+    while (!host->is_up()) {
+      std::vector<pollfd> polled;
+      std::vector<HostEvent> events;
+      host->add_polled(polled);
+      poll(polled.data(), polled.size(), 100);
+      host->take(polled, events);
+    }
+    command.hosts.push_back(
+        {.name = name, .host = host, .compile_workers = std::max(1, options.cores / hosts)});
+    for (int gpu = 0; gpu < options.gpus_per_host; ++gpu) {
+      if (static_cast<int>(command.devices.size()) == options.gpus) break;
+      const std::string uuid = "GPU-" + std::to_string(command.devices.size());
+      command.devices.push_back({"device", uuid});
+      command.known_devices.push_back(simulated_gpu(uuid));
+      command.device_hosts.push_back(static_cast<std::size_t>(i));
+    }
+  }
+  return command;
+}
+
+double cpu_s() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// Of what was told while all devices had work: from the first results to the end of the search.
+struct Rate {
+  std::vector<double> told_s;
+  double cpu_begin_s = 0;
+  double cpu_end_s = 0;
+};
+
+/// 98,304 configurations, one module each.
+void give_values(Space& space) {
+  space.verify.also.clear();
+  for (Parameter& parameter : space.kernels.front().parameters) {
+    if (parameter.name == "VEC") continue;
+    parameter.values.clear();
+    const bool is_threads = parameter.name == "THREADS";
+    for (std::int64_t i = 1; i <= (is_threads ? 32 : 1024); ++i) {
+      parameter.values.emplace_back(is_threads ? 32 * i : i);
+    }
+  }
+}
+
+void simulate(const Options& options) {
+  LoadedSpace loaded = load_space(
+      options.space, std::filesystem::absolute(options.space).parent_path().parent_path());
+  give_values(loaded.space);
+  TuningRequest request;
+  request.space = &loaded.space;
+  request.kernels = {&loaded.space.kernels.front()};
+  request.sources = loaded.sources;
+  request.problems = {loaded.space.problems.front()};
+  request.options.strategy = options.strategy;
+  request.options.early_loss = false;
+  request.options.budget.max_seconds = options.seconds;
+
+  WorkerPool pool(workers(options));
+  std::unique_ptr<db::ResultStore> store;
+  std::shared_ptr<ResultLog> log = std::make_shared<NoDatabase>();
+  if (!options.database.empty()) {
+    Run run;
+    run.id = std::string(32, '1');
+    run.space = loaded.space.name;
+    run.space_sha256 = loaded.sha256;
+    run.space_json = loaded.text;
+    run.device = pool.greeting().devices.front();
+    run.compiler = pool.greeting().compiler;
+    run.tool_version = kVersion;
+    run.host = "simulated";
+    run.strategy = options.strategy;
+    store = std::make_unique<db::ResultStore>(options.database);
+    log = store->begin_run(run);
+  }
+  Rate rate;
+  const Clock::time_point begin = Clock::now();
+  Observer observer;
+  observer.result = [&](const Result& result, bool) {
+    if (!result.timed() || result.stage != Stage::screen) return;
+    rate.told_s.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    // Every device has begun with its second one by now.
+    if (rate.told_s.size() == static_cast<std::size_t>(2 * options.gpus)) {
+      rate.cpu_begin_s = cpu_s();
+    }
+    rate.cpu_end_s = cpu_s();
+  };
+  const std::atomic<bool> stop = false;
+  tune(request, pool, *log, observer, stop);
+
+  const auto skipped = static_cast<std::size_t>(2 * options.gpus);
+  if (rate.told_s.size() < 2 * skipped) {
+    std::printf("too few results: %zu; run it for longer\n", rate.told_s.size());
+    return;
+  }
+  // The last seconds belong to those that were begun and not replaced.
+  const double last_s = rate.told_s.back();
+  const double from_s = rate.told_s[skipped - 1];
+  const auto results = static_cast<double>(rate.told_s.size() - skipped);
+  double mean_ms = 0;
+  const std::vector<Times> times = read_times(options.times);
+  for (const Times& line : times) mean_ms += line.measure_ms / static_cast<double>(times.size());
+  const double ideal = options.gpus / (1e-3 * mean_ms);
+  const double got = results / (last_s - from_s);
+  std::printf(
+      "%4d GPUs, %5d cores: %.0f results in %.1f s, %.1f/s of %.1f/s: %.3f; parent %.3f ms "
+      "of a core for a result, %.2f cores\n",
+      options.gpus, options.cores, results, last_s - from_s, got, ideal, got / ideal,
+      1e3 * (rate.cpu_end_s - rate.cpu_begin_s) / results,
+      (rate.cpu_end_s - rate.cpu_begin_s) / (last_s - from_s));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::string(argv[1]) == kFarWord) {
+    return FarHost(read_times(argv[2]), std::stoi(argv[3])).serve();
+  }
+  Options options;
+  CLI::App app("Tunes over simulated hosts, and says how busy the parent keeps them.");
+  app.add_option("--space", options.space, "configs/add_one.json")->capture_default_str();
+  app.add_option("--times", options.times, "Lines with compile_ms and measure_ms");
+  app.add_option("--db", options.database, "Store the results here");
+  app.add_option("--strategy", options.strategy, "Order of the search")->capture_default_str();
+  app.add_option("--gpus", options.gpus, "GPUs of all hosts")->capture_default_str();
+  app.add_option("--cores", options.cores, "Compile workers of all hosts")->capture_default_str();
+  app.add_option("--gpus-per-host", options.gpus_per_host, "GPUs of a host")->capture_default_str();
+  app.add_option("--module-kb", options.module_kb, "Size of a module")->capture_default_str();
+  app.add_option("--seconds", options.seconds, "Length of the run")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    simulate(options);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "smemtune_simulate: %s\n", error.what());
+    return 1;
+  }
+}
