@@ -111,12 +111,14 @@ void collect(const Connection& connection, const PruneRule& rule) {
 std::vector<std::int64_t> emptied_runs(const Connection& connection) {
   std::vector<std::int64_t> runs;
   Statement select(connection, R"sql(
-    SELECT run.id, run.process, run.ended_unix FROM run
+    SELECT run.id, run.process, run.started_unix, run.ended_unix FROM run
     WHERE run.id IN (SELECT run_id FROM gone)
       AND NOT EXISTS (SELECT 1 FROM result
                       WHERE result.run_id = run.id AND result.id NOT IN (SELECT id FROM gone)))sql");
   while (select.step()) {
-    if (select.is_null("ended_unix") && is_alive(select.text("process"))) continue;
+    const double begun_s_ago = unix_now() - select.real("started_unix");
+    const bool is_open = select.is_null("ended_unix");
+    if (is_open && may_be_alive(select.text("process"), begun_s_ago)) continue;
     runs.push_back(select.integer("id"));
   }
   return runs;
