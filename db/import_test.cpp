@@ -102,8 +102,10 @@ class ImportTest : public TestFolder {
                       {"problem_size_y", std::int64_t{512}}};
     result.configuration = {{"BLOCK", block}};
     result.stage = Stage::final;
+    result.is_default = true;
     result.measurement = summarize(std::array{ms, ms, ms});
     log->record("hash", result);
+    result.is_default = false;
     result.configuration = {{"BLOCK", std::int64_t{1024}}};
     result.stage = Stage::none;
     result.status = Status::runtime;
@@ -214,6 +216,16 @@ TEST_F(ImportTest, IsNeverAmongWhatWasMeasuredHere) {
                                 .configuration = own[0].result.configuration});
   ASSERT_TRUE(known);
   EXPECT_EQ(3, known->measurement.median_ms);
+}
+
+TEST_F(ImportTest, HasDefaultsOfTheFileThatIsAskedFor) {
+  ResultStore theirs(folder() / "theirs.sqlite");
+  tune(theirs, "run-2", 1);
+  import(folder() / "theirs.sqlite");
+  const auto theirs_too = store_.defaults({.source = "imported"});
+  EXPECT_THAT(store_.defaults({.source = "theirs"}), testing::ContainerEq(theirs_too));
+  EXPECT_THAT(store_.defaults({.source = "elsewhere"}), IsEmpty());
+  EXPECT_THAT(store_.defaults({}), IsEmpty());
 }
 
 TEST_F(ImportTest, StaysOneInAnExportThatIsMerged) {
