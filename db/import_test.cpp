@@ -140,6 +140,17 @@ TEST_F(ImportTest, OfAKernelTunerCacheHoldsTimesAndFailuresByKind) {
   EXPECT_EQ("GPU A", best[0].origin->device);
 }
 
+TEST_F(ImportTest, TakesATimeThatIsNoneOfItsSamples) {
+  ResultStore store(folder() / "store.sqlite");
+  const fs::path file = write("cache.json", cache_file("GPU A", R"("32": {"BLOCK": 32,
+      "time": 46.3, "times": [43.3, 43.6, 43.6]})"));
+  read_runs(file, {}, Runs::imported, [&](RunRecord&& record) { store.add(record); });
+  const Measurement measured = store.best({.source = "all"}, true).at(0).result.measurement;
+  EXPECT_EQ(46.3, measured.median_ms);
+  EXPECT_EQ(46.3, measured.max_ms);
+  EXPECT_THAT(find_faults(folder() / "store.sqlite"), IsEmpty());
+}
+
 TEST_F(ImportTest, TwiceAddsNothingAndOfAGrownFileWhatIsNew) {
   const fs::path file = write("cache.json", cache_file("GPU A", kSlow + "," + kFailed));
   EXPECT_EQ(4u, import(file).added);

@@ -20,6 +20,7 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kMaxValues = 100'000;
+constexpr std::size_t kMostTried = 1'000'000;
 constexpr int kMaxDepth = 16;
 
 constexpr const char* kAxes[] = {"X", "Y", "Z"};
@@ -165,6 +166,8 @@ class Translator {
       if (language != "CUDA") throw InputError(quote(language) + " is not CUDA");
     });
     at("/ConfigurationSpace/TuningParameters", [&] { read_parameters(); });
+    const Json conditions = constraints();
+    at("/ConfigurationSpace/Conditions", [&] { choose_defaults(conditions); });
     const std::string name = kernel_.value("KernelName", "");
     const Json general = root_.value("General", Json::object());
     Json space = {{"name", identifier(general.value("BenchmarkName", name))},
@@ -184,7 +187,7 @@ class Translator {
                                 {"entry", name},
                                 {"parameters", parameters_},
                                 {"default", defaults_},
-                                {"constraints", constraints()},
+                                {"constraints", conditions},
                                 {"block", sizes("LocalSize")},
                                 {"grid", grid()}});
     return space;
@@ -226,9 +229,53 @@ class Translator {
         if (std::ranges::find(list, json_of(value)) == list.end()) list.push_back(json_of(value));
       }
       parameters_[name] = list;
-      const Json given = one.value("Default", list.front());
-      defaults_[name] = given.is_boolean() ? Json(given.get<bool>() ? 1 : 0) : given;
+      Json given = one.value("Default", list.front());
+      if (given.is_array() && given.size() == 1) given = given.front();
+      if (given.is_boolean()) given = given.get<bool>() ? 1 : 0;
+      const bool is_value = std::ranges::find(list, given) != list.end();
+      defaults_[name] = is_value ? given : list.front();
     }
+  }
+
+  /// Published defaults need not satisfy their conditions: then the first values that do.
+  void choose_defaults(const Json& constraints) {
+    Scope scope;
+    std::vector<std::vector<std::int64_t>> values;
+    std::vector<std::int64_t> slots;
+    const auto slot = [](const Json& value) {
+      return to_slot(value.is_string() ? Value(value.get<std::string>())
+                                       : Value(value.get<std::int64_t>()));
+    };
+    for (const auto& [name, list] : parameters_.items()) {
+      const bool is_word = list.front().is_string();
+      scope.add_variable(name, slots.size(), is_word ? Scope::Kind::word : Scope::Kind::integer);
+      slots.push_back(slot(defaults_[name]));
+      values.emplace_back();
+      for (const Json& value : list) values.back().push_back(slot(value));
+    }
+    const Json sizes = problem();
+    for (const auto& [name, size] : sizes.items()) {
+      if (!scope.contains(name)) scope.add_constant(name, size.get<std::int64_t>());
+    }
+    std::vector<Expression> conditions;
+    for (const Json& text : constraints) {
+      conditions.push_back(Expression::compile(text.get<std::string>(), scope));
+    }
+    const auto hold = [&] {
+      return std::ranges::all_of(conditions,
+                                 [&](const Expression& one) { return one.evaluate(slots) != 0; });
+    };
+    if (hold()) return;
+    std::vector<std::size_t> chosen(values.size());
+    for (std::size_t tried = 0; tried < kMostTried; ++tried) {
+      for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = values[i][chosen[i]];
+      if (hold()) break;
+      std::size_t i = slots.size();
+      while (i > 0 && ++chosen[i - 1] == values[i - 1].size()) chosen[--i] = 0;
+      if (i == 0) return;  // Of none: the reader of the space says so.
+    }
+    std::size_t i = 0;
+    for (const auto& [name, list] : parameters_.items()) defaults_[name] = list[chosen[i++]];
   }
 
   Json problem() {
@@ -336,9 +383,9 @@ class Translator {
     return largest;
   }
 
-  /// All but the standard: kernels are compiled as C++17.
+  /// All but the standard: kernels are compiled as C++17. Those for Kernel Tuner ask for its macro.
   Json options() {
-    Json all = Json::array();
+    Json all = Json::array({"-Dkernel_tuner=1"});
     at("/KernelSpecification/CompilerOptions", [&] {
       for (const Json& one : kernel_.value("CompilerOptions", Json::array())) {
         const std::string option = one.get<std::string>();
