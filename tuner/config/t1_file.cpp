@@ -4,6 +4,7 @@
 #include "tuner/core/expression.h"
 #include "tuner/core/text.h"
 #include "tuner/core/value.h"
+#include "tuner/source/cpp_tokens.h"
 
 #include <nlohmann/json.hpp>
 
@@ -158,7 +159,8 @@ std::vector<Value> list_of(std::string_view text, int depth) {
 /// Of a T1 specification into a space. `where` is the pointer of what is read.
 class Translator {
  public:
-  explicit Translator(const Json& root) : root_(root), kernel_(root["KernelSpecification"]) {}
+  Translator(const Json& root, std::string_view source)
+      : root_(root), kernel_(root["KernelSpecification"]), source_(source) {}
 
   Json space() {
     at("/KernelSpecification/Language", [&] {
@@ -328,6 +330,7 @@ class Translator {
 
   Json arguments() {
     Json all = Json::array();
+    const bool takes_all = kernel_parameters() == kernel_.at("Arguments").size();
     for (const Json& one : kernel_.at("Arguments")) {
       const std::string name = one.at("Name").get<std::string>();
       const std::string t1_type = one.at("Type").get<std::string>();
@@ -345,8 +348,34 @@ class Translator {
                          "; Vector, Scalar and Symbol are known");
       }
       all.push_back(buffer(one, name, type, memory == "Symbol"));
+      const bool is_copied = memory == "Vector" && all.back().contains("memory");
+      if (is_copied && takes_all) all.push_back(passed_too(all.back()));
     }
     return all;
+  }
+
+  /// How many the source's kernel takes.
+  std::optional<std::size_t> kernel_parameters() const {
+    const CppTokens tokens = cpp_tokens(source_);
+    const std::string name = kernel_.value("KernelName", "");
+    bool is_kernel = false;
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+      if (tokens[i].is("__global__")) is_kernel = true;
+      if (tokens[i].is("{") || tokens[i].is(";")) is_kernel = false;
+      if (!is_kernel || !tokens[i].is(name) || !tokens[i + 1].is("(")) continue;
+      return split(tokens, {.first = i + 2, .end = closing(tokens, i + 1)}).size();
+    }
+    return std::nullopt;
+  }
+
+  /// Kernel Tuner passes what it copies to constant memory as well, and a kernel may take it.
+  static Json passed_too(const Json& constant) {
+    Json passed = constant;
+    const std::string name = constant["name"].get<std::string>();
+    passed["name"] = name + "_passed";
+    passed["init"] = name + "_passed[i] = " + name + "[i]";
+    passed.erase("memory");
+    return passed;
   }
 
   Json buffer(const Json& one, const std::string& name, const std::string& type, bool is_symbol) {
@@ -451,6 +480,7 @@ class Translator {
 
   const Json& root_;
   const Json& kernel_;
+  std::string_view source_;
   Json parameters_ = Json::object();
   Json defaults_ = Json::object();
   bool has_floating_output_ = false;
@@ -464,7 +494,9 @@ bool is_t1(const Json& root) {
          root["KernelSpecification"].is_object();
 }
 
-Json space_of_t1(const Json& root) { return Translator(root).space(); }
+Json space_of_t1(const Json& root, std::string_view source) {
+  return Translator(root, source).space();
+}
 
 std::vector<Value> python_list(std::string_view text) { return list_of(trimmed(text), 0); }
 

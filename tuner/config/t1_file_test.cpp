@@ -164,6 +164,25 @@ TEST_F(T1, HasADefaultThatIsValidWhateverThePublishedOneIs) {
   EXPECT_EQ("block_size_x=64,width=4", default_of());
 }
 
+TEST_F(T1, PassesWhatIsInConstantMemoryWhereTheKernelTakesIt) {
+  Json& arguments = scale_["KernelSpecification"]["Arguments"];
+  arguments.push_back({{"Name", "factors"},
+                       {"Type", "float"},
+                       {"MemoryType", "Vector"},
+                       {"AccessType", "ReadOnly"},
+                       {"MemType", "Constant"},
+                       {"FillType", "Random"},
+                       {"Size", "4"}});
+  EXPECT_EQ(4u, load(scale_).space.kernels.at(0).arguments.size());
+  write("scale.cu", R"(__constant__ float factors[4];
+extern "C" __global__ void scale(float* out, const float* in, int n, const float* passed) {
+  out[block_size_x * width + n] = in[0] * passed[0];
+})");
+  const auto both = load(scale_).space.kernels.at(0).arguments;
+  ASSERT_EQ(5u, both.size());
+  EXPECT_EQ("factors_passed", both[4].name);
+}
+
 TEST_F(T1, TakesAParameterWithoutEffect) {
   scale_["ConfigurationSpace"]["TuningParameters"].push_back(
       {{"Name", "unused"}, {"Type", "int"}, {"Values", "[0, 1]"}});
