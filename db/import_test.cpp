@@ -102,8 +102,10 @@ class ImportTest : public TestFolder {
                       {"problem_size_y", std::int64_t{512}}};
     result.configuration = {{"BLOCK", block}};
     result.stage = Stage::final;
+    result.is_default = true;
     result.measurement = summarize(std::array{ms, ms, ms});
     log->record("hash", result);
+    result.is_default = false;
     result.configuration = {{"BLOCK", std::int64_t{1024}}};
     result.stage = Stage::none;
     result.status = Status::runtime;
@@ -136,6 +138,17 @@ TEST_F(ImportTest, OfAKernelTunerCacheHoldsTimesAndFailuresByKind) {
   EXPECT_EQ("kernel-tuner", best[0].origin->format);
   EXPECT_THAT(best[0].origin->file, HasSubstr("cache.json"));
   EXPECT_EQ("GPU A", best[0].origin->device);
+}
+
+TEST_F(ImportTest, TakesATimeThatIsNoneOfItsSamples) {
+  ResultStore store(folder() / "store.sqlite");
+  const fs::path file = write("cache.json", cache_file("GPU A", R"("32": {"BLOCK": 32,
+      "time": 46.3, "times": [43.3, 43.6, 43.6]})"));
+  read_runs(file, {}, Runs::imported, [&](RunRecord&& record) { store.add(record); });
+  const Measurement measured = store.best({.source = "all"}, true).at(0).result.measurement;
+  EXPECT_EQ(46.3, measured.median_ms);
+  EXPECT_EQ(46.3, measured.max_ms);
+  EXPECT_THAT(find_faults(folder() / "store.sqlite"), IsEmpty());
 }
 
 TEST_F(ImportTest, TwiceAddsNothingAndOfAGrownFileWhatIsNew) {
@@ -214,6 +227,16 @@ TEST_F(ImportTest, IsNeverAmongWhatWasMeasuredHere) {
                                 .configuration = own[0].result.configuration});
   ASSERT_TRUE(known);
   EXPECT_EQ(3, known->measurement.median_ms);
+}
+
+TEST_F(ImportTest, HasDefaultsOfTheFileThatIsAskedFor) {
+  ResultStore theirs(folder() / "theirs.sqlite");
+  tune(theirs, "run-2", 1);
+  import(folder() / "theirs.sqlite");
+  const auto theirs_too = store_.defaults({.source = "imported"});
+  EXPECT_THAT(store_.defaults({.source = "theirs"}), testing::ContainerEq(theirs_too));
+  EXPECT_THAT(store_.defaults({.source = "elsewhere"}), IsEmpty());
+  EXPECT_THAT(store_.defaults({}), IsEmpty());
 }
 
 TEST_F(ImportTest, StaysOneInAnExportThatIsMerged) {

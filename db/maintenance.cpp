@@ -35,23 +35,28 @@ Group read_group(const Statement& row) {
 }
 
 /// Statements that count rows which contradict themselves, and what these are.
-constexpr std::pair<const char*, const char*> kContradictions[] = {
+struct Contradiction {
+  const char* sql;
+  const char* noun;
+  const char* what;
+};
+constexpr Contradiction kContradictions[] = {
     {"SELECT count(*) FROM result WHERE median_ms < min_ms * (1 - 1e-9) "
      "OR median_ms > max_ms * (1 + 1e-9)",
-     "time that lies outside of its samples"},
+     "time", "outside of the samples"},
     {"SELECT count(*) FROM result WHERE samples IS NOT NULL AND length(samples) <> 4 * "
      "sample_count",
-     "result with another number of samples than it says"},
+     "result", "with another number of samples than is said"},
     {"SELECT count(*) FROM result JOIN environment ON environment.id = result.environment_id "
      "JOIN device_unit ON device_unit.id = environment.unit_id "
      "WHERE device_unit.model_id <> result.model_id",
-     "result of another device than its environment's"},
+     "result", "of another device than the environment's"},
     {"SELECT count(*) FROM result JOIN run ON run.id = result.run_id "
      "JOIN device_model ON device_model.id = result.model_id "
      "WHERE (run.origin_id <> 0) <> (device_model.imported <> 0)",
-     "imported result among our own, or the other way round"},
+     "imported result", "among our own, or the other way round"},
     {"SELECT count(*) FROM run WHERE origin_id <> 0 AND origin_id NOT IN (SELECT id FROM origin)",
-     "imported run whose file is not known"}};
+     "imported run", "of a file that is not known"}};
 
 void find_unreadable(const Connection& connection, std::vector<std::string>& faults) {
   Statement runs(connection, "SELECT id, uid FROM run");
@@ -111,12 +116,14 @@ void collect(const Connection& connection, const PruneRule& rule) {
 std::vector<std::int64_t> emptied_runs(const Connection& connection) {
   std::vector<std::int64_t> runs;
   Statement select(connection, R"sql(
-    SELECT run.id, run.process, run.ended_unix FROM run
+    SELECT run.id, run.process, run.started_unix, run.ended_unix FROM run
     WHERE run.id IN (SELECT run_id FROM gone)
       AND NOT EXISTS (SELECT 1 FROM result
                       WHERE result.run_id = run.id AND result.id NOT IN (SELECT id FROM gone)))sql");
   while (select.step()) {
-    if (select.is_null("ended_unix") && is_alive(select.text("process"))) continue;
+    const double begun_s_ago = unix_now() - select.real("started_unix");
+    const bool is_open = select.is_null("ended_unix");
+    if (is_open && may_be_alive(select.text("process"), begun_s_ago)) continue;
     runs.push_back(select.integer("id"));
   }
   return runs;
@@ -169,9 +176,9 @@ std::vector<std::string> find_faults(const std::filesystem::path& file) {
     faults.push_back("a row of " + references.text("table") + " refers to one of " +
                      references.text("parent") + " that is not there");
   }
-  for (const auto& [sql, what] : kContradictions) {
+  for (const auto& [sql, noun, what] : kContradictions) {
     if (const std::uint64_t rows = count(connection, sql); rows > 0) {
-      faults.push_back(counted(rows, what));
+      faults.push_back(counted(rows, noun) + " " + what);
     }
   }
   find_wrong_bests(connection, faults);

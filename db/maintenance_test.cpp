@@ -90,10 +90,10 @@ TEST_F(Maintenance, FindsWhatContradictsItself) {
   const std::pair<const char*, const char*> spoilt[] = {
       {"UPDATE best SET result_id = 1", "1 best that the results do not say"},
       {"DELETE FROM best", "1 best that the results do not say"},
-      {"UPDATE result SET median_ms = 9 WHERE id = 1", "outside of its samples"},
+      {"UPDATE result SET median_ms = 9 WHERE id = 1", "1 time outside of the samples"},
       {"UPDATE result SET samples = x'00' WHERE id = 1", "another number of samples"},
-      {"UPDATE run SET origin_id = 7", "whose file is not known"},
-      {"UPDATE device_model SET imported = 1", "imported result among our own"},
+      {"UPDATE run SET origin_id = 7", "of a file that is not known"},
+      {"UPDATE device_model SET imported = 1", "imported results among our own"},
       {"UPDATE result SET launches_json = '{' WHERE id = 1", "launches_json"},
       {"DELETE FROM configuration WHERE id = 1", "refers to one of configuration"}};
   for (const auto& [sql, fault] : spoilt) {

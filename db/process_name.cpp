@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <unistd.h>
+#include <vector>
 
 namespace smemtune::db {
 namespace {
@@ -36,26 +37,50 @@ std::string start_ticks(const std::string& pid) {
 
 std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 
+std::string host_name() {
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+/// What stands between slashes; none where it has fewer.
+std::vector<std::string> parts_of(const std::string& process) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= process.size();) {
+    const std::size_t end = std::min(process.find('/', begin), process.size());
+    parts.push_back(process.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// Earlier versions wrote no machine's name: they take every other boot for one of this machine.
+bool is_elsewhere(const std::vector<std::string>& parts) {
+  return parts.size() > 3 && parts[0] != boot_id() && parts[3] != host_name();
+}
+
+constexpr double kDay_s = 24 * 60 * 60;
+
 }  // namespace
 
 std::string this_process() {
   const std::string pid = std::to_string(getpid());
-  return boot_id() + "/" + pid + "/" + start_ticks(pid);
+  return boot_id() + "/" + pid + "/" + start_ticks(pid) + "/" + host_name();
 }
 
-bool is_alive(const std::string& process) {
-  const std::size_t first = process.find('/');
-  const std::size_t second = process.find('/', first + 1);
-  if (first == std::string::npos || second == std::string::npos) return false;
-  const std::string pid = process.substr(first + 1, second - first - 1);
-  const std::string ticks = process.substr(second + 1);
+bool may_be_alive(const std::string& process, double begun_s_ago) {
+  const std::vector<std::string> parts = parts_of(process);
+  if (parts.size() < 3) return false;
+  if (is_elsewhere(parts)) return begun_s_ago <= kDay_s;
+  const std::string& pid = parts[1];
+  const std::string& ticks = parts[2];
   if (pid.empty() || pid.find_first_not_of("0123456789") != std::string::npos) return false;
-  return process.substr(0, first) == boot_id() && !ticks.empty() && start_ticks(pid) == ticks;
+  return parts[0] == boot_id() && !ticks.empty() && start_ticks(pid) == ticks;
 }
 
-bool went_down_with_machine(const std::string& process) {
-  const std::size_t end = process.find('/');
-  return end != std::string::npos && process.substr(0, end) != boot_id();
+bool went_down_with_machine(const std::string& process, double begun_s_ago) {
+  const std::vector<std::string> parts = parts_of(process);
+  if (parts.size() < 3) return false;
+  return is_elsewhere(parts) ? begun_s_ago > kDay_s : parts[0] != boot_id();
 }
 
 }  // namespace smemtune::db

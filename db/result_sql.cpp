@@ -146,8 +146,11 @@ std::string defaults_sql() {
       SELECT kernel.space_id, kernel.name, max(result.id) AS result_id
       FROM result JOIN kernel ON kernel.id = result.kernel_id
       JOIN device_model ON device_model.id = result.model_id
+      JOIN run ON run.id = result.run_id
+      LEFT JOIN origin ON origin.id = run.origin_id
       WHERE result.is_default = 1 AND result.status = 'correct'
-        AND CASE :source WHEN 'own' THEN NOT imported WHEN 'all' THEN 1 ELSE imported END
+        AND )sql" +
+         kIsOfSource + R"sql(
       GROUP BY kernel.space_id, kernel.name)
     SELECT space.name AS space_name, newest.name AS kernel_name,
            configuration.values_json AS configuration_json

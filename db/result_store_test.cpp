@@ -862,9 +862,18 @@ TEST_F(ResultStoreAttempts, AreNotLostWhenTheRunWasStopped) {
 }
 
 TEST(Process, HasGoneDownWithItsMachineOnlyWhereThatHasBootedSince) {
-  EXPECT_FALSE(went_down_with_machine(this_process()));
-  EXPECT_FALSE(went_down_with_machine(""));
-  EXPECT_TRUE(went_down_with_machine("another-boot/1/1"));
+  constexpr double kMinute_s = 60;
+  EXPECT_FALSE(went_down_with_machine(this_process(), kMinute_s));
+  EXPECT_FALSE(went_down_with_machine("", kMinute_s));
+  EXPECT_TRUE(went_down_with_machine("another-boot/1/1", kMinute_s));
+  const std::string host = this_process().substr(this_process().rfind('/'));
+  EXPECT_TRUE(went_down_with_machine("another-boot/1/1" + host, kMinute_s));
+  EXPECT_FALSE(went_down_with_machine("another-boot/1/1/elsewhere", kMinute_s)) << "may be alive";
+  EXPECT_TRUE(went_down_with_machine("another-boot/1/1/elsewhere", 2000 * kMinute_s));
+  EXPECT_TRUE(may_be_alive(this_process(), kMinute_s));
+  EXPECT_FALSE(may_be_alive("another-boot/1/1" + host, kMinute_s));
+  EXPECT_TRUE(may_be_alive("another-boot/1/1/elsewhere", kMinute_s));
+  EXPECT_FALSE(may_be_alive("another-boot/1/1/elsewhere", 2000 * kMinute_s));
 }
 
 using ResultStoreFindings = InMemory;

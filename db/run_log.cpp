@@ -30,7 +30,7 @@ RunLog::RunLog(const Connection& connection, const Run& run)
       find_kernel_(connection, R"sql(
         SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql"),
       find_open_(connection, R"sql(
-        SELECT run.process FROM attempt JOIN run ON run.id = attempt.run_id
+        SELECT run.process, attempt.started_unix FROM attempt JOIN run ON run.id = attempt.run_id
         WHERE attempt.model_id = :model AND attempt.kernel_id = :kernel
           AND attempt.problem_id =
               (SELECT id FROM problem WHERE space_id = :space AND key = :problem)
@@ -301,7 +301,8 @@ int RunLog::lost_attempts(std::int64_t kernel_id, const ResultKey& of) {
       .bind(":run", run_id_);
   int lost = 0;
   while (find_open_.step()) {
-    if (went_down_with_machine(find_open_.text("process"))) ++lost;
+    const double begun_s_ago = unix_now() - find_open_.real("started_unix");
+    if (went_down_with_machine(find_open_.text("process"), begun_s_ago)) ++lost;
   }
   return lost;
 }

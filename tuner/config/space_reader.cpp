@@ -73,7 +73,13 @@ LoadedSpace SpaceReader::read() {
 
 Json SpaceReader::translated(const Json& t1) const {
   try {
-    return space_of_t1(t1);
+    const Json& kernel = t1["KernelSpecification"];
+    const std::filesystem::path source =
+        file().parent_path() / (kernel.value("KernelFile", Json()).is_string()
+                                    ? kernel["KernelFile"].get<std::string>()
+                                    : "");
+    const bool is_there = std::filesystem::is_regular_file(source);
+    return space_of_t1(t1, is_there ? read_text(source, kMaxFileBytes) : "");
   } catch (const InputError& error) {
     throw InputError(file().string() + ": " + error.what());
   }

@@ -4,6 +4,7 @@
 #include "tuner/core/expression.h"
 #include "tuner/core/text.h"
 #include "tuner/core/value.h"
+#include "tuner/source/cpp_tokens.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +21,7 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kMaxValues = 100'000;
+constexpr std::size_t kMostTried = 1'000'000;
 constexpr int kMaxNesting = 16;
 
 constexpr const char* kAxes[] = {"X", "Y", "Z"};
@@ -157,7 +159,8 @@ std::vector<Value> list_of(std::string_view text, int depth) {
 /// Of a T1 specification into a space. `where` is the pointer of what is read.
 class Translator {
  public:
-  explicit Translator(const Json& root) : root_(root), kernel_(root["KernelSpecification"]) {}
+  Translator(const Json& root, std::string_view source)
+      : root_(root), kernel_(root["KernelSpecification"]), source_(source) {}
 
   Json space() {
     at("/KernelSpecification/Language", [&] {
@@ -165,6 +168,8 @@ class Translator {
       if (language != "CUDA") throw InputError(quote(language) + " is not CUDA");
     });
     at("/ConfigurationSpace/TuningParameters", [&] { read_parameters(); });
+    const Json conditions = constraints();
+    at("/ConfigurationSpace/Conditions", [&] { choose_defaults(conditions); });
     const std::string name = kernel_.value("KernelName", "");
     const Json general = root_.value("General", Json::object());
     Json space = {{"name", identifier(general.value("BenchmarkName", name))},
@@ -184,7 +189,7 @@ class Translator {
                                 {"entry", name},
                                 {"parameters", parameters_},
                                 {"default", defaults_},
-                                {"constraints", constraints()},
+                                {"constraints", conditions},
                                 {"block", sizes("LocalSize")},
                                 {"grid", grid()}});
     return space;
@@ -226,9 +231,53 @@ class Translator {
         if (std::ranges::find(list, json_of(value)) == list.end()) list.push_back(json_of(value));
       }
       parameters_[name] = list;
-      const Json given = one.value("Default", list.front());
-      defaults_[name] = given.is_boolean() ? Json(given.get<bool>() ? 1 : 0) : given;
+      Json given = one.value("Default", list.front());
+      if (given.is_array() && given.size() == 1) given = given.front();
+      if (given.is_boolean()) given = given.get<bool>() ? 1 : 0;
+      const bool is_value = std::ranges::find(list, given) != list.end();
+      defaults_[name] = is_value ? given : list.front();
     }
+  }
+
+  /// Published defaults need not satisfy their conditions: then the first values that do.
+  void choose_defaults(const Json& constraints) {
+    Scope scope;
+    std::vector<std::vector<std::int64_t>> values;
+    std::vector<std::int64_t> slots;
+    const auto slot = [](const Json& value) {
+      return to_slot(value.is_string() ? Value(value.get<std::string>())
+                                       : Value(value.get<std::int64_t>()));
+    };
+    for (const auto& [name, list] : parameters_.items()) {
+      const bool is_word = list.front().is_string();
+      scope.add_variable(name, slots.size(), is_word ? Scope::Kind::word : Scope::Kind::integer);
+      slots.push_back(slot(defaults_[name]));
+      values.emplace_back();
+      for (const Json& value : list) values.back().push_back(slot(value));
+    }
+    const Json sizes = problem();
+    for (const auto& [name, size] : sizes.items()) {
+      if (!scope.contains(name)) scope.add_constant(name, size.get<std::int64_t>());
+    }
+    std::vector<Expression> conditions;
+    for (const Json& text : constraints) {
+      conditions.push_back(Expression::compile(text.get<std::string>(), scope));
+    }
+    const auto hold = [&] {
+      return std::ranges::all_of(conditions,
+                                 [&](const Expression& one) { return one.evaluate(slots) != 0; });
+    };
+    if (hold()) return;
+    std::vector<std::size_t> chosen(values.size());
+    for (std::size_t tried = 0; tried < kMostTried; ++tried) {
+      for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = values[i][chosen[i]];
+      if (hold()) break;
+      std::size_t i = slots.size();
+      while (i > 0 && ++chosen[i - 1] == values[i - 1].size()) chosen[--i] = 0;
+      if (i == 0) return;  // Of none: the reader of the space says so.
+    }
+    std::size_t i = 0;
+    for (const auto& [name, list] : parameters_.items()) defaults_[name] = list[chosen[i++]];
   }
 
   Json problem() {
@@ -281,6 +330,7 @@ class Translator {
 
   Json arguments() {
     Json all = Json::array();
+    const bool takes_all = kernel_parameters() == kernel_.at("Arguments").size();
     for (const Json& one : kernel_.at("Arguments")) {
       const std::string name = one.at("Name").get<std::string>();
       const std::string t1_type = one.at("Type").get<std::string>();
@@ -298,8 +348,34 @@ class Translator {
                          "; Vector, Scalar and Symbol are known");
       }
       all.push_back(buffer(one, name, type, memory == "Symbol"));
+      const bool is_copied = memory == "Vector" && all.back().contains("memory");
+      if (is_copied && takes_all) all.push_back(passed_too(all.back()));
     }
     return all;
+  }
+
+  /// How many the source's kernel takes.
+  std::optional<std::size_t> kernel_parameters() const {
+    const CppTokens tokens = cpp_tokens(source_);
+    const std::string name = kernel_.value("KernelName", "");
+    bool is_kernel = false;
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+      if (tokens[i].is("__global__")) is_kernel = true;
+      if (tokens[i].is("{") || tokens[i].is(";")) is_kernel = false;
+      if (!is_kernel || !tokens[i].is(name) || !tokens[i + 1].is("(")) continue;
+      return split(tokens, {.first = i + 2, .end = closing(tokens, i + 1)}).size();
+    }
+    return std::nullopt;
+  }
+
+  /// Kernel Tuner passes what it copies to constant memory as well, and a kernel may take it.
+  static Json passed_too(const Json& constant) {
+    Json passed = constant;
+    const std::string name = constant["name"].get<std::string>();
+    passed["name"] = name + "_passed";
+    passed["init"] = name + "_passed[i] = " + name + "[i]";
+    passed.erase("memory");
+    return passed;
   }
 
   Json buffer(const Json& one, const std::string& name, const std::string& type, bool is_symbol) {
@@ -336,9 +412,9 @@ class Translator {
     return largest;
   }
 
-  /// All but the standard: kernels are compiled as C++17.
+  /// All but the standard: kernels are compiled as C++17. Those for Kernel Tuner ask for its macro.
   Json options() {
-    Json all = Json::array();
+    Json all = Json::array({"-Dkernel_tuner=1"});
     at("/KernelSpecification/CompilerOptions", [&] {
       for (const Json& one : kernel_.value("CompilerOptions", Json::array())) {
         const std::string option = one.get<std::string>();
@@ -404,6 +480,7 @@ class Translator {
 
   const Json& root_;
   const Json& kernel_;
+  std::string_view source_;
   Json parameters_ = Json::object();
   Json defaults_ = Json::object();
   bool has_floating_output_ = false;
@@ -417,7 +494,9 @@ bool is_t1(const Json& root) {
          root["KernelSpecification"].is_object();
 }
 
-Json space_of_t1(const Json& root) { return Translator(root).space(); }
+Json space_of_t1(const Json& root, std::string_view source) {
+  return Translator(root, source).space();
+}
 
 std::vector<Value> python_list(std::string_view text) { return list_of(trimmed(text), 0); }
 

@@ -13,8 +13,9 @@ bool is_t1(const Json& root);
 
 /// The space file that says what a T1 specification does: its kernel, with parameters as macros.
 /// Throws InputError, beginning with the JSON pointer, for what has no counterpart here (another
-/// language than CUDA, arguments from scripts) and for values that are no list.
-Json space_of_t1(const Json& root);
+/// language than CUDA, arguments from scripts) and for values that are no list. `source`: the
+/// kernel's text, if it is there.
+Json space_of_t1(const Json& root, std::string_view source);
 
 /// The integers and words of a list as Python writes it: `[1, 2]`, `["float", "half"]`,
 /// `range(1, 9, 2)`, `list(range(4))`, `[2**i for i in range(6) if i != 3]`. Expressions in it are

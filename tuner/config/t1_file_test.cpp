@@ -109,7 +109,12 @@ class T1 : public testing::Test {
         {"Name": "in", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
          "FillType": "Random", "FillValue": 1.0, "Size": "ProblemSize[0]"},
         {"Name": "n", "Type": "int32", "MemoryType": "Scalar", "FillValue": 4096}]}})");
-  fs::path kernel_ = write("scale.cu", R"(extern "C" __global__ void scale(float* out,
+  fs::path kernel_ = write("scale.cu", R"(
+#ifndef kernel_tuner
+#define block_size_x 32
+#define width 1
+#endif
+extern "C" __global__ void scale(float* out,
     const float* in, int n) {
   for (int i = 0; i < width; ++i) {
     const int at = (blockIdx.x * width + i) * block_size_x + threadIdx.x;
@@ -144,6 +149,38 @@ TEST_F(T1, HasConditionsAsPythonReadsThem) {
   EXPECT_EQ(5u, valid("width in [1, 3]"));
   EXPECT_EQ(10u, valid("not (width == 2)"));
   EXPECT_EQ(15u, valid("block_size_x % (64 / width) % 2 == 0"));
+}
+
+TEST_F(T1, HasADefaultThatIsValidWhateverThePublishedOneIs) {
+  const auto default_of = [&] {
+    return key(load(scale_).space.kernels.at(0).default_configuration);
+  };
+  Json& parameter = scale_["ConfigurationSpace"]["TuningParameters"][0];
+  parameter["Default"] = 48;
+  EXPECT_EQ("block_size_x=32,width=1", default_of()) << "48 is none of its values";
+  parameter["Default"] = Json::array({128});
+  EXPECT_EQ("block_size_x=128,width=1", default_of());
+  scale_["ConfigurationSpace"]["Conditions"][0]["Expression"] = "block_size_x * width == 256";
+  EXPECT_EQ("block_size_x=64,width=4", default_of());
+}
+
+TEST_F(T1, PassesWhatIsInConstantMemoryWhereTheKernelTakesIt) {
+  Json& arguments = scale_["KernelSpecification"]["Arguments"];
+  arguments.push_back({{"Name", "factors"},
+                       {"Type", "float"},
+                       {"MemoryType", "Vector"},
+                       {"AccessType", "ReadOnly"},
+                       {"MemType", "Constant"},
+                       {"FillType", "Random"},
+                       {"Size", "4"}});
+  EXPECT_EQ(4u, load(scale_).space.kernels.at(0).arguments.size());
+  write("scale.cu", R"(__constant__ float factors[4];
+extern "C" __global__ void scale(float* out, const float* in, int n, const float* passed) {
+  out[block_size_x * width + n] = in[0] * passed[0];
+})");
+  const auto both = load(scale_).space.kernels.at(0).arguments;
+  ASSERT_EQ(5u, both.size());
+  EXPECT_EQ("factors_passed", both[4].name);
 }
 
 TEST_F(T1, TakesAParameterWithoutEffect) {

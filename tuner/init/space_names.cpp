@@ -342,7 +342,7 @@ std::string SpaceNames::expanded(const std::string& text, const Json& parameters
     if (token.begin > end) result += ' ';
     end = token.end();
     const std::string name(token.text);
-    if (const auto called = depth < kMaxDepth ? called_macro(tokens, i) : std::nullopt) {
+    if (const auto called = depth < kMaxExpansions ? called_macro(tokens, i) : std::nullopt) {
       result += "(" + expanded(called->text, parameters, depth + 1) + ")";
       i = called->last;
       end = tokens[i].end();
