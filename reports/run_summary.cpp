@@ -123,7 +123,10 @@ std::string compared_with_text(const Space& space, const Result& result) {
     case ComparedWith::expected_file:
       return "verified against expected files";
     case ComparedWith::another_kernel:
-      return "verified against another kernel, " + space.verify.reference;
+      return "verified against another kernel, " +
+             (space.verify.also_reference.empty()
+                  ? space.verify.reference
+                  : space.verify.also_reference + ", on the problems of \"also\"");
     case ComparedWith::only_itself:
       return "*** compared with nothing but its own default: it may be wrong";
     case ComparedWith::unknown:

@@ -192,6 +192,51 @@ TEST_F(CommandLine, FaultsOfOptionsAreOneLineAndStatusTwo) {
   }
 }
 
+constexpr const char* kWithHost = R"(
+#include "scale.h"
+__global__ void scale(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = GAIN * in[i];
+}
+void scale_cpu(float* out, const float* in, int n) {
+  for (int i = 0; i < n; ++i) out[i] = 2 * in[i];
+}
+int main(int argc, char** argv) {
+  int n = atoi(argv[1]);
+  float *in, *out;
+  cudaMalloc(&in, n * sizeof(float));
+  cudaMalloc(&out, n * sizeof(float));
+  scale<<<(n + 255) / 256, 256>>>(in, out, n);
+}
+)";
+
+TEST_F(CommandLine, HoldsAKernelAgainstTheHostsFunctionFromInitOn) {
+  std::filesystem::create_directory(folder_ / "headers");
+  write(folder_ / "headers" / "scale.h", "");
+  write(folder_ / "scale.cu", kWithHost);
+  const std::string file = (folder_ / "scale.json").string();
+  const std::vector<std::string> init = {"init",    (folder_ / "scale.cu").string(),
+                                         "-I",      (folder_ / "headers").string(),
+                                         "--force", "-D"};
+  const auto with = [&](const std::string& macro) {
+    std::vector<std::string> words = init;
+    words.push_back(macro);
+    return words;
+  };
+  const Ended drafted = run(with("GAIN=2"));
+  ASSERT_EQ(drafted.status, 0) << drafted.err;
+  EXPECT_THAT(drafted.out, HasSubstr("scale_cpu() of the source says what is right"));
+  EXPECT_THAT(drafted.out, Not(HasSubstr("not found")));
+  const Ended right = run({"--space", file, "--device", "cpu", "--json"});
+  EXPECT_EQ(right.status, 0) << right.err;
+  EXPECT_THAT(right.out, HasSubstr("\"compared_with\": \"another_kernel\""));
+  EXPECT_THAT(right.out, Not(HasSubstr("\"kernel\": \"scale_cpu_by_one_thread\"")));
+  ASSERT_EQ(run(with("GAIN=3")).status, 0);
+  const Ended wrong = run({"--space", file, "--device", "cpu"});
+  EXPECT_EQ(wrong.status, 3) << wrong.out;
+  EXPECT_THAT(wrong.err, HasSubstr("correctness/mismatch"));
+}
+
 TEST_F(CommandLine, SuggestsWhatAMistypedWordWasMeantToBe) {
   ASSERT_EQ(run({"--space", space(kTwice), "--device", "cpu"}).status, 0);
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistyped = {

@@ -10,11 +10,14 @@
 #include "tuner/core/text.h"
 #include "tuner/core/text_file.h"
 #include "tuner/core/whole_file.h"
+#include "tuner/init/host_function.h"
 #include "tuner/init/space_draft.h"
+#include "tuner/init/space_names.h"
 #include "tuner/source/kernel_file.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -211,6 +214,17 @@ void add_init_options(CLI::App& app, InitOptions& options) {
   app.add_option("source", options.source, "A .cu file with the kernel")
       ->required()
       ->type_name("FILE");
+  app.add_option("further", options.with.further,
+                 "Files that launch its kernels, or hold functions of the host to compare with")
+      ->type_name("FILES");
+  app.add_option("-I", options.with.folders, "Folder of headers; may be repeated")
+      ->type_name("FOLDER")
+      ->expected(1)
+      ->take_all();
+  app.add_option("-D", options.with.macros, "Macro that it is compiled with; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
   app.add_option("-o,--output", options.output,
                  "Space file to write [the source's name with .json]")
       ->type_name("FILE");
@@ -222,10 +236,16 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 }
 
 int run_init(const InitOptions& options) {
-  const FlatSource source = read_flat_source(options.source);
+  FlatSource source = read_flat_source(options.source, options.with);
   const KernelFile all = read_kernel_file(source);
   const auto [kernels, together] = chosen_kernels(source, all, options);
-  const std::set<std::string> only(kernels.begin(), kernels.end());
+  std::set<std::string> only(kernels.begin(), kernels.end());
+  std::optional<HostFunction> witness;
+  if (!together) witness = host_function_for(source.text, kernel_named(all, kernels.front()));
+  if (witness) {
+    source.text = witness->source;
+    only.insert(witness->kernel_name);
+  }
   const KernelFile file = read_kernel_file(source, {}, only);
 
   std::set<std::string> guard;
@@ -234,13 +254,16 @@ int run_init(const InitOptions& options) {
       if (!number.is_guarded) guard.insert(number.name);
     }
   }
-  const bool needs_copy = !guard.empty() || std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
+  const bool needs_copy =
+      witness || !guard.empty() || std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
   const Files files = files_of(options, needs_copy);
   const DraftRequest request = {.name = space_name(files.space),
                                 .written_from = options.source.filename().string(),
                                 .source = files.source,
                                 .kernels = kernels,
-                                .together = together};
+                                .together = together,
+                                .witness = witness ? witness->kernel_name : "",
+                                .witness_of = witness ? witness->name : ""};
   const SpaceDraft draft = draft_space(source, file, request);
   if (needs_copy) {
     const KernelFile guarded = read_kernel_file(source, guard, only);
@@ -254,6 +277,9 @@ int run_init(const InitOptions& options) {
   const std::vector<std::string> faults = check_space(files.space, share_folder());
   write_out("wrote " + files.space.string() + ", to be completed:\n");
   say_draft(draft);
+  if (witness) {
+    write_out("  " + witness->name + "() of the source says what is right, on small problems\n");
+  }
   for (const std::string& fault : faults) write_out("  " + fault + "\n");
   write_out((faults.empty() ? "next: smemtune --space " : "then: smemtune --check ") +
             files.space.string() + "\n");

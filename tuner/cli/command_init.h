@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tuner/source/flat_source.h"
+
 #include <CLI/CLI.hpp>
 
 #include <filesystem>
@@ -11,6 +13,7 @@ namespace smemtune::cli {
 struct InitOptions {
   std::filesystem::path source;      ///< The user's .cu file.
   std::filesystem::path output;      ///< Empty: the source's name with .json.
+  SourceSurroundings with;           ///< -I, -D and further files.
   std::vector<std::string> kernels;  ///< Empty: the first, and those that take the same arguments.
   bool force = false;
 };

@@ -40,7 +40,9 @@ std::vector<const KernelTemplate*> chosen_kernels(const Space& space,
                                                   const std::vector<std::string>& names) {
   std::vector<const KernelTemplate*> kernels;
   if (names.empty()) {
-    for (const KernelTemplate& kernel : space.kernels) kernels.push_back(&kernel);
+    for (const KernelTemplate& kernel : space.kernels) {
+      if (kernel.name != space.verify.also_reference) kernels.push_back(&kernel);
+    }
   }
   for (const std::string& name : names) kernels.push_back(&chosen_kernel(space, name));
   return kernels;

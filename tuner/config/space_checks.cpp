@@ -99,6 +99,16 @@ void SpaceReader::choose_reference() {
     fault("/verify/reference", "there is no kernel " + quote(space_.verify.reference) +
                                    suggestion(space_.verify.reference, kernels));
   }
+  const std::string& witness = space_.verify.also_reference;
+  if (witness.empty()) return;
+  if (std::find(kernels.begin(), kernels.end(), witness) == kernels.end()) {
+    fault("/verify/also_reference",
+          "there is no kernel " + quote(witness) + suggestion(witness, kernels));
+  } else if (witness == space_.verify.reference) {
+    fault("/verify/also_reference", quote(witness) + " is the reference already");
+  } else if (space_.verify.also.empty()) {
+    fault("/verify/also_reference", "there are no problems in /verify/also for it to answer");
+  }
 }
 
 void SpaceReader::check_name(const std::string& name, const std::string& pointer,

@@ -761,6 +761,10 @@ INSTANTIATE_TEST_SUITE_P(
               ": lacks /verify/reference, the kernel that gives the answer"},
         Fault{"OtherReference", "\"reference\": \"plain\"", "\"reference\": \"plan\"",
               ": /verify/reference: there is no kernel 'plan'; did you mean 'plain'?"},
+        Fault{"NoWitness", "\"also\":", "\"also_reference\": \"plan\", \"also\":",
+              ": /verify/also_reference: there is no kernel 'plan'; did you mean 'plain'?"},
+        Fault{"WitnessIsReference", "\"also\":", "\"also_reference\": \"plain\", \"also\":",
+              ": /verify/also_reference: 'plain' is the reference already"},
         Fault{"Negative", "1e-6", "-1e-6",
               ": /verify/absolute: -1e-06 is not a number of 0 or "
               "more"},

@@ -232,6 +232,11 @@ void SpaceReader::read_verify(const Json& root) {
     space_.verify.reference =
         text(value["reference"], "/verify/reference", "the name of a kernel").value_or("");
   }
+  if (value.contains("also_reference")) {
+    space_.verify.also_reference =
+        text(value["also_reference"], "/verify/also_reference", "the name of a kernel")
+            .value_or("");
+  }
   if (value.contains("also")) space_.verify.also = problem_list(value["also"], "/verify/also");
   if (value.contains("expected")) read_expected(value["expected"], "/verify/expected");
   if (!value.contains("definition")) return;

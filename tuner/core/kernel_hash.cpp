@@ -170,6 +170,10 @@ std::string kernel_hash(const Space& space, const KernelTemplate& kernel,
   for (const auto& [output, file] : space.verify.expected) {
     text.add("expected " + output, file.sha256);
   }
+  if (const KernelTemplate* witness = space.kernel(space.verify.also_reference)) {
+    text.add("also_reference", key(witness->default_configuration));
+    add_kernel(text, *witness, reference_source);
+  }
   if (const KernelTemplate* reference = space.kernel(space.verify.reference)) {
     text.add("reference", key(reference->default_configuration));
     add_kernel(text, *reference, reference_source);

@@ -40,6 +40,8 @@ ComparedWith Space::compared_with(const KernelTemplate& kernel) const {
     all_given = all_given && in_file;
   }
   if (all_given) return any_file ? ComparedWith::expected_file : ComparedWith::definition;
+  const bool has_witness = !verify.also_reference.empty() && !verify.also.empty();
+  if (has_witness && kernel.name != verify.also_reference) return ComparedWith::another_kernel;
   return kernel.name == verify.reference ? ComparedWith::only_itself : ComparedWith::another_kernel;
 }
 

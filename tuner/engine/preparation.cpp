@@ -35,6 +35,32 @@ void compile_in_double(Tuning& tuning, ProblemState& state) {
   }
 }
 
+/// Lets the witness answer for the further problems.
+void plan_witness(const Tuning& tuning, const ProblemState& state, Variant& variant) {
+  if (!state.witness) return;
+  const KernelTemplate& kernel = state.witness->kernel();
+  const Outcome<Variant> planned =
+      plan(*state.witness, state.set, kernel.default_configuration, tuning.device);
+  if (!planned) {
+    throw ReferenceError(
+        "the kernel " + kernel.name +
+        ", which answers for /verify/also, cannot be launched: " + planned.failure().detail);
+  }
+  variant.instances.resize(1);
+  variant.parts.resize(1);
+  variant.requests = {variant.requests[variant.parts.front().module]};
+  variant.parts.front().module = 0;
+  for (std::size_t i = 1; i < planned->parts.size(); ++i) {
+    Part part = planned->parts[i];
+    const CompileRequest& wanted = planned->requests[part.module];
+    const auto module = std::ranges::find(variant.requests, wanted) - variant.requests.begin();
+    if (module == std::ssize(variant.requests)) variant.requests.push_back(wanted);
+    part.module = static_cast<std::uint32_t>(module);
+    variant.parts.push_back(std::move(part));
+    variant.instances.push_back(planned->instances[i]);
+  }
+}
+
 void add_derivation(Tuning& tuning, ProblemState& state, PrepareRequest& preparation) {
   // The reference has the space's factor unless it has its own.
   for (const KernelTemplate& kernel : tuning.request.space->kernels) {
@@ -67,6 +93,7 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
     Outcome<Variant> variant = plan(state.reference, state.set,
                                     state.reference.kernel().default_configuration, tuning.device);
     if (!variant) throw ReferenceError(name + " cannot be launched: " + variant.failure().detail);
+    plan_witness(tuning, state, *variant);
     for (const CompileRequest& request : variant->requests) {
       state.reference_numbers.push_back(tuning.queue.add_first(request));
     }
@@ -78,6 +105,7 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
   if (!std::ranges::all_of(state.reference_numbers, ready)) return false;
   if (!std::ranges::all_of(state.double_numbers, ready)) return false;
   std::vector<const KernelOnProblems*> kernels = {&state.reference};
+  if (state.witness) kernels.push_back(&*state.witness);
   for (const KernelOnProblems& kernel : state.kernels) {
     if (!kernel.is_reference) kernels.push_back(&kernel);
   }

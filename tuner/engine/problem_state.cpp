@@ -113,6 +113,11 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   state.paces.resize(state.kernels.size());
   if (tuning.log != nullptr) {
     state.reference = bind(tuning, state.set, reference_of(tuning.request));
+    const Verify& verify = tuning.request.space->verify;
+    const KernelTemplate* const witness = tuning.request.space->kernel(verify.also_reference);
+    if (witness != nullptr && state.set.problems.size() > 1) {
+      state.witness = bind(tuning, state.set, *witness);
+    }
     state.reference_name = reference_text(state.reference.kernel(), problem);
     add_devices(tuning, state);
   }

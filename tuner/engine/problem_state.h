@@ -69,11 +69,12 @@ struct ProblemState {
   ProblemSet set;
   std::vector<KernelOnProblems> kernels;  ///< Those searched, numbered as a Candidate does.
   KernelOnProblems reference;
-  std::string reference_name;              ///< How to call it in messages.
-  std::vector<DeviceSession> devices;      ///< Of the units that were left; none in a dry run.
-  std::vector<Entry> entries;              ///< In the order told.
-  std::vector<std::optional<Pace>> paces;  ///< By kernel; nullopt until one came through.
-  double slowest_s = 0;                    ///< The longest evaluation that came through.
+  std::optional<KernelOnProblems> witness;  ///< Which answers for the further problems.
+  std::string reference_name;               ///< How to call it in messages.
+  std::vector<DeviceSession> devices;       ///< Of the units that were left; none in a dry run.
+  std::vector<Entry> entries;               ///< In the order told.
+  std::vector<std::optional<Pace>> paces;   ///< By kernel; nullopt until one came through.
+  double slowest_s = 0;                     ///< The longest evaluation that came through.
   Progress progress;
   ProblemSummary summary;
   std::optional<Variant> reference_variant;      ///< While the reference is being compiled...

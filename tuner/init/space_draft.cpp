@@ -73,6 +73,30 @@ Json verification(const DraftRequest& request) {
   return verify;
 }
 
+void add_witness(const DraftRequest& request, const Json& problem, Json& verify, Json& kernels) {
+  verify["description"] =
+      "On the problems of \"also\" every configuration is compared with " + request.witness_of +
+      "() of the source, which one thread runs. Worth adding there: a size that "
+      "no tile divides, where the kernels allow for such.";
+  verify["reference"] = last_name(request.kernels.front());
+  verify["also"] = Json::array({problem});
+  verify["also_reference"] = request.witness;
+  Json kernel = {{"name", request.witness},
+                 {"description", "The host's " + request.witness_of + "(), by one thread."},
+                 {"source", request.source},
+                 {"entry", request.witness},
+                 {"block", Json::array({1})},
+                 {"grid", Json::array({1})}};
+  if (kernels.front().contains("pass")) kernel["pass"] = kernels.front()["pass"];
+  // What the source has as macros has a value for it, too.
+  if (kernels.front().value("pass", "") == "define" && kernels.front().contains("default")) {
+    for (const auto& [name, value] : kernels.front()["default"].items()) {
+      kernel["parameters"][name] = Json::array({value});
+    }
+  }
+  kernels.push_back(std::move(kernel));
+}
+
 }  // namespace
 
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
@@ -161,6 +185,9 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["cpu_problems"] = Json::array({names.cpu_problem()});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
+  if (!request.witness.empty()) {
+    add_witness(request, names.small_problem(), root["verify"], kernels);
+  }
   root["kernels"] = std::move(kernels);
 
   draft.text = "{\n";

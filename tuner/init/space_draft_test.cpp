@@ -3,6 +3,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/temporary_folder.h"
+#include "tuner/init/host_function.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -698,6 +699,36 @@ TEST(DraftSpace, LaunchesOneThreadWhereTheKernelTellsNoneApart) {
       "__global__ void k(float* p, int n) { p[blockIdx.x * blockDim.x + threadIdx.x] = n; }\n"
       "void run(float* p, int n) { dim3 block(32, 8); k<<<n / 32, block>>>(p, n); }\n");
   EXPECT_EQ(drafted.json()["kernels"][0]["block"].dump(), R"(["THREADS_X",1])");
+}
+
+TEST(HostFunction, IsFoundByItsNameAndTakesTheKernelsArguments) {
+  const std::string source =
+      "void add(float* c, float* a, int n) {}\n"
+      "void add_gpu_ref_std(float* c, float* a, int n) { std::fill(c, c + n, 0); }\n"
+      "void add_cpu(int length, float* in, float* out) { out[0] = in[length]; }\n"
+      "__global__ void k(const float* d_in, float* d_out, int n) { d_out[n] = d_in[0]; }\n";
+  const KernelFile file = read_kernel_file(FlatSource(source));
+  const auto found = host_function_for(source, file.kernels.front());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->name, "add_cpu");
+  EXPECT_THAT(found->source, HasSubstr("__host__ __device__ void add_cpu("));
+  EXPECT_THAT(
+      found->source,
+      HasSubstr("__global__ void add_cpu_by_one_thread(const float* d_in, float* d_out, int "
+                "n) {\n  add_cpu(n, (float*)d_in, (float*)d_out);\n}"));
+}
+
+TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
+  const auto none = [](const std::string& function) {
+    const std::string source =
+        function + "__global__ void k(const float* in, float* out, int n) { out[n] = in[0]; }\n";
+    return !host_function_for(source, read_kernel_file(FlatSource(source)).kernels.front());
+  };
+  EXPECT_FALSE(none("void f_cpu(float* x, float* y, int m) {}\n"));  // Of one type, in order.
+  EXPECT_TRUE(none("void f_cpu(const float* in, int n) {}\n"));
+  EXPECT_TRUE(none("void f_cpu(double* in, float* out, int n) {}\n"));
+  EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { malloc(4); }\n"));
+  EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     const std::string chosen = free_name(upper(name));
     host_sizes_.push_back({.function = function, .variable = name, .chosen = chosen});
     const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : 1024;
-    add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 64));
+    add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 256));
   }
 }
 
@@ -150,19 +150,35 @@ std::string SpaceNames::free_name(const std::string& wanted) {
 
 /// A number that the kernels have as a macro, and that is the problem's.
 void SpaceNames::add_number(const std::string& name, std::int64_t value) {
-  constexpr std::int64_t kLarge = 1024;
-  constexpr std::int64_t kSmaller = 16;
+  constexpr std::int64_t kMostOnCpu = 256;
   const bool is_reached = std::ranges::any_of(request_.kernels, [&](const std::string& kernel) {
     return kernel_named(file_, kernel).reached.contains(name);
   });
   if (!is_reached) return;
   macro_sizes_.push_back(name);
-  add_problem(name, value, value >= kLarge ? value / kSmaller : value);
+  add_problem(name, value, std::min(value, kMostOnCpu));
 }
 
 void SpaceNames::add_problem(const std::string& name, const Json& value, const Json& cpu_value) {
   problem_[name] = value;
   cpu_problem_[name] = cpu_value;
+}
+
+Json SpaceNames::small_problem() const {
+  constexpr std::int64_t kMost = 64;
+  constexpr std::int64_t kMostOfOne = 4096;
+  std::size_t sizes = 0;
+  for (const auto& [name, value] : problem_.items()) {
+    if (value.is_number_integer() && value.get<std::int64_t>() > kMost) ++sizes;
+  }
+  Json small = problem_;
+  for (auto& [name, value] : small.items()) {
+    if (!value.is_number_integer()) continue;
+    value = std::min(value.get<std::int64_t>(), sizes == 1   ? kMostOfOne
+                                                : sizes == 2 ? 4 * kMost
+                                                             : kMost);
+  }
+  return small;
 }
 
 const LaunchSite* SpaceNames::launch_of(const std::string& kernel) const {

@@ -27,6 +27,7 @@ class SpaceNames {
   const std::vector<NamedNumber>& numbers() const { return numbers_; }  ///< The tunable ones.
   const Json& problem() const { return problem_; }
   const Json& cpu_problem() const { return cpu_problem_; }
+  Json small_problem() const;  ///< That one thread solves in a moment.
   bool is_taken(const std::string& name) const { return taken_.contains(name); }
 
   /// What an argument of the source's is called: what it has as a name may be a word here.

@@ -17,12 +17,31 @@ namespace fs = std::filesystem;
 
 class Flattener {
  public:
-  explicit Flattener(const fs::path& source) : folder_(source.parent_path()) {}
+  Flattener(const fs::path& source, const SourceSurroundings& with) : with_(with) {
+    folders_ = {source.parent_path()};
+    folders_.insert(folders_.end(), with.folders.begin(), with.folders.end());
+  }
 
   FlatSource flatten(const fs::path& source) {
     std::error_code error;
     seen_.insert(fs::weakly_canonical(source, error));
+    if (!with_.macros.empty()) {
+      flat_.files.emplace_back("-D");
+      begin_piece(flat_.files.size(), 1);
+      for (std::string macro : with_.macros) {
+        const std::size_t equals = macro.find('=');
+        if (equals == std::string::npos) macro += " 1";
+        if (equals != std::string::npos) macro[equals] = ' ';
+        append("#define " + macro + "\n");
+      }
+    }
     add(source, 0);
+    for (const fs::path& file : with_.further) {
+      if (!seen_.insert(fs::weakly_canonical(file, error)).second) continue;
+      end_line();
+      flat_.files.push_back(file.filename().string());
+      add(file, flat_.files.size());
+    }
     return std::move(flat_);
   }
 
@@ -79,7 +98,9 @@ class Flattener {
 
   fs::path find(const std::string& name, const fs::path& from) const {
     if (fs::path(name).is_absolute()) return {};
-    for (const fs::path& folder : {from.parent_path(), folder_}) {
+    std::vector<fs::path> folders = {from.parent_path()};
+    folders.insert(folders.end(), folders_.begin(), folders_.end());
+    for (const fs::path& folder : folders) {
       std::error_code error;
       const fs::path found = fs::canonical(folder / name, error);
       if (!error && fs::is_regular_file(found, error)) return found;
@@ -89,7 +110,8 @@ class Flattener {
 
   static constexpr std::size_t kMaxFiles = 256;
 
-  fs::path folder_;
+  const SourceSurroundings& with_;
+  std::vector<fs::path> folders_;
   FlatSource flat_;
   std::set<fs::path> seen_;
   std::size_t line_ = 1;
@@ -115,8 +137,8 @@ bool FlatSource::is_of_source(std::size_t line) const {
   return next == pieces.begin() || std::prev(next)->file == 0;
 }
 
-FlatSource read_flat_source(const std::filesystem::path& file) {
-  return Flattener(file).flatten(file);
+FlatSource read_flat_source(const std::filesystem::path& file, const SourceSurroundings& with) {
+  return Flattener(file, with).flatten(file);
 }
 
 }  // namespace smemtune

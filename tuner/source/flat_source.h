@@ -32,8 +32,16 @@ struct FlatSource {
   std::vector<Piece> pieces;  ///< By line. Empty: the text is the source.
 };
 
-/// Reads a source and what it includes, beside the including file or beside the source. Throws
-/// InputError naming a file that cannot be read.
-FlatSource read_flat_source(const std::filesystem::path& file);
+/// What a source is compiled with.
+struct SourceSurroundings {
+  std::vector<std::filesystem::path> folders;  ///< In which headers are looked for, too.
+  std::vector<std::string> macros;             ///< `NAME` or `NAME=VALUE`.
+  std::vector<std::filesystem::path>
+      further;  ///< Files that launch its kernels, and their headers.
+};
+
+/// Reads a source and what it includes, beside the including file, beside the source or in those
+/// folders; then the further files. Throws InputError naming a file that cannot be read.
+FlatSource read_flat_source(const std::filesystem::path& file, const SourceSurroundings& with = {});
 
 }  // namespace smemtune

@@ -182,7 +182,7 @@ std::optional<Failure> write_sources(const CompileRequest& request, const Kernel
   for (const char* const name : {"cmath", "cstdlib", "math.h", "stdlib.h"}) {
     write_file(folder / kHeaderFolder / name, "");
   }
-  write_file(sources / "smemtune_main.cpp", main_file(request, source_file));
+  write_file(sources / kMainFile, main_file(request, source_file));
   return std::nullopt;
 }
 
@@ -195,7 +195,7 @@ std::vector<std::string> with(std::vector<std::string> words,
 std::vector<std::string> common_options(const CompileRequest& request,
                                         const std::filesystem::path& headers, bool is_clang) {
   std::vector<std::string> options = {"-c",
-                                      "smemtune_main.cpp",
+                                      kMainFile,
                                       "-std=c++17",
                                       "-march=native",
                                       "-fPIC",

@@ -16,6 +16,8 @@ namespace smemtune::cpu {
 
 /// What the names of sources begin with in a module's debug information.
 inline constexpr const char* kSourcesPrefix = "/smemtune-source";
+/// The file that includes the kernel's own.
+inline constexpr const char* kMainFile = "smemtune_main.cpp";
 
 // Each OS thread that runs blocks has shared memory of this form: dynamic, then static.
 inline constexpr std::size_t kDynamicSharedBytes = 256 * 1024;

@@ -1,0 +1,181 @@
+#include "tuner/init/host_function.h"
+
+#include "tuner/init/names.h"
+#include "tuner/source/cpp_tokens.h"
+#include "tuner/source/source_items.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+/// Whether a word of the name says what the function is for.
+bool is_for_comparison(const std::string& name) {
+  static constexpr std::array<std::string_view, 9> kWords = {
+      "cpu", "gold", "golden", "ref", "reference", "host", "serial", "sequential", "naive_cpu"};
+  const std::string small = lower(name);
+  for (std::size_t begin = 0; begin <= small.size();) {
+    const std::size_t end = std::min(small.find('_', begin), small.size());
+    const std::string_view word = std::string_view(small).substr(begin, end - begin);
+    if (std::ranges::find(kWords, word) != kWords.end()) return true;
+    begin = end + 1;
+  }
+  return name.ends_with("CPU") || name.ends_with("Cpu") || name.ends_with("Host") ||
+         name.ends_with("Gold") || name.ends_with("Reference");
+}
+
+/// Whether a body uses nothing that only the host has. `hosts`: functions that are not marked for
+/// the device.
+bool is_plain(const CppTokens& tokens, const SourceItem& item, const std::set<std::string>& hosts) {
+  static constexpr std::array<std::string_view, 18> kHosts = {
+      "std",    "malloc", "calloc", "free",   "new",    "delete", "fprintf",  "fopen",  "cout",
+      "printf", "exit",   "assert", "memset", "memcpy", "rand",   "__host__", "static", "vector"};
+  for (std::size_t i = item.first; i < item.end; ++i) {
+    if (std::ranges::find(kHosts, tokens[i].text) != kHosts.end()) return false;
+    const bool is_call = i > item.body && i + 1 < item.end && tokens[i + 1].is("(");
+    if (is_call && hosts.contains(std::string(tokens[i].text))) return false;
+    if (tokens[i].text.starts_with("cuda") || tokens[i].text.starts_with("omp_")) return false;
+  }
+  return true;
+}
+
+/// `d_out`, `out_gpu` as `out`.
+std::string bare_name(const std::string& name) {
+  static constexpr std::array<std::string_view, 12> kWhere = {
+      "d", "h", "g", "dev", "device", "host", "gpu", "cpu", "ref", "gold", "p", "global"};
+  std::string bare = lower(name);
+  for (const std::string_view where : kWhere) {
+    const std::string before = std::string(where) + "_";
+    const std::string behind = "_" + std::string(where);
+    if (bare.starts_with(before)) bare.erase(0, before.size());
+    if (bare.size() > behind.size() && bare.ends_with(behind)) {
+      bare.erase(bare.size() - behind.size());
+    }
+  }
+  return bare;
+}
+
+bool is_alike(const KernelParameter& a, const KernelParameter& b) {
+  return a.type == b.type && a.pointers == b.pointers;
+}
+
+/// Which of the kernel's parameters each of the function's takes: that of its name, else the only
+/// one of its type that is left, in order.
+std::optional<std::vector<std::size_t>> matched(const std::vector<KernelParameter>& function,
+                                                const std::vector<KernelParameter>& kernel) {
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> matches(function.size(), kNone);
+  std::vector<bool> used(kernel.size());
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    for (std::size_t j = 0; j < kernel.size() && matches[i] == kNone; ++j) {
+      const bool is_same = bare_name(function[i].name) == bare_name(kernel[j].name);
+      if (used[j] || !is_same || !is_alike(function[i], kernel[j])) continue;
+      matches[i] = j;
+      used[j] = true;
+    }
+  }
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    if (matches[i] != kNone) continue;
+    std::size_t ours = 0;
+    std::size_t theirs = 0;
+    for (std::size_t k = 0; k < function.size(); ++k) {
+      if (matches[k] == kNone && is_alike(function[k], function[i])) ++ours;
+    }
+    std::size_t first = kNone;
+    for (std::size_t j = 0; j < kernel.size(); ++j) {
+      if (used[j] || !is_alike(kernel[j], function[i])) continue;
+      if (first == kNone) first = j;
+      ++theirs;
+    }
+    if (ours != theirs) return std::nullopt;
+    matches[i] = first;
+    used[first] = true;
+  }
+  return matches;
+}
+
+/// Whether the function gets everything that the kernel writes.
+bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
+  bool any = false;
+  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
+    const KernelParameter& parameter = kernel.parameters[j];
+    const bool is_written =
+        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
+    if (!is_written) continue;
+    if (std::ranges::find(matches, j) == matches.end()) return false;
+    any = true;
+  }
+  return any;
+}
+
+std::string declared(const KernelParameter& parameter) {
+  return (parameter.is_const ? "const " : "") + parameter.type +
+         std::string(static_cast<std::size_t>(parameter.pointers), '*') + " " + parameter.name;
+}
+
+std::string text_of(const std::string& name, const std::string& function,
+                    const KernelFunction& kernel, const std::vector<std::size_t>& matches) {
+  std::string list;
+  for (const KernelParameter& parameter : kernel.parameters) {
+    list += (list.empty() ? "" : ", ") + declared(parameter);
+  }
+  std::string given;
+  for (const std::size_t match : matches) {
+    const KernelParameter& parameter = kernel.parameters[match];
+    const std::string cast =
+        parameter.pointers > 0
+            ? "(" + parameter.type +
+                  std::string(static_cast<std::size_t>(parameter.pointers), '*') + ")"
+            : "";
+    given += (given.empty() ? "" : ", ") + cast + parameter.name;
+  }
+  return "\n// The host's function, for one thread.\n__global__ void " + name + "(" + list +
+         ") {\n  " + function + "(" + given + ");\n}\n";
+}
+
+}  // namespace
+
+std::optional<HostFunction> host_function_for(const std::string& source,
+                                              const KernelFunction& kernel) {
+  const bool is_template =
+      std::ranges::any_of(kernel.template_parameters, &TemplateParameter::is_type);
+  if (is_template || kernel.name.find("::") != std::string::npos) return std::nullopt;
+  const CppTokens tokens = cpp_tokens(source);
+  const SourceItems read = read_items(tokens);
+  std::set<std::string> hosts;
+  for (const SourceItem& item : read.items) {
+    if (item.body != kNoToken && item.is_host) {
+      hosts.insert(item.declares.begin(), item.declares.end());
+    }
+  }
+  for (const SourceItem& item : read.items) {
+    const bool is_function = item.body != kNoToken && item.list != kNoToken && !item.is_kernel &&
+                             item.declares.size() == 1 && item.name_space.empty();
+    if (!is_function || tokens[item.first].is("template")) continue;
+    const std::string& name = item.declares.front();
+    if (!is_for_comparison(name) || !is_plain(tokens, item, hosts)) continue;
+    std::vector<KernelParameter> parameters;
+    const std::size_t close = std::min(closing(tokens, item.list), item.end);
+    bool is_known = true;
+    for (const TokenRange& part : split(tokens, {item.list + 1, close})) {
+      const auto parameter = kernel_parameter(tokens, part);
+      is_known = is_known && parameter && !parameter->name.empty() && parameter->pointers < 2;
+      if (is_known) parameters.push_back(*parameter);
+    }
+    if (!is_known || parameters.empty()) continue;
+    const auto matches = matched(parameters, kernel.parameters);
+    if (!matches || !gets_results(*matches, kernel)) continue;
+    const std::string own = name + "_by_one_thread";
+    std::string marked = source;
+    marked.insert(tokens[item.first].begin, "__host__ __device__ ");
+    return HostFunction{
+        .name = name, .kernel_name = own, .source = marked + text_of(own, name, kernel, *matches)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace smemtune
