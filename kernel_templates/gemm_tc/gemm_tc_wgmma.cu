@@ -276,8 +276,8 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   static_assert(kYIsDepth || TILE_Q % 64 == 0, "boxes have 64 columns of B");
   static_assert(PROMOTE == 0 || DEFER == 0, "a stage's sums are complete before they are added");
 
-  extern __shared__ __align__(1024) unsigned char shared_bytes[];
-  const unsigned shared = hopper::shared_address(shared_bytes);
+  extern __shared__ __align__(1024) unsigned char stages[];
+  const unsigned shared = hopper::shared_address(stages);
   const auto full = [&](int stage) { return shared + Layout::kBarriers + stage * 16; };
   const auto empty = [&](int stage) { return shared + Layout::kBarriers + stage * 16 + 8; };
   const unsigned sums_full = shared + Layout::kBarriers + STAGES * 16;
