@@ -17,6 +17,7 @@ fp32="512x512x512 1000x1000x1000 1024x1024x1024 2048x2048x2048 4096x4096x4096 81
   4095x4097x4099 3072x1024x4096 100x50000x300 64x4096x4096 4096x64x8192 16x16384x4096 8192x8192x64
   256x256x65536 2560x1536x768 256x256x256 768x768x768 6144x6144x6144 32x8192x8192 8192x48x4096
   128x11008x4096 512x512x32768 509x521x523 2039x2053x2063 50000x128x96"
+thin="4096x1x4096 3x4096x4096 127x8191x257 31x33x100000 65x63x4001 100003x7x11 2049x2049x2049"
 square="2048x2048x2048 4096x4096x4096 6144x6144x6144 8192x8192x8192"
 tokens="16x4096x4096 16x14336x4096 64x4096x14336 64x6144x4096 128x14336x4096 256x4096x14336
   512x4096x4096 512x14336x4096"
@@ -35,7 +36,7 @@ of() {
 problems() {
   local bf16=__nv_bfloat16
   case $1 in
-    gemm) of T=float $fp32 ;;
+    gemm) of T=float $fp32 $thin ;;
     gemm_tc)
       of OUT=$bf16,T=$bf16,TRANSPOSED=0 $square $between
       of OUT=$bf16,T=$bf16,TRANSPOSED=1 $tokens
@@ -52,7 +53,7 @@ problems() {
 # Those that have a chance, and what a kernel is held against.
 kernels() {
   case $1 in
-    gemm) echo --kernel register_tiled --kernel stream_k ;;
+    gemm) echo --kernel register_tiled --kernel stream_k --kernel narrow ;;
     gemm_tc) echo --kernel wgmma --kernel wgmma_stream_k ;;
     gemm_fp8 | gemm_int8) echo --kernel wgmma ;;
     convolution) echo --kernel rows --kernel tiled ;;

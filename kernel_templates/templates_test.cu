@@ -6,6 +6,7 @@
 #include "convolution/convolution_tiled.cu"
 #include "gemm/gemm_buffered.cu"
 #include "gemm/gemm_naive.cu"
+#include "gemm/gemm_narrow.cu"
 #include "gemm/gemm_register_tiled.cu"
 #include "gemm/gemm_row.cu"
 #include "gemm/gemm_row_column.cu"
@@ -39,6 +40,8 @@ template __global__ void gemm_buffered<float, 64, 16, 4, 4, 1>(const float*, con
                                                                int, int, int);
 template __global__ void gemm_naive<float, 32, 8>(const float*, const float*, float*, int, int,
                                                   int);
+template __global__ void gemm_narrow<double, 2, 3, 4, 2>(const double*, const double*, double*, int,
+                                                         int);
 template __global__ void gemm_register_tiled<float, 4, 128, 256, 16, 16, 8, 2, 1, 1>(const float*,
                                                                                      const float*,
                                                                                      float*, int,
