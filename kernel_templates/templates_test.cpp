@@ -251,6 +251,37 @@ std::string refusal(const std::string& space, const std::string& kernel, const s
   return compiled ? "" : compiled.failure().detail;
 }
 
+// What the copy engine does not take is rejected by name, before anything is compiled; what no tile
+// divides is not.
+TEST(Templates, SayWhichSizesTheCopyEngineDoesNotTake) {
+  const Device device = find_device(load_devices(kRoot / "configs/devices.json"), "sm_90");
+  struct Case {
+    std::string space;
+    std::string problem;
+    std::string reason;  ///< Empty: the sizes are taken.
+  };
+  const std::vector<Case> cases = {
+      {"gemm_tc", "K=1001,M=77,N=264,OUT=float,T=__half,TRANSPOSED=0", "a has 2002 bytes"},
+      {"gemm_tc", "K=1000,M=77,N=260,OUT=float,T=__half,TRANSPOSED=0", "b has 520 bytes"},
+      {"gemm_tc", "K=1000,M=77,N=260,OUT=float,T=__half,TRANSPOSED=1", ""},
+      {"gemm_tc", "K=1000,M=77,N=260,OUT=__half,T=__half,TRANSPOSED=1", "c has 520 bytes"},
+      {"gemm_fp8", "FAST=0,K=1000,M=77,N=264,OUT=float", "a has 1000 bytes"},
+      {"gemm_fp8", "FAST=0,K=1008,M=77,N=264,OUT=float", ""},
+      {"gemm_int8", "K=1008,M=77,N=264,OUT=int8_t", "c has 264 bytes"},
+      {"gemm_int8", "K=1008,M=77,N=264,OUT=int", ""}};
+  for (const auto& [space, problem, reason] : cases) {
+    const LoadedSpace loaded = load(space);
+    const KernelTemplate& kernel = *loaded.space.kernel("wgmma");
+    const KernelBinding bound(loaded.space, kernel, parse_key(problem), device);
+    const auto failure = exceeds_limits(bound.instantiate(kernel.default_configuration), device);
+    EXPECT_EQ(failure.has_value(), !reason.empty()) << problem;
+    if (!failure) continue;
+    EXPECT_EQ(failure->reason, "tensor_map") << problem;
+    EXPECT_THAT(failure->detail, testing::HasSubstr("the tensor map of " + reason)) << problem;
+    EXPECT_THAT(failure->detail, testing::HasSubstr("a multiple of 16 is needed")) << problem;
+  }
+}
+
 TEST(Templates, RefuseWhatWouldBeWrong) {
   using testing::HasSubstr;
   EXPECT_THAT(refusal("add_one", "add_one", "add_one<double, 128, 1, 4>"),
@@ -276,6 +307,15 @@ TEST(Templates, RefuseWhatWouldBeWrong) {
       HasSubstr("pieces of 16 bytes"));
   EXPECT_THAT(refusal("gemm", "stream_k", "gemm_stream_k<float, 8, 128, 128, 8, 8, 8, 2, 1>"),
               HasSubstr("at most 16 bytes"));
+  EXPECT_THAT(
+      refusal("gemm_tc", "mma", "gemm_tc_mma<int8_t, int, 1, 16, 16, 64, 64, 32, 32, 64, 2>"),
+      HasSubstr("sums of products of 8 bits are scaled"));
+  EXPECT_THAT(refusal("gemm_tc", "wgmma",
+                      "gemm_tc_wgmma<__half, float, 0, 0, 64, 160, 1, 4, 1, 1, 1, 1, 0>"),
+              HasSubstr("boxes have 64 columns of B"));
+  EXPECT_THAT(refusal("gemm_fp8", "wgmma",
+                      "gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 0, 64, 64, 1, 4, 1, 1, 1, 1>"),
+              HasSubstr("complete before they are added"));
   EXPECT_THAT(refusal("convolution", "rows", "convolution_rows<4, 128, 2, 64, 3, 3>"),
               HasSubstr("whole accesses"));
   EXPECT_THAT(refusal("stencil1d", "grouped", "stencil1d_grouped<float, 1, 128, 1>"),

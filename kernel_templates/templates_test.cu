@@ -6,11 +6,15 @@
 #include "convolution/convolution_tiled.cu"
 #include "gemm/gemm_buffered.cu"
 #include "gemm/gemm_naive.cu"
+#include "gemm/gemm_narrow.cu"
 #include "gemm/gemm_register_tiled.cu"
 #include "gemm/gemm_row.cu"
 #include "gemm/gemm_row_column.cu"
 #include "gemm/gemm_stream_k.cu"
 #include "gemm/gemm_tiled.cu"
+#include "gemm_tc/gemm_tc_mma.cu"
+#include "gemm_tc/gemm_tc_naive.cu"
+#include "gemm_tc/gemm_tc_wgmma.cu"
 #include "memory/memory_bandwidth.cu"
 #include "memory/memory_coalescing.cu"
 #include "memory/memory_constant.cu"
@@ -36,14 +40,16 @@ template __global__ void gemm_buffered<float, 64, 16, 4, 4, 1>(const float*, con
                                                                int, int, int);
 template __global__ void gemm_naive<float, 32, 8>(const float*, const float*, float*, int, int,
                                                   int);
+template __global__ void gemm_narrow<double, 2, 3, 4, 2>(const double*, const double*, double*, int,
+                                                         int);
 template __global__ void gemm_register_tiled<float, 4, 128, 256, 16, 16, 8, 2, 1, 1>(const float*,
-                                                                                  const float*,
-                                                                                  float*, int, int,
-                                                                                  int, int);
+                                                                                     const float*,
+                                                                                     float*, int,
+                                                                                     int, int, int);
 template __global__ void gemm_register_tiled<double, 1, 64, 32, 8, 4, 4, 2, 1, 4>(const double*,
-                                                                               const double*,
-                                                                               double*, int, int,
-                                                                               int, int);
+                                                                                  const double*,
+                                                                                  double*, int, int,
+                                                                                  int, int);
 template __global__ void gemm_row<float, 32, 4>(const float*, const float*, float*, int, int, int);
 template __global__ void gemm_row_column<int, 8, 4>(const int*, const int*, int*, int, int, int);
 template __global__ void gemm_stream_k<float, 1, 16, 128, 16, 8, 4, 3, 2>(const float*,
@@ -54,6 +60,29 @@ template __global__ void gemm_stream_k_sum<float, 1, 16, 128, 16, 8, 4, 3>(const
                                                                            int, int, int, int, int);
 template __global__ void gemm_tiled<float, 32, 32, 2, 1, 0>(const float*, const float*, float*, int,
                                                             int, int);
+template __global__ void gemm_tc_mma<__half, float, 0, 8, 8, 64, 64, 32, 32, 32, 3>(const __half*,
+                                                                                    const __half*,
+                                                                                    float*, int,
+                                                                                    int, int, int);
+template __global__ void gemm_tc_mma_scaled<signed char, signed char, 16, 64, 64, 32, 32, 64, 3, 0>(
+    const signed char*, const signed char*, signed char*, const float*, int, int, int, int);
+template __global__ void gemm_tc_naive<__half, __half, 1, 16, 8>(const __half*, const __half*,
+                                                                 __half*, int, int, int);
+template __global__ void gemm_tc_naive_scaled<__nv_fp8_e4m3, float, 16, 8>(const __nv_fp8_e4m3*,
+                                                                           const __nv_fp8_e4m3*,
+                                                                           float*, const float*,
+                                                                           int, int, int);
+template __global__ void gemm_tc_wgmma<__half, float, 0, 0, 128, 256, 2, 4, 2, 1, 1, 1, 1>(
+    const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
+    const __grid_constant__ TensorMap, int, int, int, int, int);
+template __global__ void gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 1, 64, 16, 1, 8, 2, 1, 0, 1>(
+    const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
+    const __grid_constant__ TensorMap, const float*, int, int, int, int);
+template __global__ void gemm_tc_wgmma_stream_k<__nv_bfloat16, float, 1, 64, 128, 1, 8, 2, 1>(
+    const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
+    const __grid_constant__ TensorMap, float*, int, int, int, int);
+template __global__ void gemm_tc_wgmma_stream_k_sum<__nv_bfloat16, float, 64, 128, 1, 2, 1>(
+    const __grid_constant__ TensorMap, const float*, int, int, int, int, int);
 template __global__ void memory_bandwidth<l2, 16>(const unsigned*, cudaTextureObject_t,
                                                   unsigned long long*, int);
 template __global__ void memory_coalescing<4, 0>(const int*, int*, long long);

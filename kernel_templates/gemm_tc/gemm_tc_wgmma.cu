@@ -276,8 +276,8 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   static_assert(kYIsDepth || TILE_Q % 64 == 0, "boxes have 64 columns of B");
   static_assert(PROMOTE == 0 || DEFER == 0, "a stage's sums are complete before they are added");
 
-  extern __shared__ __align__(1024) unsigned char shared_bytes[];
-  const unsigned shared = hopper::shared_address(shared_bytes);
+  extern __shared__ __align__(1024) unsigned char stages[];
+  const unsigned shared = hopper::shared_address(stages);
   const auto full = [&](int stage) { return shared + Layout::kBarriers + stage * 16; };
   const auto empty = [&](int stage) { return shared + Layout::kBarriers + stage * 16 + 8; };
   const unsigned sums_full = shared + Layout::kBarriers + STAGES * 16;
@@ -463,7 +463,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
 
       if constexpr (STREAM != 0) {
         if (work.piece >= 0) {
-          float* const to = partial + (2LL * first_tile + work.piece) * (TILE_P * TILE_Q) +
+          float* const to = partial + (2LL * blockIdx.x + work.piece) * (TILE_P * TILE_Q) +
                             (part * 128 + thread) * 4;
 #pragma unroll
           for (int i = 0; i < kSums; i += 4) {
@@ -547,41 +547,46 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 template <typename T, typename OUT, int TRANSPOSED, int TILE_P, int TILE_Q, int CONSUMERS,
-          int STAGES, int THREADS = (128 * (CONSUMERS + 1))>
+          int STAGES, int CLUSTER_P, int CLUSTER_Q, int THREADS = (128 * (CONSUMERS + 1))>
 __global__ void __launch_bounds__(THREADS, 1)
     gemm_tc_wgmma_stream_k(const __grid_constant__ TensorMap a_map,
                            const __grid_constant__ TensorMap b_map,
                            const __grid_constant__ TensorMap c_map, float* partial, int m, int n,
                            int k, int group) {
   static_assert(sizeof(T) == 2, "sums of products of 8 bits are scaled");
-  gemm_tc_detail::compute_tiles<T, OUT, TRANSPOSED, 0, TILE_P, TILE_Q, CONSUMERS, STAGES, 1, 1, 1,
-                                1, 0, 0, 1>(a_map, b_map, c_map, partial, 1, m, n, k, group, 0);
+  gemm_tc_detail::compute_tiles<T, OUT, TRANSPOSED, 0, TILE_P, TILE_Q, CONSUMERS, STAGES, CLUSTER_P,
+                                CLUSTER_Q, 1, 1, 0, 0, 1>(a_map, b_map, c_map, partial, 1, m, n, k,
+                                                          group, 0);
 }
 
 // A warp adds up a panel of all pieces of a tile, always in the same order, and stores it.
-template <typename T, typename OUT, int TILE_P, int TILE_Q, int CONSUMERS,
-          int THREADS = (128 * CONSUMERS)>
+template <typename T, typename OUT, int TILE_P, int TILE_Q, int CONSUMERS, int CLUSTER_P,
+          int CLUSTER_Q, int THREADS = (128 * CONSUMERS)>
 __global__ void __launch_bounds__(THREADS)
     gemm_tc_wgmma_stream_k_sum(const __grid_constant__ TensorMap c_map, const float* partial, int m,
-                               int n, int k, int group, int blocks) {
+                               int n, int k, int group, int clusters) {
   using namespace gemm_tc_detail;
   constexpr int kPanel = kPanelColumns<OUT, TILE_Q>;
   constexpr int kInRow = TILE_Q / kPanel;
   constexpr int kPanels = TILE_P / CONSUMERS / 64 * kInRow;  // Of a warp.
-  __shared__ __align__(1024) unsigned char panels[CONSUMERS * 4 * 2048];
-  const Order order = {(m + TILE_P - 1) / TILE_P, (n + TILE_Q - 1) / TILE_Q, group, 0};
+  constexpr int kClusterBlocks = CLUSTER_P * CLUSTER_Q;
   constexpr int kDepth = 128 / static_cast<int>(sizeof(T));
-  const Shares shares(order.tiles_p * order.tiles_q, (k + kDepth - 1) / kDepth, blocks);
-  const int left_over = static_cast<int>(blockIdx.x) / kPanels;
+  __shared__ __align__(1024) unsigned char panels[CONSUMERS * 4 * 2048];
+  const Order order = {(m + TILE_P * CLUSTER_P - 1) / (TILE_P * CLUSTER_P),
+                       (n + TILE_Q * CLUSTER_Q - 1) / (TILE_Q * CLUSTER_Q), group, 0};
+  const Shares shares(order.tiles_p * order.tiles_q, (k + kDepth - 1) / kDepth, clusters);
   const int number = static_cast<int>(blockIdx.x) % kPanels;
+  const int rank = static_cast<int>(blockIdx.x) / kPanels % kClusterBlocks;
+  const int left_over = static_cast<int>(blockIdx.x) / (kPanels * kClusterBlocks);
   const int thread = static_cast<int>(threadIdx.x);
   const int first = left_over * shares.steps;
-  const int last_block = shares.block_of(first + shares.steps - 1);
+  const int last_cluster = shares.block_of(first + shares.steps - 1);
   const float* const from = partial + number * (kPanel / 2) * THREADS + thread * 4;
   float sums[kPanel / 2] = {};
-  for (int block = shares.block_of(first); block <= last_block; ++block) {
-    const int piece = shares.begin(block) < first ? 1 : 0;
-    const float* const of_block = from + (2LL * block + piece) * (TILE_P * TILE_Q);
+  for (int cluster = shares.block_of(first); cluster <= last_cluster; ++cluster) {
+    const int piece = shares.begin(cluster) < first ? 1 : 0;
+    const float* const of_block =
+        from + (2LL * (cluster * kClusterBlocks + rank) + piece) * (TILE_P * TILE_Q);
 #pragma unroll
     for (int i = 0; i < kPanel / 2; i += 4) {
       const float4 more = *reinterpret_cast<const float4*>(of_block + i * THREADS);
@@ -598,8 +603,9 @@ __global__ void __launch_bounds__(THREADS)
   if (thread % 32 != 0) return;
   int p, q;
   order.place(shares.whole + left_over, p, q);
-  p = p * TILE_P + thread / 128 * (TILE_P / CONSUMERS) + number / kInRow * 64 +
-      thread / 32 % 4 * 16;
-  hopper::store_box(c_map, q * TILE_Q + number % kInRow * kPanel, p, panel);
+  p = (p * CLUSTER_P + rank % CLUSTER_P) * TILE_P + thread / 128 * (TILE_P / CONSUMERS) +
+      number / kInRow * 64 + thread / 32 % 4 * 16;
+  q = (q * CLUSTER_Q + rank / CLUSTER_P) * TILE_Q + number % kInRow * kPanel;
+  hopper::store_box(c_map, q, p, panel);
   hopper::wait_until_read<0>();
 }
