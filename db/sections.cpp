@@ -5,7 +5,6 @@
 #include "db/run_log.h"
 #include "db/run_rows.h"
 #include "db/sqlite.h"
-#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <optional>
@@ -21,21 +20,8 @@ namespace {
 struct Entry {
   std::int64_t id = 0;
   std::int64_t first_id = 0;  ///< Of the first result of its configuration.
-  Status status = Status::correct;
-  Stage stage = Stage::none;
-  bool chosen = false;
-  std::string reason;  ///< Of failures.
-
-  bool failed() const { return status != Status::correct; }
-  bool timed() const { return !failed() && stage != Stage::none; }
-  bool passes() const { return failed() && is_transient(status, reason); }
+  Result result;              ///< Status, reason, stage, and whether it was chosen.
 };
-
-/// Whether `later`, of the same configuration, takes the place of `earlier`.
-bool supersedes(const Entry& later, const Entry& earlier) {
-  if (later.passes()) return earlier.passes();
-  return later.failed() || later.timed() || !earlier.timed();
-}
 
 /// Of numbers that come one by one, evenly many: at most `most`, at least half of that where there
 /// are so many.
@@ -113,14 +99,14 @@ class Reader {
       if (!runs_.ids.contains(select.integer("run_id"))) continue;
       Entry entry;
       entry.id = entry.first_id = select.integer("id");
-      read_column(select, "status", entry.status);
-      read_column(select, "stage", entry.stage);
-      read_column(select, "chosen", entry.chosen);
-      read_column(select, "reason", entry.reason);
+      read_column(select, "status", entry.result.status);
+      read_column(select, "stage", entry.result.stage);
+      read_column(select, "chosen", entry.result.chosen);
+      read_column(select, "reason", entry.result.reason);
       const std::int64_t its = select.integer("configuration_id");
       if (counting && its == configuration) {
         entry.first_id = counting->first_id;
-        if (supersedes(entry, *counting)) counting = std::move(entry);
+        if (supersedes(entry.result, counting->result)) counting = std::move(entry);
         continue;
       }
       if (counting) count(met, *counting);
@@ -163,10 +149,14 @@ class Reader {
 
   void count(const Met& met, const Entry& entry) {
     ++section_.configurations;
-    if (entry.timed()) ++section_.timed;
-    if (entry.failed()) ++section_.failures[{met.kernel, to_text(entry.status), entry.reason}];
+    const Result& result = entry.result;
+    if (result.timed()) ++section_.timed;
+    if (result.failed()) {
+      ++section_.failures[{met.kernel, to_text(result.status), result.reason}];
+    }
     choice_.add(entry);
-    const bool always = entry.stage == Stage::final || entry.chosen || defaults_.contains(entry.id);
+    const bool always =
+        result.stage == Stage::final || result.chosen || defaults_.contains(entry.id);
     if (always) always_.push_back(entry);
   }
 
@@ -260,6 +250,11 @@ std::vector<Met> read_met(const Connection& connection, const Query& query) {
 }
 
 }  // namespace
+
+bool supersedes(const Result& later, const Result& earlier) {
+  if (is_transient(later)) return is_transient(earlier);
+  return later.failed() || later.timed() || !earlier.timed();
+}
 
 std::vector<StoredSection> read_sections(const Connection& connection, const Query& query,
                                          std::size_t most) {

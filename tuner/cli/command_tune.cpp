@@ -9,6 +9,7 @@
 #include "tuner/cli/host_baseline.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/random_id.h"
 #include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/cli/winner_fits.h"
@@ -20,9 +21,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <fstream>
-#include <random>
 #include <set>
 #include <unistd.h>
 
@@ -64,17 +63,6 @@ int check(const std::filesystem::path& file) {
   return 2;
 }
 
-std::string random_id() {
-  std::random_device device;
-  std::string id;
-  for (int i = 0; i < 4; ++i) {
-    char digits[9];
-    std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(device()));
-    id += digits;
-  }
-  return id;
-}
-
 std::string host_name() {
   char name[256] = "";
   if (gethostname(name, sizeof name - 1) != 0) return "unknown";
@@ -112,8 +100,10 @@ int finish(const TuneOptions& options, const Space& space, const TuningSummary& 
   if (options.json) {
     write_document(summary_json(space, summary, device, also_fits));
   } else if (!options.quiet) {
-    write_out(options.dry_run ? dry_run_text(space, summary, device)
-                              : summary_text(space, summary, device) + also_fits_text(also_fits));
+    write_out(options.dry_run
+                  ? dry_run_text(space, summary, device)
+                  : summary_text(space, summary, device, terminal_columns(STDOUT_FILENO)) +
+                        also_fits_text(also_fits));
   }
   say(options, unverified_warning(space, summary));
   const int status = exit_status(summary);
@@ -176,7 +166,7 @@ int tune_on(const std::vector<Device>& units, const std::vector<Device>& also_on
             const std::atomic<bool>& stop) {
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
-                        units.front().kind);
+                        units.front().kind, options.sparkline);
   Observer observer = progress.observer();
   StartupCheck startup(units, device_use, observer.note, StartupCheck::Clock::now());
   const auto pool = start_workers(workers_for(options.device, units), &stop);
@@ -326,6 +316,8 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                "Try configurations again that were at work when the machine went down, twice");
   app.add_flag("--json", options.json, "Print the result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
+  app.add_flag("--sparkline", options.sparkline,
+               "Draw how the best so far fell before the progress line, on a terminal");
   app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");
 }
 

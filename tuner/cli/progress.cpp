@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdio>
 #include <string_view>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -16,12 +15,7 @@ namespace {
 
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
 constexpr auto kPipeInterval = std::chrono::seconds(5);
-
-std::size_t terminal_width() {
-  winsize size = {};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
-}
+constexpr std::size_t kCurveColumns = 16;
 
 /// With what steers the terminal, unlike write_error().
 void draw(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
@@ -76,8 +70,11 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
   return text;
 }
 
-ProgressLine::ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device)
-    : verbosity_(verbosity), terminal_(terminal), color_(color), device_(device) {}
+ProgressLine::ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device,
+                           bool sparkline)
+    : verbosity_(verbosity), terminal_(terminal), color_(color), device_(device) {
+  if (sparkline) sparkline_.emplace();
+}
 
 ProgressLine::~ProgressLine() { clear(); }
 
@@ -107,9 +104,19 @@ void ProgressLine::show(const Progress& progress) {
     write_error(progress_text(progress, device_, 200) + "\n");
     return;
   }
-  const std::string text = progress_text(progress, device_, terminal_width() - 1);
+  const std::size_t width = std::max<std::size_t>(terminal_columns(STDERR_FILENO), 2) - 1;
+  const std::string curve = curve_of(progress, width);
+  const std::string text =
+      curve.empty() ? progress_text(progress, device_, width)
+                    : curve + " " + progress_text(progress, device_, width - kCurveColumns - 1);
   draw(color_ ? "\r\x1b[K\x1b[2m" + text + "\x1b[0m" : "\r\x1b[K" + text);
   line_is_shown_ = true;
+}
+
+std::string ProgressLine::curve_of(const Progress& progress, std::size_t width) {
+  if (!sparkline_ || width < 4 * kCurveColumns) return "";
+  if (progress.best) sparkline_->add(progress.done, progress.best->measurement.median_ms);
+  return sparkline_->text(kCurveColumns, is_utf8_locale());
 }
 
 void ProgressLine::show_result(const Result& result, bool known) {
