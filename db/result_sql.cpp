@@ -167,7 +167,8 @@ std::string runs_sql() {
   return R"sql(
     SELECT run.uid, run.id AS run_id, space.name AS space_name, device_model.name,
            device_model.kind, environment.host, environment.compiler, run.strategy, run.seed,
-           run.started_unix, run.ended_unix, run.outcome, origin.file AS origin_file,
+           run.started_unix, run.ended_unix, run.outcome, run.process,
+           origin.file AS origin_file,
            coalesce(run_count.results, 0) AS results,
            coalesce(run_count.correct, 0) AS correct
     FROM run

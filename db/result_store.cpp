@@ -3,6 +3,7 @@
 #include "db/columns.h"
 #include "db/database_file.h"
 #include "db/findings.h"
+#include "db/process_name.h"
 #include "db/ranking.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
@@ -257,6 +258,7 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
     run.started_unix = statement.real("started_unix");
     if (!statement.is_null("ended_unix")) run.ended_unix = statement.real("ended_unix");
     run.outcome = statement.text("outcome");
+    run.goes_on = run.outcome.empty() && is_alive(statement.text("process"));
     run.imported_from = statement.text("origin_file");
     run.results = static_cast<std::uint64_t>(statement.integer("results"));
     run.correct = static_cast<std::uint64_t>(statement.integer("correct"));
@@ -270,6 +272,10 @@ std::vector<std::string> ResultStore::kernels() const {
   std::vector<std::string> kernels;
   while (statement.step()) kernels.push_back(statement.text("name"));
   return kernels;
+}
+
+std::int64_t ResultStore::data_version() const {
+  return connection_->integer("PRAGMA data_version");
 }
 
 std::vector<Device> ResultStore::devices() const {

@@ -115,6 +115,7 @@ struct StoredRun {
   double started_unix = 0;
   std::optional<double> ended_unix;
   std::string outcome;           ///< `complete`, `interrupted`, `budget`, `failed`; empty: cut off.
+  bool goes_on = false;          ///< Its process is at work on this machine.
   std::string imported_from;     ///< A file; empty: it is ours.
   std::string shared_from = {};  ///< See StoredResult.
   std::uint64_t results = 0;
@@ -191,6 +192,9 @@ class ResultStore {
 
   /// In the order they began. Of the query, space, device, run and source count.
   std::vector<StoredRun> runs(const Query& query) const;
+
+  /// Differs from what it was before where another process has written since.
+  std::int64_t data_version() const;
 
   /// Device models that a run of ours was begun on, in the order of their names; without board or driver.
   std::vector<Device> devices() const;

@@ -5,7 +5,6 @@
 #include "db/run_log.h"
 #include "db/run_rows.h"
 #include "db/sqlite.h"
-#include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <optional>
@@ -21,21 +20,8 @@ namespace {
 struct Entry {
   std::int64_t id = 0;
   std::int64_t first_id = 0;  ///< Of the first result of its configuration.
-  Status status = Status::correct;
-  Stage stage = Stage::none;
-  bool chosen = false;
-  std::string reason;  ///< Of failures.
-
-  bool failed() const { return status != Status::correct; }
-  bool timed() const { return !failed() && stage != Stage::none; }
-  bool passes() const { return failed() && is_transient(status, reason); }
+  Result result;              ///< Status, reason, stage, and whether it was chosen.
 };
-
-/// Whether `later`, of the same configuration, takes the place of `earlier`.
-bool supersedes(const Entry& later, const Entry& earlier) {
-  if (later.passes()) return earlier.passes();
-  return later.failed() || later.timed() || !earlier.timed();
-}
 
 /// Of numbers that come one by one, evenly many: at most `most`, at least half of that where there
 /// are so many.
@@ -63,18 +49,18 @@ class EvenChoice {
 };
 
 /// The runs that a query means.
-struct Runs {
+struct MeantRuns {
   std::set<std::int64_t> ids;
   std::map<std::int64_t, double> started_unix;
 };
 
-Runs read_runs(const Connection& connection, const Query& query) {
+MeantRuns read_meant_runs(const Connection& connection, const Query& query) {
   Statement select(connection, runs_sql());
   select.bind(":space", query.space)
       .bind(":device", query.device)
       .bind(":run", query.run)
       .bind(":source", query.source);
-  Runs runs;
+  MeantRuns runs;
   while (select.step()) {
     runs.ids.insert(select.integer("run_id"));
     runs.started_unix[select.integer("run_id")] = select.real("started_unix");
@@ -91,9 +77,9 @@ struct Met {
 };
 
 /// Reads one section.
-class Reader {
+class SectionReader {
  public:
-  Reader(const Connection& connection, const Runs& runs, std::size_t most)
+  SectionReader(const Connection& connection, const MeantRuns& runs, std::size_t most)
       : connection_(connection), runs_(runs), choice_(most) {}
 
   void add(const Met& met) {
@@ -113,14 +99,14 @@ class Reader {
       if (!runs_.ids.contains(select.integer("run_id"))) continue;
       Entry entry;
       entry.id = entry.first_id = select.integer("id");
-      read_column(select, "status", entry.status);
-      read_column(select, "stage", entry.stage);
-      read_column(select, "chosen", entry.chosen);
-      read_column(select, "reason", entry.reason);
+      read_column(select, "status", entry.result.status);
+      read_column(select, "stage", entry.result.stage);
+      read_column(select, "chosen", entry.result.chosen);
+      read_column(select, "reason", entry.result.reason);
       const std::int64_t its = select.integer("configuration_id");
       if (counting && its == configuration) {
         entry.first_id = counting->first_id;
-        if (supersedes(entry, *counting)) counting = std::move(entry);
+        if (supersedes(entry.result, counting->result)) counting = std::move(entry);
         continue;
       }
       if (counting) count(met, *counting);
@@ -163,15 +149,19 @@ class Reader {
 
   void count(const Met& met, const Entry& entry) {
     ++section_.configurations;
-    if (entry.timed()) ++section_.timed;
-    if (entry.failed()) ++section_.failures[{met.kernel, to_text(entry.status), entry.reason}];
+    const Result& result = entry.result;
+    if (result.timed()) ++section_.timed;
+    if (result.failed()) {
+      ++section_.failures[{met.kernel, to_text(result.status), result.reason}];
+    }
     choice_.add(entry);
-    const bool always = entry.stage == Stage::final || entry.chosen || defaults_.contains(entry.id);
+    const bool always =
+        result.stage == Stage::final || result.chosen || defaults_.contains(entry.id);
     if (always) always_.push_back(entry);
   }
 
   const Connection& connection_;
-  const Runs& runs_;
+  const MeantRuns& runs_;
   EvenChoice choice_;
   std::vector<Entry> always_;
   std::set<std::int64_t> defaults_;
@@ -179,7 +169,7 @@ class Reader {
 };
 
 /// The seconds that runs took until each one's last result.
-double seconds(const Connection& connection, const Runs& runs,
+double seconds(const Connection& connection, const MeantRuns& runs,
                const std::map<std::int64_t, std::int64_t>& last_ids) {
   Statement at(connection, "SELECT at_unix FROM result WHERE id = :id");
   double sum = 0;
@@ -192,7 +182,8 @@ double seconds(const Connection& connection, const Runs& runs,
   return sum;
 }
 
-std::vector<StoredSection::Step> read_convergence(const Connection& connection, const Runs& runs,
+std::vector<StoredSection::Step> read_convergence(const Connection& connection,
+                                                  const MeantRuns& runs,
                                                   const std::vector<Met>& kernels) {
   std::string ids = "[";
   for (const Met& met : kernels) ids += (ids.size() > 1 ? "," : "") + std::to_string(met.kernel_id);
@@ -261,15 +252,20 @@ std::vector<Met> read_met(const Connection& connection, const Query& query) {
 
 }  // namespace
 
+bool supersedes(const Result& later, const Result& earlier) {
+  if (is_transient(later)) return is_transient(earlier);
+  return later.failed() || later.timed() || !earlier.timed();
+}
+
 std::vector<StoredSection> read_sections(const Connection& connection, const Query& query,
                                          std::size_t most) {
-  const Runs runs = read_runs(connection, query);
+  const MeantRuns runs = read_meant_runs(connection, query);
   const std::vector<Met> all = read_met(connection, query);
   std::vector<StoredSection> sections;
   for (std::size_t begin = 0; begin < all.size();) {
     const auto place = [&](std::size_t i) { return std::pair(all[i].model_id, all[i].problem_id); };
     std::size_t end = begin;
-    Reader reader(connection, runs, most);
+    SectionReader reader(connection, runs, most);
     for (; end < all.size() && place(end) == place(begin); ++end) reader.add(all[end]);
     StoredSection section = reader.take();
     if (!section.results.empty()) {

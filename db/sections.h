@@ -44,6 +44,9 @@ struct StoredSection {
   std::vector<Step> convergence;  ///< Ends with where the search is now. Finals are left out.
 };
 
+/// Whether `later`, of the same configuration, counts in the place of `earlier`.
+bool supersedes(const Result& later, const Result& earlier);
+
 /// By device name, then problem. Of a section at most `most` results, apart from those that are
 /// always among them, are read; of the others the index, whatever their number.
 std::vector<StoredSection> read_sections(const Connection& connection, const Query& query,

@@ -25,9 +25,9 @@ StandingRow read_row(const Statement& row) {
 }
 
 /// Adds what the results of one configuration, in their order, come to.
-class Reader {
+class StandingsReader {
  public:
-  explicit Reader(const Connection& connection)
+  explicit StandingsReader(const Connection& connection)
       : failure_(connection, "SELECT status, reason FROM result WHERE id = :id") {}
 
   void add(const std::vector<StandingRow>& results, Standings& standings) {
@@ -87,7 +87,7 @@ Standings read_standings(const Connection& connection, std::int64_t model_id,
   select.bind(":model", model_id).bind(":kernel", kernel_id).bind(":problem", problem_id);
   if (!of.ids.empty()) select.bind(":ids", of.ids);
   if (!of.run.empty()) select.bind(":run", of.run);
-  Reader reader(connection);
+  StandingsReader reader(connection);
   Standings standings;
   std::vector<StandingRow> results;
   while (select.step()) {

@@ -1,5 +1,6 @@
 #include "reports/report_documents.h"
 
+#include "db/device_model.h"
 #include "db/json_forms.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -59,18 +61,71 @@ std::vector<StoredResult> best_of_each_kernel(const StoredSection& section) {
   return best;
 }
 
+/// Where a section has the result of a kernel's configuration.
+using Places = std::map<std::pair<std::string, std::string>, std::size_t>;
+
+/// Adds a result, in the place of what was found of the same configuration before.
+void add(StoredSection& section, Places& places, StoredResult stored) {
+  const auto [place, is_new] = places.try_emplace(
+      {stored.result.kernel, key(stored.result.configuration)}, section.results.size());
+  if (is_new) {
+    section.results.push_back(std::move(stored));
+  } else if (db::supersedes(stored.result, section.results[place->second].result)) {
+    section.results[place->second] = std::move(stored);
+  }
+}
+
+/// The defaults that results say they are, and the sections' counts and bests.
+void complete(ReportSource& source) {
+  std::set<std::string> kernels;
+  for (StoredSection& section : source.sections) {
+    for (const StoredResult& one : section.results) {
+      if (!one.result.is_default || !kernels.insert(one.result.kernel).second) continue;
+      source.defaults.push_back({.space = source.space,
+                                 .kernel = one.result.kernel,
+                                 .configuration = one.result.configuration});
+    }
+    count(section);
+    section.best = best_of_each_kernel(section);
+  }
+}
+
+/// What `list --results --json` printed, of one space.
+ReportSource results_from(const std::string& name, const Json& document) {
+  ReportSource source;
+  const Json& results = read_at(name, [&]() -> const Json& { return document.at("results"); });
+  std::map<std::pair<std::string, std::string>, std::pair<StoredSection, Places>> sections;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string place = name + ": results[" + std::to_string(i) + "]";
+    StoredResult stored = read_at(place, [&] { return db::stored_from(results[i]); });
+    if (source.space.empty()) source.space = stored.space;
+    if (stored.space != source.space) {
+      throw InputError(place + ": is of " + quote(stored.space) + ", those before of " +
+                       quote(source.space) + "; a report is of one space");
+    }
+    if (stored.stale) continue;
+    auto& [section, places] =
+        sections[{db::device_model_key(stored.device), key(stored.result.problem)}];
+    section.device = stored.device;
+    section.problem = stored.result.problem;
+    add(section, places, std::move(stored));
+  }
+  for (auto& [where, entry] : sections) source.sections.push_back(std::move(entry.first));
+  return source;
+}
+
 ReportSource run_from(const std::string& name, const Json& document) {
   ReportSource source;
   source.space = read_at(name, [&] { return document.at("space").get<std::string>(); });
   const Device device =
       read_at(name + ": device", [&] { return db::device_from(document.at("device")); });
   const Json& problems = read_at(name, [&]() -> const Json& { return document.at("problems"); });
-  std::set<std::string> kernels;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const std::string place = name + ": problems[" + std::to_string(i) + "]";
     StoredSection section;
     section.device = device;
     section.problem = read_at(place, [&] { return db::bindings_from(problems[i].at("problem")); });
+    Places places;
     const Json results = read_at(place, [&] { return problems[i].at("results"); });
     for (std::size_t j = 0; j < results.size(); ++j) {
       StoredResult stored;
@@ -78,18 +133,10 @@ ReportSource run_from(const std::string& name, const Json& document) {
       stored.device = device;
       stored.result = read_at(place + ".results[" + std::to_string(j) + "]",
                               [&] { return db::result_from(results[j]); });
-      if (stored.result.is_default && kernels.insert(stored.result.kernel).second) {
-        source.defaults.push_back({.space = source.space,
-                                   .kernel = stored.result.kernel,
-                                   .configuration = stored.result.configuration});
-      }
-      section.results.push_back(std::move(stored));
+      add(section, places, std::move(stored));
     }
-    count(section);
-    section.best = best_of_each_kernel(section);
     if (!section.results.empty()) source.sections.push_back(std::move(section));
   }
-  if (source.sections.empty()) throw InputError(name + ": holds no result");
   return source;
 }
 
@@ -99,12 +146,19 @@ std::variant<ReportSource, VersionDiff> read_document(const std::string& name,
                                                       std::string_view text) {
   const Json document = read_at(name, [&] { return Json::parse(text); });
   const auto format = read_at(name, [&] { return document.at("format").get<std::string>(); });
-  if (format == "smemtune-run") return run_from(name, document);
+  if (format == "smemtune-run" || format == "smemtune-results") {
+    ReportSource source =
+        format == "smemtune-run" ? run_from(name, document) : results_from(name, document);
+    if (source.sections.empty()) throw InputError(name + ": holds no result");
+    complete(source);
+    return source;
+  }
   if (format == "smemtune-diff") {
     return read_at(name, [&] { return version_diff_from(document); });
   }
-  throw InputError(name + ": is a document of format " + quote(format) +
-                   "; a report is made of those of a run or a dry run (--json) and of diff --json");
+  throw InputError(
+      name + ": is a document of format " + quote(format) +
+      "; a report is made of those of a run, a dry run, list --results and diff, each with --json");
 }
 
 }  // namespace smemtune

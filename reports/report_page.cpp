@@ -36,10 +36,10 @@ std::string source_hash(std::string_view text) {
   return "'sha256-" + base64_of_hex(sha256(text)) + "'";
 }
 
-std::string policy(std::string_view charts) {
+std::string policy(std::string_view charts, bool live) {
   return "default-src 'none'; script-src " + source_hash(embedded::page_js) +
          (charts.empty() ? "" : " " + source_hash(charts)) + "; style-src " +
-         source_hash(embedded::page_css) + "; base-uri 'none'; form-action 'none'";
+         source_hash(embedded::page_css) + (live ? "; connect-src 'self'" : "") + "; base-uri 'none'; form-action 'none'";
 }
 
 /// JSON that ends no element it stands in, whatever its strings hold.
@@ -66,7 +66,7 @@ std::string charts_version(std::string_view charts) {
 std::string report_page(const nlohmann::ordered_json& data, const std::string& title,
                         std::string_view charts) {
   const std::map<std::string, std::string, std::less<>> parts = {
-      {"POLICY", policy(charts)},
+      {"POLICY", policy(charts, data.contains("live"))},
       {"VERSION", SMEMTUNE_VERSION},
       {"TITLE", for_html(title)},
       {"STYLE", std::string(embedded::page_css)},

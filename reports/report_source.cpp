@@ -7,6 +7,15 @@ namespace smemtune {
 using db::StoredResult;
 using db::StoredSection;
 
+ReportSource stored_source(const db::ResultStore& store, const db::Query& query, std::size_t most) {
+  ReportSource source{.space = query.space,
+                      .sections = store.sections(query, most),
+                      .defaults = store.defaults(query),
+                      .runs = store.runs(query)};
+  if (source.sections.size() > 1) source.devices = store.compare(query);
+  return source;
+}
+
 const StoredResult* default_of(const ReportSource& source, const StoredSection& section,
                                const std::string& kernel) {
   for (const db::KernelDefaults& defaults : source.defaults) {

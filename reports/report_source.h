@@ -3,6 +3,7 @@
 #include "db/comparison.h"
 #include "db/sections.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ struct ReportSource {
   std::vector<db::StoredRun> runs;
   std::optional<db::Comparison> devices = {};  ///< Where there are several.
 };
+
+/// What is stored of the query's space; of each device and problem about `most` results at most.
+ReportSource stored_source(const db::ResultStore& store, const db::Query& query, std::size_t most);
 
 /// The result of the kernel's default configuration; null when it was not timed.
 const db::StoredResult* default_of(const ReportSource& source, const db::StoredSection& section,

@@ -63,6 +63,7 @@ inline ReportSource source_of(std::vector<db::StoredResult> results) {
                          .strategy = "auto",
                          .seed = 1,
                          .started_unix = 100,
+                         .ended_unix = {},
                          .outcome = "complete",
                          .imported_from = ""});
   db::StoredSection section;

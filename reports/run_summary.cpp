@@ -5,6 +5,7 @@
 #include "reports/kernel_table.h"
 #include "reports/problem_results.h"
 #include "reports/table.h"
+#include "reports/value_bars.h"
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/occupancy.h"
 
@@ -331,7 +332,8 @@ std::string telling_line(const Result& result) {
   return detail.substr(begin, detail.find('\n', begin) - begin);
 }
 
-std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device) {
+std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device,
+                         std::size_t columns) {
   std::string text;
   if (summary.evaluated_on.size() > 1) {
     text += "\nevaluated on " + std::to_string(summary.evaluated_on.size()) +
@@ -344,7 +346,8 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
   for (const ProblemSummary& problem : summary.problems) {
     text += heading(space, problem, device);
     if (problem.best) {
-      text += "\n" + kernel_table_text(space, problem, device) + "\n" + why(space, problem, device);
+      text += "\n" + kernel_table_text(space, problem, device) + "\n" +
+              why(space, problem, device) + value_bars_text(problem, columns);
       text += expectations_text(space, problem, device);
     } else {
       text += "  no configuration was timed\n";

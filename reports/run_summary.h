@@ -8,14 +8,17 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace smemtune {
 
 /// What a run found, for people: per problem each kernel's best and default side by side, which
-/// configuration won, why, what it is tied with, and what was rejected for which reason.
-std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device);
+/// configuration won, why, what it is tied with, and what was rejected for which reason; where
+/// `columns` of a terminal are enough, with bars for the values of parameters.
+std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device,
+                         std::size_t columns = 0);
 
 /// Where a best was compared with nothing but itself, as loud as what is said of the CPU device;
 /// else empty.

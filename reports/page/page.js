@@ -45,6 +45,7 @@ const show = () => {
   const started = performance.now();
   drop(report);
   report.append(heading);
+  if (data.live) report.append(liveNotice());
   if (data.pairs) {
     report.append(...versions().filter(node => node));
     draw();
@@ -52,7 +53,8 @@ const show = () => {
     const side = devicesSideBySide();
     const body = element('div');
     const titles = data.sections.map(section => `${section.device_label}: ${section.problem}`);
-    const section = choice('Device and problem', titles.map((text, n) => [String(n), text]), '0',
+    const followed = Math.max(0, data.sections.findIndex(one => data.live && one.device_label.startsWith(data.live.device)));
+    const section = choice('Device and problem', titles.map((text, n) => [String(n), text]), String(followed),
       () => showSection(body, data.sections[Number(section.value)]));
     report.append(...[side, element('h2', {text: titles.length === 1 ? titles[0] : 'One device, one problem'}),
       titles.length > 1 ? element('div', {class: 'controls'}, section.label) : null, body].filter(node => node));
@@ -61,3 +63,4 @@ const show = () => {
   document.documentElement.dataset.drawnMs = String(Math.round(performance.now() - started));
 };
 show();
+follow();

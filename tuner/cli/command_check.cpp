@@ -23,8 +23,6 @@
 namespace smemtune::cli {
 namespace {
 
-constexpr int kLostGround = 1;
-
 /// The results of exactly this problem, space and device model.
 std::vector<db::StoredResult> of(std::vector<db::StoredResult> results, const Space& space,
                                  const Problem& problem, const Device& device) {

@@ -20,8 +20,8 @@ namespace {
 using db::Json;
 
 /// As text, or as a document with these members.
-void say(const DatabaseOptions& options, const std::string& text, const char* format,
-         const Json& members) {
+void show(const DatabaseOptions& options, const std::string& text, const char* format,
+          const Json& members) {
   if (options.json) {
     write_document(db::document_text(format, 1, members));
   } else {
@@ -34,7 +34,7 @@ int run_check(const DatabaseOptions& options) {
   std::string text;
   for (const std::string& fault : faults) text += printable(fault) + "\n";
   if (faults.empty()) text = printable(options.database.string()) + ": nothing is wrong\n";
-  say(options, text, "smemtune-db-check", {{"faults", faults}});
+  show(options, text, "smemtune-db-check", {{"faults", faults}});
   return faults.empty() ? 0 : 4;
 }
 
@@ -63,11 +63,11 @@ int run_info(const DatabaseOptions& options) {
   const std::string text = printable(options.database.string()) + ": version " +
                            std::to_string(summary.version) + ", " + format_count(summary.bytes) +
                            " bytes\n\n" + table.text();
-  say(options, text, "smemtune-db-info",
-      {{"file", options.database.string()},
-       {"version", summary.version},
-       {"bytes", summary.bytes},
-       {"parts", std::move(parts)}});
+  show(options, text, "smemtune-db-info",
+       {{"file", options.database.string()},
+        {"version", summary.version},
+        {"bytes", summary.bytes},
+        {"parts", std::move(parts)}});
   return 0;
 }
 
@@ -100,11 +100,11 @@ int run_prune(const DatabaseOptions& options) {
                      counted(pruned.bests, "best") + " among them; " + counted(pruned.runs, "run") +
                      (options.yes ? " went" : " would go") + " with all results";
   if (!options.yes && pruned.results > 0) text += "; --yes does it";
-  say(options, text + "\n", "smemtune-db-prune",
-      {{"done", options.yes},
-       {"results", pruned.results},
-       {"bests", pruned.bests},
-       {"runs", pruned.runs}});
+  show(options, text + "\n", "smemtune-db-prune",
+       {{"done", options.yes},
+        {"results", pruned.results},
+        {"bests", pruned.bests},
+        {"runs", pruned.runs}});
   return 0;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 using db::Json;
 
-std::string device_text(std::size_t number, const Device& device) {
+std::string numbered_device(std::size_t number, const Device& device) {
   const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
   std::string text = std::to_string(number) + "  " + device.name + "  " + device.architecture +
                      (device.uuid.empty() ? "" : "  " + device.uuid) + "\n";
@@ -93,7 +93,7 @@ int run_devices(const DevicesOptions& options) {
     }
     text = table.text();
   } else {
-    for (std::size_t i = 0; i < devices.size(); ++i) text += device_text(i, devices[i]);
+    for (std::size_t i = 0; i < devices.size(); ++i) text += numbered_device(i, devices[i]);
   }
   write_out(text);
   return 0;

@@ -23,8 +23,6 @@
 namespace smemtune::cli {
 namespace {
 
-constexpr int kLostGround = 1;
-
 /// What the new version's kernels are called beside the old one's.
 std::string new_name(const std::string& kernel) { return kernel + "@new"; }
 

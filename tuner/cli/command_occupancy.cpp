@@ -42,13 +42,12 @@ std::string heading(const Device& device) {
 /// rows and four lines more, and there are three.
 std::optional<ChartSize> chart_size() {
   winsize size = {};
-  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
-    return std::nullopt;
-  }
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  if (columns == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
   constexpr std::size_t kLeastColumns = 50;
   constexpr std::size_t kLeastRows = 40;
-  if (size.ws_col < kLeastColumns || size.ws_row < kLeastRows) return std::nullopt;
-  return ChartSize{.columns = std::min<std::size_t>(size.ws_col - 12, 64),
+  if (columns < kLeastColumns || size.ws_row < kLeastRows) return std::nullopt;
+  return ChartSize{.columns = std::min<std::size_t>(columns - 12, 64),
                    .rows = size.ws_row >= 60 ? 8u : 4u};
 }
 

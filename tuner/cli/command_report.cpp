@@ -1,12 +1,14 @@
 #include "tuner/cli/command_report.h"
 
 #include "db/json_forms.h"
+#include "db/recording.h"
 #include "reports/figures/figures.h"
 #include "reports/report_documents.h"
 #include "reports/report_json.h"
 #include "reports/report_markdown.h"
 #include "reports/report_page.h"
 #include "tuner/cli/command_results.h"
+#include "tuner/cli/live_report.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
@@ -16,8 +18,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <variant>
 
@@ -44,24 +44,13 @@ ReportSource stored(const ReportOptions& options) {
   const db::LayeredStore store =
       open_results(options.database, options.query.source, options.no_shipped);
   db::Query query = options.query;
-  ReportSource source;
-  source.runs = store.runs(query);
-  query.space = source.space = the_space(options, source.runs);
-  source.sections = store.sections(query, static_cast<std::size_t>(options.max_rows));
-  source.defaults = store.defaults(query);
-  if (source.sections.size() > 1) source.devices = store.compare(query);
+  query.space = the_space(options, store.runs(query));
+  ReportSource source = stored_source(store, query, static_cast<std::size_t>(options.max_rows));
   if (source.sections.empty()) {
-    throw InputError(options.database.string() + ": what is stored of " + quote(source.space) +
+    throw InputError(options.database.string() + ": what is stored of " + quote(query.space) +
                      " is of kernels that have changed since: nothing to report");
   }
   return source;
-}
-
-std::string text_of_file(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) throw InputError(name + ": cannot be read");
-  return text;
 }
 
 /// What `options.of` names: the document, and with the format svg the figure.
@@ -104,7 +93,8 @@ std::string text_of(const ReportOptions& options, const Named& named, const Repo
 
 std::string figures_text() {
   std::string text =
-      "A document to report on, of a run, a dry run or diff, each with --json [what "
+      "A document to report on, of a run, a dry run, list --results or diff, each with --json "
+      "[what "
       "is stored]; with --format svg, then a figure:";
   for (const FigureInfo& one : figures()) text += "\n  " + one.name + ": " + one.description;
   return text;
@@ -128,17 +118,35 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
   app.add_option("-o,--output", options.output,
                  "File to write, - for stdout [report.html; - for md, svg and json]")
       ->type_name("FILE");
+  app.add_flag("--live", options.live,
+               "Serve the page of the run that goes on to browsers of this machine, filling up "
+               "until the run ends");
+  app.add_option_function<std::string>(
+         "--port",
+         [&options](const std::string& text) {
+           options.port = static_cast<std::uint16_t>(parse_count("--port", text, 1, 65535));
+         },
+         "With --live: the port of 127.0.0.1 [any that is free]")
+      ->type_name("N");
   add_count(app, "--max-rows", options.max_rows, 100, 1'000'000,
             "Of a device and problem with more configurations, so many are shown, evenly spread");
 }
 
-int run_report(const ReportOptions& options) {
+int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
+  if (options.live) {
+    if (!options.of.empty() || options.format != "html" || !options.output.empty()) {
+      throw InputError(
+          "--live serves the page of a run that goes on: it takes no document, "
+          "--format or --output");
+    }
+    return follow_run(options, stop);
+  }
   const Named of = named(options);
   std::filesystem::path output = options.output;
   if (output.empty()) output = options.format == "html" ? "report.html" : "-";
   const Reported reported = of.document.empty()
                                 ? Reported(stored(options))
-                                : read_document(of.document, text_of_file(of.document));
+                                : read_document(of.document, db::read_compressed(of.document).text);
   const std::string text = text_of(options, of, reported);
   write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");

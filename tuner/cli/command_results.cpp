@@ -171,7 +171,7 @@ std::string export_text(const ResultsOptions& options, const db::LayeredStore& s
   return db::export_json(best, defaults, portfolios);
 }
 
-int run_one(const ResultsOptions& options, const db::LayeredStore& store) {
+int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
   std::string text;
   Json json = Json::array();
   for (const auto& stored : store.portfolios(options.query, 1, options.per_kernel)) {
@@ -263,7 +263,7 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
 
 int run_best(const ResultsOptions& options) {
   const db::LayeredStore store = open(options);
-  if (options.one) return run_one(options, store);
+  if (options.one) return show_one(options, store);
   const std::vector<db::StoredResult> best = best_or_throw(options, store, options.per_kernel);
   if (options.json) {
     write_document(db::export_json(best, store.defaults(options.query)));

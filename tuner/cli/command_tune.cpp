@@ -10,6 +10,7 @@
 #include "tuner/cli/hosts.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/random_id.h"
 #include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
@@ -23,12 +24,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <fstream>
 #include <iterator>
 #include <mutex>
-#include <random>
 #include <set>
 #include <thread>
 #include <unistd.h>
@@ -38,7 +37,7 @@ namespace {
 
 constexpr int kNothingWorked = 3;
 
-void say(const TuneOptions& options, const std::string& line) {
+void say_unless_quiet(const TuneOptions& options, const std::string& line) {
   if (!options.quiet) cli::say(line);
 }
 
@@ -69,17 +68,6 @@ int check(const std::filesystem::path& file) {
   for (const std::string& fault : faults) text += "smemtune: " + fault + "\n";
   write_error(text);
   return 2;
-}
-
-std::string random_id() {
-  std::random_device device;
-  std::string id;
-  for (int i = 0; i < 4; ++i) {
-    char digits[9];
-    std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(device()));
-    id += digits;
-  }
-  return id;
 }
 
 std::string host_name() {
@@ -119,10 +107,12 @@ int finish(const TuneOptions& options, const Space& space, const TuningSummary& 
   if (options.json) {
     write_document(summary_json(space, summary, device, also_fits));
   } else if (!options.quiet) {
-    write_out(options.dry_run ? dry_run_text(space, summary, device)
-                              : summary_text(space, summary, device) + also_fits_text(also_fits));
+    write_out(options.dry_run
+                  ? dry_run_text(space, summary, device)
+                  : summary_text(space, summary, device, terminal_columns(STDOUT_FILENO)) +
+                        also_fits_text(also_fits));
   }
-  say(options, unverified_warning(space, summary));
+  say_unless_quiet(options, unverified_warning(space, summary));
   const int status = exit_status(summary);
   if (status == kNothingWorked) report_nothing_worked(summary);
   return status;
@@ -213,7 +203,8 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   TuningRequest request = session.request;
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
-                        units.front().kind, session.models > 1 ? units.front().name : "");
+                        units.front().kind, session.models > 1 ? units.front().name : "",
+                        options.sparkline);
   Observer observer = labelled(progress.observer(), units.front().name, session);
   // Who else uses the devices of other hosts cannot be seen from here.
   StartupCheck startup(hosts.empty() ? units : std::vector<Device>{}, device_use, observer.note,
@@ -247,7 +238,8 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
     request.elsewhere = store.findings(run.space, run.device, request.problems);
     auto shared = open_shared(options.no_shipped).findings(run.space, run.device, request.problems);
     if (!shared.from.empty()) {
-      say(options, "the search starts with what is known from " + joined(shared.from, ", "));
+      say_unless_quiet(options,
+                       "the search starts with what is known from " + joined(shared.from, ", "));
     }
     std::ranges::move(shared.findings, std::back_inserter(request.elsewhere));
   }
@@ -432,6 +424,8 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                "Try configurations again that were at work when the machine went down, twice");
   app.add_flag("--json", options.json, "Print the result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
+  app.add_flag("--sparkline", options.sparkline,
+               "Draw how the best so far fell before the progress line, on a terminal");
   app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");
 }
 
@@ -469,7 +463,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
 
   const std::vector<Device> also_on = also_fits_devices(options);
   const std::string purpose = "tuning " + loaded.space.name;
-  const auto tell = [&](const std::string& line) { say(options, line); };
+  const auto tell = [&](const std::string& line) { say_unless_quiet(options, line); };
   Session session = {
       .options = options, .loaded = loaded, .request = request, .also_on = also_on, .stop = stop};
   Hosts hosts;
@@ -483,7 +477,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   }
   const ChosenDevices chosen =
       hosts.empty() ? choose_devices(options.device) : choose_devices(options.device, hosts);
-  say(options, chosen.notice);
+  say_unless_quiet(options, chosen.notice);
   std::vector<DeviceLock> locks;  // Other hosts lock theirs.
   if (hosts.empty()) {
     locks = lock_devices(chosen.devices, purpose, !options.no_wait, stop, tell);

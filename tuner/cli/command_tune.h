@@ -32,6 +32,7 @@ struct TuneOptions {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
+  bool sparkline = false;  ///< Of the best so far, in the progress line.
   std::vector<std::string> command_line;
 };
 

@@ -155,7 +155,10 @@ int run_command_line(int argc, char** argv) {
   CLI::App* report_command =
       app.add_subcommand("report", "Write a page with charts of what is stored of a space");
   add_report_options(*report_command, reported);
-  report_command->callback([&] { command = [&] { return run_report(reported); }; });
+  report_command->callback([&] {
+    if (reported.live) on_stop_signals(stop_cleanly);
+    command = [&] { return run_report(reported, stop_asked); };
+  });
   ImportOptions imported;
   CLI::App* import_command =
       app.add_subcommand("import", "Take in what other tuners and other people measured");

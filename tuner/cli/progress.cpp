@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdio>
 #include <string_view>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -16,12 +15,7 @@ namespace {
 
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
 constexpr auto kPipeInterval = std::chrono::seconds(5);
-
-std::size_t terminal_width() {
-  winsize size = {};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
-}
+constexpr std::size_t kCurveColumns = 16;
 
 /// `node1, node2 and 5 others`
 std::string names_text(const std::vector<std::string>& names) {
@@ -92,12 +86,14 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
 }
 
 ProgressLine::ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device,
-                           std::string label)
+                           std::string label, bool sparkline)
     : verbosity_(verbosity),
       terminal_(terminal),
       color_(color),
       device_(device),
-      label_(label.empty() ? "" : label + ": ") {}
+      label_(label.empty() ? "" : label + ": ") {
+  if (sparkline) sparkline_.emplace();
+}
 
 ProgressLine::~ProgressLine() { clear(); }
 
@@ -127,11 +123,21 @@ void ProgressLine::show(const Progress& progress) {
     write_error(label_ + progress_text(progress, device_, 200) + "\n");
     return;
   }
-  const std::size_t width = terminal_width() - 1;
+  const std::size_t columns = std::max<std::size_t>(terminal_columns(STDERR_FILENO), 2) - 1;
+  const std::size_t width = columns - std::min(columns, label_.size());
+  const std::string curve = curve_of(progress, width);
   const std::string text =
-      label_ + progress_text(progress, device_, width - std::min(width, label_.size()));
+      label_ + (curve.empty()
+                    ? progress_text(progress, device_, width)
+                    : curve + " " + progress_text(progress, device_, width - kCurveColumns - 1));
   draw(color_ ? "\r\x1b[K\x1b[2m" + text + "\x1b[0m" : "\r\x1b[K" + text);
   line_is_shown_ = true;
+}
+
+std::string ProgressLine::curve_of(const Progress& progress, std::size_t width) {
+  if (!sparkline_ || width < 4 * kCurveColumns) return "";
+  if (progress.best) sparkline_->add(progress.done, progress.best->measurement.median_ms);
+  return sparkline_->text(kCurveColumns, is_utf8_locale());
 }
 
 void ProgressLine::show_result(const Result& result, bool known) {

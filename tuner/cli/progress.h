@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/cli/sparkline.h"
 #include "tuner/engine/observer.h"
 
 #include <chrono>
@@ -14,9 +15,10 @@ enum class Verbosity { quiet, normal, verbose };
 /// stderr is a pipe or a file.
 class ProgressLine {
  public:
-  /// `label`: stands before it, where several runs have one.
+  /// `label`: stands before it, where several runs have one. `sparkline`: on a terminal with room,
+  /// how the best so far fell stands before the line.
   ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device,
-               std::string label = "");
+               std::string label = "", bool sparkline = false);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -29,6 +31,7 @@ class ProgressLine {
 
  private:
   void show(const Progress& progress);
+  std::string curve_of(const Progress& progress, std::size_t width);
   void show_result(const Result& result, bool known);
   void show_note(const std::string& note);
 
@@ -37,6 +40,7 @@ class ProgressLine {
   bool color_;
   DeviceKind device_;
   std::string label_;
+  std::optional<Sparkline> sparkline_;
   bool line_is_shown_ = false;
   std::optional<std::chrono::steady_clock::time_point> last_shown_;
   std::string last_phase_;

@@ -2,9 +2,12 @@
 
 #include "tuner/core/text.h"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <sys/ioctl.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -23,6 +26,19 @@ void write_error(const std::string& text) {
 
 void say(const std::string& line) {
   if (!line.empty()) write_error(line + "\n");
+}
+
+std::size_t terminal_columns(int descriptor) {
+  if (isatty(descriptor) != 1) return 0;
+  if (const char* columns = std::getenv("COLUMNS")) {
+    const std::string_view text = columns;
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value > 0) return value;
+  }
+  winsize size = {};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
 }
 
 bool colors(int descriptor) {

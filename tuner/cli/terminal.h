@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 // All that is printed goes through here. What files, compilers, devices and options bring along
@@ -9,6 +10,9 @@ namespace smemtune::cli {
 
 /// Exit status of a command that was asked to stop.
 constexpr int kInterrupted = 130;
+
+/// Exit status of commands that find what was fast to have become slower.
+constexpr int kLostGround = 1;
 
 /// Text for people, on stdout.
 void write_out(const std::string& text);
@@ -21,6 +25,10 @@ void write_error(const std::string& text);
 
 /// A line on stderr, unless it is empty.
 void say(const std::string& line);
+
+/// How wide the terminal is that `descriptor` is: $COLUMNS, else what it says itself, else 80. 0
+/// where it is none.
+std::size_t terminal_columns(int descriptor);
 
 /// Whether `descriptor` is a terminal that should show colors (NO_COLOR is empty, TERM is not
 /// dumb).

@@ -20,7 +20,7 @@ constexpr std::size_t kMostFirstBytes = 65536;
 // After so many vain calls nobody need wait for a host, though it is called again.
 constexpr int kVainCalls = 5;
 constexpr double kLongestPause_s = 60;
-constexpr double kGoodbyePatience_s = 5;
+constexpr double kCarrierPatience_s = 5;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ RemoteHost::RemoteHost(HostAddress address) : address_(std::move(address)) { cal
 
 RemoteHost::~RemoteHost() {
   hang_up();
-  if (carrier_) carrier_->end_gently(kGoodbyePatience_s);
+  if (carrier_) carrier_->end_gently(kCarrierPatience_s);
 }
 
 bool RemoteHost::is_given_up() const {

@@ -1,0 +1,126 @@
+#include "tuner/cli/live_report.h"
+
+#include "reports/report_json.h"
+#include "reports/report_page.h"
+#include "reports/report_source.h"
+#include "tuner/cli/command_results.h"
+#include "tuner/cli/live_server.h"
+#include "tuner/cli/terminal.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace smemtune::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kRunning = "running";
+constexpr std::chrono::milliseconds kLook{500};         // For results, and that the run goes on.
+constexpr auto kLastTaking = std::chrono::seconds(10);  // Until pages have what came last.
+
+db::StoredRun the_run(const db::ResultStore& store, const ReportOptions& options) {
+  std::vector<db::StoredRun> runs = store.runs(options.query);
+  std::erase_if(runs, [](const db::StoredRun& run) { return !run.goes_on; });
+  if (runs.empty()) {
+    throw InputError(options.database.string() +
+                     ": no run goes on here; without --live, what is stored is reported");
+  }
+  if (runs.size() == 1) return runs.front();
+  std::vector<std::string> all;
+  for (const db::StoredRun& run : runs) all.push_back(run.id.substr(0, 8) + " of " + run.space);
+  throw InputError(options.database.string() + ": " + counted(runs.size(), "run") +
+                   " go on; choose with --space or --run: " + joined(all, ", "));
+}
+
+/// `running`, `gone`, or the word that the run ended with.
+std::string state_of(const db::ResultStore& store, const std::string& run_id) {
+  const std::vector<db::StoredRun> runs = store.runs({.run = run_id});
+  if (runs.empty()) return "gone";
+  if (!runs.front().outcome.empty()) return runs.front().outcome;
+  return runs.front().goes_on ? kRunning : "gone";
+}
+
+/// What is shown, and how new it is.
+class LivePage {
+ public:
+  LivePage(db::ResultStore store, const ReportOptions& options, db::StoredRun run,
+           LiveServer& server)
+      : store_(std::move(store)), options_(options), run_(std::move(run)), server_(server) {}
+
+  /// Shows what has changed since the last time. Returns whether the run goes on.
+  bool look() {
+    try {
+      return look_once();
+    } catch (const StoreError&) {
+      // A run that was killed while it wrote: opened again, the database is what it was before.
+      store_ = open_results(options_.database);
+      stored_.reset();
+      return look_once();
+    }
+  }
+
+  const std::string& state() const { return state_; }
+
+ private:
+  bool look_once() {
+    const std::int64_t stored = store_.data_version();
+    const std::string state = state_of(store_, run_.id);
+    if (stored == stored_ && state == state_) return state == kRunning;
+    nlohmann::ordered_json data = report_json(stored_source(
+        store_,
+        {.space = run_.space, .device = options_.query.device, .problem = options_.query.problem},
+        static_cast<std::size_t>(options_.max_rows)));
+    stored_ = stored;
+    state_ = state;
+    ++version_;
+    data["live"] = {
+        {"run", run_.id}, {"device", run_.device}, {"state", state}, {"version", version_}};
+    server_.show(report_page(data, run_.space + " - smemtune", embedded_charts()),
+                 data.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace),
+                 version_);
+    return state == kRunning;
+  }
+
+  db::ResultStore store_;
+  const ReportOptions& options_;
+  db::StoredRun run_;
+  LiveServer& server_;
+  std::optional<std::int64_t> stored_;
+  std::string state_;
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace
+
+int follow_run(const ReportOptions& options, const std::atomic<bool>& stop) {
+  db::ResultStore store = open_results(options.database);
+  const db::StoredRun run = the_run(store, options);
+  LiveServer server(options.port);
+  LivePage page(std::move(store), options, run, server);
+  page.look();
+  write_out(server.url() + "\n");
+  say("the page fills up until run " + run.id.substr(0, 8) + " of " + run.space + " ends");
+  for (;;) {
+    const auto began = Clock::now();
+    if (stop || !page.look()) break;
+    // While it reads, the run cannot write: seldom where there is much to read.
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
+    server.serve_for(std::max(kLook, 9 * took));
+  }
+  if (stop) return kInterrupted;
+  say("the run has ended: " + page.state());
+  // A page that is open asks every two seconds.
+  const auto deadline = Clock::now() + kLastTaking;
+  while (!stop && server.taken() == 0 && Clock::now() < deadline) server.serve_for(kLook);
+  if (server.taken() > 0) server.serve_for(std::chrono::milliseconds(2500));  // Other pages.
+  return 0;
+}
+
+}  // namespace smemtune::cli
