@@ -258,7 +258,8 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
     run.started_unix = statement.real("started_unix");
     if (!statement.is_null("ended_unix")) run.ended_unix = statement.real("ended_unix");
     run.outcome = statement.text("outcome");
-    run.goes_on = run.outcome.empty() && is_alive(statement.text("process"));
+    run.goes_on = run.outcome.empty() &&
+                  may_be_alive(statement.text("process"), unix_now() - run.started_unix);
     run.imported_from = statement.text("origin_file");
     run.results = static_cast<std::uint64_t>(statement.integer("results"));
     run.correct = static_cast<std::uint64_t>(statement.integer("correct"));

@@ -1,5 +1,7 @@
 #include "reports/report_source.h"
 
+#include "db/layered_store.h"
+
 #include <algorithm>
 
 namespace smemtune {
@@ -7,7 +9,8 @@ namespace smemtune {
 using db::StoredResult;
 using db::StoredSection;
 
-ReportSource stored_source(const db::ResultStore& store, const db::Query& query, std::size_t most) {
+template <typename Store>
+ReportSource stored_source(const Store& store, const db::Query& query, std::size_t most) {
   ReportSource source{.space = query.space,
                       .sections = store.sections(query, most),
                       .defaults = store.defaults(query),
@@ -15,6 +18,9 @@ ReportSource stored_source(const db::ResultStore& store, const db::Query& query,
   if (source.sections.size() > 1) source.devices = store.compare(query);
   return source;
 }
+
+template ReportSource stored_source(const db::ResultStore&, const db::Query&, std::size_t);
+template ReportSource stored_source(const db::LayeredStore&, const db::Query&, std::size_t);
 
 const StoredResult* default_of(const ReportSource& source, const StoredSection& section,
                                const std::string& kernel) {

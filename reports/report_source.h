@@ -19,8 +19,10 @@ struct ReportSource {
   std::optional<db::Comparison> devices = {};  ///< Where there are several.
 };
 
-/// What is stored of the query's space; of each device and problem about `most` results at most.
-ReportSource stored_source(const db::ResultStore& store, const db::Query& query, std::size_t most);
+/// What is stored of the query's space, in a ResultStore or a LayeredStore; of each device and
+/// problem about `most` results at most.
+template <typename Store>
+ReportSource stored_source(const Store& store, const db::Query& query, std::size_t most);
 
 /// The result of the kernel's default configuration; null when it was not timed.
 const db::StoredResult* default_of(const ReportSource& source, const db::StoredSection& section,

@@ -20,11 +20,6 @@ constexpr double kLook_s = 0.2;
 constexpr double kSilence_s = 8;
 constexpr const char* kSilenceVariable = "SMEMTUNE_HOST_SILENCE";
 
-const char* environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
 double silence_s() {
   const char* const text = environment(kSilenceVariable);
   return text == nullptr ? kSilence_s : parse_number(kSilenceVariable, text, 0.1, 3600);

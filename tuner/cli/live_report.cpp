@@ -25,8 +25,14 @@ constexpr const char* kRunning = "running";
 constexpr std::chrono::milliseconds kLook{500};         // For results, and that the run goes on.
 constexpr auto kLastTaking = std::chrono::seconds(10);  // Until pages have what came last.
 
+db::ResultStore open_own(const std::filesystem::path& database) {
+  return {database, db::ResultStore::Mode::read_only};
+}
+
 db::StoredRun the_run(const db::ResultStore& store, const ReportOptions& options) {
-  std::vector<db::StoredRun> runs = store.runs(options.query);
+  db::Query query = options.query;
+  query.source = "own";
+  std::vector<db::StoredRun> runs = store.runs(query);
   std::erase_if(runs, [](const db::StoredRun& run) { return !run.goes_on; });
   if (runs.empty()) {
     throw InputError(options.database.string() +
@@ -60,7 +66,7 @@ class LivePage {
       return look_once();
     } catch (const StoreError&) {
       // A run that was killed while it wrote: opened again, the database is what it was before.
-      store_ = open_results(options_.database);
+      store_ = open_own(options_.database);
       stored_.reset();
       return look_once();
     }
@@ -100,7 +106,7 @@ class LivePage {
 }  // namespace
 
 int follow_run(const ReportOptions& options, const std::atomic<bool>& stop) {
-  db::ResultStore store = open_results(options.database);
+  db::ResultStore store = open_own(options.database);
   const db::StoredRun run = the_run(store, options);
   LiveServer server(options.port);
   LivePage page(std::move(store), options, run, server);

@@ -27,11 +27,6 @@ std::string range_text(double least, double most) {
                       : "between " + plain(least) + " and " + plain(most);
 }
 
-const char* environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
 bool holds_share(const std::filesystem::path& folder) {
   std::error_code ignored;
   return std::filesystem::is_directory(folder / "kernel_templates", ignored) &&
@@ -39,6 +34,11 @@ bool holds_share(const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+const char* environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
 
 std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least,
                           std::uint64_t most) {

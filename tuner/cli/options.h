@@ -9,6 +9,9 @@
 
 namespace smemtune::cli {
 
+/// The value of an environment variable; nullptr where it is not set or empty.
+const char* environment(const char* name);
+
 /// An unsigned decimal number without leading zeros, sign or space. Throws InputError naming the
 /// option, the text and the range.
 std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least,

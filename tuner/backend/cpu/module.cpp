@@ -113,8 +113,8 @@ std::string Module::line_of(const void* place) const {
     if (begin == std::string::npos) continue;
     line.erase(0, begin + std::string_view(kSourcesPrefix).size() + 1);
     line.erase(std::min(line.find(' '), line.size()));  // Without `(discriminator 2)`.
-    std::string found = fs::path(line).lexically_normal().string();
-    if (!found.starts_with(kMainFile)) return found;
+    std::string its = fs::path(line).lexically_normal().string();
+    if (!its.starts_with(kMainFile)) return its;
   }
   return {};
 }
