@@ -1,5 +1,6 @@
 #include "tuner/cli/hosts.h"
 
+#include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/usable_cores.h"
 #include "tuner/cli/options.h"
 #include "tuner/core/error.h"
@@ -259,8 +260,9 @@ int run_host_agent(const std::vector<std::string>& arguments) {
   if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     throw UnavailableError("no descriptor is left");
   }
+  const cpu::TemporaryFolder files;
   return host_agent_main(SMEMTUNE_VERSION, parse_number("__host", arguments.front(), 0.1, 3600),
-                         describe_host, in, out);
+                         describe_host, files.path(), in, out);
 }
 
 }  // namespace smemtune::cli
