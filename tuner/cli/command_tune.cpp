@@ -285,11 +285,16 @@ int tune_models(Session& session, const std::vector<std::vector<Device>>& models
   std::vector<std::exception_ptr> errors(models.size());
   const auto tune_model = [&](std::size_t i, Hosts its) {
     try {
+      std::vector<Device> units = models[i];
       // A link belongs to one run: each further one has its own.
       if (i > 0 && !session.addresses.empty()) {
         its = connect_hosts(session.addresses, session.stop, [](const std::string&) {});
+        units = devices_on(its, std::move(units));
+        if (units.empty() && !session.stop) {
+          throw UnavailableError("no host with " + models[i].front().name + " answers any more");
+        }
       }
-      outcomes[i] = session.stop ? kInterrupted : tune_on(session, models[i], its);
+      outcomes[i] = session.stop ? kInterrupted : tune_on(session, units, its);
     } catch (...) {
       errors[i] = std::current_exception();
     }

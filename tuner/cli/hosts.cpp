@@ -1,5 +1,6 @@
 #include "tuner/cli/hosts.h"
 
+#include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/usable_cores.h"
 #include "tuner/cli/options.h"
 #include "tuner/core/error.h"
@@ -10,6 +11,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <map>
 #include <unistd.h>
 
@@ -115,6 +117,11 @@ std::string usual_compiler(const Hosts& hosts, const std::string& backend) {
   return usual;
 }
 
+bool has(const HostHello& hello, const Device& device) {
+  return hello.cpu.uuid == device.uuid ||
+         std::ranges::find(hello.gpus, device.uuid, &Device::uuid) != hello.gpus.end();
+}
+
 std::string hello_text(const HostHello& hello) {
   std::string text = counted(hello.cores, "core");
   std::map<std::string, std::size_t> models;
@@ -203,6 +210,14 @@ ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts) {
                     ".\n*** Their times say nothing about a GPU; correctness does."};
 }
 
+std::vector<Device> devices_on(const Hosts& hosts, std::vector<Device> devices) {
+  std::erase_if(devices, [&](const Device& device) {
+    return std::ranges::none_of(hosts,
+                                [&](const auto& host) { return has(*host->hello(), device); });
+  });
+  return devices;
+}
+
 WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
                           std::span<const Device> devices, std::size_t share,
                           const std::function<void(const std::string&)>& say) {
@@ -225,13 +240,9 @@ WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
                                              : compiler->second.version + ", another build") +
           " than the others");
     }
+    command.device_hosts.resize(devices.size());
     for (std::size_t unit = 0; unit < devices.size(); ++unit) {
-      const bool is_here =
-          std::ranges::find(hello.gpus, devices[unit].uuid, &Device::uuid) != hello.gpus.end() ||
-          hello.cpu.uuid == devices[unit].uuid;
-      if (!is_here) continue;
-      command.device_hosts.resize(devices.size());
-      command.device_hosts[unit] = command.hosts.size();
+      if (has(hello, devices[unit])) command.device_hosts[unit] = command.hosts.size();
     }
     command.hosts.push_back(std::move(its));
   }
@@ -249,13 +260,14 @@ int run_host_agent(const std::vector<std::string>& arguments) {
     throw InputError("__host is how smemtune is started on other hosts, not a command");
   }
   // Its output is for the parent alone.
-  const int in = dup(STDIN_FILENO);
-  const int out = dup(STDOUT_FILENO);
+  const int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     throw UnavailableError("no descriptor is left");
   }
+  const cpu::TemporaryFolder files;
   return host_agent_main(SMEMTUNE_VERSION, parse_number("__host", arguments.front(), 0.1, 3600),
-                         describe_host, in, out);
+                         describe_host, files.path(), in, out);
 }
 
 }  // namespace smemtune::cli

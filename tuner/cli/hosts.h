@@ -28,9 +28,12 @@ Hosts connect_hosts(const std::vector<HostAddress>& addresses, const std::atomic
 /// cpu` is given. Throws InputError where the options ask for something else.
 ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts);
 
+/// Those of the devices that are on these hosts.
+std::vector<Device> devices_on(const Hosts& hosts, std::vector<Device> devices);
+
 /// How the workers for units of one model are started: device workers where the units are, compile
 /// workers on every host that has the compiler that most of them have. `share`: how many models
-/// are tuned at once and share the cores.
+/// are tuned at once and share the cores. REQUIRES: each of the devices is on one of the hosts.
 WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
                           std::span<const Device> devices, std::size_t share,
                           const std::function<void(const std::string&)>& say);

@@ -36,14 +36,16 @@ class HostsCommand : public testing::Test {
   HostsCommand() {
     std::string pattern = testing::TempDir() + "smemtune-hosts-XXXXXX";
     folder_ = mkdtemp(pattern.data());
-    std::ofstream(folder_ / "ssh") << "#!/bin/sh\n"
-                                      "[ \"$1 $2 $3\" = '-T -o BatchMode=yes' ] || exit 254\n"
-                                      "if [ $4 = away ]; then\n"
-                                      "  echo ssh: connect to host away: No route to host >&2\n"
-                                      "  exit 255\n"
-                                      "fi\n"
-                                      "echo Welcome to $4\n"
-                                      "exec sh -c \"$5\"\n";
+    std::ofstream(folder_ / "ssh")
+        << "#!/bin/sh\n"
+           "[ \"$1 $2 $3\" = '-T -o BatchMode=yes' ] || exit 254\n"
+           "if [ $4 = away ]; then\n"
+           "  echo ssh: connect to host away: No route to host >&2\n"
+           "  exit 255\n"
+           "fi\n"
+           "if [ $4 = other ]; then export SMEMTUNE_SHARE=\"${0%/*}/share\"; fi\n"
+           "echo Welcome to $4\n"
+           "exec sh -c \"$5\"\n";
     std::filesystem::permissions(folder_ / "ssh", std::filesystem::perms::owner_all);
   }
   ~HostsCommand() override { std::filesystem::remove_all(folder_); }
@@ -87,6 +89,30 @@ TEST_F(HostsCommand, TunesOnAllThatAnswer) {
   EXPECT_EQ(summary.at("evaluated_on").size(), 3u) << summary.at("evaluated_on");
   const Ended listed = run("list --json");
   EXPECT_EQ(Json::parse(listed.output).at("runs").at(0).at("host"), "a,b,localhost");
+}
+
+// The cores of `other` borrow the limits of an H200 that has one multiprocessor less.
+TEST_F(HostsCommand, TunesDifferentModelsBesideEachOther) {
+  const std::filesystem::path share = folder_ / "share";
+  std::filesystem::create_directories(share / "configs");
+  std::filesystem::create_directories(share / "kernel_templates");
+  std::ifstream known(SMEMTUNE_SOURCE_DIR "/configs/devices.json");
+  std::string devices(std::istreambuf_iterator<char>(known), {});
+  const std::string count = "\"sm_count\": 132";
+  ASSERT_NE(devices.find(count), std::string::npos);
+  for (std::size_t at = 0; (at = devices.find(count, at)) != std::string::npos; ++at) {
+    devices.replace(at, count.size(), "\"sm_count\": 131");
+  }
+  std::ofstream(share / "configs" / "devices.json") << devices;
+  const Ended ended = run(std::string(kTune) + "--hosts a,other --jobs 2 --max-evaluations 4");
+  ASSERT_EQ(ended.status, 0) << ended.errors;
+  const std::size_t first = ended.output.find("best: add_one");
+  ASSERT_NE(first, std::string::npos) << ended.output;
+  EXPECT_NE(ended.output.find("best: add_one", first + 1), std::string::npos) << ended.output;
+  const Json runs = Json::parse(run("list --json").output).at("runs");
+  ASSERT_EQ(runs.size(), 2u);
+  for (const Json& one : runs) EXPECT_EQ(one.at("outcome"), "budget");
+  EXPECT_EQ(run("db check").status, 0);
 }
 
 TEST_F(HostsCommand, SaysWhyNoHostCanBeUsed) {

@@ -3,6 +3,7 @@
 #include "tuner/core/hash.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace smemtune {
@@ -37,13 +38,28 @@ std::uint64_t CompileQueue::add(CompileRequest request, bool first) {
   wanted.key = key_of(wanted.request);
   wanted.program = program_of(wanted.request);
   const std::uint64_t number = ++last_number_;
-  if (Module module = recall(wanted.key)) {
-    wanted.outcome = std::move(module);
-  } else {
-    order_.insert(first ? order_.begin() : order_.end(), number);
-  }
+  if (Module module = recall(wanted.key)) wanted.outcome = std::move(module);
+  const bool is_there = wanted.outcome.has_value();
+  numbers_[wanted.key].insert(number);
   wanted_.emplace(number, std::move(wanted));
+  if (!is_there) enqueue(number, first);
   return number;
+}
+
+void CompileQueue::enqueue(std::uint64_t number, bool at_front) {
+  Wanted& wanted = wanted_.at(number);
+  order_.insert(at_front ? order_.begin() : order_.end(), number);
+  wanted.queued = true;
+  if (!wanted.first && !wanted.alone) ++together_[wanted.program];
+}
+
+void CompileQueue::dequeue(std::uint64_t number) {
+  const auto found = wanted_.find(number);
+  if (found == wanted_.end() || !found->second.queued) return;
+  Wanted& wanted = found->second;
+  std::erase(order_, number);
+  wanted.queued = false;
+  if (!wanted.first && !wanted.alone) --together_[wanted.program];
 }
 
 bool CompileQueue::ready(std::uint64_t number) const {
@@ -74,21 +90,28 @@ Outcome<std::vector<Module>> CompileQueue::take(const std::vector<std::uint64_t>
 }
 
 void CompileQueue::forget(std::uint64_t number) {
-  std::erase(order_, number);
-  wanted_.erase(number);
+  const auto found = wanted_.find(number);
+  if (found == wanted_.end()) return;
+  dequeue(number);
+  const auto of_key = numbers_.find(found->second.key);
+  of_key->second.erase(number);
+  if (of_key->second.empty()) numbers_.erase(of_key);
+  wanted_.erase(found);
 }
 
 /// What to compile next: the first of what is wanted, and more of its program where that pays.
 std::vector<std::uint64_t> CompileQueue::next_batch() {
   const Wanted& front = wanted_.at(order_.front());
+  if (front.first || front.alone) return {order_.front()};
+  const std::size_t size =
+      batch_sizes_[front.program].next(together_[front.program], pool_.compilers());
   std::vector<std::uint64_t> of_program;
   for (const std::uint64_t number : order_) {
+    if (of_program.size() == size) break;
     const Wanted& wanted = wanted_.at(number);
     const bool fits = !wanted.first && !wanted.alone && wanted.program == front.program;
-    if (fits || of_program.empty()) of_program.push_back(number);
+    if (fits) of_program.push_back(number);
   }
-  if (front.first || front.alone) return {order_.front()};
-  of_program.resize(batch_sizes_[front.program].next(of_program.size(), pool_.compilers()));
   return of_program;
 }
 
@@ -99,21 +122,14 @@ void CompileQueue::pump() {
     CompileBatch batch;
     std::vector<std::string> keys;
     for (const std::uint64_t number : next_batch()) {
+      dequeue(number);
       Wanted& wanted = wanted_.at(number);
-      std::erase(order_, number);
       // The same may have been compiled for someone else meanwhile, or is being compiled.
       if (Module module = recall(wanted.key)) {
         wanted.outcome = std::move(module);
         continue;
       }
-      const auto has_key = [&](const std::vector<std::string>& others) {
-        return std::ranges::find(others, wanted.key) != others.end();
-      };
-      const bool underway =
-          has_key(keys) || std::ranges::any_of(working_, [&](const auto& working) {
-            return has_key(working.second);
-          });
-      if (underway) continue;
+      if (!working_keys_.insert(wanted.key).second) continue;
       batch.requests.push_back(wanted.request);
       keys.push_back(wanted.key);
     }
@@ -127,14 +143,22 @@ void CompileQueue::handle(const WorkerEvent& event) {
   if (working == working_.end()) return;
   const std::vector<std::string> keys = std::move(working->second);
   working_.erase(working);
+  for (const std::string& key : keys) working_keys_.erase(key);
   if (event.not_compiled || (event.compiler_lost && keys.size() > 1)) {
     // Which of them did it is found by compiling each by itself, before anything else.
-    for (auto entry = wanted_.rbegin(); entry != wanted_.rend(); ++entry) {
-      Wanted& wanted = entry->second;
-      if (wanted.outcome || std::ranges::find(keys, wanted.key) == keys.end()) continue;
+    std::set<std::uint64_t, std::greater<>> numbers;
+    for (const std::string& key : keys) {
+      const auto of_key = numbers_.find(key);
+      if (of_key != numbers_.end()) {
+        numbers.insert(of_key->second.begin(), of_key->second.end());
+      }
+    }
+    for (const std::uint64_t number : numbers) {
+      Wanted& wanted = wanted_.at(number);
+      if (wanted.outcome) continue;
+      dequeue(number);
       wanted.alone = wanted.alone || event.compiler_lost;
-      std::erase(order_, entry->first);
-      order_.push_front(entry->first);
+      enqueue(number, /*at_front=*/true);
     }
     return;
   }
@@ -155,10 +179,13 @@ void CompileQueue::handle(const WorkerEvent& event) {
 
 /// Gives it to everyone who wants what has this key.
 void CompileQueue::settle(const std::string& key, const Outcome<Module>& outcome) {
-  for (auto& [number, wanted] : wanted_) {
-    if (wanted.key != key || wanted.outcome) continue;
+  const auto of_key = numbers_.find(key);
+  if (of_key == numbers_.end()) return;
+  for (const std::uint64_t number : of_key->second) {
+    Wanted& wanted = wanted_.at(number);
+    if (wanted.outcome) continue;
+    dequeue(number);
     wanted.outcome = outcome;
-    std::erase(order_, number);
     if (outcome) {
       batch_sizes_[wanted.program].add((*outcome)->entries.size(), (*outcome)->compile_ms);
     }

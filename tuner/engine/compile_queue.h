@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,7 @@ class CompileQueue {
     std::string program;  ///< Equal for requests of one program.
     bool first = false;
     bool alone = false;  ///< A worker was lost over it and others.
+    bool queued = false;
     std::optional<Outcome<Module>> outcome = std::nullopt;
   };
   struct Remembered {
@@ -67,6 +69,8 @@ class CompileQueue {
   };
 
   std::uint64_t add(CompileRequest request, bool first);
+  void enqueue(std::uint64_t number, bool at_front);
+  void dequeue(std::uint64_t number);
   std::vector<std::uint64_t> next_batch();
   void settle(const std::string& key, const Outcome<Module>& outcome);
   Module hold(const Module& module) const;
@@ -78,8 +82,11 @@ class CompileQueue {
   std::size_t max_bytes_;
   std::shared_ptr<std::size_t> held_bytes_;  ///< Counted down by the modules' end.
   std::map<std::uint64_t, Wanted> wanted_;
-  std::deque<std::uint64_t> order_;                     ///< Not yet given to a worker.
-  std::map<Ticket, std::vector<std::string>> working_;  ///< Keys of what workers compile.
+  std::map<std::string, std::set<std::uint64_t>> numbers_;  ///< The numbers of `wanted_`.
+  std::deque<std::uint64_t> order_;                         ///< Not yet given to a worker.
+  std::map<std::string, std::size_t> together_;  ///< Of `order_`, those that may share a batch.
+  std::map<Ticket, std::vector<std::string>> working_;  ///< Keys of what workers compile...
+  std::set<std::string> working_keys_;                  ///< ... of all of them.
   std::map<std::string, BatchSize> batch_sizes_;        ///< By program.
   std::list<Remembered> remembered_;                    ///< Used last first.
   std::map<std::string, std::list<Remembered>::iterator> by_key_;

@@ -32,6 +32,7 @@ Failure failure_of(const WorkerDeath& death, double deadline_s) {
 
 void DeviceSession::set_preparation(const PrepareRequest& preparation) {
   preparation_ = pack(preparation);
+  files_ = files_of(preparation);
 }
 
 bool DeviceSession::ready() {
@@ -56,6 +57,7 @@ void DeviceSession::step() {
   if (prepared_generation_ != generation()) {
     preparing_ = true;
     asked_at_s_ = now_s();
+    for (const DataFile& file : files_) pool_.provide(unit_, file);
     ticket_ = pool_.ask_device(unit_, MessageType::prepare, preparation_, prepare_deadline_s_);
     return;
   }

@@ -111,6 +111,7 @@ class DeviceSession {
   double prepare_deadline_s_;
   Note note_;
   std::vector<std::uint8_t> preparation_;
+  std::vector<DataFile> files_;  ///< That it reads.
   std::optional<Transfers> transfers_;
   std::vector<DerivedTolerance> derived_;
   std::optional<Pending> pending_;

@@ -70,7 +70,12 @@ int run_agent(const std::string& silence_s) {
     hello.cores = 4;
     return hello;
   };
-  return host_agent_main(kTestVersion, std::stod(silence_s), describe, STDIN_FILENO, out);
+  std::string files = (std::filesystem::temp_directory_path() / "smemtune-files-XXXXXX").string();
+  if (mkdtemp(files.data()) == nullptr) return 2;
+  const int status =
+      host_agent_main(kTestVersion, std::stod(silence_s), describe, files, STDIN_FILENO, out);
+  std::filesystem::remove_all(files);
+  return status;
 }
 
 void write_id(const std::string& file, pid_t id) {

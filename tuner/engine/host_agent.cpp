@@ -1,6 +1,8 @@
 #include "tuner/engine/host_agent.h"
 
+#include "tuner/backend/npy_file.h"
 #include "tuner/core/error.h"
+#include "tuner/core/hash.h"
 #include "tuner/engine/device_lock.h"
 #include "tuner/engine/frame_link.h"
 #include "tuner/engine/remote_host.h"
@@ -10,8 +12,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <poll.h>
 #include <span>
@@ -27,9 +32,9 @@ constexpr double kLockInterval_s = 0.5;
 
 class HostAgent {
  public:
-  HostAgent(double silence_s, const std::function<HostHello(const HostWelcome&)>& describe, int in,
-            int out)
-      : link_(in, out, silence_s), describe_(describe), in_(in), out_(out) {}
+  HostAgent(double silence_s, const std::function<HostHello(const HostWelcome&)>& describe,
+            const std::filesystem::path& files, int in, int out)
+      : link_(in, out, silence_s), describe_(describe), files_(files), in_(in), out_(out) {}
 
   /// Until the parent is gone.
   void serve() {
@@ -94,6 +99,7 @@ class HostAgent {
 
   void start_what_waits();
   void take(const Frame& frame);
+  void keep(const FilePiece& piece) const;
   void start(std::uint32_t worker, WorkerStart start);
 
   void tell_end(std::uint32_t worker, const WorkerDeath& death) {
@@ -108,6 +114,7 @@ class HostAgent {
 
   FrameLink link_;
   const std::function<HostHello(const HostWelcome&)>& describe_;
+  const std::filesystem::path& files_;
   int in_;
   int out_;
   HostWelcome welcome_;
@@ -149,6 +156,9 @@ void HostAgent::take(const Frame& frame) {
         throw;
       }
       return;
+    case MessageType::file:
+      keep(unpack<FilePiece>(frame.payload));
+      return;
     case MessageType::start_worker:
       start(frame.worker, unpack<WorkerStart>(frame.payload));
       return;
@@ -160,6 +170,26 @@ void HostAgent::take(const Frame& frame) {
     }
     default:
       workers_.send(frame);
+  }
+}
+
+void HostAgent::keep(const FilePiece& piece) const {
+  const bool is_name = piece.sha256.size() == 64 &&
+                       piece.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_name) throw WireError("a file without a name");
+  const std::filesystem::path part = files_ / (piece.sha256 + ".part");
+  std::ofstream stream(part, std::ios::binary | std::ios::app);
+  stream.write(reinterpret_cast<const char*>(piece.bytes.data()),
+               static_cast<std::streamsize>(piece.bytes.size()));
+  stream.close();
+  if (!stream) throw UnavailableError(part.string() + ": cannot be written");
+  if (!piece.last) return;
+  std::ifstream whole(part, std::ios::binary);
+  // One that has changed since the parent read it is not the one that results would be of.
+  if (sha256(whole) == piece.sha256) {
+    std::filesystem::rename(part, files_ / piece.sha256);
+  } else {
+    std::filesystem::remove(part);
   }
 }
 
@@ -201,14 +231,17 @@ std::string HostAgent::lock(const std::string& name) {
 }  // namespace
 
 int host_agent_main(const std::string& version, double silence_s,
-                    const std::function<HostHello(const HostWelcome&)>& describe, int in, int out) {
+                    const std::function<HostHello(const HostWelcome&)>& describe,
+                    const std::filesystem::path& files, int in, int out) {
   constexpr int kBroken = 1;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread is started.
+  setenv(kFilesVariable, files.c_str(), 1);
   // A queue sends these to every process of a job: the parent decides what comes of that.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   const std::string line = host_line(version) + "\n";
   if (::write(out, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return kBroken;
   try {
-    HostAgent(silence_s, describe, in, out).serve();
+    HostAgent(silence_s, describe, files, in, out).serve();
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "smemtune's agent: %s\n", error.what());

@@ -3,6 +3,7 @@
 
 #include "tuner/backend/fake/fake_launcher.h"
 #include "tuner/core/error.h"
+#include "tuner/core/hash.h"
 #include "tuner/engine/engine_test_kit.h"
 #include "tuner/engine/host_agent.h"
 #include "tuner/engine/remote_host.h"
@@ -285,6 +286,25 @@ TEST(Hosts, WhereAnAnswerIsOverdueKillTheWorkerThemselves) {
   const TuningSummary summary = hosts.run.run();
   const Result& hung = result_of(summary.problems.front(), "tiled", "TILE=4,ITEMS=2");
   EXPECT_EQ(to_text(hung.status) + "/" + hung.reason, "timeout/hang");
+}
+
+TEST(Hosts, GetTheFilesThatTheirWorkersRead) {
+  const FakeFolder folder;
+  const std::filesystem::path file = folder.path() / "data.npy";
+  const std::string contents(9 << 20, 'x');  // Three pieces.
+  std::ofstream(file) << contents;
+  const std::string name = sha256(contents);
+  RemoteHost host(address("n0", {executable(), kHostWord, "1"}));
+  ASSERT_EQ(wait_for(host).kind, HostEvent::Kind::up);
+  host.provide({.path = file, .sha256 = name});
+  host.provide({.path = file, .sha256 = std::string(64, '0')});  // It is another one.
+  host.start(1, {.words = {"/bin/sh", "-c",
+                           "cd $SMEMTUNE_FILES && sha256sum < " + name + " && ls; exit 7"}});
+  const HostEvent ended = wait_for(host);
+  EXPECT_EQ(ended.kind, HostEvent::Kind::ended);
+  EXPECT_EQ(ended.death.exit_status, 7);
+  EXPECT_THAT(ended.death.log, HasSubstr(name + "  -\n" + name + "\n"));
+  EXPECT_THAT(ended.death.log, Not(HasSubstr("0000")));
 }
 
 TEST(Hosts, WhoseDeviceIsInUseWaitOrSaySo) {

@@ -31,7 +31,21 @@ void check(const CompiledKernel& compiled, const CompileRequest& request) {
           "a compile time that is not a number");
 }
 
+void add_files(const Argument& argument, std::vector<DataFile>& files) {
+  if (argument.init.kind == Init::Kind::file) files.push_back(argument.init.file);
+  for (const Argument& read : argument.reads) add_files(read, files);
+}
+
 }  // namespace
+
+std::vector<DataFile> files_of(const PrepareRequest& request) {
+  std::vector<DataFile> files;
+  for (const NumberedWorkload& workload : request.workloads) {
+    for (const Argument& argument : workload.workload.arguments) add_files(argument, files);
+  }
+  for (const auto& [output, file] : request.expected) files.push_back(file);
+  return files;
+}
 
 CompileReply make_reply(const CompiledTogether& outcomes) {
   CompileReply reply;

@@ -86,6 +86,15 @@ struct HostHello {
   bool operator==(const HostHello&) const = default;
 };
 
+/// A piece of a file; the pieces of one come in order.
+struct FilePiece {
+  std::string sha256;  ///< Of the whole file, and its name there.
+  std::vector<std::uint8_t> bytes;
+  bool last = false;
+
+  bool operator==(const FilePiece&) const = default;
+};
+
 /// Requests that differ only in what they instantiate.
 struct CompileBatch {
   std::vector<CompileRequest> requests;
@@ -137,6 +146,9 @@ struct PrepareRequest {
 
   bool operator==(const PrepareRequest&) const = default;
 };
+
+/// The files that a request reads.
+std::vector<DataFile> files_of(const PrepareRequest& request);
 
 struct PrepareReply {
   std::optional<Failure> failure;
@@ -293,6 +305,7 @@ void fields(auto& archive, Is<HostWelcome> auto& v) {
 void fields(auto& archive, Is<HostHello> auto& v) {
   archive(v.cores, v.memory_bytes, v.gpus, v.cpu, v.compilers);
 }
+void fields(auto& archive, Is<FilePiece> auto& v) { archive(v.sha256, v.bytes, v.last); }
 void fields(auto& archive, Is<WorkerStart> auto& v) {
   archive(v.words, v.address_space, v.hello_timeout_s, v.ends_in_order, v.lock);
 }

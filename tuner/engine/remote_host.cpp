@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <unistd.h>
 #include <utility>
 
@@ -64,6 +65,22 @@ void RemoteHost::start(std::uint32_t worker, const WorkerStart& start) {
 
 void RemoteHost::send(const Frame& frame) {
   if (link_) link_->send(frame);
+}
+
+void RemoteHost::provide(const DataFile& file) {
+  constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
+  if (!link_ || provided_.contains(file.sha256)) return;
+  std::ifstream stream(file.path, std::ios::binary);
+  if (!stream) return;  // Its reader says so.
+  FilePiece piece = {.sha256 = file.sha256, .bytes = {}};
+  while (!piece.last) {
+    piece.bytes.resize(kPieceBytes);
+    stream.read(reinterpret_cast<char*>(piece.bytes.data()), kPieceBytes);
+    piece.bytes.resize(static_cast<std::size_t>(stream.gcount()));
+    piece.last = !stream;
+    link_->send({.type = MessageType::file, .sequence = 0, .payload = pack(piece)});
+  }
+  provided_.insert(file.sha256);
 }
 
 void RemoteHost::end(std::uint32_t worker, WorkerDeath::Cause cause, const std::string& message) {
@@ -218,6 +235,7 @@ void RemoteHost::take(Frame frame, std::vector<HostEvent>& events) {
 
 void RemoteHost::lose(const std::string& why, std::vector<HostEvent>& events) {
   link_.reset();
+  provided_.clear();
   std::string text = why;
   if (carrier_) {
     const std::string log = carrier_->end(0).log;

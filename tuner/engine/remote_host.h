@@ -44,6 +44,7 @@ class RemoteHost final : public WorkerHost {
   bool is_given_up() const override;
   void start(std::uint32_t worker, const WorkerStart& start) override;
   void send(const Frame& frame) override;
+  void provide(const DataFile& file) override;
   void end(std::uint32_t worker, WorkerDeath::Cause cause, const std::string& message) override;
   void hang_up() override;
   void add_polled(std::vector<pollfd>& polled) const override;
@@ -72,8 +73,9 @@ class RemoteHost final : public WorkerHost {
   std::unique_ptr<FrameLink> link_;  ///< Over the carrier's socket; ends before it.
   std::string first_bytes_;          ///< Before and behind the first line.
   std::optional<HostHello> hello_;
-  Clock::time_point act_at_;  ///< Calling: give up; waiting: call.
-  int failed_calls_ = 0;      ///< One after another.
+  std::set<std::string> provided_;  ///< SHA-256 of files that are there.
+  Clock::time_point act_at_;        ///< Calling: give up; waiting: call.
+  int failed_calls_ = 0;            ///< One after another.
 };
 
 }  // namespace smemtune

@@ -49,8 +49,9 @@ enum class MessageType : std::uint16_t {
   end_worker,    ///< ... and kill it.
   worker_ended,  ///< How it ended, told by its host.
   note,          ///< A line for people, told by a host.
+  file,          ///< To another host: part of a file that its workers will read.
 };
-constexpr MessageType kLastMessageType = MessageType::note;
+constexpr MessageType kLastMessageType = MessageType::file;
 
 struct Frame {
   MessageType type = MessageType::hello;

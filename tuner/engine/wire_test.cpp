@@ -142,6 +142,7 @@ std::vector<Example> examples() {
       example("start", MessageType::start_worker, WorkerStart{{"a", "b"}, 1, 2, true, "GPU-1"}),
       example("end", MessageType::end_worker, WorkerDeath{}),
       example("ended", MessageType::worker_ended, WorkerDeath{}),
+      example("file", MessageType::file, FilePiece{std::string(64, 'a'), {1, 2, 3}, true}),
       example("note", MessageType::note, std::string("waiting")),
       example("sampled", MessageType::sampled,
               SampleRoundReply{{{1.5, std::nullopt, 3, 1200, true}, {0, lost}}}),
@@ -259,6 +260,7 @@ TEST(Wire, SendsEveryMemberOfEveryMessage) {
   expect_sent_whole<Phase>();
   expect_sent_whole<HostWelcome>();
   expect_sent_whole<HostHello>();
+  expect_sent_whole<FilePiece>();
   expect_sent_whole<WorkerStart>();
   expect_sent_whole<WorkerDeath>();
   expect_sent_whole<CompileBatch>();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/core/kernel_template.h"
 #include "tuner/engine/wire.h"
 #include "tuner/engine/worker_process.h"
 
@@ -68,6 +69,9 @@ class WorkerHost {
 
   /// To the worker `frame.worker`, if it is there; its next message but a phase ends the deadline.
   virtual void send(const Frame& frame) = 0;
+
+  /// Sees to it that workers can read the file, before they are sent anything else.
+  virtual void provide(const DataFile&) {}
 
   /// Kills the worker; `ended` tells of it, with this cause and message.
   virtual void end(std::uint32_t worker, WorkerDeath::Cause cause, const std::string& message) = 0;

@@ -90,6 +90,9 @@ class WorkerPool {
   /// an earlier one is gone.
   std::uint64_t device_generation(std::size_t unit) const { return workers_[unit].generation; }
 
+  /// Sees to it that the unit's worker can read the file.
+  void provide(std::size_t unit, const DataFile& file) { host_of(workers_[unit]).provide(file); }
+
   /// REQUIRES: device_is_idle(unit).
   Ticket ask_device(std::size_t unit, MessageType type, std::vector<std::uint8_t> payload,
                     double deadline_s);
