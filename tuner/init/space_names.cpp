@@ -270,7 +270,12 @@ void SpaceNames::choose_sizes() {
     if (is_size(first_.parameters[i]) && !is_counted) names.push_back(first_.parameters[i].name);
   }
   const bool is_line = names.size() == 1 && first_.grid_dimensions == 1;
-  const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : 1024;
+  // Of nx, ny, nz the product counts, of a matrix product's sizes that of two.
+  const bool is_volume =
+      names.size() == 3 && std::ranges::all_of(names, [](const auto& name) {
+        return std::string_view("xyz").find(lower(name).back()) != std::string_view::npos;
+      });
+  const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : is_volume ? 256 : 1024;
   const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;
   for (const std::string& name : names) {
     if (const auto macro = passed_name(name)) {
