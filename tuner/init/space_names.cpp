@@ -361,7 +361,7 @@ std::optional<SpaceNames::CalledMacro> SpaceNames::called_macro(const CppTokens&
 }
 
 std::string SpaceNames::expanded(const std::string& text, const Json& parameters, int depth) const {
-  constexpr int kMaxDepth = 8;
+  constexpr int kMostDeep = 8;
   std::string result;
   std::size_t end = 0;
   const CppTokens tokens = cpp_tokens(text);
@@ -372,7 +372,7 @@ std::string SpaceNames::expanded(const std::string& text, const Json& parameters
     if (token.begin > end) result += ' ';
     end = token.end();
     const std::string name(token.text);
-    if (const auto called = depth < kMaxDepth ? called_macro(tokens, i) : std::nullopt) {
+    if (const auto called = depth < kMostDeep ? called_macro(tokens, i) : std::nullopt) {
       result += "(" + expanded(called->text, parameters, depth + 1) + ")";
       i = called->last;
       end = tokens[i].end();
@@ -381,7 +381,7 @@ std::string SpaceNames::expanded(const std::string& text, const Json& parameters
     const auto found = file_.meanings.find(name);
     const bool stands = found != file_.meanings.end() && found->second.size() == 1 &&
                         !problem_.contains(name) && !parameters.contains(name);
-    if (!stands || depth == kMaxDepth) {
+    if (!stands || depth == kMostDeep) {
       result += name;
       continue;
     }
