@@ -5,6 +5,7 @@
 #include "db/planted_results.h"
 #include "db/test_folder.h"
 #include "tuner/core/error.h"
+#include "tuner/core/whole_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

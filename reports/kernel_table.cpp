@@ -94,6 +94,26 @@ std::string speed_table(const std::vector<KernelRow>& rows, const ProblemSummary
   return table.text("  ");
 }
 
+/// What a launch takes; where the kernel has several its entry stands beside the kernel's name.
+std::vector<std::string> resource_row(const KernelRow& kernel, const LaunchResult& launch,
+                                      bool on_gpu) {
+  const std::vector<LaunchResult>& all = kernel.best->launches;
+  const bool is_first = &launch == all.data();
+  const Resources& takes = launch.resources;
+  std::vector<std::string> row = {kernel.mark + kernel.best->kernel +
+                                      (all.size() > 1 ? ", " + launch.shape.name_expression : ""),
+                                  format_bytes(static_cast<double>(launch.shared_bytes()))};
+  if (on_gpu) {
+    row.push_back(std::to_string(takes.registers_per_thread));
+    row.push_back(std::to_string(takes.stack_bytes));
+    row.push_back(std::to_string(takes.spill_store_bytes + takes.spill_load_bytes));
+    row.push_back(decimal(launch.occupancy.percent, 0) + " %");
+    row.push_back(joined(launch.occupancy.limiters(), ", "));
+  }
+  row.push_back(is_first ? key(kernel.best->configuration) : "");
+  return row;
+}
+
 std::string resource_table(const std::vector<KernelRow>& rows, const Device& device) {
   const bool on_gpu = device.kind == DeviceKind::gpu;
   std::vector<Table::Column> columns = {{"kernel"}, {"shared", Table::Align::right}};
@@ -106,20 +126,9 @@ std::string resource_table(const std::vector<KernelRow>& rows, const Device& dev
   columns.push_back({"configuration"});
   Table table(columns);
   for (const KernelRow& kernel : rows) {
-    const LaunchResult* launch = tightest_launch(*kernel.best);
-    if (launch == nullptr) continue;
-    const Resources& takes = launch->resources;
-    std::vector<std::string> row = {kernel.mark + kernel.best->kernel,
-                                    format_bytes(static_cast<double>(launch->shared_bytes()))};
-    if (on_gpu) {
-      row.push_back(std::to_string(takes.registers_per_thread));
-      row.push_back(std::to_string(takes.stack_bytes));
-      row.push_back(std::to_string(takes.spill_store_bytes + takes.spill_load_bytes));
-      row.push_back(decimal(launch->occupancy.percent, 0) + " %");
-      row.push_back(joined(launch->occupancy.limiters(), ", "));
+    for (const LaunchResult& launch : kernel.best->launches) {
+      table.add_row(resource_row(kernel, launch, on_gpu));
     }
-    row.push_back(key(kernel.best->configuration));
-    table.add_row(std::move(row));
   }
   return table.text("  ");
 }

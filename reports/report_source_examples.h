@@ -59,6 +59,7 @@ inline ReportSource source_of(std::vector<db::StoredResult> results) {
   source.runs.push_back({.id = "first",
                          .space = "gemm",
                          .device = "NVIDIA H200",
+                         .host = "node",
                          .compiler = "NVRTC 13.0",
                          .strategy = "auto",
                          .seed = 1,

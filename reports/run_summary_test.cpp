@@ -116,6 +116,20 @@ TEST(Ladder, ComparesEachKernelsBestWithTheFirstDefaultAndItsOwn) {
   EXPECT_THAT(tiled, HasSubstr("2.00 TFLOP/s  2.00 GB/s     32"));
 }
 
+TEST(Ladder, HasARowForEachLaunchOfAKernel) {
+  ProblemSummary two = problem();
+  for (Result& result : two.results) {
+    result.launches.push_back(result.launches.front());
+    result.launches.front().shape.name_expression = "first<8>";
+    result.launches.back().shape.name_expression = "second";
+    result.launches.back().resources.registers_per_thread = 77;
+  }
+  two.best = two.results.back();
+  const std::string text = kernel_table_text(space(), two, gpu());
+  EXPECT_THAT(line_with(text, "* tiled, first<8>"), HasSubstr("TILE=32"));
+  EXPECT_THAT(line_with(text, "* tiled, second"), HasSubstr(" 77 "));
+}
+
 // 1e9 operations take 0.1 ms at 10 TFLOP/s; of doubles, and of 1e6 bytes, only bandwidth is known.
 TEST(Ladder, SaysWhatShareOfTheRooflineIsReached) {
   EXPECT_THAT(line_with(kernel_table_text(space(), problem(), gpu()), "* tiled"),

@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kLook{500};         // For results, and that
 constexpr auto kLastTaking = std::chrono::seconds(10);  // Until pages have what came last.
 
 db::ResultStore open_own(const std::filesystem::path& database) {
-  return {database, db::ResultStore::Mode::read_only};
+  return db::ResultStore(database, db::ResultStore::Mode::read_only);
 }
 
 db::StoredRun the_run(const db::ResultStore& store, const ReportOptions& options) {

@@ -73,7 +73,8 @@ Json verification(const DraftRequest& request) {
   return verify;
 }
 
-void add_witness(const DraftRequest& request, const Json& problem, Json& verify, Json& kernels) {
+void add_witness(const DraftRequest& request, const KernelFunction& witness, const Json& problem,
+                 Json& verify, Json& kernels) {
   verify["description"] =
       "On the problems of \"also\" every configuration is compared with " + request.witness_of +
       "() of the source, which one thread runs. Worth adding there: a size that "
@@ -91,7 +92,7 @@ void add_witness(const DraftRequest& request, const Json& problem, Json& verify,
   // What the source has as macros has a value for it, too.
   if (kernels.front().value("pass", "") == "define" && kernels.front().contains("default")) {
     for (const auto& [name, value] : kernels.front()["default"].items()) {
-      kernel["parameters"][name] = Json::array({value});
+      if (witness.reached.contains(name)) kernel["parameters"][name] = Json::array({value});
     }
   }
   kernels.push_back(std::move(kernel));
@@ -186,7 +187,8 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
   if (!request.witness.empty()) {
-    add_witness(request, names.small_problem(), root["verify"], kernels);
+    add_witness(request, kernel_named(file, request.witness), names.small_problem(), root["verify"],
+                kernels);
   }
   root["kernels"] = std::move(kernels);
 

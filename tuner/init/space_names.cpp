@@ -1,6 +1,7 @@
 #include "tuner/init/space_names.h"
 
 #include "tuner/config/space_words.h"
+#include "tuner/core/tokens.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/names.h"
 
@@ -109,6 +110,10 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
   std::vector<std::string> of_block = {"blockDim", "gridDim", "argv", "argc"};
   for (const std::string& extent : site.block) {
     for (const std::string_view name : identifiers(extent)) of_block.emplace_back(name);
+    const std::string text_of_block = expanded(extent, Json::object());
+    for (const auto& [frame, name] : terms.unknown_names(text_of_block, scope(Json::object()))) {
+      of_block.push_back(name);
+    }
   }
   for (const std::string& argument : site.template_arguments) {
     for (const std::string_view name : identifiers(argument)) of_block.emplace_back(name);
@@ -116,8 +121,10 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
   of_block.push_back(site.block_name);
   const auto unknown = terms.unknown_names(expanded(text, Json::object()), scope(Json::object()));
   for (const auto& [frame, name] : unknown) {
-    const bool is_blocks = std::ranges::find(of_block, name) != of_block.end();
+    static constexpr std::array<std::string_view, 3> kBlocks = {"grid", "block", "thread"};
     const bool is_whole = cpp_tokens(text).size() == 1;
+    const bool is_blocks = std::ranges::find(of_block, name) != of_block.end() ||
+                           (is_whole && holds_any(name, kBlocks));
     const bool is_changed = is_whole && site.frames[frame].changed.contains(name);
     if (is_blocks || is_changed || host_sizes_.size() == kMost) return;
   }
@@ -270,7 +277,12 @@ void SpaceNames::choose_sizes() {
     if (is_size(first_.parameters[i]) && !is_counted) names.push_back(first_.parameters[i].name);
   }
   const bool is_line = names.size() == 1 && first_.grid_dimensions == 1;
-  const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : 1024;
+  // Of nx, ny, nz the product counts, of a matrix product's sizes that of two.
+  const bool is_volume =
+      names.size() == 3 && std::ranges::all_of(names, [](const auto& name) {
+        return std::string_view("xyz").find(lower(name).back()) != std::string_view::npos;
+      });
+  const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : is_volume ? 256 : 1024;
   const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;
   for (const std::string& name : names) {
     if (const auto macro = passed_name(name)) {
@@ -349,16 +361,18 @@ std::optional<SpaceNames::CalledMacro> SpaceNames::called_macro(const CppTokens&
 }
 
 std::string SpaceNames::expanded(const std::string& text, const Json& parameters, int depth) const {
-  constexpr int kMaxExpansions = 8;
+  constexpr int kMostDeep = 8;
   std::string result;
   std::size_t end = 0;
   const CppTokens tokens = cpp_tokens(text);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
+    // Macros that are made of each other would double it with each step.
+    if (result.size() > kMaxCharacters) return text;
     const CppToken& token = tokens[i];
     if (token.begin > end) result += ' ';
     end = token.end();
     const std::string name(token.text);
-    if (const auto called = depth < kMaxExpansions ? called_macro(tokens, i) : std::nullopt) {
+    if (const auto called = depth < kMostDeep ? called_macro(tokens, i) : std::nullopt) {
       result += "(" + expanded(called->text, parameters, depth + 1) + ")";
       i = called->last;
       end = tokens[i].end();
@@ -367,7 +381,7 @@ std::string SpaceNames::expanded(const std::string& text, const Json& parameters
     const auto found = file_.meanings.find(name);
     const bool stands = found != file_.meanings.end() && found->second.size() == 1 &&
                         !problem_.contains(name) && !parameters.contains(name);
-    if (!stands || depth == kMaxExpansions) {
+    if (!stands || depth == kMostDeep) {
       result += name;
       continue;
     }

@@ -19,15 +19,17 @@ class CoverageReader {
  public:
   CoverageReader(const CppTokens& tokens, TokenRange body, const std::set<std::string>& arguments)
       : tokens_(tokens), body_(body), arguments_(arguments) {
-    for (std::size_t i = body.first; i + 1 < body.end; ++i) {
+    constexpr std::size_t kMost = 100;
+    for (std::size_t i = body.first; i + 1 < body.end && conditions_.size() < kMost; ++i) {
       if (tokens_[i].is("if") && tokens_[i + 1].is("(")) read_if(i);
       if (tokens_[i].is("for") && tokens_[i + 1].is("(")) read_for(i);
     }
   }
 
   bool leaves_elements_of(const std::string& name) const {
-    bool found = false;
-    for (std::size_t i = body_.first; i + 1 < body_.end; ++i) {
+    constexpr int kMost = 100;
+    int found = 0;
+    for (std::size_t i = body_.first; i + 1 < body_.end && found < kMost; ++i) {
       if (!tokens_[i].is(name) || !tokens_[i + 1].is("[")) continue;
       const std::size_t close = closing(tokens_, i + 1);
       if (close + 1 >= body_.end || !tokens_[close + 1].is("=")) continue;
@@ -37,9 +39,9 @@ class CoverageReader {
             return condition.body.first <= i && i < condition.body.end && leaves_out(condition);
           });
       if (!is_partial) return false;
-      found = true;
+      ++found;
     }
-    return found;
+    return found > 0;
   }
 
  private:

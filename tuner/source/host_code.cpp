@@ -23,7 +23,9 @@ bool changes(const CppToken& token) {
 HostCode::HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items)
     : tokens_(tokens) {
   for (const SourceItem& item : items) {
-    if (item.body != kNoToken) functions_.push_back(&item);
+    if (item.body == kNoToken) continue;
+    functions_.push_back(&item);
+    if (!item.declares.empty()) by_name_.emplace(item.declares.front(), &item);
   }
   for (std::size_t i = 1; i + 1 < tokens_.size(); ++i) {
     if (!tokens_[i].is_word() || tokens_[i - 1].is(".") || tokens_[i - 1].is("->")) continue;
@@ -83,7 +85,7 @@ void HostCode::read_container(std::size_t i) {
 
 /// Of `f(&name)`, the name being token i: what f assigns last, `*parameter = value;`. Empty where
 /// that is not seen.
-TokenRange HostCode::given_by_function(std::size_t i) const {
+TokenRange HostCode::given_by_function(std::size_t i) {
   std::size_t number = 0;
   std::size_t open = i;
   constexpr std::size_t kMost = 300;
@@ -98,19 +100,19 @@ TokenRange HostCode::given_by_function(std::size_t i) const {
     }
   }
   if (open == 0 || !tokens_[open].is("(")) return {};
-  const auto called = std::ranges::find_if(functions_, [&](const SourceItem* function) {
-    return !function->declares.empty() && tokens_[open - 1].is(function->declares.front());
-  });
-  if (called == functions_.end()) return {};
-  const std::vector<std::string> names = parameters_of(**called);
+  const auto called = by_name_.find(tokens_[open - 1].text);
+  if (called == by_name_.end()) return {};
+  const SourceItem& function = *called->second;
+  const auto [known, is_new] = given_.try_emplace({&function, number});
+  if (!is_new) return known->second;
+  const std::vector<std::string> names = parameters_of(function);
   if (number >= names.size() || names[number].empty()) return {};
-  TokenRange value;
-  for (std::size_t j = (*called)->body + 1; j + 2 < (*called)->end; ++j) {
+  for (std::size_t j = function.body + 1; j + 2 < function.end; ++j) {
     const bool assigns = tokens_[j - 1].is("*") && tokens_[j].is(names[number]) &&
                          tokens_[j + 1].is("=") && !tokens_[j - 2].is_word();
-    if (assigns) value = value_behind(j + 1);
+    if (assigns) known->second = value_behind(j + 1);
   }
-  return value;
+  return known->second;
 }
 
 /// Of the name at token i.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
@@ -45,7 +46,7 @@ class HostCode {
   void read_member(std::size_t i);
   void read_allocation(std::size_t call);
   void read_container(std::size_t i);
-  TokenRange given_by_function(std::size_t i) const;
+  TokenRange given_by_function(std::size_t i);
   std::vector<std::string> members_of(std::string_view name, std::size_t before) const;
   TokenRange value_behind(std::size_t equals) const;
   bool is_constant(const Assignment& global) const;
@@ -56,7 +57,9 @@ class HostCode {
   bool declares_dim3(std::size_t i) const;
 
   const CppTokens& tokens_;
-  std::vector<const SourceItem*> functions_;  ///< With a body, in the source's order.
+  std::vector<const SourceItem*> functions_;               ///< With a body, in the source's order.
+  std::map<std::string_view, const SourceItem*> by_name_;  ///< The first of each.
+  std::map<std::pair<const SourceItem*, std::size_t>, TokenRange> given_;  ///< By address.
   std::map<std::string_view, std::vector<Assignment>> assignments_;
   std::map<std::string_view, std::vector<Assignment>> members_;  ///< `NAME.x = `, also y and z.
   std::map<std::string_view, std::vector<std::size_t>> dim3s_;   ///< `dim3 NAME(`: its tokens.

@@ -545,5 +545,44 @@ TEST(KernelFile, TakesAnyTextWhatever) {
   }
 }
 
+TEST(FlatSource, IsReadWithFoldersMacrosAndFurtherFiles) {
+  const TemporaryFolder folder;
+  folder.write("k.cu",
+               "#include \"size.h\"\n__global__ void k(int n) { use(SIZE, ROWS, FLAG); }\n");
+  folder.write("headers/size.h", "#define SIZE 64\n");
+  folder.write("run.cu", "void run() { k<<<SIZE, 32>>>(ROWS); }\n");
+  const FlatSource source =
+      read_flat_source(folder.path() / "k.cu", {.folders = {folder.path() / "headers"},
+                                                .macros = {"ROWS=8", "FLAG"},
+                                                .further = {folder.path() / "run.cu"}});
+  EXPECT_THAT(source.missing, IsEmpty());
+  const KernelFile file = read_kernel_file(source);
+  ASSERT_EQ(file.launches.size(), 1u);
+  EXPECT_EQ(source.place(file.launches.front().line), "run.cu:1");
+  EXPECT_THAT(file.meanings.at("ROWS"), ElementsAre("8"));
+  EXPECT_THAT(file.meanings.at("FLAG"), ElementsAre("1"));
+  EXPECT_EQ(source.place(file.kernels.front().line), "line 2");
+}
+
+TEST(KernelFile, SeesWhichOutputsMayBeLeftInPart) {
+  const auto leaves = [](const std::string& body) {
+    const KernelFile file = read_kernel_file(FlatSource(
+        "__global__ void k(float* out, const int* where, int n) {\n  int i = threadIdx.x;\n" +
+        body + "\n}\n"));
+    return file.kernels.front().parameters.front().leaves_elements;
+  };
+  EXPECT_FALSE(leaves("if (i < n) out[i] = 1;"));
+  EXPECT_FALSE(leaves("if (n > i) { out[i] = 1; }"));
+  EXPECT_FALSE(leaves("if (i >= n) return; out[i] = 1;"));
+  EXPECT_FALSE(leaves("if (threadIdx.x == 0) out[blockIdx.x] = 1;"));
+  EXPECT_FALSE(leaves("if (i > 0) out[i] = 1; else out[i] = 2;"));
+  EXPECT_FALSE(leaves("if (i > 0) out[i] = 1; out[i + 1] = 2;"));
+  EXPECT_TRUE(leaves("if (i > 0 && i < n) out[i] = 1;"));
+  EXPECT_TRUE(leaves("if (i < n - 1) out[i] = 1;"));
+  EXPECT_TRUE(leaves("if (i < 1 || i >= n) return; out[i] = 1;"));
+  EXPECT_TRUE(leaves("if (where[i]) out[i] = 1;"));
+  EXPECT_TRUE(leaves("out[where[i]] = 1;"));
+}
+
 }  // namespace
 }  // namespace smemtune

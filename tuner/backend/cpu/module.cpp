@@ -113,8 +113,8 @@ std::string Module::line_of(const void* place) const {
     if (begin == std::string::npos) continue;
     line.erase(0, begin + std::string_view(kSourcesPrefix).size() + 1);
     line.erase(std::min(line.find(' '), line.size()));  // Without `(discriminator 2)`.
-    std::string its = fs::path(line).lexically_normal().string();
-    if (!its.starts_with(kMainFile)) return its;
+    const std::string source_line = fs::path(line).lexically_normal().string();
+    if (!source_line.starts_with(kMainFile)) return source_line;
   }
   return {};
 }
