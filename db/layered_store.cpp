@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -72,24 +74,55 @@ std::string source_in(const std::string& layer, const Sources& sources) {
   return is_named ? "own" : sources.file;
 }
 
-/// What only one layer answers.
-using Question = std::tuple<bool, std::string, std::string, std::string>;
+/// Takes what the layers answer, the first one's first.
+class Answers {
+ public:
+  /// `by_device`: they have that order, and are to keep it.
+  explicit Answers(bool by_device) : by_device_(by_device) {}
 
-Question question_of(const StoredResult& stored) {
-  return {stored.origin.has_value(), device_model_key(stored.device), stored.space,
-          key(stored.result.problem)};
-}
-
-/// Keeps of `its` what is not answered yet.
-void add_unanswered(std::vector<StoredResult> its, const std::string& layer,
-                    std::set<Question>& answered, std::vector<StoredResult>& all) {
-  std::erase_if(its, [&](const StoredResult& one) { return answered.contains(question_of(one)); });
-  for (StoredResult& one : its) {
-    answered.insert(question_of(one));
-    one.shared_from = layer;
+  /// Keeps of `its` what is not answered yet.
+  void add(std::vector<StoredResult>&& its, const std::string& layer) {
+    if (its.empty()) return;
+    std::map<std::int64_t, std::string> models;  // Their keys take long, for millions of results.
+    std::set<Question> questions;
+    for (StoredResult& one : its) {
+      std::string& model = models[one.model_id];
+      if (model.empty()) model = device_model_key(one.device);
+      const Question question(one.device.name, model, one.space, key(one.result.problem),
+                              one.origin.has_value());
+      if (answered_.contains(question)) continue;
+      questions.insert(question);
+      one.shared_from = layer;
+      if (by_device_) questions_.push_back(question);
+      all_.push_back(std::move(one));
+    }
+    answered_.merge(questions);
+    ++layers_;
   }
-  std::ranges::move(its, std::back_inserter(all));
-}
+
+  std::vector<StoredResult> take() {
+    if (!by_device_ || layers_ < 2) return std::move(all_);
+    std::vector<std::size_t> order(all_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [this](std::size_t i) { return questions_[i]; });
+    std::vector<StoredResult> sorted;
+    for (const std::size_t i : order) sorted.push_back(std::move(all_[i]));
+    return sorted;
+  }
+
+  std::size_t size() const { return all_.size(); }
+
+ private:
+  /// What one layer only answers: the device's name and model, space, problem, and whether of what
+  /// was imported.
+  using Question = std::tuple<std::string, std::string, std::string, std::string, bool>;
+
+  bool by_device_;
+  std::vector<StoredResult> all_;
+  std::vector<Question> questions_;
+  std::set<Question> answered_;
+  int layers_ = 0;  ///< That had an answer.
+};
 
 }  // namespace
 
@@ -157,17 +190,11 @@ void LayeredStore::visit(const Query& query,
 }
 
 std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel) const {
-  std::vector<StoredResult> all;
-  std::set<Question> answered;
+  Answers answers(/*by_device=*/true);
   visit(query, [&](const Layer& layer, const Query& its) {
-    add_unanswered(layer.store.best(its, per_kernel), layer.name, answered, all);
+    answers.add(layer.store.best(its, per_kernel), layer.name);
   });
-  // Each layer's are in this order already.
-  std::ranges::stable_sort(all, {}, [](const StoredResult& one) {
-    return std::tuple(one.device.name, device_model_key(one.device), one.space,
-                      key(one.result.problem));
-  });
-  return all;
+  return answers.take();
 }
 
 Comparison LayeredStore::compare(const Query& query) const {
@@ -192,14 +219,13 @@ std::vector<KernelDefaults> LayeredStore::defaults(const Query& query) const {
 }
 
 std::vector<StoredResult> LayeredStore::results(const Query& query, std::size_t limit) const {
-  std::vector<StoredResult> all;
-  std::set<Question> answered;
+  Answers answers(/*by_device=*/false);
   visit(query, [&](const Layer& layer, const Query& its) {
-    if (limit > 0 && all.size() >= limit) return;
-    const std::size_t left = limit > 0 ? limit - all.size() : 0;
-    add_unanswered(layer.store.results(its, left), layer.name, answered, all);
+    if (limit > 0 && answers.size() >= limit) return;
+    const std::size_t left = limit > 0 ? limit - answers.size() : 0;
+    answers.add(layer.store.results(its, left), layer.name);
   });
-  return all;
+  return answers.take();
 }
 
 std::vector<StoredSection> LayeredStore::sections(const Query& query, std::size_t most) const {

@@ -67,14 +67,17 @@ std::string this_process() {
   return boot_id() + "/" + pid + "/" + start_ticks(pid) + "/" + host_name();
 }
 
-bool may_be_alive(const std::string& process, double begun_s_ago) {
+bool is_alive(const std::string& process) {
   const std::vector<std::string> parts = parts_of(process);
   if (parts.size() < 3) return false;
-  if (is_elsewhere(parts)) return begun_s_ago <= kDay_s;
   const std::string& pid = parts[1];
   const std::string& ticks = parts[2];
   if (pid.empty() || pid.find_first_not_of("0123456789") != std::string::npos) return false;
   return parts[0] == boot_id() && !ticks.empty() && start_ticks(pid) == ticks;
+}
+
+bool may_be_alive(const std::string& process, double begun_s_ago) {
+  return is_elsewhere(parts_of(process)) ? begun_s_ago <= kDay_s : is_alive(process);
 }
 
 bool went_down_with_machine(const std::string& process, double begun_s_ago) {

@@ -7,6 +7,9 @@ namespace smemtune::db {
 /// This process: the machine's boot, the process id, when it started, and the machine's name.
 std::string this_process();
 
+/// Whether the process of this name is still running here.
+bool is_alive(const std::string& process);
+
 /// Whether the process of this name, begun so many seconds ago, is still running here, or may be so
 /// on another machine: of that nothing is known, and it is taken for gone after a day.
 bool may_be_alive(const std::string& process, double begun_s_ago);

@@ -870,6 +870,8 @@ TEST(Process, HasGoneDownWithItsMachineOnlyWhereThatHasBootedSince) {
   EXPECT_TRUE(went_down_with_machine("another-boot/1/1" + host, kMinute_s));
   EXPECT_FALSE(went_down_with_machine("another-boot/1/1/elsewhere", kMinute_s)) << "may be alive";
   EXPECT_TRUE(went_down_with_machine("another-boot/1/1/elsewhere", 2000 * kMinute_s));
+  EXPECT_TRUE(is_alive(this_process()));
+  EXPECT_FALSE(is_alive("another-boot/1/1/elsewhere"));
   EXPECT_TRUE(may_be_alive(this_process(), kMinute_s));
   EXPECT_FALSE(may_be_alive("another-boot/1/1" + host, kMinute_s));
   EXPECT_TRUE(may_be_alive("another-boot/1/1/elsewhere", kMinute_s));
