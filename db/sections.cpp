@@ -168,19 +168,55 @@ class SectionReader {
   StoredSection section_;
 };
 
-/// The seconds that runs took until each one's last result.
-double seconds(const Connection& connection, const MeantRuns& runs,
-               const std::map<std::int64_t, std::int64_t>& last_ids) {
-  Statement at(connection, "SELECT at_unix FROM result WHERE id = :id");
-  double sum = 0;
-  for (const auto& [run, id] : last_ids) {
-    if (at.bind(":id", id).step()) {
-      sum += std::max(0.0, at.real("at_unix") - runs.started_unix.at(run));
-    }
-    at.reset();
+/// How long runs were at work on one problem, the time between them left out.
+class WorkClock {
+ public:
+  WorkClock(const Connection& connection, const MeantRuns& runs)
+      : runs_(runs),
+        at_(connection, "SELECT at_unix, number FROM result WHERE id = :id"),
+        before_(connection,
+                "SELECT at_unix FROM result WHERE run_id = :run AND number = :number - 1") {}
+
+  void met(std::int64_t run, std::int64_t result) {
+    const auto [place, is_new] = at_work_.try_emplace(run);
+    if (is_new) place->second.began_unix = began(run, result);
+    place->second.last_result = result;
   }
-  return sum;
-}
+
+  double seconds() {
+    double sum = 0;
+    for (const auto& [run, one] : at_work_) {
+      if (at_.bind(":id", one.last_result).step()) {
+        sum += std::max(0.0, at_.real("at_unix") - one.began_unix);
+      }
+      at_.reset();
+    }
+    return sum;
+  }
+
+ private:
+  struct AtWork {
+    double began_unix = 0;
+    std::int64_t last_result = 0;
+  };
+
+  /// When what came before a run's first result was done: another problem's last, or its start.
+  double began(std::int64_t run, std::int64_t result) {
+    double began_unix = runs_.started_unix.at(run);
+    if (at_.bind(":id", result).step() &&
+        before_.bind(":run", run).bind(":number", at_.integer("number")).step()) {
+      began_unix = std::max(began_unix, before_.real("at_unix"));
+    }
+    at_.reset();
+    before_.reset();
+    return began_unix;
+  }
+
+  const MeantRuns& runs_;
+  Statement at_;
+  Statement before_;
+  std::map<std::int64_t, AtWork> at_work_;  ///< By run.
+};
 
 std::vector<StoredSection::Step> read_convergence(const Connection& connection,
                                                   const MeantRuns& runs,
@@ -196,12 +232,12 @@ std::vector<StoredSection::Step> read_convergence(const Connection& connection,
       .bind(":problem", kernels.front().problem_id)
       .bind(":kernels", ids + "]");
   std::vector<StoredSection::Step> steps;
-  std::map<std::int64_t, std::int64_t> last_ids;
+  WorkClock clock(connection, runs);
   StoredSection::Step now;
   while (select.step()) {
     const std::int64_t run = select.integer("run_id");
     if (!runs.ids.contains(run)) continue;
-    last_ids[run] = select.integer("id");
+    clock.met(run, select.integer("id"));
     const std::string stage = select.text("stage");
     if (stage == "final") continue;  // Timed again, not found.
     ++now.evaluations;
@@ -209,11 +245,11 @@ std::vector<StoredSection::Step> read_convergence(const Connection& connection,
     const double ms = select.real("median_ms");
     if (now.best_ms > 0 && ms >= now.best_ms) continue;
     now.best_ms = ms;
-    now.seconds = seconds(connection, runs, last_ids);
+    now.seconds = clock.seconds();
     steps.push_back(now);
   }
   if (steps.empty()) return steps;
-  now.seconds = seconds(connection, runs, last_ids);
+  now.seconds = clock.seconds();
   steps.push_back(now);
   return steps;
 }

@@ -25,7 +25,7 @@ struct StoredSection {
   /// Where the best time so far became better.
   struct Step {
     std::uint64_t evaluations = 0;
-    double seconds = 0;  ///< Of the runs until then, the time between them left out.
+    double seconds = 0;  ///< That runs were at work on the problem until then.
     double best_ms = 0;
   };
 

@@ -121,5 +121,12 @@ TEST_F(Sections, FollowTheBestSoFarWithoutFinals) {
   EXPECT_THAT(steps, ElementsAre(Pair(1, 9), Pair(2, 5), Pair(4, 4), Pair(4, 4)));
 }
 
+TEST_F(Sections, CountNoSecondsBeforeTheProblemsTurn) {
+  // The planted run began in 1970.
+  run("first", {planted(tile(1), 9, /*n=*/64), planted(tile(1), 9)});
+  EXPECT_GT(store.sections({.problem = "N=64"}, kAll)[0].convergence.back().seconds, 1e6);
+  EXPECT_LT(store.sections({.problem = "N=4096"}, kAll)[0].convergence.back().seconds, 100);
+}
+
 }  // namespace
 }  // namespace smemtune::db

@@ -3,11 +3,51 @@
 #include "db/layered_store.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace smemtune {
 
 using db::StoredResult;
 using db::StoredSection;
+
+namespace {
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  });
+  return text;
+}
+
+bool means(const db::Query& query, const StoredSection& section) {
+  if (lower(section.device.name).find(lower(query.device)) == std::string::npos) return false;
+  const Problem wanted = query.problem.empty() ? Problem() : parse_key(query.problem);
+  return std::ranges::all_of(wanted, [&](const auto& entry) {
+    const auto value = section.problem.find(entry.first);
+    return value != section.problem.end() && to_text(value->second) == to_text(entry.second);
+  });
+}
+
+void leave_kernel(StoredSection& section, const std::string& kernel) {
+  const auto is_other = [&](const StoredResult& one) { return one.result.kernel != kernel; };
+  std::erase_if(section.results, is_other);
+  std::erase_if(section.best, is_other);
+  std::erase_if(section.failures, [&](const auto& entry) { return entry.first.kernel != kernel; });
+  section.configurations = section.results.size();
+  section.timed = static_cast<std::uint64_t>(std::ranges::count_if(
+      section.results, [](const StoredResult& one) { return one.result.timed(); }));
+}
+
+}  // namespace
+
+void narrow(ReportSource& source, const db::Query& query) {
+  std::erase_if(source.sections,
+                [&](const StoredSection& section) { return !means(query, section); });
+  if (query.kernel.empty()) return;
+  for (StoredSection& section : source.sections) leave_kernel(section, query.kernel);
+  std::erase_if(source.sections,
+                [](const StoredSection& section) { return section.results.empty(); });
+}
 
 template <typename Store>
 ReportSource stored_source(const Store& store, const db::Query& query, std::size_t most) {

@@ -1,5 +1,4 @@
 #include "reports/findings.h"
-#include "reports/findings.h"
 #include "reports/report_documents.h"
 #include "reports/report_json.h"
 #include "reports/report_markdown.h"
@@ -162,6 +161,22 @@ TEST(ReportDocument, ThatIsWrongIsRefusedWithItsNameAndPlace) {
   wrong.replace(wrong.find("\"constraints\""), 13, "\"wrong\"");
   EXPECT_THAT(message(wrong),
               HasSubstr("dry.json: problems[0].results[1]: 'wrong' is not a status"));
+}
+
+TEST(ReportSource, IsNarrowedToTheDeviceProblemAndKernelThatAreAskedFor) {
+  const auto left = [](const db::Query& query) {
+    StoredResult other = timed(32, 2);
+    other.result.kernel = "naive";
+    ReportSource source = source_of({timed(16, 4), other});
+    narrow(source, query);
+    return source.sections.empty() ? 0 : source.sections[0].configurations;
+  };
+  EXPECT_EQ(left({}), 2u);
+  EXPECT_EQ(left({.device = "h200", .problem = "N=4096"}), 2u);
+  EXPECT_EQ(left({.device = "a100"}), 0u);
+  EXPECT_EQ(left({.problem = "N=1"}), 0u);
+  EXPECT_EQ(left({.kernel = "naive"}), 1u);
+  EXPECT_EQ(left({.kernel = "other"}), 0u);
 }
 
 TEST(ReportDocument, OfTwoVersionsIsReadAsItWasWritten) {

@@ -10,16 +10,21 @@ const theme = () => {
   Chart.defaults.maintainAspectRatio = false;
 };
 
-// `make` gives Chart.js's configuration; it is asked again when light turns to dark.
-const chart = (title, words, make, asTable, low = false) => {
+// `make` gives Chart.js's configuration; it is asked again when light turns to dark. `makeTable`, where there is a table,
+// is asked when it is first looked at.
+const chart = (title, words, make, makeTable, low = false) => {
   const figure = element('figure', {}, element('h3', {text: title}), element('figcaption', {text: words}));
   if (hasCharts) {
     const canvas = element('canvas', {role: 'img', 'aria-label': `${title}. ${words}`});
     figure.append(element('div', {class: low ? 'canvas low' : 'canvas'}, canvas));
     charts.push({canvas, make, drawn: null});
   }
-  if (asTable) {
-    figure.append(hasCharts ? element('details', {}, element('summary', {text: `${title}: as a table`}), asTable) : asTable);
+  if (makeTable && hasCharts) {
+    const details = element('details', {}, element('summary', {text: `${title}: as a table`}));
+    details.addEventListener('toggle', () => details.append(makeTable()), {once: true});
+    figure.append(details);
+  } else if (makeTable) {
+    figure.append(makeTable());
   }
   return figure;
 };
@@ -42,9 +47,12 @@ const draw = () => {
   document.documentElement.dataset.drawn = String(charts.length);
 };
 dark.addEventListener('change', draw);
-// A chart has the width it was drawn with; paper has another.
-for (const event of ['beforeprint', 'afterprint']) {
-  window.addEventListener(event, () => charts.forEach(one => one.drawn && one.drawn.resize()));
+// Paper is white, and has another width than the screen.
+for (const [event, paper] of [['beforeprint', true], ['afterprint', false]]) {
+  window.addEventListener(event, () => {
+    document.documentElement.toggleAttribute('data-paper', paper);
+    draw();
+  });
 }
 
 const axis = (title, type = 'linear') => ({type, title: {display: true, text: title}});
@@ -54,19 +62,19 @@ const msAxis = title => ({...axis(title, 'logarithmic'), ticks: {callback: v => 
 }}});
 
 // Of points that fall on one spot of the screen the first: tens of thousands look like these few.
-const spots = 500;
+const spotsAcross = 400, spotsDown = 160;
 const apart = (points, xAxis, yAxis) => {
   if (points.length < 2000) return points;
-  const scale = (axis, values) => {
+  const scale = (axis, spots, values) => {
     const map = axis.type === 'logarithmic' ? Math.log : v => v;
     const [low, high] = extent(values.map(map));
     return v => Math.round(spots * (map(v) - low) / (high - low || 1));
   };
-  const [x, y] = [scale(xAxis, points.map(p => p.x)), scale(yAxis, points.map(p => p.y))];
-  const seen = new Set();
+  const x = scale(xAxis, spotsAcross, points.map(p => p.x)), y = scale(yAxis, spotsDown, points.map(p => p.y));
+  const taken = new Uint8Array((spotsAcross + 1) * (spotsDown + 1));
   return points.filter(p => {
-    const spot = x(p.x) * (spots + 1) + y(p.y);
-    return !seen.has(spot) && seen.add(spot);
+    const spot = x(p.x) * (spotsDown + 1) + y(p.y);
+    return !taken[spot] && (taken[spot] = 1);
   });
 };
 

@@ -16,7 +16,7 @@ const palettes = {
   light: ['#0b7285', '#d9480f', '#5f3dc4', '#2b8a3e', '#c2255c', '#1864ab', '#e67700', '#495057'],
   dark: ['#3bc9db', '#ff922b', '#b197fc', '#69db7c', '#f783ac', '#74c0fc', '#ffd43b', '#ced4da'],
 };
-const color = i => palettes[dark.matches ? 'dark' : 'light'][i % 8];
+const color = i => palettes[dark.matches && !('paper' in document.documentElement.dataset) ? 'dark' : 'light'][i % 8];
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const digits = (x, n = 4) => Number(x.toPrecision(n)).toString();

@@ -32,7 +32,7 @@ void write(const std::filesystem::path& file, const nlohmann::ordered_json& data
 db::StoredResult example(std::int64_t n) {
   const std::int64_t tile = 8 << n % 5;
   const std::int64_t unroll = 1 + n / 5 % 8;
-  const std::int64_t rows = 1 + n / 40;
+  const std::int64_t rows = 1 + n / 40 % 16;
   const double wave = std::sin(static_cast<double>(n) * 0.7);
   const double ms = 1 + 0.04 * std::abs(static_cast<double>(tile) - 32) +
                     0.05 * static_cast<double>(unroll) + 0.3 * wave * wave +
@@ -40,6 +40,8 @@ db::StoredResult example(std::int64_t n) {
   db::StoredResult stored = timed(tile, ms, ms < 1.2 ? Stage::final : Stage::screen);
   stored.result.configuration["UNROLL"] = unroll;
   stored.result.configuration["ROWS"] = rows;
+  stored.result.configuration["STAGES"] = n / 640 % 7;
+  stored.result.configuration["VEC"] = 1 << n / 4480 % 8;
   stored.result.kernel = n % 3 == 0 ? "naive" : "tiled";
   stored.result.metrics = {{"flops", 1e9 * ms * (1 + wave * wave)}, {"bytes", 1e8}};
   LaunchResult launch;

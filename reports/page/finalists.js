@@ -15,7 +15,7 @@ const finalists = (section, rows) => {
     config.options.scales.x.max = Math.max(sorted[Math.floor(0.98 * (sorted.length - 1))], ...list.map(([i]) => rows.high[i])) * 1.002;
     return config;
   },
-  table('Finalists', [{title: 'rank', number: true}, {title: 'configuration'}, {title: 'median', number: true}, {title: 'low', number: true},
+  () => table('Finalists', [{title: 'rank', number: true}, {title: 'configuration'}, {title: 'median', number: true}, {title: 'low', number: true},
     {title: 'high', number: true}, {title: 'quartiles'}], list.map(([i], n) => [n + 1, name(i), {text: time(rows.ms[i]), value: rows.ms[i]},
     {text: time(rows.low[i]), value: rows.low[i]}, {text: time(rows.high[i]), value: rows.high[i]},
     `${time(rows.q1[i])} to ${time(rows.q3[i])}`])), list.length < 6);

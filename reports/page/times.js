@@ -9,7 +9,7 @@ const everyTime = (section, rows, timed) => {
   return chart('Every configuration, sorted by time',
     `${count(timed.length)} that were timed, fastest left${failed ? `; ${count(failed)} failed` : ''}.` + sampleText(section, rows),
     scatter(rows, sorted, i => place.get(i), i => rows.ms[i], axis('rank'), msAxis('time (logarithmic)')),
-    table('Configurations by time', [{title: 'rank', number: true}, {title: 'kernel'}, {title: 'configuration'},
+    () => table('Configurations by time', [{title: 'rank', number: true}, {title: 'kernel'}, {title: 'configuration'},
       {title: 'time', number: true}, {title: 'registers', number: true}, {title: 'shared bytes', number: true},
       {title: 'occupancy %', number: true}], sorted.map((i, n) => [n + 1, data.kernels[rows.kernel[i]],
       configuration(rows, i), {text: time(rows.ms[i]), value: rows.ms[i]}, rows.registers[i], rows.shared[i],

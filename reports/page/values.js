@@ -14,7 +14,7 @@ const byValue = (rows, timed) => {
       {label: 'best', data: bests, backgroundColor: color(0)},
       {label: 'median', data: medians, backgroundColor: color(1)}]},
     options: {scales: {y: {...axis('share of the best'), min: 0, max: 1}}}}),
-    table(data.parameters[p].name, [{title: 'value'}, {title: 'timed', number: true}, {title: 'best', number: true},
+    () => table(data.parameters[p].name, [{title: 'value'}, {title: 'timed', number: true}, {title: 'best', number: true},
       {title: 'median', number: true}], labels.map((v, n) => [{text: v, value: numeric(v)}, times[n].length,
       {text: percent(bests[n]), value: bests[n]}, {text: percent(medians[n]), value: medians[n]}])), true);
   }));

@@ -53,6 +53,30 @@ ReportSource stored(const ReportOptions& options) {
   return source;
 }
 
+/// What the document says, of the devices, problems and kernels that are asked for.
+Reported documented(const ReportOptions& options, const std::string& file) {
+  const db::Query of_store;
+  if (!options.query.space.empty() || !options.query.run.empty() ||
+      options.query.source != of_store.source) {
+    throw InputError(file +
+                     ": --space, --run and --source choose among what is stored, and not in "
+                     "a document");
+  }
+  Reported reported = read_document(file, db::read_compressed(file).text);
+  const bool narrows = !options.query.device.empty() || !options.query.problem.empty() ||
+                       !options.query.kernel.empty();
+  if (!narrows) return reported;
+  auto* source = std::get_if<ReportSource>(&reported);
+  if (source == nullptr) {
+    throw InputError(file +
+                     ": --device, --problem and --kernel choose nothing in a document of "
+                     "two versions");
+  }
+  narrow(*source, options.query);
+  if (source->sections.empty()) throw InputError(file + ": no result matches");
+  return reported;
+}
+
 /// What `options.of` names: the document, and with the format svg the figure.
 struct Named {
   std::string document;
@@ -144,9 +168,8 @@ int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
   const Named of = named(options);
   std::filesystem::path output = options.output;
   if (output.empty()) output = options.format == "html" ? "report.html" : "-";
-  const Reported reported = of.document.empty()
-                                ? Reported(stored(options))
-                                : read_document(of.document, db::read_compressed(of.document).text);
+  const Reported reported =
+      of.document.empty() ? Reported(stored(options)) : documented(options, of.document);
   const std::string text = text_of(options, of, reported);
   write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");
