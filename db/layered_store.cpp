@@ -230,18 +230,20 @@ std::vector<StoredResult> LayeredStore::results(const Query& query, std::size_t 
 
 std::vector<StoredSection> LayeredStore::sections(const Query& query, std::size_t most) const {
   std::vector<StoredSection> all;
-  std::set<Question> answered;
+  const auto question_of = [](const StoredSection& section) {
+    return std::tuple(section.device.name, device_model_key(section.device), key(section.problem),
+                      section.results.front().origin.has_value());
+  };
+  std::set<decltype(question_of(StoredSection()))> answered;
   visit(query, [&](const Layer& layer, const Query& its) {
     for (StoredSection& section : layer.store.sections(its, most)) {
-      if (!answered.insert(question_of(section.results.front())).second) continue;
+      if (!answered.insert(question_of(section)).second) continue;
       for (StoredResult& one : section.results) one.shared_from = layer.name;
       for (StoredResult& one : section.best) one.shared_from = layer.name;
       all.push_back(std::move(section));
     }
   });
-  std::ranges::stable_sort(all, {}, [](const StoredSection& one) {
-    return std::tuple(one.device.name, device_model_key(one.device), key(one.problem));
-  });
+  std::ranges::stable_sort(all, {}, question_of);
   return all;
 }
 
