@@ -36,7 +36,7 @@ Curve curve(const Space& space, const KernelTemplate& kernel, const ProblemSumma
   };
   const SearchSpace& configurations = bound.search_space();
   for (std::uint64_t i = 0; i < configurations.size(); ++i) {
-    Comparison point;
+    ExpectedPoint point;
     point.configuration = configurations.configuration(i);
     point.predicted = expected(point.configuration) / expected(start->configuration);
     const auto found = timed.find(key(point.configuration));
@@ -71,7 +71,7 @@ std::string curves_text(const std::vector<Curve>& curves) {
                  {"measured", Table::Align::right},
                  {"time", Table::Align::right},
                  {"seen"}});
-    for (const Comparison& point : curve.points) {
+    for (const ExpectedPoint& point : curve.points) {
       const bool timed = point.result != nullptr;
       table.add_row({key(point.configuration), times(point.predicted),
                      timed ? times(point.measured) : "",
@@ -80,7 +80,7 @@ std::string curves_text(const std::vector<Curve>& curves) {
                      : point.seen ? "yes"
                                   : "NO"});
     }
-    const auto seen = std::ranges::count(curve.points, true, &Comparison::seen);
+    const auto seen = std::ranges::count(curve.points, true, &ExpectedPoint::seen);
     text += "\n" + table.text("  ") + "  seen in " + std::to_string(seen) + " of " +
             std::to_string(curve.points.size()) + ": times relative to " +
             key(curve.kernel->default_configuration) + " within " +
@@ -93,7 +93,7 @@ nlohmann::ordered_json curves_json(const std::vector<Curve>& curves) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Curve& curve : curves) {
     nlohmann::ordered_json points = nlohmann::ordered_json::array();
-    for (const Comparison& point : curve.points) {
+    for (const ExpectedPoint& point : curve.points) {
       nlohmann::ordered_json entry = {{"configuration", db::bindings_json(point.configuration)},
                                       {"predicted", point.predicted}};
       if (point.result != nullptr) entry["measured"] = point.measured;

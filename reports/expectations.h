@@ -12,7 +12,7 @@
 namespace smemtune {
 
 /// A configuration whose time was predicted: both relative to its kernel's default.
-struct Comparison {
+struct ExpectedPoint {
   const Result* result = nullptr;  ///< Null when it was not timed.
   Configuration configuration;
   double predicted = 0;
@@ -23,7 +23,7 @@ struct Comparison {
 /// The predicted curve of one kernel against the measured one.
 struct Curve {
   const KernelTemplate* kernel = nullptr;
-  std::vector<Comparison> points;  ///< In the search space's order.
+  std::vector<ExpectedPoint> points;  ///< In the search space's order.
 };
 
 /// Of every kernel with an expectation whose default was timed. Empty on a CPU: what is predicted

@@ -16,7 +16,7 @@ using db::StoredSection;
 
 constexpr std::size_t kNamedTies = 3;
 
-double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
+double time_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
 
 std::string named(const StoredResult& stored) {
   const std::string configuration = key(stored.result.configuration);
@@ -30,9 +30,8 @@ std::string over_default(const ReportSource& source, const StoredSection& sectio
   if (standard->result.configuration == best.result.configuration) {
     return "It is the kernel's default configuration.";
   }
-  return "That is " + times(median_ms(*standard) / median_ms(best)) +
-         " the speed of its default (" + key(standard->result.configuration) + ", " +
-         format_time(median_ms(*standard)) + ").";
+  return "That is " + times(time_ms(*standard) / time_ms(best)) + " the speed of its default (" +
+         key(standard->result.configuration) + ", " + format_time(time_ms(*standard)) + ").";
 }
 
 std::string verification(ComparedWith with) {
@@ -112,7 +111,7 @@ std::vector<std::string> findings(const ReportSource& source, const StoredSectio
   }
   const StoredResult& best = section.best.front();
   const std::string rate = rates(best.result);
-  std::vector<std::string> sentences = {named(best) + " takes " + format_time(median_ms(best)) +
+  std::vector<std::string> sentences = {named(best) + " takes " + format_time(time_ms(best)) +
                                         (rate.empty() ? "" : " (" + rate + ")") + " on " +
                                         device_label(section.device) + "."};
   if (best.result.stage == Stage::screen) {

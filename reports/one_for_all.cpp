@@ -22,7 +22,7 @@ namespace {
 using ByProblem = std::map<std::string, const Result*>;
 using ByConfiguration = std::map<std::pair<std::string, std::string>, ByProblem>;
 
-double median_ms(const Result& result) { return result.measurement.median_ms; }
+double median_of(const Result& result) { return result.measurement.median_ms; }
 
 ByConfiguration newest(std::span<const Result* const> results) {
   ByConfiguration configurations;
@@ -39,14 +39,14 @@ std::map<std::string, double> best_times(const ByConfiguration& configurations) 
     for (const auto& [problem, result] : by_problem) {
       if (!result->timed()) continue;
       const auto rank = [](const Result* r) {
-        return std::pair(r->stage != Stage::final, median_ms(*r));
+        return std::pair(r->stage != Stage::final, median_of(*r));
       };
       const Result*& least = best.try_emplace(problem, result).first->second;
       if (rank(result) < rank(least)) least = result;
     }
   }
   std::map<std::string, double> times;
-  for (const auto& [problem, result] : best) times[problem] = median_ms(*result);
+  for (const auto& [problem, result] : best) times[problem] = median_of(*result);
   return times;
 }
 
@@ -59,7 +59,7 @@ OneForAll one_of(const Portfolio& portfolio, const std::vector<const Result*>& c
   one.mean_percent = portfolio.mean_percent;
   one.worst_percent = portfolio.worst_percent;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const double ms = median_ms(*chosen[i]);
+    const double ms = median_of(*chosen[i]);
     // A screened time may be below what the finals found of the best.
     one.losses.push_back({.problem = chosen[i]->problem,
                           .median_ms = ms,
@@ -87,7 +87,7 @@ std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
     for (const ByProblem* by_problem : variants) {
       const auto found = by_problem->find(problem);
       const bool runs = found != by_problem->end() && found->second->timed();
-      times.push_back(runs ? median_ms(*found->second) : std::numeric_limits<double>::infinity());
+      times.push_back(runs ? median_of(*found->second) : std::numeric_limits<double>::infinity());
     }
   }
   const auto portfolio = best_portfolio(table, 1);

@@ -14,7 +14,7 @@ namespace {
 
 using db::Json;
 
-std::string percent(double value) { return decimal(value, 1) + " %"; }
+std::string one_digit_percent(double value) { return decimal(value, 1) + " %"; }
 
 /// Of a portfolio, and of one with problems held back.
 template <typename Losses>
@@ -57,10 +57,10 @@ std::string portfolio_text(const PortfolioReport& report) {
     const auto& portfolio = size.portfolio;
     const auto& held = size.held_back;
     table.add_row({size.most == 0 ? "each its own" : std::to_string(size.most),
-                   portfolio ? percent(portfolio->mean_percent) : "-",
-                   portfolio ? percent(portfolio->worst_percent) : "-",
-                   held ? percent(held->mean_percent) : "-",
-                   held ? percent(held->worst_percent) : "-",
+                   portfolio ? one_digit_percent(portfolio->mean_percent) : "-",
+                   portfolio ? one_digit_percent(portfolio->worst_percent) : "-",
+                   held ? one_digit_percent(held->mean_percent) : "-",
+                   held ? one_digit_percent(held->worst_percent) : "-",
                    held ? std::to_string(held->cases) : "-",
                    portfolio && !portfolio->is_exact ? "by exchange" : ""});
   }

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using Quality = ReplayStatistics::Quality;
 using Effort = ReplayStatistics::Effort;
 
-std::string percent(double share) { return decimal(share * 100, 0) + " %"; }
+std::string whole_percent(double share) { return decimal(share * 100, 0) + " %"; }
 
 std::string or_dash(const std::optional<double>& number, int digits) {
   return number ? decimal(*number, digits) : "-";
@@ -32,7 +32,7 @@ std::vector<Table::Column> columns(const ReplayStatistics& statistics) {
     columns.push_back({"(quartiles)"});
   }
   for (const Effort& effort : statistics.efforts) {
-    columns.push_back({"to " + percent(effort.share), Table::Align::right});
+    columns.push_back({"to " + whole_percent(effort.share), Table::Align::right});
     columns.push_back({"seconds", Table::Align::right});
     columns.push_back({"seeds", Table::Align::right});
   }

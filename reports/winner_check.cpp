@@ -15,7 +15,7 @@ namespace {
 
 using db::Json;
 
-std::string percent(double value) {
+std::string signed_percent(double value) {
   return (std::signbit(value) ? "" : "+") + decimal(value, 1) + " %";
 }
 
@@ -99,15 +99,15 @@ WinnerCheck check_winner(const db::StoredResult& stored, const std::vector<Resul
   const Measurement& then = stored.result.measurement;
   const double since = slower_percent(now.median_ms, then.median_ms);
   if (since > tolerance_percent && clearly_slower(now, then)) {
-    check.lost.push_back("it takes " + format_time(now.median_ms) + ", " + percent(since) +
+    check.lost.push_back("it takes " + format_time(now.median_ms) + ", " + signed_percent(since) +
                          " against the stored " + format_time(then.median_ms));
   }
   for (const Result& other : check.others) {
     if (!other.timed()) continue;
     const double behind = slower_percent(now.median_ms, other.measurement.median_ms);
     if (behind > tolerance_percent && clearly_slower(now, other.measurement)) {
-      check.lost.push_back("it takes " + format_time(now.median_ms) + ", " + percent(behind) +
-                           " against " + label(other) + " with " +
+      check.lost.push_back("it takes " + format_time(now.median_ms) + ", " +
+                           signed_percent(behind) + " against " + label(other) + " with " +
                            format_time(other.measurement.median_ms));
     }
   }
@@ -132,9 +132,10 @@ std::string winner_check_text(const WinnerCheck& check) {
     }
     const bool compared = check.now && check.now->timed();
     const double ms = result.measurement.median_ms;
-    table.add_row({mark, label(result), format_time(ms),
-                   compared ? percent(slower_percent(ms, check.now->measurement.median_ms)) : "",
-                   note});
+    table.add_row(
+        {mark, label(result), format_time(ms),
+         compared ? signed_percent(slower_percent(ms, check.now->measurement.median_ms)) : "",
+         note});
   };
   if (check.now) {
     add(*check.now, "*",
