@@ -347,8 +347,8 @@ TEST(Tutorial, RunsAsItStandsThere) {
 
 TEST(Figures, AreWhatTheScriptDrawsFromTheStoredResults) {
   const Folder folder;
-  const Ended drawn = shell("SMEMTUNE=" SMEMTUNE_EXECUTABLE " " + (kRoot / "docs/figures/draw").string() +
-                            " " + folder.path().string());
+  const Ended drawn = shell("SMEMTUNE=" SMEMTUNE_EXECUTABLE " " +
+                            (kRoot / "docs/figures/draw").string() + " " + folder.path().string());
   EXPECT_EQ(0, drawn.status) << drawn.output;
   std::size_t figures = 0;
   for (const auto& entry : fs::directory_iterator(kRoot / "docs/figures")) {

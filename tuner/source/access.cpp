@@ -10,7 +10,7 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kLongestArguments = 1000;  // Of a function, in tokens.
-constexpr int kMaxDepth = 50;                    // Of functions that call functions.
+constexpr int kDeepestCall = 50;                 // Of functions that call functions.
 
 /// What follows an element's brackets and members, `[i].x`.
 std::size_t behind_element(const CppTokens& tokens, std::size_t i, std::size_t end) {
@@ -101,7 +101,7 @@ Access AccessReader::of(const CppTokens& tokens, TokenRange range, const std::st
       const bool advances = after == "+=" || after == "-=" || after == "++" || after == "--";
       if (advances || is_asked_for(tokens, i, end)) continue;
       const std::size_t alias = alias_of(tokens, i, first);
-      if (alias != kNoToken && depth_ < kMaxDepth) {
+      if (alias != kNoToken && depth_ < kDeepestCall) {
         const std::string alias_name(tokens[alias].text);
         ++depth_;
         add(alias_name == name ? Access::unknown : of(tokens, {behind, end}, alias_name));
@@ -167,7 +167,7 @@ Access AccessReader::of_argument(std::string_view function, std::size_t number) 
     // Unknown while it is being read: one that calls itself.
     const auto [known, is_new] = known_.try_emplace({&item, number}, Access::unknown);
     if (is_new) {
-      if (++depth_ < kMaxDepth) {
+      if (++depth_ < kDeepestCall) {
         known->second = item.body == kNoToken ? of_macro(item, number) : of_function(item, number);
       }
       --depth_;
