@@ -26,6 +26,8 @@ namespace {
 
 using Reported = std::variant<ReportSource, VersionDiff>;
 
+constexpr const char* kSources = "own,shared";  // What a report is of where nothing else is asked.
+
 /// The one space that the query means. Throws InputError naming those that there are.
 std::string the_space(const ReportOptions& options, const std::vector<db::StoredRun>& runs) {
   std::set<std::string> spaces;
@@ -55,9 +57,8 @@ ReportSource stored(const ReportOptions& options) {
 
 /// What the document says, of the devices, problems and kernels that are asked for.
 Reported documented(const ReportOptions& options, const std::string& file) {
-  const db::Query of_store;
   if (!options.query.space.empty() || !options.query.run.empty() ||
-      options.query.source != of_store.source) {
+      options.query.source != kSources) {
     throw InputError(file +
                      ": --space, --run and --source choose among what is stored, and not in "
                      "a document");
@@ -130,7 +131,7 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
   app.add_option("OF", options.of, figures_text())->type_name("")->expected(0, 2);
   add_database(app, options.database);
   add_selection(app, options.query);
-  options.query.source = "own,shared";
+  options.query.source = kSources;
   add_layered_source(app, options.query.source);
   add_shared(app, options.no_shipped);
   app.add_option("--format", options.format,
