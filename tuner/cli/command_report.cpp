@@ -26,8 +26,6 @@ namespace {
 
 using Reported = std::variant<ReportSource, VersionDiff>;
 
-constexpr const char* kSources = "own,shared";  // What a report is of where nothing else is asked.
-
 /// The one space that the query means. Throws InputError naming those that there are.
 std::string the_space(const ReportOptions& options, const std::vector<db::StoredRun>& runs) {
   std::set<std::string> spaces;
@@ -58,7 +56,7 @@ ReportSource stored(const ReportOptions& options) {
 /// What the document says, of the devices, problems and kernels that are asked for.
 Reported documented(const ReportOptions& options, const std::string& file) {
   if (!options.query.space.empty() || !options.query.run.empty() ||
-      options.query.source != kSources) {
+      options.query.source != kOwnAndShared) {
     throw InputError(file +
                      ": --space, --run and --source choose among what is stored, and not in "
                      "a document");
@@ -131,7 +129,7 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
   app.add_option("OF", options.of, figures_text())->type_name("")->expected(0, 2);
   add_database(app, options.database);
   add_selection(app, options.query);
-  options.query.source = kSources;
+  options.query.source = kOwnAndShared;
   add_layered_source(app, options.query.source);
   add_shared(app, options.no_shipped);
   app.add_option("--format", options.format,

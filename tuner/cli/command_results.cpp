@@ -30,9 +30,6 @@ namespace {
 
 using db::Json;
 
-/// What is measured here and, below it, what others share.
-constexpr const char* kOwnAndShared = "own,shared";
-
 /// Of a run's id.
 constexpr std::size_t kShownIdCharacters = 8;
 

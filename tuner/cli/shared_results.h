@@ -10,6 +10,9 @@
 
 namespace smemtune::cli {
 
+/// A query's source: what is measured here and, below it, what others share.
+inline constexpr const char* kOwnAndShared = "own,shared";
+
 /// Adds --no-shipped, and --source for commands that read shared results as well.
 void add_shared(CLI::App& app, bool& no_shipped);
 void add_layered_source(CLI::App& app, std::string& source);

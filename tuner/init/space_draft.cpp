@@ -158,7 +158,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
     request.kernels = {sequence->whole.name};
   }
   SpaceDraft draft;
-  SpaceNames names(source, file, request, sequence ? &*sequence : nullptr);
+  SpaceNames names(file, request, sequence ? &*sequence : nullptr);
   std::vector<KernelDraft> drafts;
   if (sequence) {
     drafts.push_back(draft_sequence(source, file, request, names, *sequence));

@@ -40,12 +40,9 @@ bool is_size(const KernelParameter& parameter) {
 
 }  // namespace
 
-SpaceNames::SpaceNames(const FlatSource& source, const KernelFile& file,
-                       const DraftRequest& request, const LaunchSequence* sequence)
-    : source_(source),
-      file_(file),
-      request_(request),
-      first_(kernel_named(file, request.kernels.front())) {
+SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
+                       const LaunchSequence* sequence)
+    : file_(file), request_(request), first_(kernel_named(file, request.kernels.front())) {
   if (sequence != nullptr) {
     for (const SequenceLoop& loop : sequence->loops) counters_.push_back(loop.counter);
   }

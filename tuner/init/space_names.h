@@ -20,7 +20,7 @@ namespace smemtune {
 class SpaceNames {
  public:
   /// `sequence`: where the kernel is one of several launches, as DraftRequest::together says.
-  SpaceNames(const FlatSource& source, const KernelFile& file, const DraftRequest& request,
+  SpaceNames(const KernelFile& file, const DraftRequest& request,
              const LaunchSequence* sequence = nullptr);
 
   const KernelFunction& first() const { return first_; }  ///< Whose arguments they are.
@@ -88,7 +88,6 @@ class SpaceNames {
   std::optional<std::int64_t> passed_size(const KernelParameter& parameter) const;
   std::string sizes_of_macros() const;
 
-  const FlatSource& source_;
   const KernelFile& file_;
   const DraftRequest& request_;
   const KernelFunction& first_;
