@@ -54,8 +54,7 @@ problems() {
 kernels() {
   case $1 in
     gemm) echo --kernel register_tiled --kernel stream_k --kernel narrow ;;
-    gemm_tc) echo --kernel wgmma --kernel wgmma_stream_k ;;
-    gemm_fp8 | gemm_int8) echo --kernel wgmma ;;
+    gemm_tc | gemm_fp8 | gemm_int8) echo --kernel wgmma ;;
     convolution) echo --kernel rows --kernel tiled ;;
   esac
 }

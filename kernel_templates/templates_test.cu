@@ -78,11 +78,6 @@ template __global__ void gemm_tc_wgmma<__half, float, 0, 0, 128, 256, 2, 4, 2, 1
 template __global__ void gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 1, 64, 16, 1, 8, 2, 1, 0, 1>(
     const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
     const __grid_constant__ TensorMap, const float*, int, int, int, int);
-template __global__ void gemm_tc_wgmma_stream_k<__nv_bfloat16, float, 1, 64, 128, 1, 8, 2, 1>(
-    const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
-    const __grid_constant__ TensorMap, float*, int, int, int, int);
-template __global__ void gemm_tc_wgmma_stream_k_sum<__nv_bfloat16, float, 64, 128, 1, 2, 1>(
-    const __grid_constant__ TensorMap, const float*, int, int, int, int, int);
 template __global__ void memory_bandwidth<l2, 16>(const unsigned*, cudaTextureObject_t,
                                                   unsigned long long*, int);
 template __global__ void memory_coalescing<4, 0>(const int*, int*, long long);

@@ -33,9 +33,6 @@
 //   SPLIT                   blocks that compute one tile, each a part of the depth: the first adds
 //                           up the others' sums, always in the same order.
 //
-// gemm_tc_wgmma_stream_k shares the steps of the tiles that are left over among all blocks, as
-// gemm_stream_k does (its file has the picture); a second launch adds up the pieces of each tile.
-//
 // Template parameters
 //   T, OUT        __half or __nv_bfloat16; the same or float
 //                 scaled: __nv_fp8_e4m3; __half, __nv_bfloat16, float
@@ -52,8 +49,7 @@
 //   PROMOTE       1: sums of a stage are added to the others in fp32, because tensor cores add up
 //                 products of 8-bit floats with fewer digits; DEFER is 0 then
 //
-// Arguments        partial (stream_k): twice the blocks of TILE_P x TILE_Q floats, scratch
-//                  a_map, b_map: boxes of 128 bytes of each row, as many rows as a block loads at a
+// Arguments        a_map, b_map: boxes of 128 bytes of each row, as many rows as a block loads at a
 //                  time (64 of B where not TRANSPOSED), swizzled by 128 bytes
 //                  c_map: boxes of one panel, swizzled by their width
 //                  group: tiles are taken down the columns of groups of so many rows of tiles
@@ -63,13 +59,11 @@
 //                  PROMOTE: twice the sums must fit a thread's registers
 // Block            128 * (CONSUMERS + 1) threads
 // Cluster          CLUSTER_P * CLUSTER_Q * SPLIT blocks
-// Grid             any number of clusters: as many as fit the GPU; of the second launch
-//                  tiles left over * panels of a warp, blocks of 128 * CONSUMERS threads
+// Grid             any number of clusters: as many as fit the GPU
 // Shared memory    STAGES * (TILE_P + TILE_Q) * 128 + CONSUMERS * 4 * PANELS * 2048
 //                  + (SPLIT > 1 ? TILE_P * TILE_Q * 4 : 0) + (2 * STAGES + 2) * 8 bytes, dynamic
 
 #include "../common/hopper.cuh"
-#include "../common/shares.cuh"
 #include "../common/wgmma.cuh"
 
 namespace gemm_tc_detail {
@@ -197,10 +191,6 @@ __device__ __forceinline__ void multiply_stage(Sum (&sums)[PART_P / 64][TILE_Q /
   wgmma::commit();
 }
 
-/// Columns of a panel: the most that divide the tile's and have 128 bytes at most.
-template <typename OUT, int TILE_Q, int MOST = 128 / static_cast<int>(sizeof(OUT))>
-constexpr int kPanelColumns = (TILE_Q & -TILE_Q) < MOST ? (TILE_Q & -TILE_Q) : MOST;
-
 /// Where byte `at` of a panel with rows of ROW_BYTES lies: TMA's swizzle by that width.
 template <int ROW_BYTES>
 __device__ __forceinline__ unsigned swizzled(unsigned at) {
@@ -253,14 +243,12 @@ __device__ __forceinline__ void write_panel(unsigned panel, const Sum* sums, con
   }
 }
 
-/// All tiles of this block, and where STREAM its pieces of others, whose sums go to `partial`. `scale`
-/// is used where T has 8 bits.
+/// All tiles of this block. `scale` is used where T has 8 bits.
 template <typename T, typename OUT, int TRANSPOSED, int SWAP, int TILE_P, int TILE_Q, int CONSUMERS,
-          int STAGES, int CLUSTER_P, int CLUSTER_Q, int SPLIT, int PANELS, int DEFER, int PROMOTE,
-          int STREAM>
+          int STAGES, int CLUSTER_P, int CLUSTER_Q, int SPLIT, int PANELS, int DEFER, int PROMOTE>
 __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const TensorMap& b_map,
-                                              const TensorMap& c_map, float* partial, float scale,
-                                              int m, int n, int k, int group, int hilbert) {
+                                              const TensorMap& c_map, float scale, int m, int n,
+                                              int k, int group, int hilbert) {
   using Layout = gemm_tc_detail::Layout<TILE_P, TILE_Q, CONSUMERS, STAGES, SPLIT, PANELS>;
   constexpr bool kXIsDepth = SWAP == 0 || TRANSPOSED != 0;
   constexpr bool kYIsDepth = SWAP != 0 || TRANSPOSED != 0;
@@ -319,16 +307,12 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   const int steps = (k + kDepth - 1) / kDepth;
   const int first_step = steps * rank_k / SPLIT;
   const int last_step = steps * (rank_k + 1) / SPLIT;
-  // The number-th thing that this block does; behind the last one the tile is -1.
-  const auto item = [&](int number) -> Shares::Item {
-    if constexpr (STREAM != 0) {
-      Shares::Item work = Shares(tiles, steps, clusters).item(first_tile, number);
-      if (work.first >= work.last) work.tile = -1;
-      return work;
-    } else {
-      const int tile = first_tile + number * clusters;
-      return {tile < tiles ? tile : -1, first_step, last_step, -1};
-    }
+
+  // The number-th tile of this block; behind the last one -1. (Where loops add `clusters` to the tile
+  // instead, ptxas 13.0 spills registers of some instances.)
+  const auto tile_of = [&](int number) {
+    const int tile = first_tile + number * clusters;
+    return tile < tiles ? tile : -1;
   };
 
   // The same in all lanes, which the compiler shall know: descriptions lie in uniform registers.
@@ -348,13 +332,13 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
 
       Turn<STAGES> turn;
       for (int number = 0;; ++number) {
-        const Shares::Item work = item(number);
-        if (work.tile < 0) break;
+        const int tile = tile_of(number);
+        if (tile < 0) break;
         int p, q;
-        order.place(work.tile, p, q);
+        order.place(tile, p, q);
         p = (p * CLUSTER_P + rank_p) * TILE_P + rank_q * kShareX;
         q = (q * CLUSTER_Q + rank_q) * TILE_Q + rank_p * kShareY;
-        for (int step = work.first; step < work.last; ++step) {
+        for (int step = first_step; step < last_step; ++step) {
           hopper::wait_for_phase(empty(turn.stage), turn.phase ^ 1);
           const unsigned barrier = full(turn.stage);
           hopper::arrive_and_expect(barrier, Layout::kStage);
@@ -386,8 +370,8 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
     Turn<STAGES> turn;
     int sums_phase = 0;
     for (int number = 0;; ++number) {
-      const Shares::Item work = item(number);
-      if (work.tile < 0) break;
+      const int tile = tile_of(number);
+      if (tile < 0) break;
       Sum sums[kPartP / 64][TILE_Q / 2];
       constexpr int kSums = kPartP / 64 * TILE_Q / 2;
       Sum* const sum = &sums[0][0];
@@ -396,12 +380,12 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
         for (int i = 0; i < kSums; ++i) sum[i] = 0;
       }
       int before = -1;
-      for (int step = work.first; step < work.last; ++step) {
+      for (int step = first_step; step < last_step; ++step) {
         hopper::wait_for_phase(full(turn.stage), turn.phase);
         const unsigned x = shared + turn.stage * Layout::kStage + part * kPartP * 128;
         const unsigned y = shared + turn.stage * Layout::kStage + Layout::kX;
         if constexpr (PROMOTE == 0) {
-          multiply_stage<T, kXIsDepth, kYIsDepth, kPartP, TILE_Q>(sums, x, y, step > work.first);
+          multiply_stage<T, kXIsDepth, kYIsDepth, kPartP, TILE_Q>(sums, x, y, step > first_step);
           wgmma::wait<DEFER>();
         } else {
           Sum of_stage[kPartP / 64][TILE_Q / 2];
@@ -461,21 +445,10 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
         if (rank_k > 0) continue;
       }
 
-      if constexpr (STREAM != 0) {
-        if (work.piece >= 0) {
-          float* const to = partial + (2LL * blockIdx.x + work.piece) * (TILE_P * TILE_Q) +
-                            (part * 128 + thread) * 4;
-#pragma unroll
-          for (int i = 0; i < kSums; i += 4) {
-            *reinterpret_cast<float4*>(to + i * (CONSUMERS * 128)) =
-                make_float4(sum[i], sum[i + 1], sum[i + 2], sum[i + 3]);
-          }
-          continue;
-        }
-      }
-
-      // Each warp stores its 16 of every 64 rows by itself, a panel of kPanel columns at a time.
-      constexpr int kPanel = kPanelColumns<OUT, TILE_Q>;
+      // Each warp stores its 16 of every 64 rows by itself, a panel of kPanel columns at a time: the
+      // most that divide the tile's and have 128 bytes at most.
+      constexpr int kMost = 128 / static_cast<int>(sizeof(OUT));
+      constexpr int kPanel = (TILE_Q & -TILE_Q) < kMost ? (TILE_Q & -TILE_Q) : kMost;
       constexpr int kPanelsOfTile = kPartP / 64 * (TILE_Q / kPanel);
       static_assert(TILE_Q % kPanel == 0 && kPanelsOfTile % PANELS == 0,
                     "every tile begins with the same panel");
@@ -487,7 +460,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
         }
       };
       int p, q;
-      order.place(work.tile, p, q);
+      order.place(tile, p, q);
       p = (p * CLUSTER_P + rank_p) * TILE_P + part * kPartP + warp * 16;
       q = (q * CLUSTER_Q + rank_q) * TILE_Q;
       const unsigned panels =
@@ -529,8 +502,8 @@ __global__ void __launch_bounds__(THREADS, 1)
                   int hilbert) {
   static_assert(sizeof(T) == 2, "sums of products of 8 bits are scaled");
   gemm_tc_detail::compute_tiles<T, OUT, TRANSPOSED, SWAP, TILE_P, TILE_Q, CONSUMERS, STAGES,
-                                CLUSTER_P, CLUSTER_Q, SPLIT, PANELS, DEFER, 0, 0>(
-      a_map, b_map, c_map, nullptr, 1, m, n, k, group, hilbert);
+                                CLUSTER_P, CLUSTER_Q, SPLIT, PANELS, DEFER, 0>(
+      a_map, b_map, c_map, 1, m, n, k, group, hilbert);
 }
 
 template <typename T, typename OUT, int SWAP, int TILE_P, int TILE_Q, int CONSUMERS, int STAGES,
@@ -542,70 +515,6 @@ __global__ void __launch_bounds__(THREADS, 1)
                          int k, int group) {
   static_assert(sizeof(T) == 1, "sums of products of 16 bits are stored as they are");
   gemm_tc_detail::compute_tiles<T, OUT, 1, SWAP, TILE_P, TILE_Q, CONSUMERS, STAGES, 1, 1, SPLIT,
-                                PANELS, DEFER, PROMOTE, 0>(a_map, b_map, c_map, nullptr, *scale, m,
-                                                           n, k, group, 0);
-}
-
-template <typename T, typename OUT, int TRANSPOSED, int TILE_P, int TILE_Q, int CONSUMERS,
-          int STAGES, int CLUSTER_P, int CLUSTER_Q, int THREADS = (128 * (CONSUMERS + 1))>
-__global__ void __launch_bounds__(THREADS, 1)
-    gemm_tc_wgmma_stream_k(const __grid_constant__ TensorMap a_map,
-                           const __grid_constant__ TensorMap b_map,
-                           const __grid_constant__ TensorMap c_map, float* partial, int m, int n,
-                           int k, int group) {
-  static_assert(sizeof(T) == 2, "sums of products of 8 bits are scaled");
-  gemm_tc_detail::compute_tiles<T, OUT, TRANSPOSED, 0, TILE_P, TILE_Q, CONSUMERS, STAGES, CLUSTER_P,
-                                CLUSTER_Q, 1, 1, 0, 0, 1>(a_map, b_map, c_map, partial, 1, m, n, k,
-                                                          group, 0);
-}
-
-// A warp adds up a panel of all pieces of a tile, always in the same order, and stores it.
-template <typename T, typename OUT, int TILE_P, int TILE_Q, int CONSUMERS, int CLUSTER_P,
-          int CLUSTER_Q, int THREADS = (128 * CONSUMERS)>
-__global__ void __launch_bounds__(THREADS)
-    gemm_tc_wgmma_stream_k_sum(const __grid_constant__ TensorMap c_map, const float* partial, int m,
-                               int n, int k, int group, int clusters) {
-  using namespace gemm_tc_detail;
-  constexpr int kPanel = kPanelColumns<OUT, TILE_Q>;
-  constexpr int kInRow = TILE_Q / kPanel;
-  constexpr int kPanels = TILE_P / CONSUMERS / 64 * kInRow;  // Of a warp.
-  constexpr int kClusterBlocks = CLUSTER_P * CLUSTER_Q;
-  constexpr int kDepth = 128 / static_cast<int>(sizeof(T));
-  __shared__ __align__(1024) unsigned char panels[CONSUMERS * 4 * 2048];
-  const Order order = {(m + TILE_P * CLUSTER_P - 1) / (TILE_P * CLUSTER_P),
-                       (n + TILE_Q * CLUSTER_Q - 1) / (TILE_Q * CLUSTER_Q), group, 0};
-  const Shares shares(order.tiles_p * order.tiles_q, (k + kDepth - 1) / kDepth, clusters);
-  const int number = static_cast<int>(blockIdx.x) % kPanels;
-  const int rank = static_cast<int>(blockIdx.x) / kPanels % kClusterBlocks;
-  const int left_over = static_cast<int>(blockIdx.x) / (kPanels * kClusterBlocks);
-  const int thread = static_cast<int>(threadIdx.x);
-  const int first = left_over * shares.steps;
-  const int last_cluster = shares.block_of(first + shares.steps - 1);
-  const float* const from = partial + number * (kPanel / 2) * THREADS + thread * 4;
-  float sums[kPanel / 2] = {};
-  for (int cluster = shares.block_of(first); cluster <= last_cluster; ++cluster) {
-    const int piece = shares.begin(cluster) < first ? 1 : 0;
-    const float* const of_block =
-        from + (2LL * (cluster * kClusterBlocks + rank) + piece) * (TILE_P * TILE_Q);
-#pragma unroll
-    for (int i = 0; i < kPanel / 2; i += 4) {
-      const float4 more = *reinterpret_cast<const float4*>(of_block + i * THREADS);
-      sums[i] += more.x;
-      sums[i + 1] += more.y;
-      sums[i + 2] += more.z;
-      sums[i + 3] += more.w;
-    }
-  }
-  const unsigned panel = hopper::shared_address(panels) + thread / 32 * 2048;
-  write_panel<OUT, kPanel, false>(panel, sums, [](float sum) { return sum; });
-  hopper::publish_to_async();
-  __syncwarp();
-  if (thread % 32 != 0) return;
-  int p, q;
-  order.place(shares.whole + left_over, p, q);
-  p = (p * CLUSTER_P + rank % CLUSTER_P) * TILE_P + thread / 128 * (TILE_P / CONSUMERS) +
-      number / kInRow * 64 + thread / 32 % 4 * 16;
-  q = (q * CLUSTER_Q + rank / CLUSTER_P) * TILE_Q + number % kInRow * kPanel;
-  hopper::store_box(c_map, q, p, panel);
-  hopper::wait_until_read<0>();
+                                PANELS, DEFER, PROMOTE>(a_map, b_map, c_map, *scale, m, n, k, group,
+                                                        0);
 }
