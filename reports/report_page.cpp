@@ -39,7 +39,8 @@ std::string source_hash(std::string_view text) {
 std::string policy(std::string_view charts, bool live) {
   return "default-src 'none'; script-src " + source_hash(embedded::page_js) +
          (charts.empty() ? "" : " " + source_hash(charts)) + "; style-src " +
-         source_hash(embedded::page_css) + (live ? "; connect-src 'self'" : "") + "; base-uri 'none'; form-action 'none'";
+         source_hash(embedded::page_css) + (live ? "; connect-src 'self'" : "") +
+         "; base-uri 'none'; form-action 'none'";
 }
 
 /// JSON that ends no element it stands in, whatever its strings hold.
