@@ -45,6 +45,23 @@ void write(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }
 
+/// Processes that `parent` has started and that are still there.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::string text = read(entry.path() / "stat");
+    const std::size_t name_end = text.rfind(") ");
+    if (name_end == std::string::npos) continue;
+    char state = 0;
+    pid_t its_parent = 0;
+    std::istringstream(text.substr(name_end + 2)) >> state >> its_parent;
+    if (its_parent == parent && state != 'Z') {
+      children.push_back(std::stoi(entry.path().filename().string()));
+    }
+  }
+  return children;
+}
+
 class CommandLine : public testing::Test {
  protected:
   void SetUp() override {
@@ -103,6 +120,18 @@ class CommandLine : public testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     return true;
+  }
+
+  /// Waits until `child` has workers and its run is in the database.
+  void wait_until_it_is_stored(pid_t child) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto is_early = [&] { return std::chrono::steady_clock::now() < deadline; };
+    while (children_of(child).size() < 2 && is_early()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    while (run({"list", "--json"}).status != 0 && is_early()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
   }
 
   std::filesystem::path database() const { return folder_ / "results.sqlite"; }
@@ -641,29 +670,14 @@ TEST_F(CommandLine, StopsCleanlyWhenInterruptedAndGoesOnLater) {
   EXPECT_THAT(best.out, HasSubstr("screened only"));
 }
 
-/// Processes that `parent` has started and that are still there.
-std::vector<pid_t> children_of(pid_t parent) {
-  std::vector<pid_t> children;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::string text = read(entry.path() / "stat");
-    const std::size_t name_end = text.rfind(") ");
-    if (name_end == std::string::npos) continue;
-    char state = 0;
-    pid_t its_parent = 0;
-    std::istringstream(text.substr(name_end + 2)) >> state >> its_parent;
-    if (its_parent == parent && state != 'Z') {
-      children.push_back(std::stoi(entry.path().filename().string()));
-    }
-  }
-  return children;
-}
-
 TEST_F(CommandLine, StartsItsWorkersAnewWhenItsFileHasBeenReplaced) {
   program_ = (folder_ / "program").string();
   std::filesystem::copy_file(SMEMTUNE_EXECUTABLE, program_);
   const pid_t child = start({"--space", config("gemm.json"), "--device", "cpu", "--jobs", "1",
                              "--kernel", "naive", "--problem", "K=64,M=64,N=64,T=float"});
-  ASSERT_TRUE(says("waiting for compiler"));
+  program_ = SMEMTUNE_EXECUTABLE;
+  wait_until_it_is_stored(child);
+  program_ = (folder_ / "program").string();
   std::filesystem::remove(program_);
   write(program_, "what a linker has begun to write");
   for (const pid_t worker : children_of(child)) kill(worker, SIGKILL);
@@ -678,16 +692,9 @@ TEST_F(CommandLine, EndsCleanlyAtEverySignalThatAsksForIt) {
       "--problem", "K=160,M=160,N=160,T=float"};
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const pid_t child = start(words);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (children_of(child).size() < 2 && std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
+    wait_until_it_is_stored(child);
     const std::vector<pid_t> workers = children_of(child);
     EXPECT_GE(workers.size(), 2u);
-    // Not before the run is in the database.
-    while (run({"list", "--json"}).status != 0 && std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
     ASSERT_EQ(kill(child, signal), 0);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -123,11 +124,16 @@ class HostsRun {
 };
 
 TEST(Hosts, ShareTheSearch) {
-  const SlowSpace fake;
-  HostsRun hosts(fake, 3);
-  const TuningSummary summary = hosts.run.run();
-  hosts.expect_whole(16, summary);
-  EXPECT_THAT(summary.evaluated_on, SizeIs(3));
+  std::size_t most_at_once = 0;
+  // On a busy machine one host may have done all before another one has answered.
+  for (int attempt = 0; attempt < 10 && most_at_once < 3; ++attempt) {
+    const SlowSpace fake;
+    HostsRun hosts(fake, 3);
+    const TuningSummary summary = hosts.run.run();
+    hosts.expect_whole(16, summary);
+    most_at_once = std::max(most_at_once, summary.evaluated_on.size());
+  }
+  EXPECT_EQ(most_at_once, 3u);
 }
 
 TEST(Hosts, CompileForGpusThatAreOnOthers) {
