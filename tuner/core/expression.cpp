@@ -8,7 +8,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -387,11 +386,7 @@ inline const char* calculate(Operation operation, std::int64_t left, std::int64_
                                 : apply(operation, left, right, result);
 }
 
-std::string real_text(std::int64_t bits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", std::bit_cast<double>(bits));
-  return text;
-}
+std::string real_text(std::int64_t bits) { return significant(std::bit_cast<double>(bits), 6); }
 
 // `overflow: 4 * 5`, `overflow: pow2(63)`.
 std::string describe(const char* fault, Operation operation, std::int64_t left,
