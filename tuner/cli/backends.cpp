@@ -157,12 +157,10 @@ void add_device(CLI::App& app, DeviceChoice& choice) {
 }
 
 void add_nvrtc(CLI::App& app, DeviceChoice& choice) {
-  app.add_option("--nvrtc", choice.nvrtc,
+  add_repeatable(app, "--nvrtc", choice.nvrtc,
                  "Compile with this NVRTC, a library or a toolkit's folder; where it is repeated, "
-                 "which of them is a parameter of the search [the newest that is found]")
-      ->type_name("PATH")
-      ->expected(1)
-      ->take_all();
+                 "which of them is a parameter of the search [the newest that is found]",
+                 "PATH");
 }
 
 void offer_compilers(const DeviceChoice& choice, [[maybe_unused]] Space& space) {

@@ -127,11 +127,9 @@ void add_check_options(CLI::App& app, CheckOptions& options) {
       ->required();
   add_number(app, "--tolerance", options.tolerance_percent, 0, 1e6,
              "How much slower the winner may be, in percent [3]");
-  app.add_option("--problem", options.problems,
-                 "Only this problem, as NAME=VALUE,...; may be repeated [those of the file]")
-      ->type_name("KEY")
-      ->expected(1)
-      ->take_all();
+  add_repeatable(app, "--problem", options.problems,
+                 "Only this problem, as NAME=VALUE,...; may be repeated [those of the file]",
+                 "KEY");
   add_count(app, "--runners-up", options.runners_up, 0, 32,
             "How many runners-up to measure along with the winner and its default [3]");
   add_device(app, options.device);

@@ -243,15 +243,9 @@ void add_diff_options(CLI::App& app, DiffOptions& options) {
                  "A space file, or REV:path for one in a revision of this git repository")
       ->required();
   app.add_option("NEW", options.new_version, "The same; the version that is judged")->required();
-  app.add_option("--kernel", options.kernels, "Only this kernel; may be repeated")
-      ->type_name("NAME")
-      ->expected(1)
-      ->take_all();
-  app.add_option("--problem", options.problems,
-                 "Only this problem, as NAME=VALUE,...; may be repeated [those of NEW]")
-      ->type_name("KEY")
-      ->expected(1)
-      ->take_all();
+  add_repeatable(app, "--kernel", options.kernels, "Only this kernel; may be repeated", "NAME");
+  add_repeatable(app, "--problem", options.problems,
+                 "Only this problem, as NAME=VALUE,...; may be repeated [those of NEW]", "KEY");
   add_number(app, "--tolerance", options.tolerance_percent, 0, 1e6,
              "How much slower NEW may be, in percent [3]");
   add_device(app, options.device);

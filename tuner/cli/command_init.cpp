@@ -221,10 +221,8 @@ void add_init_options(CLI::App& app, InitOptions& options) {
       ->type_name("FOLDER")
       ->expected(1)
       ->take_all();
-  app.add_option("-D", options.with.macros, "Macro that it is compiled with; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
+  add_repeatable(app, "-D", options.with.macros, "Macro that it is compiled with; may be repeated",
+                 "NAME=VALUE");
   app.add_option("-o,--output", options.output,
                  "Space file to write [the source's name with .json]")
       ->type_name("FILE");

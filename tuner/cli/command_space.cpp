@@ -12,15 +12,10 @@ namespace smemtune::cli {
 
 void add_space_options(CLI::App& app, SpaceOptions& options) {
   app.add_option("FILE", options.space, "The space file")->required();
-  app.add_option("--kernel", options.kernels, "Only this kernel; may be repeated [all]")
-      ->type_name("NAME")
-      ->expected(1)
-      ->take_all();
-  app.add_option("--problem", options.problems,
-                 "NAME=VALUE,...; may be repeated [the file's first]")
-      ->type_name("KEY")
-      ->expected(1)
-      ->take_all();
+  add_repeatable(app, "--kernel", options.kernels, "Only this kernel; may be repeated [all]",
+                 "NAME");
+  add_repeatable(app, "--problem", options.problems,
+                 "NAME=VALUE,...; may be repeated [the file's first]", "KEY");
   app.add_option("--device", options.device,
                  "Any GPU that is known, or sm_XX [the first GPU; the H200 where there is none]")
       ->type_name("NAME");

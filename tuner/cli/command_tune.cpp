@@ -367,15 +367,10 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
       ->type_name("PATH");
   app.add_flag("--no-wait", options.no_wait,
                "Exit with status 5 instead of waiting while another smemtune uses the device");
-  app.add_option("--problem", options.problems,
-                 "Problem to tune, as NAME=VALUE,...; may be repeated [those of the file]")
-      ->type_name("KEY")
-      ->expected(1)
-      ->take_all();
-  app.add_option("--kernel", options.kernels, "Only this kernel; may be repeated [all]")
-      ->type_name("NAME")
-      ->expected(1)
-      ->take_all();
+  add_repeatable(app, "--problem", options.problems,
+                 "Problem to tune, as NAME=VALUE,...; may be repeated [those of the file]", "KEY");
+  add_repeatable(app, "--kernel", options.kernels, "Only this kernel; may be repeated [all]",
+                 "NAME");
   add_database(app, options.database);
   add_shared(app, options.no_shipped);
   app.add_option("--export", options.export_file,

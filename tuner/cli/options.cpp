@@ -64,6 +64,12 @@ double parse_number(const std::string& option, const std::string& text, double l
   return value;
 }
 
+CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
+                            std::vector<std::string>& values, const std::string& description,
+                            const std::string& type) {
+  return app.add_option(name, values, description)->type_name(type)->expected(1)->take_all();
+}
+
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& value,
                        std::uint64_t least, std::uint64_t most, const std::string& description) {
   return app

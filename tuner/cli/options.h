@@ -20,6 +20,11 @@ std::uint64_t parse_count(const std::string& option, const std::string& text, st
 /// A finite decimal number. Throws InputError likewise.
 double parse_number(const std::string& option, const std::string& text, double least, double most);
 
+/// An option that may be repeated, with one value each time; `type` is what --help calls it.
+CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
+                            std::vector<std::string>& values, const std::string& description,
+                            const std::string& type);
+
 /// Adds an option that is read by parse_count. CLI11's own integers let `010` and overflow through.
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& value,
                        std::uint64_t least, std::uint64_t most, const std::string& description);
