@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -751,7 +752,7 @@ TEST_F(CommandLine, EndsACommandThatOnlyAnswersAtTheFirstSignal) {
 TEST_F(CommandLine, OutlivesItsTerminalUnderNohup) {
   hangup_ = SIG_IGN;
   const pid_t child = start({"--space", space(kTwice), "--device", "cpu"});
-  ASSERT_TRUE(says("waiting for compiler"));
+  wait_until_it_is_stored(child);
   ASSERT_EQ(kill(child, SIGHUP), 0);
   EXPECT_EQ(finish(child).status, 0);
 }
@@ -894,14 +895,23 @@ TEST_F(CommandLine, LimitsTheMemoryOfItsCompileWorkers) {
 #endif
   const pid_t child =
       start({"--space", config("gemm.json"), "--dry-run", "--device", "h200", "--jobs", "2"});
-  ASSERT_TRUE(says("waiting for compiler"));
-  const std::vector<pid_t> workers = children_of(child);
-  EXPECT_EQ(workers.size(), 2u);
-  for (const pid_t worker : workers) {
-    rlimit limit = {};
-    ASSERT_EQ(prlimit(worker, RLIMIT_AS, nullptr, &limit), 0);
-    EXPECT_LT(limit.rlim_cur, RLIM_INFINITY);
-    EXPECT_GE(limit.rlim_cur, std::uint64_t{4} << 30);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  std::vector<rlim_t> limits;
+  const auto are_limited = [&] {
+    limits.clear();
+    for (const pid_t worker : children_of(child)) {
+      rlimit limit = {};
+      if (prlimit(worker, RLIMIT_AS, nullptr, &limit) == 0) limits.push_back(limit.rlim_cur);
+    }
+    return limits.size() == 2 && std::ranges::max(limits) < RLIM_INFINITY;
+  };
+  while (!are_limited() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(limits.size(), 2u);
+  for (const rlim_t limit : limits) {
+    EXPECT_LT(limit, RLIM_INFINITY);
+    EXPECT_GE(limit, std::uint64_t{4} << 30);
   }
   ASSERT_EQ(kill(child, SIGKILL), 0);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
