@@ -145,8 +145,12 @@ TEST_F(HostsCommand, RefusesWhatIsNoHostAndWhatDoesNotGoTogether) {
 
 TEST_F(HostsCommand, EndsCleanlyWhenTheQueueSaysSoAndGoesOnLater) {
   // Thousands of configurations: it cannot be over before the signal comes.
-  const std::string words =
-      "--space gemm --problem K=96,M=96,N=96,T=float --strategy random --hosts a,b --jobs 1 ";
+  Json many = Json::parse(std::ifstream(SMEMTUNE_SOURCE_DIR "/configs/add_one.json"));
+  Json& items = many["kernels"][0]["parameters"]["ITEMS"] = Json::array();
+  for (int count = 1; count <= 500; ++count) items.push_back(count);
+  std::ofstream(folder_ / "many.json") << many;
+  const std::string words = "--space '" + (folder_ / "many.json").string() +
+                            "' --problem N=100000,T=int --strategy random --hosts a,b --jobs 1 ";
   const pid_t child = fork();
   if (child == 0) {
     const std::string line = command(words + ">/dev/null 2>&1");
