@@ -130,9 +130,9 @@ int run_relay(const std::string& file) {
 }  // namespace smemtune::test
 
 int main(int argc, char** argv) {
-  using namespace smemtune;
+  namespace test = smemtune::test;
   const std::string word = argc > 1 ? argv[1] : "";
-  if (const auto descriptors = worker_descriptors()) {
+  if (const auto descriptors = smemtune::worker_descriptors()) {
     return test::run_worker(word, argc > 2 ? argv[2] : "", *descriptors);
   }
   if (word == test::kHostWord && argc > 2) return test::run_agent(argv[2]);

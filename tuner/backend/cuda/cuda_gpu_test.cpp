@@ -817,8 +817,8 @@ TEST_F(CudaGpu, RepeatsLaunchesMoreOftenThanItsQueueHoldsThem) {
   const KernelHandle handle = load(source, {launch}, arguments);
   const RunReport report = run(handle, true, {}, {"a", "b"});
   EXPECT_EQ(std::nullopt, report.mismatch);
-  EXPECT_EQ(report.after.at("b"), std::vector<double>{1500 * 1501 / 2});
-  EXPECT_EQ(report.after.at("a"), std::vector<double>{1499 * 1500 / 2});
+  EXPECT_EQ(report.after.at("b"), std::vector<double>{1500.0 * 1501 / 2});
+  EXPECT_EQ(report.after.at("a"), std::vector<double>{1499.0 * 1500 / 2});
   TimeRequest request = {.workload = 0, .samples = 3};
   const TimeReport timed = time(handle, request);
   EXPECT_EQ(3u, timed.samples_ms.size());
