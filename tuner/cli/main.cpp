@@ -26,9 +26,11 @@
 #include <exception>
 #include <fcntl.h>
 #include <functional>
+#include <memory>
 #include <new>
 #include <string>
 #include <sys/stat.h>
+#include <type_traits>
 #include <unistd.h>
 #include <vector>
 
@@ -112,6 +114,26 @@ std::string mistyped_word(const CLI::App& app) {
          suggestion(word, known);
 }
 
+/// Adds a command with options of its own; where the command line names it, `chosen` runs it. One
+/// that looks whether it shall stop is asked by the first signal.
+template <typename Options, typename Run>
+void add_command(CLI::App& app, std::function<int()>& chosen, const char* name,
+                 const char* description, void (*add_options)(CLI::App&, Options&), Run run) {
+  CLI::App* const command = app.add_subcommand(name, description);
+  const auto options = std::make_shared<Options>();
+  add_options(*command, *options);
+  command->callback([&chosen, options, run] {
+    chosen = [options, run] {
+      if constexpr (std::is_invocable_v<Run, const Options&>) {
+        return run(*options);
+      } else {
+        on_stop_signals(stop_cleanly);
+        return run(*options, stop_asked);
+      }
+    };
+  });
+}
+
 /// Parses, and runs what was asked for. CLI11's own exit codes lie above 100: every fault of the
 /// command line is 2.
 int run_command_line(int argc, char** argv) {
@@ -134,92 +156,44 @@ int run_command_line(int argc, char** argv) {
   CLI::App* tune_command = app.add_subcommand("tune", "Tune a space (the default)");
   add_tune_options(*tune_command, tune);
 
-  ResultsOptions best;
-  CLI::App* best_command = app.add_subcommand("best", "The best configurations that are stored");
-  add_best_options(*best_command, best);
-  best_command->callback([&] { command = [&] { return run_best(best); }; });
-  ResultsOptions list;
-  CLI::App* list_command = app.add_subcommand("list", "Stored runs, or single results");
-  add_list_options(*list_command, list);
-  list_command->callback([&] { command = [&] { return run_list(list); }; });
-  ResultsOptions exported;
-  CLI::App* export_command =
-      app.add_subcommand("export", "Write the best configurations for programs");
-  add_export_options(*export_command, exported);
-  export_command->callback([&] { command = [&] { return run_export(exported); }; });
-  ResultsOptions compared;
-  CLI::App* compare_command = app.add_subcommand("compare", "Devices side by side");
-  add_compare_options(*compare_command, compared);
-  compare_command->callback([&] { command = [&] { return run_compare(compared); }; });
-  ReportOptions reported;
-  CLI::App* report_command =
-      app.add_subcommand("report", "Write a page with charts of what is stored of a space");
-  add_report_options(*report_command, reported);
-  report_command->callback([&] {
-    if (reported.live) on_stop_signals(stop_cleanly);
-    command = [&] { return run_report(reported, stop_asked); };
-  });
-  ImportOptions imported;
-  CLI::App* import_command =
-      app.add_subcommand("import", "Take in what other tuners and other people measured");
-  add_import_options(*import_command, imported);
-  import_command->callback([&] { command = [&] { return run_import(imported); }; });
-  ImportOptions merged;
-  CLI::App* merge_command = app.add_subcommand("merge", "Join databases of several machines");
-  add_merge_options(*merge_command, merged);
-  merge_command->callback([&] { command = [&] { return run_merge(merged); }; });
+  add_command(app, command, "best", "The best configurations that are stored", add_best_options,
+              run_best);
+  add_command(app, command, "list", "Stored runs, or single results", add_list_options, run_list);
+  add_command(app, command, "export", "Write the best configurations for programs",
+              add_export_options, run_export);
+  add_command(app, command, "compare", "Devices side by side", add_compare_options, run_compare);
+  add_command(app, command, "report", "Write a page with charts of what is stored of a space",
+              add_report_options, [](const ReportOptions& options) {
+                if (options.live) on_stop_signals(stop_cleanly);
+                return run_report(options, stop_asked);
+              });
+  add_command(app, command, "import", "Take in what other tuners and other people measured",
+              add_import_options, run_import);
+  add_command(app, command, "merge", "Join databases of several machines", add_merge_options,
+              run_merge);
   DatabaseOptions kept;
   CLI::App* database_command = app.add_subcommand("db", "Check, describe, copy, prune a database");
   add_database_commands(*database_command, kept, command);
-  InitOptions init;
-  CLI::App* init_command =
-      app.add_subcommand("init", "Write a space file for your own kernel, to be completed by you");
-  add_init_options(*init_command, init);
-  init_command->callback([&] { command = [&] { return run_init(init); }; });
-  RunOptions one;
-  CLI::App* run_command = app.add_subcommand(
-      "run", "Verify and time one configuration, and keep what the compiler made");
-  add_run_options(*run_command, one);
-  run_command->callback([&] {
-    on_stop_signals(stop_cleanly);
-    command = [&] { return run_run(one, stop_asked); };
-  });
-  CheckOptions checked;
-  CLI::App* check_command =
-      app.add_subcommand("check", "Measure the stored winner again: does it still hold?");
-  add_check_options(*check_command, checked);
-  check_command->callback([&] {
-    on_stop_signals(stop_cleanly);
-    command = [&] { return run_check(checked, stop_asked); };
-  });
-  DiffOptions differing;
-  CLI::App* diff_command =
-      app.add_subcommand("diff", "Two versions of a space's kernels, back to back: is one slower?");
-  add_diff_options(*diff_command, differing);
-  diff_command->callback([&] {
-    on_stop_signals(stop_cleanly);
-    command = [&] { return run_diff(differing, stop_asked); };
-  });
-  DevicesOptions devices;
-  CLI::App* devices_command =
-      app.add_subcommand("devices", "The GPUs of this machine and their limits");
-  add_devices_options(*devices_command, devices);
-  devices_command->callback([&] { command = [&] { return run_devices(devices); }; });
-  OccupancyOptions occupancy;
-  CLI::App* occupancy_command =
-      app.add_subcommand("occupancy", "How many warps fit a multiprocessor, and what limits them");
-  add_occupancy_options(*occupancy_command, occupancy);
-  occupancy_command->callback([&] { command = [&] { return run_occupancy(occupancy); }; });
-  ReplayCommandOptions replay;
-  CLI::App* replay_command =
-      app.add_subcommand("replay", "Search what was measured again: how good is a strategy?");
-  add_replay_options(*replay_command, replay);
-  replay_command->callback([&] { command = [&] { return run_replay(replay); }; });
-  SpaceOptions space;
-  CLI::App* space_command =
-      app.add_subcommand("space", "What a search space is made of, and what removes most of it");
-  add_space_options(*space_command, space);
-  space_command->callback([&] { command = [&] { return run_space(space); }; });
+  add_command(app, command, "init",
+              "Write a space file for your own kernel, to be completed by you", add_init_options,
+              run_init);
+  add_command(app, command, "run",
+              "Verify and time one configuration, and keep what the compiler made", add_run_options,
+              run_run);
+  add_command(app, command, "check", "Measure the stored winner again: does it still hold?",
+              add_check_options, run_check);
+  add_command(app, command, "diff",
+              "Two versions of a space's kernels, back to back: is one slower?", add_diff_options,
+              run_diff);
+  add_command(app, command, "devices", "The GPUs of this machine and their limits",
+              add_devices_options, run_devices);
+  add_command(app, command, "occupancy",
+              "How many warps fit a multiprocessor, and what limits them", add_occupancy_options,
+              run_occupancy);
+  add_command(app, command, "replay", "Search what was measured again: how good is a strategy?",
+              add_replay_options, run_replay);
+  add_command(app, command, "space", "What a search space is made of, and what removes most of it",
+              add_space_options, run_space);
   app.require_subcommand(0, 1);
   refuse_empty_values(app);
   for (CLI::App* subcommand : app.get_subcommands({})) refuse_empty_values(*subcommand);
