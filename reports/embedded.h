@@ -6,9 +6,9 @@
 
 namespace smemtune::embedded {
 
-extern const std::string_view page_html;  ///< With @NAME@ where something is to be put in.
-extern const std::string_view page_css;
-extern const std::string_view page_js;
-extern const std::string_view chart_js;  ///< Chart.js; empty when it was not there at build time.
+extern const std::string_view kPageHtml;  ///< With @NAME@ where something is to be put in.
+extern const std::string_view kPageCss;
+extern const std::string_view kPageJs;
+extern const std::string_view kChartJs;  ///< Chart.js; empty when it was not there at build time.
 
 }  // namespace smemtune::embedded

@@ -98,6 +98,14 @@ std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
   return one_of(*portfolio, chosen, table.best_ms);
 }
 
+std::optional<OneForAll> one_for_all(const TuningSummary& summary) {
+  std::vector<const Result*> results;
+  for (const ProblemSummary& problem : summary.problems) {
+    for (const Result& result : problem.results) results.push_back(&result);
+  }
+  return one_for_all(results);
+}
+
 std::optional<OneForAll> one_for_all(const db::StoredPortfolio& stored) {
   if (!stored.portfolio || stored.chosen.size() < 2) return std::nullopt;
   std::vector<const Result*> chosen;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "db/stored_portfolio.h"
-#include "tuner/core/result.h"
+#include "tuner/core/summary.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -34,6 +34,9 @@ struct OneForAll {
 /// nothing runs on all of them.
 std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
                                      const std::string& kernel = "");
+
+/// The same of all that a run found.
+std::optional<OneForAll> one_for_all(const TuningSummary& summary);
 
 /// The same of what is stored, where a portfolio of one was asked for.
 std::optional<OneForAll> one_for_all(const db::StoredPortfolio& stored);

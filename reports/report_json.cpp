@@ -76,18 +76,16 @@ constexpr LaunchColumn kLaunchColumns[] = {
        return static_cast<double>(one.shape.block[0] * one.shape.block[1] * one.shape.block[2]);
      }}};
 
-/// What a column of numbers holds of a measurement; of finalists only, or of all that were timed.
-struct TimeColumn {
-  const char* name;
-  double Measurement::*value;
-  bool of_finalists;
-};
+using Rows = std::vector<const StoredResult*>;
 
-constexpr TimeColumn kTimeColumns[] = {{"ms", &Measurement::median_ms, false},
-                                       {"low", &Measurement::median_low_ms, true},
-                                       {"high", &Measurement::median_high_ms, true},
-                                       {"q1", &Measurement::q1_ms, true},
-                                       {"q3", &Measurement::q3_ms, true}};
+/// Those that were timed, the fastest first; then the others.
+Rows rows_of(const StoredSection& section) {
+  Rows rows = by_time(section);
+  for (const StoredResult& one : section.results) {
+    if (!one.result.timed()) rows.push_back(&one);
+  }
+  return rows;
+}
 
 class Writer {
  public:
@@ -100,7 +98,6 @@ class Writer {
     }
     parameters_.assign(names.begin(), names.end());
     values_.resize(parameters_.size());
-    for (const db::StoredRun& run : source.runs) runs_.number(run.id);
   }
 
   Json json() {
@@ -117,7 +114,6 @@ class Writer {
             {"kernels", kernels_.words()},
             {"statuses", statuses_.words()},
             {"details", details_.words()},
-            {"runs", runs_.words()},
             {"parameters", std::move(parameters)},
             {"run_list", std::move(run_list)},
             {"devices", source_.devices ? devices_json(*source_.devices) : Json::array()},
@@ -127,7 +123,8 @@ class Writer {
  private:
   Json section(const StoredSection& section) {
     const Roofline roof = roofline(section.device);
-    Json columns = this->columns(section);
+    const Rows rows = rows_of(section);
+    Json columns = this->columns(rows);
     Json steps = Json::array();
     for (const StoredSection::Step& step : section.convergence) {
       steps.push_back({step.evaluations, step.seconds, step.best_ms});
@@ -143,9 +140,9 @@ class Writer {
             {"bytes_per_s", roof.bytes_per_s},
             {"total", section.configurations},
             {"timed", section.timed},
-            {"failures", failures(section)},
+            {"failures", failures(section, rows)},
             {"convergence", std::move(steps)},
-            {"samples", samples(section)},
+            {"samples", samples(rows)},
             {"rows", std::move(columns)}};
   }
 
@@ -165,77 +162,72 @@ class Writer {
   }
 
   /// [kernel, status, how many, an example's row or null]
-  Json failures(const StoredSection& section) {
+  Json failures(const StoredSection& section, const Rows& rows) {
     Json list = Json::array();
     for (const auto& [failure, count] : section.failures) {
-      const auto example =
-          std::ranges::find_if(section.results, [&, &of = failure](const StoredResult& one) {
-            return one.result.kernel == of.kernel && to_text(one.result.status) == of.status &&
-                   one.result.reason == of.reason;
-          });
-      list.push_back(
-          {kernels_.number(failure.kernel),
-           statuses_.number(status_text(failure.status, failure.reason)), count,
-           example == section.results.end() ? Json() : Json(example - section.results.begin())});
+      const auto example = std::ranges::find_if(rows, [&, &of = failure](const StoredResult* one) {
+        return one->result.kernel == of.kernel && to_text(one->result.status) == of.status &&
+               one->result.reason == of.reason;
+      });
+      list.push_back({kernels_.number(failure.kernel),
+                      statuses_.number(status_text(failure.status, failure.reason)), count,
+                      example == rows.end() ? Json() : Json(example - rows.begin())});
     }
     return list;
   }
 
-  /// [row, its samples in ms] of the finalists, the fastest first.
-  static Json samples(const StoredSection& section) {
+  /// Of the finalists, the fastest first: the row, the interval of the median, quartiles, samples.
+  static Json samples(const Rows& rows) {
     Json list = Json::array();
-    for (const StoredResult* one : by_time(section)) {
-      const std::vector<double>& all = one->result.measurement.samples_ms;
-      if (one->result.stage != Stage::final || all.empty()) continue;
-      if (list.size() == kFinalists) break;
+    for (std::size_t row = 0; row < rows.size() && list.size() < kFinalists; ++row) {
+      const Measurement& time = rows[row]->result.measurement;
+      if (rows[row]->result.stage != Stage::final || time.samples_ms.empty()) continue;
       Json shown = Json::array();
-      const std::size_t step = all.size() / kSamples + 1;
-      for (std::size_t i = 0; i < all.size(); i += step) shown.push_back(db::number_json(all[i]));
-      list.push_back({one - section.results.data(), std::move(shown)});
+      const std::size_t step = time.samples_ms.size() / kSamples + 1;
+      for (std::size_t i = 0; i < time.samples_ms.size(); i += step)
+        shown.push_back(db::number_json(time.samples_ms[i]));
+      list.push_back({{"row", row},
+                      {"low", db::number_json(time.median_low_ms)},
+                      {"high", db::number_json(time.median_high_ms)},
+                      {"q1", db::number_json(time.q1_ms)},
+                      {"q3", db::number_json(time.q3_ms)},
+                      {"ms", std::move(shown)}});
     }
     return list;
   }
 
-  Json columns(const StoredSection& section) {
+  Json columns(const Rows& rows) {
     Json json = Json::object();
     const auto column = [&](const char* name, const auto& cell) {
       Json cells = Json::array();
-      for (const StoredResult& stored : section.results) cells.push_back(cell(stored));
+      for (const StoredResult* stored : rows) cells.push_back(cell(stored->result));
       json[name] = std::move(cells);
     };
-    column("kernel", [&](const StoredResult& one) { return kernels_.number(one.result.kernel); });
-    column("status", [&](const StoredResult& one) {
-      return statuses_.number(status_text(to_text(one.result.status), one.result.reason));
+    column("kernel", [&](const Result& one) { return kernels_.number(one.kernel); });
+    column("status", [&](const Result& one) {
+      return statuses_.number(status_text(to_text(one.status), one.reason));
     });
-    column("detail", [&](const StoredResult& one) {
-      return details_.number(one.result.failed() ? printable(one.result.detail, 200) : "");
+    column("detail", [&](const Result& one) {
+      return details_.number(one.failed() ? printable(one.detail, 200) : "");
     });
-    column("run", [&](const StoredResult& one) { return runs_.number(one.run_id); });
-    column("flags", [](const StoredResult& one) {
-      return (one.result.is_default ? 1 : 0) | (one.result.chosen ? 2 : 0);
+    column("ms", [](const Result& one) {
+      return one.timed() ? db::number_json(one.measurement.median_ms) : Json();
     });
-    for (const TimeColumn& time : kTimeColumns) {
-      column(time.name, [&](const StoredResult& one) {
-        const bool has_it =
-            one.result.timed() && (!time.of_finalists || one.result.stage == Stage::final);
-        return has_it ? db::number_json(one.result.measurement.*time.value) : Json();
-      });
-    }
     for (const LaunchColumn& of_launch : kLaunchColumns) {
-      column(of_launch.name, [&](const StoredResult& one) {
-        const LaunchResult* launch = tightest_launch(one.result);
+      column(of_launch.name, [&](const Result& one) {
+        const LaunchResult* launch = tightest_launch(one);
         return launch == nullptr ? Json() : db::number_json(of_launch.value(*launch));
       });
     }
     for (const char* work : {"flops", "bytes"}) {
-      column(work, [&](const StoredResult& one) { return metric(one.result, work); });
+      column(work, [&](const Result& one) { return metric(one, work); });
     }
     json["values"] = Json::array();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       Json cells = Json::array();
-      for (const StoredResult& stored : section.results) {
-        const auto value = stored.result.configuration.find(parameters_[i]);
-        cells.push_back(value == stored.result.configuration.end()
+      for (const StoredResult* stored : rows) {
+        const auto value = stored->result.configuration.find(parameters_[i]);
+        cells.push_back(value == stored->result.configuration.end()
                             ? Json(-1)
                             : Json(values_[i].number(to_text(value->second))));
       }
@@ -250,7 +242,6 @@ class Writer {
   Words kernels_;
   Words statuses_;
   Words details_;
-  Words runs_;
 };
 
 }  // namespace

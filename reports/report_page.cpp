@@ -37,9 +37,9 @@ std::string source_hash(std::string_view text) {
 }
 
 std::string policy(std::string_view charts, bool live) {
-  return "default-src 'none'; script-src " + source_hash(embedded::page_js) +
+  return "default-src 'none'; script-src " + source_hash(embedded::kPageJs) +
          (charts.empty() ? "" : " " + source_hash(charts)) + "; style-src " +
-         source_hash(embedded::page_css) + (live ? "; connect-src 'self'" : "") +
+         source_hash(embedded::kPageCss) + (live ? "; connect-src 'self'" : "") +
          "; base-uri 'none'; form-action 'none'";
 }
 
@@ -70,16 +70,16 @@ std::string report_page(const nlohmann::ordered_json& data, const std::string& t
       {"POLICY", policy(charts, data.contains("live"))},
       {"VERSION", SMEMTUNE_VERSION},
       {"TITLE", for_html(title)},
-      {"STYLE", std::string(embedded::page_css)},
+      {"STYLE", std::string(embedded::kPageCss)},
       {"DATA", inert_json(data)},
-      {"SCRIPT", std::string(embedded::page_js)},
+      {"SCRIPT", std::string(embedded::kPageJs)},
       {"CHART_SCRIPT", charts.empty() ? "" : "<script>" + std::string(charts) + "</script>"},
       {"CHARTS", charts.empty() ? "It was built without Chart.js: this page has tables only."
                                 : "Charts by " + for_html(charts_version(charts)) +
                                       " (MIT License, chartjs.org), which is in this page."},
   };
   std::string page;
-  std::string_view rest = embedded::page_html;
+  std::string_view rest = embedded::kPageHtml;
   for (;;) {
     const std::size_t begin = rest.find('@');
     if (begin == std::string_view::npos) break;
@@ -92,6 +92,6 @@ std::string report_page(const nlohmann::ordered_json& data, const std::string& t
   return page;
 }
 
-std::string_view embedded_charts() { return embedded::chart_js; }
+std::string_view embedded_charts() { return embedded::kChartJs; }
 
 }  // namespace smemtune

@@ -1,16 +1,11 @@
 #pragma once
 
-#include "reports/also_fits.h"
-#include "reports/one_for_all.h"
 #include "tuner/core/device.h"
 #include "tuner/core/space.h"
 #include "tuner/core/summary.h"
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace smemtune {
 
@@ -24,16 +19,11 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
 /// else empty.
 std::string unverified_warning(const Space& space, const TuningSummary& summary);
 
-/// What a dry run found: resources and occupancy of every configuration, and why others are
-/// rejected.
-std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);
+/// "gemm  K=1024,M=1024,N=1024  on NVIDIA H200 (sm_90, 132 SMs)" and how much was evaluated.
+std::string summary_heading(const Space& space, const ProblemSummary& problem,
+                            const Device& device);
 
-/// The same as JSON, `"format": "smemtune-run", "version": 2`, with every result.
-std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
-                         const std::vector<AlsoFits>& also_fits);
-
-/// Of what is known of a failure the first line; of a compiler's log, which begins with other
-/// things, the first with an error.
-std::string telling_line(const Result& result);
+/// A warning for each parameter that changes nothing.
+std::string without_effect_lines(const ProblemSummary& problem);
 
 }  // namespace smemtune

@@ -1,7 +1,7 @@
 #include "reports/winner_check.h"
 
 #include "db/json_forms.h"
-#include "reports/run_summary.h"
+#include "reports/failure_lines.h"
 #include "reports/table.h"
 #include "tuner/core/text.h"
 

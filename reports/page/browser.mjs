@@ -1,8 +1,8 @@
 // A headless Chromium, driven over a pipe by the DevTools protocol: nothing but node is needed.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 export class Browser {
   constructor(executable) {
@@ -44,15 +44,28 @@ export class Browser {
     await this.call('Emulation.setEmulatedMedia', {features: [{name: 'prefers-color-scheme', value: dark ? 'dark' : 'light'}]});
     this.events = [];
     await this.call('Page.navigate', {url});
-    for (let i = 0; i < 600 && !await this.evaluate('document.readyState === "complete"'); ++i) {
-      await new Promise(resolve => setTimeout(resolve, 50));
-    }
+    await this.until('document.readyState === "complete"');
   }
 
   async evaluate(expression) {
     const answer = await this.call('Runtime.evaluate', {expression, awaitPromise: true, returnByValue: true});
     if (answer.exceptionDetails) throw new Error(answer.exceptionDetails.exception?.description ?? answer.exceptionDetails.text);
     return answer.result.value;
+  }
+
+  // Waits as long as it takes: who calls has a limit.
+  async until(expression) {
+    while (!await this.evaluate(`Boolean(${expression})`)) await new Promise(resolve => setTimeout(resolve, 20));
+  }
+
+  // The text of the file that a click on a button saves, by way of a folder.
+  async saved(button, folder) {
+    this.events = [];
+    await this.call('Browser.setDownloadBehavior', {behavior: 'allowAndName', downloadPath: resolve(folder), eventsEnabled: true});
+    await this.evaluate(`${button}.click()`);
+    const done = () => this.events.find(({method, params}) => method === 'Browser.downloadProgress' && params.state === 'completed');
+    while (!done()) await new Promise(resolve => setTimeout(resolve, 20));
+    return readFileSync(join(folder, done().params.guid), 'utf8');
   }
 
   // A key as a keyboard sends it.

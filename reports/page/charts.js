@@ -1,13 +1,13 @@
 // Charts by Chart.js, each beside a table that says the same. Without Chart.js there are the tables.
 const hasCharts = typeof Chart !== 'undefined';
-const charts = [];
+let charts = [];
 
 const theme = () => {
   Chart.defaults.color = css('--quiet');
   Chart.defaults.borderColor = css('--line');
   Chart.defaults.font.family = 'system-ui, "DejaVu Sans", sans-serif';
   Chart.defaults.animation = false;
-  Chart.defaults.maintainAspectRatio = false;
+  Chart.defaults.responsive = false;
 };
 
 // `make` gives Chart.js's configuration; it is asked again when light turns to dark. `makeTable`, where there is a table,
@@ -16,7 +16,9 @@ const chart = (title, words, make, makeTable, low = false) => {
   const figure = element('figure', {}, element('h3', {text: title}), element('figcaption', {text: words}));
   if (hasCharts) {
     const canvas = element('canvas', {role: 'img', 'aria-label': `${title}. ${words}`});
-    figure.append(element('div', {class: low ? 'canvas low' : 'canvas'}, canvas));
+    const place = element('div', {class: low ? 'canvas low' : 'canvas'}, canvas);
+    figure.append(place);
+    widths.observe(place);
     charts.push({canvas, make, drawn: null});
   }
   if (makeTable && hasCharts) {
@@ -29,29 +31,71 @@ const chart = (title, words, make, makeTable, low = false) => {
   return figure;
 };
 
+const undraw = list => list.forEach(one => {
+  one.drawn?.destroy();
+  one.drawn = null;
+});
+
 const drop = within => {
-  for (const one of charts.filter(one => within.contains(one.canvas))) {
-    if (one.drawn) one.drawn.destroy();
-    charts.splice(charts.indexOf(one), 1);
-  }
+  undraw(charts.filter(one => within.contains(one.canvas)));
+  charts = charts.filter(one => !within.contains(one.canvas));
   within.replaceChildren();
 };
 
+const drawThese = list => {
+  const boxes = list.map(one => one.canvas.parentNode.getBoundingClientRect());
+  list.forEach((one, n) => {
+    Object.assign(one.canvas, {width: boxes[n].width, height: boxes[n].height});
+    one.width = boxes[n].width;
+    one.drawn = new Chart(one.canvas, one.make());
+  });
+};
+
+// Charts that are in view are drawn at once, the others a few at a time while nobody waits for them.
+const atOnce = 5;
+let drawing = null;
+const drawOthers = async () => {
+  for (let left; (left = charts.filter(one => !one.drawn)).length;) {
+    drawThese(left.slice(0, atOnce));
+    await otherWork();
+  }
+  drawing = null;
+  document.documentElement.dataset.drawn = String(charts.length);
+  performance.mark('drawn');
+};
 const draw = () => {
   if (!hasCharts) return;
+  delete document.documentElement.dataset.drawn;
   theme();
-  for (const one of charts) {
-    if (one.drawn) one.drawn.destroy();
-    one.drawn = new Chart(one.canvas, one.make());
-  }
-  document.documentElement.dataset.drawn = String(charts.length);
+  drawThese(charts.filter(({canvas, drawn}) => {
+    const box = canvas.parentNode.getBoundingClientRect();
+    return !drawn && box.top < window.innerHeight && box.bottom > 0;
+  }));
+  performance.mark('in view');
+  drawing ??= otherWork().then(drawOthers);
 };
-dark.addEventListener('change', draw);
+const drawAnew = () => {
+  undraw(charts);
+  draw();
+};
+dark.addEventListener('change', drawAnew);
+// A chart has the width that its place on the page has.
+const widths = new ResizeObserver(entries => {
+  const drawn = charts.filter(one => one.drawn && entries.some(entry => entry.target.contains(one.canvas)
+    && Math.abs(entry.contentRect.width - one.width) >= 1));
+  if (drawn.length) {
+    undraw(drawn);
+    draw();
+  }
+});
 // Paper is white, and has another width than the screen.
 for (const [event, paper] of [['beforeprint', true], ['afterprint', false]]) {
   window.addEventListener(event, () => {
     document.documentElement.toggleAttribute('data-paper', paper);
-    draw();
+    if (!hasCharts) return;
+    undraw(charts);
+    theme();
+    drawThese(charts);
   });
 }
 
@@ -61,21 +105,27 @@ const msAxis = title => ({...axis(title, 'logarithmic'), ticks: {callback: v => 
   return [1, 2, 5].some(n => Math.abs(lead - n) < 1e-6) ? time(v) : null;
 }}});
 
-// Of points that fall on one spot of the screen the first: tens of thousands look like these few.
-const spotsAcross = 400, spotsDown = 160;
-const apart = (points, xAxis, yAxis) => {
-  if (points.length < 2000) return points;
-  const scale = (axis, spots, values) => {
-    const map = axis.type === 'logarithmic' ? Math.log : v => v;
-    const [low, high] = extent(values.map(map));
-    return v => Math.round(spots * (map(v) - low) / (high - low || 1));
-  };
-  const x = scale(xAxis, spotsAcross, points.map(p => p.x)), y = scale(yAxis, spotsDown, points.map(p => p.y));
-  const taken = new Uint8Array((spotsAcross + 1) * (spotsDown + 1));
-  return points.filter(p => {
-    const spot = x(p.x) * (spotsDown + 1) + y(p.y);
-    return !taken[spot] && (taken[spot] = 1);
-  });
+// A point for each row of `list`; where they are many, of those that fall on one spot of the screen the first: tens of
+// thousands look like these few.
+const spotsAcross = 250, spotsDown = 100;
+const spots = (list, {type}, number, of) => {
+  const places = new Float64Array(list.length);
+  for (let n = 0; n < places.length; ++n) places[n] = type === 'logarithmic' ? Math.log(of(list[n])) : of(list[n]);
+  const [low, high] = extent(places);
+  for (let n = 0; n < places.length; ++n) places[n] = Math.round(number * (places[n] - low) / (high - low || 1));
+  return places;
+};
+const points = (list, x, y, xAxis, yAxis) => {
+  let shown = list;
+  if (list.length >= 2000) {
+    const across = spots(list, xAxis, spotsAcross, x), down = spots(list, yAxis, spotsDown, y);
+    const taken = new Uint8Array((spotsAcross + 1) * (spotsDown + 1));
+    shown = list.filter((_, n) => {
+      const spot = across[n] * (spotsDown + 1) + down[n];
+      return !taken[spot] && (taken[spot] = 1);
+    });
+  }
+  return shown.map(i => ({x: x(i), y: y(i), i}));
 };
 
 const tooltip = (rows, extra) => ({callbacks: {label: context => {
@@ -86,10 +136,9 @@ const tooltip = (rows, extra) => ({callbacks: {label: context => {
 
 // A point for each row of `list`, colored by kernel.
 const scatter = (rows, list, x, y, xAxis, yAxis, extra) => () => ({type: 'scatter',
-  data: {datasets: data.kernels.map((name, k) => ({
-    label: name, pointRadius: 2, backgroundColor: color(k), borderColor: color(k),
-    data: apart(list.filter(i => rows.kernel[i] === k).map(i => ({x: x(i), y: y(i), i})), xAxis, yAxis),
-  })).filter(set => set.data.length > 0)},
+  data: {datasets: [...grouped(list, i => rows.kernel[i])].sort(([a], [b]) => a - b).map(([k, its]) => ({
+    label: data.kernels[k], pointRadius: 2.5, pointBorderWidth: 0, backgroundColor: color(k),
+    data: points(its, x, y, xAxis, yAxis)}))},
   options: {scales: {x: xAxis, y: yAxis}, normalized: true, parsing: false, plugins: {tooltip: tooltip(rows, extra)}}});
 
 // Lines from low to high, one below the other: [{label, color, intervals: [[row, low, middle, high]]}]

@@ -43,3 +43,12 @@ const choice = (name, options, preset, onchange) => {
   select.addEventListener('change', () => { choices.set(name, select.value); onchange(); });
   return {label: element('label', {}, name, select), get value() { return select.value; }};
 };
+
+// Lets go of the page's thread: for what people do, and for drawing.
+const channel = new MessageChannel();
+const waiting = [];
+channel.port1.onmessage = () => waiting.shift()();
+const otherWork = () => new Promise(resolve => {
+  waiting.push(resolve);
+  channel.port2.postMessage(null);
+});

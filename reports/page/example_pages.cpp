@@ -1,5 +1,6 @@
-// Writes pages for page_test.mjs and for looking at them: what is stored, with strings that would
-// rather be markup; a dry run; two versions. With a number, one page of so many configurations.
+// Writes pages for page_test.mjs and for looking at them: what is stored, once more where every
+// string would rather be markup, a run that goes on and (live.json) its end, a dry run, two
+// versions. With a number, one page of so many configurations.
 //
 //   report_example_pages FOLDER [CONFIGURATIONS]
 
@@ -10,12 +11,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <type_traits>
 
 namespace {
 
@@ -53,7 +57,7 @@ db::StoredResult example(std::int64_t n) {
   if (n % 11 == 0) {
     stored.result.status = Status::compile;
     stored.result.reason = "error";
-    stored.result.detail = kHostile;
+    stored.result.detail = "error: identifier \"tid\" is undefined";
     stored.result.stage = Stage::none;
     stored.result.measurement = {};
     stored.result.launches.clear();
@@ -64,8 +68,6 @@ db::StoredResult example(std::int64_t n) {
 ReportSource examples(std::int64_t count) {
   std::vector<db::StoredResult> results;
   for (std::int64_t n = 1; n <= count; ++n) results.push_back(example(n));
-  results[0].result.configuration["TILE"] = kHostile;
-  results[0].device.name = "NVIDIA H200 " + kHostile;
   for (db::StoredResult& one : results) {
     one.device.sm_count = 132;
     one.device.compute_major = 9;
@@ -80,20 +82,93 @@ ReportSource examples(std::int64_t count) {
   return source;
 }
 
+/// Two devices, each with the other's best but for one that does not run there.
+db::Comparison devices(const ReportSource& source) {
+  db::Comparison comparison;
+  db::Comparison::Row row;
+  row.problem = source.sections[0].problem;
+  for (const char* name : {"NVIDIA H100", "NVIDIA H200"}) {
+    const std::size_t column = comparison.columns.size();
+    comparison.columns.push_back(
+        {.shared_from = "", .device = db::planted_device(name), .label = name});
+    row.gpus.push_back(column);
+    row.best[column] = source.sections[0].best[0];
+    row.best[column].result.configuration["TILE"] = std::int64_t{8} << column;
+  }
+  row.guests = {{.on = 0, .best_of = 1, .share = 0.93, .ms = 1.2, .failure = "", .slower = {}},
+                {.on = 1, .best_of = 0, .share = 0, .failure = "constraints", .slower = {}}};
+  comparison.rows.push_back(row);
+  return comparison;
+}
+
+/// The same where every string would rather be markup.
+ReportSource hostile(ReportSource source) {
+  const auto spoil = [](std::string& text) { text += kHostile; };
+  const auto spoil_bindings = [&](auto& bindings) {
+    std::remove_cvref_t<decltype(bindings)> spoilt;
+    for (const auto& [name, value] : bindings) spoilt[name + kHostile] = to_text(value) + kHostile;
+    bindings = spoilt;
+  };
+  const auto spoil_result = [&](db::StoredResult& one) {
+    for (std::string* text : {&one.device.name, &one.run_id, &one.result.kernel}) spoil(*text);
+    spoil_bindings(one.result.problem);
+    spoil_bindings(one.result.configuration);
+    if (!one.result.failed()) return;
+    spoil(one.result.reason);
+    spoil(one.result.detail);
+  };
+  spoil(source.space);
+  for (db::StoredSection& section : source.sections) {
+    spoil(section.device.name);
+    spoil_bindings(section.problem);
+    std::ranges::for_each(section.results, spoil_result);
+    std::ranges::for_each(section.best, spoil_result);
+    std::map<db::StoredSection::Failure, std::uint64_t> failures;
+    for (const auto& [failure, count] : section.failures) {
+      failures[{failure.kernel + kHostile, failure.status, failure.reason + kHostile}] = count;
+    }
+    section.failures = failures;
+  }
+  for (db::KernelDefaults& one : source.defaults) {
+    spoil(one.kernel);
+    spoil_bindings(one.configuration);
+  }
+  for (db::StoredRun& run : source.runs) {
+    for (std::string* text : {&run.id, &run.device, &run.host, &run.compiler, &run.strategy,
+                              &run.outcome, &run.imported_from})
+      spoil(*text);
+  }
+  for (db::Comparison::Column& column : source.devices->columns) {
+    spoil(column.device.name);
+    spoil(column.label);
+  }
+  for (db::Comparison::Row& row : source.devices->rows) {
+    spoil_bindings(row.problem);
+    for (auto& [column, best] : row.best) spoil_result(best);
+    for (db::Comparison::Guest& guest : row.guests) {
+      if (!guest.failure.empty()) spoil(guest.failure);
+    }
+  }
+  return source;
+}
+
 VersionDiff versions() {
-  VersionDiff diff{
-      .space = "gemm", .old_name = "main:gemm.json", .new_name = kHostile, .device = "H200"};
+  VersionDiff diff{.space = "gemm" + kHostile,
+                   .old_name = "main:gemm.json" + kHostile,
+                   .new_name = kHostile,
+                   .device = "H200" + kHostile};
+  diff.notes = {kHostile};
   for (const double percent : {-4.0, 0.2, 12.0}) {
     diff.pairs.push_back({.problem = {{"N", std::int64_t{4096}}},
-                          .what = "winner",
-                          .old_one = {"tiled", {{"TILE", std::int64_t{8}}}},
+                          .what = "winner" + kHostile,
+                          .old_one = {"tiled" + kHostile, {{"TILE", std::int64_t{8}}}},
                           .new_one = {"tiled", {{"TILE", std::int64_t{16}}}},
                           .old_result = timed(8, 2).result,
                           .new_result = timed(16, 2 * (1 + percent / 100)).result,
                           .slower = Slowdown{percent, percent - 0.4, percent + 0.5}});
   }
   diff.pairs.push_back(diff.pairs.front());
-  diff.pairs.back().new_result = failed(16, Status::correctness, "mismatch").result;
+  diff.pairs.back().new_result = failed(16, Status::correctness, kHostile).result;
   diff.pairs.back().slower.reset();
   return diff;
 }
@@ -121,7 +196,16 @@ int main(int argc, char** argv) {
       write(folder / "many.html", report_json(examples(std::atoll(argv[2]))), "many - smemtune");
       return 0;
     }
-    write(folder / "stored.html", report_json(examples(400)), "gemm - smemtune");
+    ReportSource source = examples(400);
+    source.devices = devices(source);
+    write(folder / "stored.html", report_json(source), "gemm - smemtune");
+    write(folder / "hostile.html", report_json(hostile(source)), kHostile);
+    nlohmann::ordered_json live = report_json(examples(40));
+    live["live"] = {{"run", "first"}, {"device", ""}, {"state", "running"}, {"version", 1}};
+    write(folder / "live.html", live, "live - smemtune");
+    live = report_json(source);
+    live["live"] = {{"run", "first"}, {"device", ""}, {"state", "complete"}, {"version", 2}};
+    std::ofstream(folder / "live.json") << live;
     write(folder / "dry.html", report_json(dry_run()), "dry - smemtune");
     write(folder / "versions.html", version_diff_view(versions()), "versions - smemtune");
     return 0;

@@ -17,16 +17,11 @@ const failures = (section, rows) => {
 };
 
 const failuresByValue = (rows, list) => {
-  const lines = [];
-  for (const p of varied(rows, list)) {
-    const groups = grouped(list.filter(i => rows.values[p][i] >= 0), i => valueText(rows, p, i));
-    const failed = new Map([...groups].map(([v, its]) => [v, its.filter(i => failedOf(rows, i)).length]));
-    if (![...failed.values()].some(n => n)) continue;
-    for (const v of inOrder(groups.keys())) {
-      const [n, bad] = [groups.get(v).length, failed.get(v)];
-      lines.push([data.parameters[p].name, {text: v, value: numeric(v)}, n, bad, {text: percent(bad / n), value: bad / n}]);
-    }
-  }
+  if (!list.some(i => failedOf(rows, i))) return null;
+  const lines = varied(rows, list).flatMap(p => valuesOf(rows, list, p).map(({text, list: its}) => {
+    const failed = its.filter(i => failedOf(rows, i)).length;
+    return [data.parameters[p].name, {text, value: numeric(text)}, its.length, failed, {text: percent(failed / its.length), value: failed / its.length}];
+  }));
   return lines.length ? table('Failures by parameter value', [{title: 'parameter'}, {title: 'value'},
     {title: 'tried', number: true}, {title: 'failed', number: true}, {title: 'share', number: true}], lines, 400) : null;
 };

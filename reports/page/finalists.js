@@ -2,21 +2,21 @@
 const finalists = (section, rows) => {
   const list = section.samples;
   if (!list.length) return null;
-  const name = i => `${data.kernels[rows.kernel[i]]} ${configuration(rows, i)}`;
   return chart('Finalists', 'Thick lines: the 95 % confidence interval of each median; dots: single samples (the slowest 2 % may lie ' +
     'outside). Where intervals overlap, neither is faster for certain.',
   () => {
     const config = intervals([{label: '95 % interval of the median', color: color(0),
-      intervals: list.map(([i], n) => [n, rows.low[i], rows.ms[i], rows.high[i]])}], 'time', v => time(v), list.map((_, n) => String(n + 1)));
-    const samples = list.flatMap(([, ms], n) => ms.map((x, j) => ({x, y: n + 0.15 + 0.2 * ((j * 0.618) % 1)})));
+      intervals: list.map((one, n) => [n, one.low, rows.ms[one.row], one.high])}], 'time', v => time(v), list.map((_, n) => String(n + 1)));
+    const samples = list.flatMap((one, n) => one.ms.map((x, j) => ({x, y: n + 0.15 + 0.2 * ((j * 0.618) % 1)})));
     config.data.datasets.push({label: 'samples', data: samples, pointRadius: 1.5, backgroundColor: color(7), borderColor: color(7)});
     config.options.plugins.legend.display = true;
     const sorted = samples.map(p => p.x).sort((a, b) => a - b);
-    config.options.scales.x.max = Math.max(sorted[Math.floor(0.98 * (sorted.length - 1))], ...list.map(([i]) => rows.high[i])) * 1.002;
+    config.options.scales.x.max = Math.max(sorted[Math.floor(0.98 * (sorted.length - 1))], ...list.map(one => one.high)) * 1.002;
     return config;
   },
   () => table('Finalists', [{title: 'rank', number: true}, {title: 'configuration'}, {title: 'median', number: true}, {title: 'low', number: true},
-    {title: 'high', number: true}, {title: 'quartiles'}], list.map(([i], n) => [n + 1, name(i), {text: time(rows.ms[i]), value: rows.ms[i]},
-    {text: time(rows.low[i]), value: rows.low[i]}, {text: time(rows.high[i]), value: rows.high[i]},
-    `${time(rows.q1[i])} to ${time(rows.q3[i])}`])), list.length < 6);
+    {title: 'high', number: true}, {title: 'quartiles'}], list.map((one, n) => [n + 1,
+    `${data.kernels[rows.kernel[one.row]]} ${configuration(rows, one.row)}`, {text: time(rows.ms[one.row]), value: rows.ms[one.row]},
+    {text: time(one.low), value: one.low}, {text: time(one.high), value: one.high},
+    `${time(one.q1)} to ${time(one.q3)}`])), list.length < 6);
 };

@@ -4,15 +4,16 @@ const heading = report.firstElementChild;
 
 const sectionParts = section => {
   const rows = section.rows, timed = timedOf(rows);
-  const present = data.kernels.map((name, k) => [String(k), name]).filter(([k]) => rows.kernel.includes(Number(k)));
+  const present = data.kernels.map((name, k) => [String(k), name]).filter((_, k) => rows.kernel.includes(k));
   const winner = present.find(([, name]) => section.best.length && name === section.best[0].kernel) ?? present[0];
   const ofKernel = element('div');
   const fillKernel = () => {
     drop(ofKernel);
     const k = Number(kernel.value), name = data.kernels[k];
-    const list = indices(rows).filter(i => rows.kernel[i] === k), fast = timed.filter(i => rows.kernel[i] === k);
-    ofKernel.append(...[byValue(rows, fast), heatMap(rows, list, name, section.dry), parallel(rows, fast, name),
-      failuresByValue(rows, list)].filter(node => node));
+    const list = indices(rows).filter(i => rows.kernel[i] === k), fast = list.filter(i => rows.ms[i] !== null);
+    const ranked = byImportance(rows, fast, varied(rows, list));
+    ofKernel.append(...[byValue(rows, fast, ranked), heatMap(rows, list, name, ranked, section.dry),
+      parallel(rows, fast, name, ranked), failuresByValue(rows, list)].filter(node => node));
   };
   const kernel = choice('Kernel', present, winner[0], () => { fillKernel(); draw(); });
   fillKernel();
@@ -42,7 +43,6 @@ const showSection = (body, section) => {
 };
 
 const show = () => {
-  const started = performance.now();
   drop(report);
   report.append(heading);
   if (data.live) report.append(liveNotice());
@@ -60,7 +60,6 @@ const show = () => {
       titles.length > 1 ? element('div', {class: 'controls'}, section.label) : null, body].filter(node => node));
     showSection(body, data.sections[Number(section.value)]);
   }
-  document.documentElement.dataset.drawnMs = String(Math.round(performance.now() - started));
 };
 show();
 follow();

@@ -1,11 +1,13 @@
 // Opens the pages of example_pages.cpp in Chromium: no console message, no request, charts drawn, sorting and axes by
-// keyboard, hostile strings as text, nothing wider than a phone, and axe-core's rules in light and dark. axe-core
-// comes from npm; where it cannot be had, everything else is tested and that is said.
+// keyboard, hostile strings as text, what is saved, what is printed, a run that is followed, nothing wider than a phone,
+// and axe-core's rules in light and dark. axe-core comes from npm; where it cannot be had, everything else is tested and
+// that is said.
 //
 //   node page_test.mjs CHROMIUM EXAMPLE_PAGES FOLDER [--shots]
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import { Browser } from './browser.mjs';
 
@@ -34,78 +36,141 @@ const checker = axe();
 if (!checker) console.log(`not tested: accessibility, as npm gives no axe-core ${axeVersion} here`);
 
 const browser = new Browser(chromium);
+const pages = ['stored', 'hostile', 'live', 'dry', 'versions'];
 const url = name => `file://${resolve(folder, name)}.html`;
+const open = (name, options) => browser.open(url(name), options).then(() => browser.until('document.documentElement.dataset.drawn'));
+const select = label => `[...document.querySelectorAll('label')].find(l => l.firstChild.textContent === '${label}').querySelector('select')`;
 const focusOn = expression => browser.evaluate(`(${expression}).focus()`);
-
-// Opens those whose summary is meant, and waits until their tables are there.
-const openDetails = `(async meant => {
-  document.querySelectorAll('details').forEach(one => { one.open = one.open || meant(one.firstChild); });
-  await new Promise(resolve => setTimeout(resolve, 100));
-})`;
+// Another value of what is chosen, by the keyboard only.
+const chooseAnother = async label => {
+  const value = `${select(label)}.value`;
+  await focusOn(select(label));
+  const before = await browser.evaluate(value);
+  await browser.press('ArrowDown');
+  if (await browser.evaluate(value) === before) await browser.press('ArrowUp');
+  assert.notEqual(await browser.evaluate(value), before, label);
+};
+const openTables = async () => {
+  await browser.evaluate('document.querySelectorAll("details").forEach(one => { one.open = true; })');
+  await browser.until('[...document.querySelectorAll("details")].every(one => one.querySelector("table"))');
+};
+const hostile = /<\/script><img src=x onerror/;
 
 const tests = {
   'each page is drawn without a message or a request': async () => {
-    for (const [name, charts] of [['stored', 15], ['dry', 4], ['versions', 2]]) {
-      await browser.open(url(name));
+    for (const [name, charts] of [['stored', 15], ['hostile', 15], ['dry', 4], ['versions', 2]]) {
+      await open(name);
       assert.deepEqual(browser.complaints(), [], name);
       assert.equal(await browser.evaluate('document.documentElement.dataset.drawn'), String(charts), name);
       assert.equal(await browser.evaluate('charts.every(one => one.drawn.data.datasets.every(set => set.data.length > 0))'), true, name);
     }
   },
   'what is stored stays text': async () => {
-    await browser.open(url('stored'));
-    assert.equal(await browser.evaluate('document.title'), 'gemm - smemtune');
-    assert.equal(await browser.evaluate('document.querySelectorAll("img").length'), 0);
-    assert.match(await browser.evaluate('document.body.textContent'), /<\/script><img src=x onerror/);
+    for (const name of ['hostile', 'versions']) {
+      await open(name);
+      await openTables();
+      assert.doesNotMatch(await browser.evaluate('document.title'), /^taken/, name);
+      assert.equal(await browser.evaluate('document.querySelectorAll("img").length'), 0, name);
+      assert.match(await browser.evaluate('document.querySelector(".findings").textContent'), hostile, name);
+      for (const cell of ['td', 'caption', 'option', 'th', 'h2', 'h3', 'pre', 'li']) {
+        const texts = await browser.evaluate(`[...document.querySelectorAll('${cell}')].map(one => one.textContent).join('\\n')`);
+        if (name === 'hostile') assert.match(texts, hostile, cell);
+      }
+      assert.deepEqual(browser.complaints(), [], name);
+    }
   },
   'a table sorts by keyboard': async () => {
-    await browser.open(url('stored'));
-    await browser.evaluate(`${openDetails}(one => one.textContent.startsWith("Every configuration"))`);
-    const places = 'const table = [...document.querySelectorAll("table")].find(t => t.caption.textContent.startsWith("Configurations by time"));';
-    const first = `(() => { ${places} return table.rows[1].cells[0].textContent; })()`;
+    await open('stored');
+    await openTables();
+    const table = '[...document.querySelectorAll("table")].find(t => t.caption.textContent.startsWith("Configurations by time"))';
+    const first = `${table}.rows[1].cells[0].textContent`;
     assert.equal(await browser.evaluate(first), '1');
-    await focusOn(`(() => { ${places} return table.querySelector("th button"); })()`);
+    await focusOn(`${table}.querySelector("th button")`);
     await browser.press('Enter');
     await browser.press('Enter');
     assert.notEqual(await browser.evaluate(first), '1');
-    assert.equal(await browser.evaluate(`(() => { ${places} return table.querySelector("th").getAttribute("aria-sort"); })()`), 'descending');
+    assert.equal(await browser.evaluate(`${table}.querySelector("th").getAttribute("aria-sort")`), 'descending');
     const before = await browser.evaluate('document.activeElement.textContent');
     await browser.press('Tab');
     assert.notEqual(await browser.evaluate('document.activeElement.textContent'), before, 'Tab goes to the next heading');
   },
   'the axes of the heat map are chosen by keyboard': async () => {
-    await browser.open(url('stored'));
+    await open('stored');
     const caption = 'document.querySelector("[aria-label=\\"Heat map\\"] caption").textContent';
-    const before = await browser.evaluate(caption);
-    await focusOn('[...document.querySelectorAll("label")].find(l => l.firstChild.textContent === "Rows").querySelector("select")');
-    await browser.press('ArrowDown');
-    const moved = await browser.evaluate(caption);
-    if (moved === before) await browser.press('ArrowUp');
-    assert.notEqual(await browser.evaluate(caption), before);
+    for (const label of ['Rows', 'Columns', 'Color']) {
+      const before = await browser.evaluate(caption);
+      await chooseAnother(label);
+      assert.notEqual(await browser.evaluate(caption), before, label);
+    }
   },
   'another kernel is chosen by keyboard and keeps its charts': async () => {
-    await browser.open(url('stored'));
+    await open('stored');
     const before = await browser.evaluate('document.documentElement.dataset.drawn');
-    await focusOn('[...document.querySelectorAll("label")].find(l => l.firstChild.textContent === "Kernel").querySelector("select")');
-    await browser.press('ArrowDown');
-    await browser.press('ArrowUp');
-    assert.match(await browser.evaluate('document.querySelector("[aria-label=\\"Heat map\\"] caption").textContent'), /naive|tiled/);
+    await chooseAnother('Kernel');
+    await browser.until('document.documentElement.dataset.drawn');
     assert.equal(await browser.evaluate('document.documentElement.dataset.drawn'), before);
+    const kernel = await browser.evaluate(`${select('Kernel')}.selectedOptions[0].text`);
+    assert.match(await browser.evaluate('document.querySelector("[aria-label=\\"Heat map\\"] caption").textContent'), new RegExp(` ${kernel}:`));
     assert.deepEqual(browser.complaints(), []);
   },
+  'what is saved is what is stored': async () => {
+    const save = async (name, button) => {
+      await open(name);
+      return browser.saved(`[...document.querySelectorAll('button')].find(one => one.textContent.includes('${button}'))`, folder);
+    };
+    const csv = (await save('stored', 'as CSV')).split('\r\n');
+    assert.equal(csv.length, 1 + 400 + 1);
+    assert.equal(csv[0], '"kernel","ROWS","STAGES","TILE","UNROLL","VEC","status","ms","registers","shared_bytes","occupancy_percent","detail"');
+    assert.match(csv[1], /^"(naive|tiled)","\d+","\d+","\d+","\d+","\d+","correct","[\d.]+","\d+","\d+","[\d.]+",""$/);
+    assert.match(csv[400], /"compile\/error","","","","","error: identifier ""tid"" is undefined"$/);
+    for (const [name, members] of [['stored', ['sections', 'parameters']], ['versions', ['pairs']]]) {
+      const data = JSON.parse(await save(name, 'as JSON'));
+      assert.deepEqual(data, await browser.evaluate('JSON.parse(document.getElementById("data").textContent)'), name);
+      for (const member of members) assert.ok(data[member].length > 0, member);
+    }
+  },
+  'on paper everything is drawn, black on white': async () => {
+    await open('stored', {dark: true});
+    await browser.evaluate('window.addEventListener("beforeprint", () => { window.onPaper = [charts.every(one => one.drawn), Chart.defaults.color]; })');
+    const {data} = await browser.call('Page.printToPDF', {printBackground: false});
+    writeFileSync(join(folder, 'stored.pdf'), Buffer.from(data, 'base64'));
+    assert.deepEqual(await browser.evaluate('window.onPaper'), [true, '#333']);
+    assert.notEqual(await browser.evaluate('Chart.defaults.color'), '#333', 'and on the screen as before');
+  },
+  'a run that is followed fills the page up until it ends': async () => {
+    const live = name => readFileSync(join(folder, name));
+    let ended = false;
+    const server = createServer((request, response) => {
+      if (request.url === '/run/') response.setHeader('Content-Type', 'text/html').end(live('live.html'));
+      else if (request.url !== '/run/data/1') response.writeHead(404).end();
+      else if (!ended) response.writeHead(204).end(() => { ended = true; });
+      else response.setHeader('Content-Type', 'application/json').end(live('live.json'));
+    });
+    await new Promise(listening => server.listen(0, '127.0.0.1', listening));
+    await browser.open(`http://127.0.0.1:${server.address().port}/run/`);
+    assert.match(await browser.evaluate('document.querySelector(".live").textContent'), /goes on/);
+    await chooseAnother('Color');
+    const chosen = await browser.evaluate(`${select('Color')}.value`);
+    await browser.until('document.querySelector(".live").textContent.includes("has ended: complete")');
+    await browser.until('document.documentElement.dataset.drawn');
+    assert.equal(await browser.evaluate('document.documentElement.dataset.drawn'), '15');
+    assert.equal(await browser.evaluate(`${select('Color')}.value`), chosen, 'what was chosen is kept');
+    assert.equal(await browser.evaluate('document.activeElement.value'), chosen, 'and so is the focus');
+    server.close();
+  },
   'nothing is wider than a phone': async () => {
-    for (const name of ['stored', 'dry', 'versions']) {
-      await browser.open(url(name), {width: 360, height: 740});
+    for (const name of pages) {
+      await open(name, {width: 360, height: 740});
       assert.ok(await browser.evaluate('document.documentElement.scrollWidth') <= 360, name);
     }
   },
 };
 if (checker) {
   tests['axe finds nothing, in light and dark'] = async () => {
-    for (const name of ['stored', 'dry', 'versions']) {
+    for (const name of pages.filter(one => one !== 'hostile')) {
       for (const dark of [false, true]) {
-        await browser.open(url(name), {dark});
-        await browser.evaluate(`${openDetails}(() => true)`);
+        await open(name, {dark});
+        await openTables();
         await browser.evaluate(`${checker}; undefined`);
         const found = await browser.evaluate('axe.run().then(r => r.violations.map(v => `${v.id}: ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].failureSummary}`))');
         assert.deepEqual(found, [], `${name}, ${dark ? 'dark' : 'light'}`);
@@ -125,14 +190,12 @@ for (const [name, test] of Object.entries(tests)) {
   }
 }
 if (shots) {
-  for (const name of ['stored', 'dry', 'versions']) {
+  for (const name of pages) {
     for (const [look, options] of [['light', {}], ['dark', {dark: true}], ['phone', {width: 360, height: 740}]]) {
-      await browser.open(url(name), options);
+      await open(name, options);
       writeFileSync(join(folder, `${name}_${look}.png`), await browser.screenshot());
     }
   }
-  const {data} = await browser.open(url('stored')).then(() => browser.call('Page.printToPDF', {printBackground: false}));
-  writeFileSync(join(folder, 'stored.pdf'), Buffer.from(data, 'base64'));
 }
 await browser.close();
 process.exit(failed ? 1 : 0);

@@ -1,4 +1,5 @@
-// A section's configurations stand in columns: rows.ms[i] is the time of the i-th, null where it has none.
+// A section's configurations stand in columns: rows.ms[i] is the time of the i-th, null where it has none. Those that were
+// timed are the first, the fastest first, and what is chosen from a list stays in its order.
 let data = JSON.parse(document.getElementById('data').textContent);
 
 const indices = rows => rows.ms.map((_, i) => i);
@@ -9,23 +10,10 @@ const configuration = (rows, i) => data.parameters.map((one, p) => [one.name, va
   .filter(([, v]) => v !== null).map(([n, v]) => `${n}=${v}`).join(',');
 
 const numeric = text => text !== null && text !== '' && isFinite(text) ? Number(text) : text;
-const inOrder = values => [...values].sort((a, b) => {
+const before = (a, b) => {
   const [x, y] = [numeric(a), numeric(b)];
   return typeof x === typeof y ? (x < y ? -1 : x > y ? 1 : 0) : typeof x === 'number' ? -1 : 1;
-});
-// The values of a parameter that rows of `list` have.
-const valuesOf = (rows, list, p) => inOrder([...new Set(list.map(i => rows.values[p][i]).filter(v => v >= 0))]
-  .map(v => data.parameters[p].values[v]));
-// The parameters that have more than one value among the rows of `list`.
-const varied = (rows, list) => data.parameters.map((_, p) => p).filter(p => {
-  const values = rows.values[p];
-  let first = -1;
-  return list.some(i => {
-    if (values[i] < 0) return false;
-    if (first < 0) first = values[i];
-    return values[i] !== first;
-  });
-});
+};
 // Rows by what `of` says of them.
 const grouped = (list, of) => {
   const groups = new Map();
@@ -36,15 +24,34 @@ const grouped = (list, of) => {
   }
   return groups;
 };
-
-// Share of the variance of log time among rows that one parameter explains.
-const explained = (rows, list, p) => {
-  const mean = of => of.reduce((sum, i) => sum + Math.log(rows.ms[i]), 0) / of.length;
-  const all = mean(list);
-  const total = list.reduce((sum, i) => sum + (Math.log(rows.ms[i]) - all) ** 2, 0);
-  let between = 0;
-  for (const group of grouped(list, i => rows.values[p][i]).values()) between += group.length * (mean(group) - all) ** 2;
-  return total > 0 ? between / total : 0;
+// The values of a parameter that rows of `list` have, each with its rows.
+const valuesOf = (rows, list, p) => {
+  const groups = grouped(list, i => rows.values[p][i]);
+  groups.delete(-1);
+  return [...groups].map(([number, its]) => ({number, text: data.parameters[p].values[number], list: its}))
+    .sort((a, b) => before(a.text, b.text));
 };
-const byImportance = (rows, list, names) => names.map(p => ({p, share: list.length > 1 ? explained(rows, list, p) : 0}))
-  .sort((a, b) => b.share - a.share);
+// The parameters that have more than one value among the rows of `list`.
+const varied = (rows, list) => data.parameters.map((_, p) => p).filter(p => {
+  const values = rows.values[p];
+  let first = -1;
+  return list.some(i => {
+    if (values[i] < 0) return false;
+    if (first < 0) first = values[i];
+    return values[i] !== first;
+  });
+});
+
+// Parameters with their values among rows that were timed, and with the share of the variance of log time that each
+// explains by itself; the most important first.
+const byImportance = (rows, timed, parameters) => {
+  const logs = Float64Array.from(rows.ms, Math.log);
+  const mean = list => list.reduce((sum, i) => sum + logs[i], 0) / list.length;
+  const all = mean(timed);
+  const total = timed.reduce((sum, i) => sum + (logs[i] - all) ** 2, 0);
+  return parameters.map(p => {
+    const values = valuesOf(rows, timed, p);
+    const between = values.reduce((sum, {list}) => sum + list.length * (mean(list) - all) ** 2, 0);
+    return {p, values, share: total > 0 ? between / total : 0};
+  }).sort((a, b) => b.share - a.share);
+};

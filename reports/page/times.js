@@ -3,15 +3,13 @@ const sampleText = (section, rows) => rows.ms.length < section.total
   ? ` A sample: ${count(rows.ms.length)} of ${count(section.total)} configurations, evenly chosen, with all finalists and defaults.` : '';
 
 const everyTime = (section, rows, timed) => {
-  const sorted = [...timed].sort((a, b) => rows.ms[a] - rows.ms[b]);
-  const place = new Map(sorted.map((i, n) => [i, n + 1]));
   const failed = section.total - section.timed;
   return chart('Every configuration, sorted by time',
     `${count(timed.length)} that were timed, fastest left${failed ? `; ${count(failed)} failed` : ''}.` + sampleText(section, rows),
-    scatter(rows, sorted, i => place.get(i), i => rows.ms[i], axis('rank'), msAxis('time (logarithmic)')),
+    scatter(rows, timed, i => i + 1, i => rows.ms[i], axis('rank'), msAxis('time (logarithmic)')),
     () => table('Configurations by time', [{title: 'rank', number: true}, {title: 'kernel'}, {title: 'configuration'},
       {title: 'time', number: true}, {title: 'registers', number: true}, {title: 'shared bytes', number: true},
-      {title: 'occupancy %', number: true}], sorted.map((i, n) => [n + 1, data.kernels[rows.kernel[i]],
+      {title: 'occupancy %', number: true}], timed.map(i => [i + 1, data.kernels[rows.kernel[i]],
       configuration(rows, i), {text: time(rows.ms[i]), value: rows.ms[i]}, rows.registers[i], rows.shared[i],
       rows.occupancy[i]])));
 };

@@ -1,6 +1,6 @@
 #include "tuner/cli/command_run.h"
 
-#include "reports/run_summary.h"
+#include "reports/summary_json.h"
 #include "reports/table.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/known_devices.h"

@@ -1,6 +1,6 @@
 #include "tuner/cli/default_check.h"
 
-#include "reports/run_summary.h"
+#include "reports/failure_lines.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/signature_probe.h"

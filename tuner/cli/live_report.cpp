@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace smemtune::cli {
@@ -22,14 +23,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kRunning = "running";
+constexpr const char* kGone = "gone";
 constexpr std::chrono::milliseconds kLook{500};         // For results, and that the run goes on.
 constexpr auto kLastTaking = std::chrono::seconds(10);  // Until pages have what came last.
+constexpr auto kPatience = std::chrono::minutes(1);     // With a database that cannot be read.
+constexpr int kBusy_ms = 500;                           // Pages wait as long for their answers.
 
-db::ResultStore open_own(const std::filesystem::path& database) {
-  return db::ResultStore(database, db::ResultStore::Mode::read_only);
-}
-
-db::StoredRun the_run(const db::ResultStore& store, const ReportOptions& options) {
+db::StoredRun the_run(const ReportOptions& options) {
+  const db::ResultStore store(options.database, db::ResultStore::Mode::read_only);
   db::Query query = options.query;
   query.source = "own";
   std::vector<db::StoredRun> runs = store.runs(query);
@@ -48,39 +49,44 @@ db::StoredRun the_run(const db::ResultStore& store, const ReportOptions& options
 /// `running`, `gone`, or the word that the run ended with.
 std::string state_of(const db::ResultStore& store, const std::string& run_id) {
   const std::vector<db::StoredRun> runs = store.runs({.run = run_id});
-  if (runs.empty()) return "gone";
+  if (runs.empty()) return kGone;
   if (!runs.front().outcome.empty()) return runs.front().outcome;
-  return runs.front().goes_on ? kRunning : "gone";
+  return runs.front().goes_on ? kRunning : kGone;
 }
 
 /// What is shown, and how new it is.
 class LivePage {
  public:
-  LivePage(db::ResultStore store, const ReportOptions& options, db::StoredRun run,
-           LiveServer& server)
-      : store_(std::move(store)), options_(options), run_(std::move(run)), server_(server) {}
+  LivePage(const ReportOptions& options, db::StoredRun run, LiveServer& server)
+      : options_(options), run_(std::move(run)), server_(server) {}
 
   /// Shows what has changed since the last time. Returns whether the run goes on.
   bool look() {
     try {
-      return look_once();
+      const bool goes_on = look_once();
+      read_ = Clock::now();
+      return goes_on;
     } catch (const StoreError&) {
-      // A run that was killed while it wrote: opened again, the database is what it was before.
-      store_ = open_own(options_.database);
+      // Somebody holds it for long; or a run was killed while it wrote, and opened again the
+      // database is what it was before.
+      if (Clock::now() - read_ > kPatience) throw;
+      store_.reset();
       stored_.reset();
-      return look_once();
+      return true;
     }
   }
 
+  bool is_shown() const { return version_ > 0; }
   const std::string& state() const { return state_; }
 
  private:
   bool look_once() {
-    const std::int64_t stored = store_.data_version();
-    const std::string state = state_of(store_, run_.id);
+    if (!store_) store_.emplace(options_.database, db::ResultStore::Mode::read_only, kBusy_ms);
+    const std::int64_t stored = store_->data_version();
+    const std::string state = state_of(*store_, run_.id);
     if (stored == stored_ && state == state_) return state == kRunning;
     nlohmann::ordered_json data = report_json(stored_source(
-        store_,
+        *store_,
         {.space = run_.space, .device = options_.query.device, .problem = options_.query.problem},
         static_cast<std::size_t>(options_.max_rows)));
     stored_ = stored;
@@ -94,7 +100,8 @@ class LivePage {
     return state == kRunning;
   }
 
-  db::ResultStore store_;
+  std::optional<db::ResultStore> store_;
+  Clock::time_point read_ = Clock::now();
   const ReportOptions& options_;
   db::StoredRun run_;
   LiveServer& server_;
@@ -106,11 +113,10 @@ class LivePage {
 }  // namespace
 
 int follow_run(const ReportOptions& options, const std::atomic<bool>& stop) {
-  db::ResultStore store = open_own(options.database);
-  const db::StoredRun run = the_run(store, options);
+  const db::StoredRun run = the_run(options);
   LiveServer server(options.port);
-  LivePage page(std::move(store), options, run, server);
-  page.look();
+  LivePage page(options, run, server);
+  for (page.look(); !page.is_shown() && !stop; page.look()) std::this_thread::sleep_for(kLook);
   write_out(server.url() + "\n");
   say("the page fills up until run " + run.id.substr(0, 8) + " of " + run.space + " ends");
   for (;;) {
@@ -121,7 +127,8 @@ int follow_run(const ReportOptions& options, const std::atomic<bool>& stop) {
     server.serve_for(std::max(kLook, 9 * took));
   }
   if (stop) return kInterrupted;
-  say("the run has ended: " + page.state());
+  say(page.state() == kGone ? "the run is gone: its process has ended without a word"
+                            : "the run has ended: " + page.state());
   // A page that is open asks every two seconds.
   const auto deadline = Clock::now() + kLastTaking;
   while (!stop && server.taken() == 0 && Clock::now() < deadline) server.serve_for(kLook);

@@ -1,5 +1,6 @@
 #include "tuner/cli/live_server.h"
 
+#include "db/database_file.h"
 #include "db/planted_results.h"
 #include "tuner/cli/live_report.h"
 #include "tuner/core/error.h"
@@ -9,6 +10,10 @@
 
 #include <arpa/inet.h>
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -36,17 +41,23 @@ struct Url {
   std::string path;
 };
 
-/// What the server sends back, until it closes.
-std::string exchanged(const Url& url, const std::string& request) {
+/// A socket; -1 where nobody listens.
+int connected(const Url& url) {
   const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_port = htons(url.port());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    close(descriptor);
-    return "no connection";
-  }
+  if (connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
+    return descriptor;
+  close(descriptor);
+  return -1;
+}
+
+/// What the server sends back, until it closes.
+std::string exchanged(const Url& url, const std::string& request) {
+  const int descriptor = connected(url);
+  if (descriptor < 0) return "no connection";
   EXPECT_EQ(send(descriptor, request.data(), request.size(), 0),
             static_cast<ssize_t>(request.size()));
   std::string answer;
@@ -102,14 +113,21 @@ TEST_F(Serving, GivesNothingToOthers) {
 }
 
 TEST_F(Serving, IsNotHeldUpByWhoSendsNothing) {
-  const int silent = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(url.port());
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(0, connect(silent, reinterpret_cast<sockaddr*>(&address), sizeof address));
+  const int silent = connected(url);
+  ASSERT_GE(silent, 0);
   EXPECT_THAT(get(url, url.path, url.host), HasSubstr("the page"));
   close(silent);
+}
+
+TEST_F(Serving, DoesNotMindWhoGoesAwayWithoutTheAnswer) {
+  for (int i = 0; i < 10; ++i) {
+    const int hasty = connected(url);
+    ASSERT_GE(hasty, 0);
+    const std::string request = "GET " + url.path + " HTTP/1.1\r\nHost: " + url.host + "\r\n\r\n";
+    EXPECT_EQ(static_cast<ssize_t>(request.size()), send(hasty, request.data(), request.size(), 0));
+    close(hasty);
+  }
+  EXPECT_THAT(get(url, url.path, url.host), HasSubstr("the page"));
 }
 
 TEST(LiveServers, HaveAnotherPathEachTime) {
@@ -121,6 +139,57 @@ TEST(LiveServers, SayThatAPortIsTaken) {
   EXPECT_THROW(LiveServer(Url(one.url()).port()), UnavailableError);
 }
 
+/// follow_run() in a process of its own, as in another terminal.
+class Follower {
+ public:
+  explicit Follower(const ReportOptions& options) {
+    int ends[2];
+    EXPECT_EQ(0, pipe(ends));
+    child_ = fork();
+    if (child_ == 0) {
+      dup2(ends[1], STDOUT_FILENO);
+      const std::atomic<bool> stop = false;
+      try {
+        _exit(follow_run(options, stop));
+      } catch (const std::exception& error) {
+        std::fputs(error.what(), stderr);
+        _exit(1);
+      }
+    }
+    close(ends[1]);
+    std::string line;
+    char c = 0;
+    while (read(ends[0], &c, 1) == 1 && c != '\n') line += c;
+    close(ends[0]);
+    EXPECT_THAT(line, StartsWith("http://127.0.0.1:")) << "it says where the page is";
+    url = Url(line);
+  }
+
+  std::string page() const { return get(url, url.path, url.host); }
+
+  /// Whether what a page is sent comes to hold this.
+  bool comes_to_say(const std::string& what) const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (std::chrono::steady_clock::now() < deadline) {
+      if (get(url, url.path + "data/0", url.host).find(what) != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  }
+
+  /// When it has ended.
+  int exit_status() const {
+    int status = 0;
+    EXPECT_EQ(child_, waitpid(child_, &status, 0));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  Url url{"http://127.0.0.1:1/"};
+
+ private:
+  pid_t child_ = 0;
+};
+
 struct LiveReport : testing::Test {
   LiveReport()
       : file(std::filesystem::path(testing::TempDir()) /
@@ -130,42 +199,95 @@ struct LiveReport : testing::Test {
   }
   ~LiveReport() override { std::filesystem::remove(file); }
 
+  /// Begins a run with one result in a process of its own, which stays until it is killed.
+  pid_t run_elsewhere() const {
+    int ends[2];
+    EXPECT_EQ(0, pipe(ends));
+    const pid_t child = fork();
+    if (child == 0) {
+      db::ResultStore store(file);
+      const auto log = store.begin_run(db::planted_run(db::planted_device("H200"), "first"));
+      log->record("hash", db::planted({{"TILE", std::int64_t{16}}}, 2));
+      if (write(ends[1], "x", 1) == 1) pause();
+      _exit(0);
+    }
+    close(ends[1]);
+    char began = 0;
+    EXPECT_EQ(1, read(ends[0], &began, 1));
+    close(ends[0]);
+    return child;
+  }
+
+  static void kill_and_wait(pid_t child) {
+    kill(child, SIGKILL);
+    EXPECT_EQ(child, waitpid(child, nullptr, 0));
+  }
+
+  std::string refusal() const {
+    const std::atomic<bool> stop = false;
+    try {
+      follow_run(options, stop);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "followed";
+  }
+
   std::filesystem::path file;
   ReportOptions options;
-  std::atomic<bool> stop = false;
 };
 
-TEST_F(LiveReport, EndsWithItsRun) {
+TEST_F(LiveReport, FillsUpAndEndsWithItsRun) {
   db::ResultStore store(file);
   const auto log = store.begin_run(db::planted_run(db::planted_device("H200"), "first"));
   log->record("hash", db::planted({{"TILE", std::int64_t{16}}}, 2));
-  std::thread ends([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    store.end_run("first", "complete");
-    std::this_thread::sleep_for(std::chrono::milliseconds(800));
-    stop = true;  // Nobody opens the page: it would wait for who may still ask for its end.
-  });
-  testing::internal::CaptureStderr();
-  EXPECT_EQ(0, follow_run(options, stop));
-  ends.join();
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("the run has ended: complete"));
+  const Follower follower(options);
+  EXPECT_THAT(follower.page(), HasSubstr("\"state\":\"running\""));
+  log->record("hash", db::planted({{"TILE", std::int64_t{32}}}, 1));
+  EXPECT_TRUE(follower.comes_to_say("\"total\":2"));
+  store.end_run("first", "complete");
+  EXPECT_TRUE(follower.comes_to_say("\"state\":\"complete\""));
+  EXPECT_EQ(0, follower.exit_status());
+}
+
+TEST_F(LiveReport, EndsWhereItsRunIsKilled) {
+  const pid_t run = run_elsewhere();
+  const Follower follower(options);
+  EXPECT_THAT(follower.page(), HasSubstr("\"state\":\"running\""));
+  kill_and_wait(run);
+  EXPECT_TRUE(follower.comes_to_say("\"state\":\"gone\""));
+  EXPECT_EQ(0, follower.exit_status());
+}
+
+TEST_F(LiveReport, ShowsWhatItHasWhileTheDatabaseIsLocked) {
+  db::ResultStore store(file);
+  const auto log = store.begin_run(db::planted_run(db::planted_device("H200"), "first"));
+  log->record("hash", db::planted({{"TILE", std::int64_t{16}}}, 2));
+  const Follower follower(options);
+  {
+    const db::Connection other(file, db::OpenMode::read_write, 60000);
+    other.execute("BEGIN EXCLUSIVE");
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_THAT(follower.page(), HasSubstr("\"state\":\"running\""));
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    other.execute("ROLLBACK");
+  }
+  store.end_run("first", "complete");
+  EXPECT_TRUE(follower.comes_to_say("\"state\":\"complete\""));
+  EXPECT_EQ(0, follower.exit_status());
+}
+
+TEST_F(LiveReport, IsOfOneRun) {
+  db::ResultStore store(file);
+  const auto first = store.begin_run(db::planted_run(db::planted_device("H200"), "first"));
+  const auto second = store.begin_run(db::planted_run(db::planted_device("H100"), "second"));
+  EXPECT_THAT(refusal(), HasSubstr("2 runs go on; choose with --space or --run: "));
 }
 
 TEST_F(LiveReport, IsOfNoRunWhoseProcessIsGone) {
-  const pid_t child = fork();
-  if (child == 0) {
-    db::ResultStore store(file);
-    const auto log = store.begin_run(db::planted_run(db::planted_device("H200"), "first"));
-    _exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(child, waitpid(child, &status, 0));
-  try {
-    follow_run(options, stop);
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no run goes on here"));
-  }
+  kill_and_wait(run_elsewhere());
+  EXPECT_THAT(refusal(), HasSubstr("no run goes on here"));
 }
 
 }  // namespace

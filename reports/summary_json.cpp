@@ -1,0 +1,101 @@
+#include "reports/summary_json.h"
+
+#include "db/json_forms.h"
+#include "reports/expectations.h"
+#include "reports/one_for_all.h"
+#include "tuner/core/derived_tolerance.h"
+
+#include <nlohmann/json.hpp>
+
+namespace smemtune {
+namespace {
+
+using db::Json;
+
+Json derived_json(const DerivedTolerance& derived) {
+  const Tolerance allowed = tolerance_of(derived, derived.factor);
+  return {{"problem", db::bindings_json(parse_key(derived.problem))},
+          {"output", derived.output},
+          {"compared_with", derived.truth},
+          {"absolute", *allowed.absolute},
+          {"relative", *allowed.relative},
+          {"ulps", *allowed.ulps},
+          {"factor", derived.factor},
+          {"reference_error", derived.largest_error},
+          {"largest_value", derived.largest_value},
+          {"elements", derived.elements},
+          {"data_sets", derived.data_sets}};
+}
+
+Json problem_json(const Space& space, const ProblemSummary& problem, const Device& device) {
+  Json entry = {{"problem", db::bindings_json(problem.problem)},
+                {"cartesian", problem.cartesian},
+                {"valid", problem.valid},
+                {"evaluated", problem.evaluated},
+                {"known", problem.known},
+                {"best", problem.best ? db::result_json(*problem.best) : Json(nullptr)},
+                {"ties", Json::array()},
+                {"results", Json::array()}};
+  if (problem.static_rejects) {
+    Json lost = Json::array();
+    for (const Result& result : problem.static_rejects->lost)
+      lost.push_back(db::result_json(result));
+    entry["static_rejects"] = {{"would_reject", problem.static_rejects->rejected},
+                               {"top", problem.static_rejects->top},
+                               {"lost", std::move(lost)}};
+  }
+  if (problem.unfinished) {
+    entry["unfinished"] = {{"chance_of_better", problem.unfinished->chance_of_better},
+                           {"evaluations", problem.unfinished->evaluations},
+                           {"last_gain", problem.unfinished->last_gain}};
+  }
+  if (problem.noise_percent) entry["noise_percent"] = *problem.noise_percent;
+  const std::vector<Curve> predicted = curves(space, problem, device);
+  if (!predicted.empty()) entry["expectations"] = curves_json(predicted);
+  if (problem.transfers) {
+    entry["transfers"] = {{"to_device_ms", problem.transfers->to_device_ms},
+                          {"to_host_ms", problem.transfers->to_host_ms},
+                          {"to_device_bytes", problem.transfers->to_device_bytes},
+                          {"to_host_bytes", problem.transfers->to_host_bytes},
+                          {"host_memory", "pageable"}};
+  }
+  if (!problem.without_effect.empty()) entry["without_effect"] = problem.without_effect;
+  for (const DerivedTolerance& derived : problem.derived) {
+    entry["derived_tolerances"].push_back(derived_json(derived));
+  }
+  if (const auto& slower = problem.default_slower) {
+    entry["default_slower"] = {{"percent", slower->percent},
+                               {"low_percent", slower->low_percent},
+                               {"high_percent", slower->high_percent}};
+  }
+  for (const Result& tie : problem.ties) {
+    entry["ties"].push_back(
+        {{"kernel", tie.kernel}, {"configuration", db::bindings_json(tie.configuration)}});
+  }
+  for (const Result& result : problem.results) entry["results"].push_back(db::result_json(result));
+  return entry;
+}
+
+}  // namespace
+
+std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
+                         const std::vector<AlsoFits>& also_fits) {
+  Json document = {{"space", space.name},
+                   {"device", db::device_json(device)},
+                   {"interrupted", summary.interrupted},
+                   {"out_of_budget", summary.out_of_budget},
+                   {"elapsed_s", summary.elapsed_s},
+                   {"device_s", summary.device_s},
+                   {"evaluated", summary.evaluated},
+                   {"worker_deaths", summary.worker_deaths},
+                   {"evaluated_on", summary.evaluated_on},
+                   {"problems", Json::array()}};
+  for (const ProblemSummary& problem : summary.problems) {
+    document["problems"].push_back(problem_json(space, problem, device));
+  }
+  if (const auto one = one_for_all(summary)) document["one_for_all"] = one_for_all_json(*one);
+  if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);
+  return db::document_text("smemtune-run", 2, document);
+}
+
+}  // namespace smemtune

@@ -1,0 +1,187 @@
+#include "reports/why_best.h"
+
+#include "reports/problem_results.h"
+#include "reports/table.h"
+#include "tuner/core/occupancy.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace smemtune {
+namespace {
+
+/// "40 registers, 8.0 KB shared, no spills, 100 % occupancy (threads)"
+std::string resources_text(const Result& result, const Device& device) {
+  const LaunchResult* launch = tightest_launch(result);
+  if (launch == nullptr) return "";
+  std::string text =
+      format_bytes(static_cast<double>(launch->shared_bytes())) + " shared per block";
+  if (device.kind == DeviceKind::cpu) return text;
+  text = std::to_string(launch->resources.registers_per_thread) + " registers, " + text;
+  const std::int64_t spilled =
+      launch->resources.spill_store_bytes + launch->resources.spill_load_bytes;
+  text += spilled == 0 ? ", no spills" : ", " + std::to_string(spilled) + " bytes spilled";
+  if (launch->resources.stack_bytes > 0) {
+    text += ", " + std::to_string(launch->resources.stack_bytes) + " bytes of stack";
+  }
+  text += ", " + decimal(launch->occupancy.percent, 0) + " % occupancy (limited by " +
+          joined(launch->occupancy.limiters(), " and ") + ")";
+  return text;
+}
+
+/// What changing a single parameter of the best costs: where its lead comes from.
+std::string one_step_away(const ProblemSummary& problem) {
+  const Result& best = *problem.best;
+  std::string text;
+  for (const auto& [name, value] : best.configuration) {
+    const Result* nearest = nullptr;
+    for (const Result* other : timed_results(problem, best.kernel)) {
+      Configuration changed = other->configuration;
+      const auto found = changed.find(name);
+      if (found == changed.end() || found->second == value) continue;
+      found->second = value;
+      if (changed != best.configuration) continue;
+      if (nearest == nullptr || other->measurement.median_ms < nearest->measurement.median_ms) {
+        nearest = other;
+      }
+    }
+    if (nearest == nullptr) continue;
+    const double slower = 100 * (nearest->measurement.median_ms / best.measurement.median_ms - 1);
+    text += (text.empty() ? "" : ", ") + name + "=" + to_text(nearest->configuration.at(name)) +
+            " " + (slower < 0 ? "" : "+") + decimal(slower, 1) + " %";
+    if (best.stage == Stage::final && nearest->stage != Stage::final) text += " (screened only)";
+  }
+  return text;
+}
+
+std::string change_text(double change, const std::string& amount, const char* what) {
+  return (change > 0 ? "costs " : "saves ") + amount + (change > 0 ? " more " : " of ") + what;
+}
+
+/// "1.80x over yours (+-0.4 %), which is TILE=16; costs 12.0 KB more shared memory per block"
+std::string over_default_text(const ProblemSummary& problem, const Device& device) {
+  const Result& best = *problem.best;
+  const Result* const by_default = default_result(problem, best.kernel);
+  if (by_default == nullptr) return "";
+  if (by_default->configuration == best.configuration) {
+    if (problem.default_in_doubt) return to_text(*problem.default_in_doubt);
+    if (best.configuration.empty()) return "";
+    return best.compared_with == ComparedWith::only_itself
+               ? "it is the default, which the others were compared with"
+               : "the default is already the best";
+  }
+  const auto is_default = [&](const Result& tie) {
+    return tie.kernel == best.kernel && tie.configuration == by_default->configuration;
+  };
+  std::string text;
+  if (std::any_of(problem.ties.begin(), problem.ties.end(), is_default)) {
+    text = "the default, " + key(by_default->configuration) + ", is statistically tied with it";
+  } else {
+    double factor = by_default->measurement.median_ms / best.measurement.median_ms;
+    std::string margin;
+    if (const auto& paired = problem.default_slower) {
+      factor = 1 + paired->percent / 100;
+      const double half = (paired->high_percent - paired->low_percent) / 2 / factor;
+      if (std::isfinite(half)) margin = " (+-" + decimal(half, 1) + " %)";
+    }
+    text = times(factor) + " over the default" + margin + ", " + key(by_default->configuration);
+  }
+  const LaunchResult* const ours = tightest_launch(best);
+  const LaunchResult* const theirs = tightest_launch(*by_default);
+  if (ours == nullptr || theirs == nullptr) return text;
+  const std::int64_t shared = ours->shared_bytes() - theirs->shared_bytes();
+  if (shared != 0) {
+    text += "; " + change_text(static_cast<double>(shared),
+                               format_bytes(std::abs(static_cast<double>(shared))),
+                               "shared memory per block");
+  }
+  const int registers =
+      ours->resources.registers_per_thread - theirs->resources.registers_per_thread;
+  if (device.kind == DeviceKind::gpu && registers != 0) {
+    text +=
+        "; " + change_text(registers, std::to_string(std::abs(registers)), "registers per thread");
+  }
+  return text;
+}
+
+/// "verified against its definition"
+std::string compared_with_text(const Space& space, const Result& result) {
+  switch (result.compared_with) {
+    case ComparedWith::definition:
+      return "verified against its definition";
+    case ComparedWith::expected_file:
+      return "verified against expected files";
+    case ComparedWith::another_kernel:
+      return "verified against another kernel, " +
+             (space.verify.also_reference.empty()
+                  ? space.verify.reference
+                  : space.verify.also_reference + ", on the problems of \"also\"");
+    case ComparedWith::only_itself:
+      return "*** compared with nothing but its own default: it may be wrong";
+    case ComparedWith::unknown:
+      break;
+  }
+  return "stored by an earlier release, which did not tell what it was compared with";
+}
+
+}  // namespace
+
+std::string why_best(const Space& space, const ProblemSummary& problem, const Device& device) {
+  const Result& best = *problem.best;
+  std::string text = "  best: " + best.kernel + " " + key(best.configuration) + "  " +
+                     format_time(best.measurement.median_ms) + "\n";
+  if (best.stage != Stage::final) {
+    text += "    screened only: no finals were held, so others may be as fast\n";
+  }
+  text += "    " + compared_with_text(space, best) + "\n";
+  const std::string over_default = over_default_text(problem, device);
+  if (!over_default.empty()) text += "    " + over_default + "\n";
+  std::string leads;
+  const Result* runner_up = nullptr;
+  for (const KernelTemplate& kernel : space.kernels) {
+    if (kernel.name == best.kernel) continue;
+    const Result* other = kernel_best(problem, kernel.name);
+    if (other != nullptr &&
+        (runner_up == nullptr || other->measurement.median_ms < runner_up->measurement.median_ms)) {
+      runner_up = other;
+    }
+  }
+  if (runner_up != nullptr) {
+    leads = times(runner_up->measurement.median_ms / best.measurement.median_ms) + " over " +
+            runner_up->kernel + "'s best";
+  }
+  if (!leads.empty()) text += "    " + leads + "\n";
+  const std::string resources = resources_text(best, device);
+  if (!resources.empty()) text += "    " + resources + "\n";
+  if (best.measurement.throttled) {
+    text += "    throttled: measured at " + decimal(best.measurement.sm_clock_mhz, 0) +
+            " MHz, below what the device reached before\n";
+  }
+  const std::string steps = one_step_away(problem);
+  if (!steps.empty()) text += "    one parameter changed: " + steps + "\n";
+  if (!problem.ties.empty()) {
+    text += "    statistically tied with: ";
+    const std::size_t shown = std::min<std::size_t>(problem.ties.size(), 4);
+    for (std::size_t i = 0; i < shown; ++i) {
+      text +=
+          (i == 0 ? "" : "; ") + problem.ties[i].kernel + " " + key(problem.ties[i].configuration);
+    }
+    if (shown < problem.ties.size()) {
+      text += " and " + std::to_string(problem.ties.size() - shown) + " more";
+    }
+    text += "\n";
+  }
+  if (problem.unfinished) {
+    text += "    chance that something more than 1 % faster is left: " +
+            decimal(100 * problem.unfinished->chance_of_better, 0) + " % (the last gain was " +
+            format_count(problem.unfinished->last_gain) + " of " +
+            format_count(problem.unfinished->evaluations) + " evaluations)\n";
+  }
+  if (problem.noise_percent) {
+    text += "    noise: measured twice in the finals, the best differs from itself by " +
+            decimal(*problem.noise_percent, 2) + " %\n";
+  }
+  return text;
+}
+
+}  // namespace smemtune
