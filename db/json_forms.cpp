@@ -186,6 +186,7 @@ Json launch_json(const LaunchResult& launch) {
   Json object = fields_json(launch.shape);
   object["resources"] = fields_json(launch.resources);
   object["occupancy"] = occupancy_json(launch.occupancy);
+  if (launch.time_ms > 0) object["time_ms"] = launch.time_ms;
   return object;
 }
 
@@ -247,6 +248,7 @@ LaunchResult launch_from(const Json& json) {
   read_fields(json, launch.shape);
   read_fields(json.at("resources"), launch.resources);
   read_fields(json.at("occupancy"), launch.occupancy);
+  launch.time_ms = json.value("time_ms", 0.0);
   return launch;
 }
 

@@ -4,6 +4,7 @@
 #include "reports/table.h"
 #include "tuner/core/roofline.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
@@ -96,13 +97,14 @@ std::string speed_table(const std::vector<KernelRow>& rows, const ProblemSummary
 
 /// What a launch takes; where the kernel has several its entry stands beside the kernel's name.
 std::vector<std::string> resource_row(const KernelRow& kernel, const LaunchResult& launch,
-                                      bool on_gpu) {
+                                      bool on_gpu, bool with_times) {
   const std::vector<LaunchResult>& all = kernel.best->launches;
   const bool is_first = &launch == all.data();
   const Resources& takes = launch.resources;
   std::vector<std::string> row = {kernel.mark + kernel.best->kernel +
-                                      (all.size() > 1 ? ", " + launch.shape.name_expression : ""),
-                                  format_bytes(static_cast<double>(launch.shared_bytes()))};
+                                  (all.size() > 1 ? ", " + launch.shape.name_expression : "")};
+  if (with_times) row.push_back(launch.time_ms > 0 ? format_time(launch.time_ms) : "");
+  row.push_back(format_bytes(static_cast<double>(launch.shared_bytes())));
   if (on_gpu) {
     row.push_back(std::to_string(takes.registers_per_thread));
     row.push_back(std::to_string(takes.stack_bytes));
@@ -116,7 +118,13 @@ std::vector<std::string> resource_row(const KernelRow& kernel, const LaunchResul
 
 std::string resource_table(const std::vector<KernelRow>& rows, const Device& device) {
   const bool on_gpu = device.kind == DeviceKind::gpu;
-  std::vector<Table::Column> columns = {{"kernel"}, {"shared", Table::Align::right}};
+  const bool with_times = std::ranges::any_of(rows, [](const KernelRow& kernel) {
+    return std::ranges::any_of(kernel.best->launches,
+                               [](const LaunchResult& launch) { return launch.time_ms > 0; });
+  });
+  std::vector<Table::Column> columns = {{"kernel"}};
+  if (with_times) columns.push_back({"by itself", Table::Align::right});
+  columns.push_back({"shared", Table::Align::right});
   if (on_gpu) {
     for (const char* const title : {"registers", "stack", "spilled", "occupancy"}) {
       columns.push_back({title, Table::Align::right});
@@ -127,7 +135,7 @@ std::string resource_table(const std::vector<KernelRow>& rows, const Device& dev
   Table table(columns);
   for (const KernelRow& kernel : rows) {
     for (const LaunchResult& launch : kernel.best->launches) {
-      table.add_row(resource_row(kernel, launch, on_gpu));
+      table.add_row(resource_row(kernel, launch, on_gpu, with_times));
     }
   }
   return table.text("  ");

@@ -39,6 +39,17 @@ void add_change(std::vector<std::string>& changes, const std::string& what, cons
   if (then != now) changes.push_back(what + " " + then + ", now " + now);
 }
 
+/// What each of several launches takes by itself, a line; empty: not known.
+std::string launch_times_text(const Result& result) {
+  std::string text;
+  for (const LaunchResult& launch : result.launches) {
+    if (launch.time_ms <= 0) continue;
+    text += (text.empty() ? "  by itself: " : ", ") + launch.shape.name_expression + " " +
+            format_time(launch.time_ms);
+  }
+  return text.empty() ? "" : text + "\n";
+}
+
 }  // namespace
 
 std::vector<std::string> staleness(const db::StoredResult& stored, const Environment& now) {
@@ -144,6 +155,7 @@ std::string winner_check_text(const WinnerCheck& check) {
   }
   for (const Result& other : check.others) add(other, "", other.is_default ? "default" : "");
   text += table.text("  ");
+  if (check.now) text += launch_times_text(*check.now);
   for (const std::string& change : check.stale) {
     text += "  stale: " + printable(change) + "\n";
   }

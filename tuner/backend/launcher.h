@@ -97,6 +97,7 @@ struct TimeRequest {
   double enough_ms = 0;         ///< Stop when the samples took so long together; 0: never.
   double gap_ms = 0;            ///< Idle time before each sample, against throttling.
   bool with_transfers = false;  ///< Time the copies between host and device as well, once.
+  bool each_launch = false;     ///< Time every launch of the kernel by itself instead.
 
   bool operator==(const TimeRequest&) const = default;
 
@@ -113,6 +114,9 @@ struct TimeReport {
   double sm_clock_mhz = 0;  ///< 0: not known.
   bool throttled = false;   ///< The clock stayed low: some samples were taken nevertheless.
   std::optional<Transfers> transfers;
+  /// With each_launch, which leaves no samples: of each launch that load() was given, all its
+  /// repetitions together; the median of so many times as samples were asked for.
+  std::vector<double> launches_ms = {};
 
   bool operator==(const TimeReport&) const = default;
 };

@@ -210,6 +210,7 @@ std::string launches_text(const Result& result, DeviceKind kind) {
     text += "  " + shape.name_expression + "  grid " + size(shape.grid) + ", block " +
             size(shape.block) + ", " + format_bytes(static_cast<double>(launch.shared_bytes())) +
             " shared";
+    if (launch.time_ms > 0) text += ", " + format_time(launch.time_ms);
     if (shape.times != 1) text += ", " + std::to_string(shape.times) + " times";
     if (shape.cooperative) text += ", cooperative";
     if (kind == DeviceKind::gpu) {

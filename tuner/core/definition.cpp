@@ -1,101 +1,15 @@
 #include "tuner/core/definition.h"
 
-#include "tuner/core/text.h"
+#include "tuner/core/definition_program.h"
 #include "tuner/core/tokens.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <utility>
+#include <span>
 
 namespace smemtune {
 namespace {
-
-enum class Operation : std::uint8_t {
-  // Leaves.
-  number,
-  index,
-  scalar,
-  element,
-  // Of one operand.
-  negate,
-  logical_not,
-  square_root,
-  exponential,
-  logarithm,
-  absolute,
-  round_down,
-  // Of two operands.
-  add,
-  subtract,
-  multiply,
-  divide,
-  remainder,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-  equal,
-  not_equal,
-  minimum,
-  maximum,
-  // Lazy.
-  logical_and,
-  logical_or,
-  conditional,
-  // Over an index from 0 to below a bound.
-  sum,
-  largest,
-  smallest,
-};
-
-struct BinaryOperator {
-  std::string_view symbol;
-  Operation operation;
-  int level;  // Higher binds tighter.
-};
-
-constexpr int kComparisonLevel = 3;
-
-constexpr std::array<BinaryOperator, 15> kBinaryOperators = {
-    {{"||", Operation::logical_or, 1},
-     {"or", Operation::logical_or, 1},
-     {"&&", Operation::logical_and, 2},
-     {"and", Operation::logical_and, 2},
-     {"==", Operation::equal, kComparisonLevel},
-     {"!=", Operation::not_equal, kComparisonLevel},
-     {"<", Operation::less, kComparisonLevel},
-     {"<=", Operation::less_equal, kComparisonLevel},
-     {">", Operation::greater, kComparisonLevel},
-     {">=", Operation::greater_equal, kComparisonLevel},
-     {"+", Operation::add, 4},
-     {"-", Operation::subtract, 4},
-     {"*", Operation::multiply, 5},
-     {"/", Operation::divide, 5},
-     {"%", Operation::remainder, 5}}};
-
-struct Function {
-  std::string_view name;
-  Operation operation;
-  std::size_t operands;
-  std::optional<Operation> loop;  // What NAME(i < n, x) means.
-};
-
-constexpr std::array<Function, 8> kFunctions = {
-    {{"sqrt", Operation::square_root, 1, std::nullopt},
-     {"exp", Operation::exponential, 1, std::nullopt},
-     {"log", Operation::logarithm, 1, std::nullopt},
-     {"abs", Operation::absolute, 1, std::nullopt},
-     {"floor", Operation::round_down, 1, std::nullopt},
-     {"min", Operation::minimum, 2, Operation::smallest},
-     {"max", Operation::maximum, 2, Operation::largest},
-     {"sum", Operation::sum, 0, Operation::sum}}};
-
-bool is_comparison(Operation operation) {
-  return operation >= Operation::less && operation <= Operation::not_equal;
-}
 
 std::string shape_text(std::span<const std::int64_t> extents) {
   std::string text = "[";
@@ -105,304 +19,54 @@ std::string shape_text(std::span<const std::int64_t> extents) {
   return text + "]";
 }
 
+/// Of one operand the left one.
+double calculated(DefinitionOperation operation, double left, double right) {
+  using Operation = DefinitionOperation;
+  switch (operation) {
+    case Operation::negate:
+      return -left;
+    case Operation::logical_not:
+      return left == 0 ? 1 : 0;
+    case Operation::square_root:
+      return std::sqrt(left);
+    case Operation::exponential:
+      return std::exp(left);
+    case Operation::logarithm:
+      return std::log(left);
+    case Operation::absolute:
+      return std::abs(left);
+    case Operation::round_down:
+      return std::floor(left);
+    case Operation::add:
+      return left + right;
+    case Operation::subtract:
+      return left - right;
+    case Operation::multiply:
+      return left * right;
+    case Operation::divide:
+      return left / right;
+    case Operation::remainder:
+      return std::fmod(left, right);
+    case Operation::less:
+      return left < right ? 1 : 0;
+    case Operation::less_equal:
+      return left <= right ? 1 : 0;
+    case Operation::greater:
+      return left > right ? 1 : 0;
+    case Operation::greater_equal:
+      return left >= right ? 1 : 0;
+    case Operation::equal:
+      return left == right ? 1 : 0;
+    case Operation::not_equal:
+      return left != right ? 1 : 0;
+    case Operation::minimum:
+      return std::min(left, right);
+    default:
+      return std::max(left, right);
+  }
+}
+
 }  // namespace
-
-struct Definition::Node {
-  Operation operation = Operation::number;
-  std::size_t column = 0;
-  double number = 0;
-  std::size_t slot = 0;             ///< Of an index; the number of an array or scalar.
-  std::vector<Expression> indices;  ///< Of an element; of a loop, its bound.
-  std::vector<Node> operands;
-  bool in_parentheses = false;
-};
-
-struct Definition::Program {
-  std::string text;
-  std::string output;
-  std::size_t output_dimensions = 0;
-  std::size_t slots = 0;  ///< Indices of the left side, then those of loops.
-  std::vector<std::string> arrays;
-  std::vector<std::size_t> dimensions;  ///< Of the arrays.
-  std::vector<std::string> scalars;
-  Node root;
-};
-
-/// Reads `output[i, j] = value`.
-class Definition::Parser {
- public:
-  Parser(std::string_view text, const Bindings& constants,
-         const std::map<std::string, std::size_t>& arrays, const std::vector<std::string>& scalars)
-      : tokens_(text), constants_(constants), arrays_(arrays), scalars_(scalars) {
-    scope_.add_constants(constants);
-  }
-
-  Program program() {
-    program_.text = tokens_.text();
-    const Token output = take_name("the output array");
-    const auto known = arrays_.find(std::string(output.text));
-    if (known == arrays_.end()) fail_unknown(output, "array");
-    program_.output = output.text;
-    tokens_.expect("[");
-    do {
-      add_index(take_name("an index"));
-      ++program_.output_dimensions;
-    } while (tokens_.take_if(","));
-    tokens_.expect("]");
-    require_dimensions(output, program_.output_dimensions, known->second);
-    tokens_.expect("=");
-    program_.root = conditional();
-    tokens_.expect_end();
-    program_.slots = next_slot_;
-    return std::move(program_);
-  }
-
- private:
-  Node conditional() {
-    Node condition = binary(1);
-    const std::size_t column = tokens_.peek().column;
-    if (!tokens_.take_if("?")) return condition;
-    const Nesting nesting(tokens_, depth_);
-    Node yes = conditional();
-    tokens_.expect(":");
-    Node no = conditional();
-    return node(Operation::conditional, column, std::move(condition), std::move(yes),
-                std::move(no));
-  }
-
-  Node binary(int lowest_level) {
-    Node left = unary();
-    while (true) {
-      const Token& token = tokens_.peek();
-      const auto known = std::find_if(kBinaryOperators.begin(), kBinaryOperators.end(),
-                                      [&](const BinaryOperator& o) { return token.is(o.symbol); });
-      if (known == kBinaryOperators.end() || known->level < lowest_level) return left;
-      const std::size_t column = tokens_.take().column;
-      Node right = binary(known->level + 1);
-      if (known->level == kComparisonLevel && is_comparison(left.operation) &&
-          !left.in_parentheses) {
-        tokens_.fail(column, "comparisons in a row need parentheses");
-      }
-      left = node(known->operation, column, std::move(left), std::move(right));
-    }
-  }
-
-  Node unary() {
-    const Token token = tokens_.peek();
-    if (!token.is("+") && !token.is("-") && !token.is("!")) return primary();
-    tokens_.take();
-    const Nesting nesting(tokens_, depth_);
-    Node x = unary();
-    if (token.is("+")) return x;
-    return node(token.is("-") ? Operation::negate : Operation::logical_not, token.column,
-                std::move(x));
-  }
-
-  Node primary() {
-    const Token token = tokens_.take();
-    if (token.kind == Token::Kind::integer || token.kind == Token::Kind::real) {
-      Node number = node(Operation::number, token.column);
-      number.number = token.real;
-      return number;
-    }
-    if (token.kind == Token::Kind::name) {
-      if (tokens_.peek().is("(")) return call(token);
-      if (tokens_.peek().is("[")) return element(token);
-      return name(token);
-    }
-    if (!token.is("(")) {
-      tokens_.fail(token.column,
-                   "expected a number or a name" + (token.kind == Token::Kind::end
-                                                        ? std::string(" at the end")
-                                                        : " before " + in_quotes(token.text)));
-    }
-    const Nesting nesting(tokens_, depth_);
-    Node inner = conditional();
-    tokens_.expect(")");
-    inner.in_parentheses = true;
-    return inner;
-  }
-
-  Node name(const Token& token) {
-    const auto index = index_slots_.find(token.text);
-    if (index != index_slots_.end()) {
-      Node found = node(Operation::index, token.column);
-      found.slot = index->second;
-      return found;
-    }
-    const auto constant = constants_.find(token.text);
-    if (constant != constants_.end()) {
-      const auto* integer = std::get_if<std::int64_t>(&constant->second);
-      if (integer == nullptr) {
-        tokens_.fail(token.column, in_quotes(token.text) + " stands for a word, not for a number");
-      }
-      Node number = node(Operation::number, token.column);
-      number.number = static_cast<double>(*integer);
-      return number;
-    }
-    if (std::find(scalars_.begin(), scalars_.end(), token.text) != scalars_.end()) {
-      Node scalar = node(Operation::scalar, token.column);
-      scalar.slot = number_of(program_.scalars, token.text);
-      return scalar;
-    }
-    const auto array = arrays_.find(std::string(token.text));
-    if (array != arrays_.end()) {
-      tokens_.fail(token.column, in_quotes(token.text) +
-                                     " is an array and needs its indices, one "
-                                     "for each of its " +
-                                     std::to_string(array->second) + " dimensions");
-    }
-    fail_unknown(token, "name");
-  }
-
-  Node element(const Token& token) {
-    const auto array = arrays_.find(std::string(token.text));
-    if (array == arrays_.end()) fail_unknown(token, "array");
-    tokens_.expect("[");
-    Node element = node(Operation::element, token.column);
-    element.slot = number_of(program_.arrays, token.text);
-    program_.dimensions.resize(program_.arrays.size());
-    program_.dimensions[element.slot] = array->second;
-    do {
-      element.indices.push_back(Expression::compile(tokens_, scope_));
-    } while (tokens_.take_if(","));
-    tokens_.expect("]");
-    require_dimensions(token, element.indices.size(), array->second);
-    return element;
-  }
-
-  /// Bytes of a type, or of the one that a name of the problem stands for.
-  Node size_of_type(const Token& token) {
-    tokens_.expect("(");
-    const Token name = take_name("a type");
-    const auto constant = constants_.find(name.text);
-    const auto* word =
-        constant == constants_.end() ? nullptr : std::get_if<std::string>(&constant->second);
-    const auto size = type_size(word != nullptr ? *word : std::string(name.text));
-    if (!size) tokens_.fail(name.column, "sizeof takes a type, not " + in_quotes(name.text));
-    tokens_.expect(")");
-    Node number = node(Operation::number, token.column);
-    number.number = static_cast<double>(*size);
-    return number;
-  }
-
-  Node call(const Token& token) {
-    if (token.text == "sizeof") return size_of_type(token);
-    const auto known = std::find_if(kFunctions.begin(), kFunctions.end(),
-                                    [&](const Function& f) { return token.text == f.name; });
-    if (known == kFunctions.end()) {
-      std::vector<std::string> names;
-      for (const Function& function : kFunctions) names.emplace_back(function.name);
-      tokens_.fail(token.column,
-                   "unknown function " + in_quotes(token.text) + suggestion(token.text, names));
-    }
-    tokens_.expect("(");
-    const Nesting nesting(tokens_, depth_);
-    // A new name before `<` is the index of a loop; a known one is an operand.
-    const bool names_index = tokens_.peek().kind == Token::Kind::name && tokens_.peek(1).is("<");
-    if (known->loop && names_index && (known->operands == 0 || !is_known(tokens_.peek().text))) {
-      return loop(*known->loop, token.column);
-    }
-    if (known->operands == 0) tokens_.fail(token.column, "sum takes an index: sum(i < n, x)");
-    Node result = node(known->operation, token.column);
-    do {
-      result.operands.push_back(conditional());
-    } while (tokens_.take_if(","));
-    tokens_.expect(")");
-    if (result.operands.size() != known->operands) {
-      tokens_.fail(token.column, std::string(token.text) + " takes " +
-                                     std::to_string(known->operands) + " operands, not " +
-                                     std::to_string(result.operands.size()));
-    }
-    return result;
-  }
-
-  Node loop(Operation operation, std::size_t column) {
-    Node loop = node(operation, column);
-    const Token index = tokens_.take();
-    tokens_.expect("<");
-    loop.indices.push_back(Expression::compile(tokens_, scope_));  // The index is not known in it.
-    tokens_.expect(",");
-    const Scope outer_scope = scope_;
-    loop.slot = next_slot_;
-    add_index(index);
-    loop.operands.push_back(conditional());
-    tokens_.expect(")");
-    scope_ = outer_scope;
-    index_slots_.erase(index_slots_.find(index.text));
-    return loop;
-  }
-
-  Token take_name(const std::string& what) {
-    const Token token = tokens_.take();
-    if (token.kind != Token::Kind::name) {
-      tokens_.fail(token.column, "expected the name of " + what);
-    }
-    return token;
-  }
-
-  void add_index(const Token& token) {
-    if (is_known(token.text)) {
-      tokens_.fail(token.column, in_quotes(token.text) + " would mean two things");
-    }
-    index_slots_.emplace(token.text, next_slot_);
-    scope_.add_variable(std::string(token.text), next_slot_);
-    ++next_slot_;
-  }
-
-  bool is_known(std::string_view name) const {
-    return scope_.contains(name) || arrays_.contains(std::string(name)) ||
-           std::find(scalars_.begin(), scalars_.end(), name) != scalars_.end();
-  }
-
-  // Its number in the list, to which it is added when new.
-  static std::size_t number_of(std::vector<std::string>& list, std::string_view name) {
-    const auto found = std::find(list.begin(), list.end(), name);
-    const auto number = static_cast<std::size_t>(found - list.begin());
-    if (found == list.end()) list.emplace_back(name);
-    return number;
-  }
-
-  void require_dimensions(const Token& token, std::size_t given, std::size_t needed) const {
-    if (given == needed) return;
-    tokens_.fail(token.column, in_quotes(token.text) + " has " + std::to_string(needed) +
-                                   " dimensions, not " + std::to_string(given));
-  }
-
-  [[noreturn]] void fail_unknown(const Token& token, const std::string& what) const {
-    std::vector<std::string> known;
-    if (what != "array") {
-      known = scope_.names();
-      known.insert(known.end(), scalars_.begin(), scalars_.end());
-    }
-    for (const auto& [name, dimensions] : arrays_) known.push_back(name);
-    tokens_.fail(token.column,
-                 "unknown " + what + " " + in_quotes(token.text) + suggestion(token.text, known));
-  }
-
-  template <typename... Operands>
-  Node node(Operation operation, std::size_t column, Operands... operands) {
-    if (++nodes_ > kMaxNodes) {
-      tokens_.fail(column, "more than " + std::to_string(kMaxNodes) + " names and operators");
-    }
-    Node node;
-    node.operation = operation;
-    node.column = column;
-    (node.operands.push_back(std::move(operands)), ...);
-    return node;
-  }
-
-  TokenStream tokens_;
-  const Bindings& constants_;
-  const std::map<std::string, std::size_t>& arrays_;
-  const std::vector<std::string>& scalars_;
-  Scope scope_;  // Of integer expressions: constants and the indices in sight.
-  std::map<std::string, std::size_t, std::less<>> index_slots_;
-  std::size_t next_slot_ = 0;
-  std::size_t depth_ = 0;
-  std::size_t nodes_ = 0;
-  Program program_;
-};
 
 /// Evaluates a program for the indices in its slots.
 class Definition::Evaluation {
@@ -444,6 +108,8 @@ class Definition::Evaluation {
   }
 
  private:
+  using Operation = DefinitionOperation;
+
   const HostArray& checked(const std::map<std::string, HostArray>& arrays, const std::string& name,
                            std::size_t dimensions) const {
     const auto found = arrays.find(name);
@@ -514,48 +180,7 @@ class Definition::Evaluation {
     spend(node.column);
     const double left = value(node.operands[0]);
     const double right = node.operands.size() > 1 ? value(node.operands[1]) : 0;
-    switch (node.operation) {
-      case Operation::negate:
-        return -left;
-      case Operation::logical_not:
-        return left == 0 ? 1 : 0;
-      case Operation::square_root:
-        return std::sqrt(left);
-      case Operation::exponential:
-        return std::exp(left);
-      case Operation::logarithm:
-        return std::log(left);
-      case Operation::absolute:
-        return std::abs(left);
-      case Operation::round_down:
-        return std::floor(left);
-      case Operation::add:
-        return left + right;
-      case Operation::subtract:
-        return left - right;
-      case Operation::multiply:
-        return left * right;
-      case Operation::divide:
-        return left / right;
-      case Operation::remainder:
-        return std::fmod(left, right);
-      case Operation::less:
-        return left < right ? 1 : 0;
-      case Operation::less_equal:
-        return left <= right ? 1 : 0;
-      case Operation::greater:
-        return left > right ? 1 : 0;
-      case Operation::greater_equal:
-        return left >= right ? 1 : 0;
-      case Operation::equal:
-        return left == right ? 1 : 0;
-      case Operation::not_equal:
-        return left != right ? 1 : 0;
-      case Operation::minimum:
-        return std::min(left, right);
-      default:
-        return std::max(left, right);
-    }
+    return calculated(node.operation, left, right);
   }
 
   double element(const Node& node) {
@@ -608,15 +233,6 @@ class Definition::Evaluation {
   std::uint64_t max_operations_;
   std::uint64_t operations_left_;
 };
-
-Definition Definition::compile(std::string_view text, const Bindings& constants,
-                               const std::map<std::string, std::size_t>& arrays,
-                               const std::vector<std::string>& scalars) {
-  Definition definition;
-  definition.program_ =
-      std::make_shared<Program>(Parser(text, constants, arrays, scalars).program());
-  return definition;
-}
 
 const std::string& Definition::output() const { return program_->output; }
 

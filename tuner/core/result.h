@@ -34,6 +34,7 @@ struct LaunchResult {
   LaunchShape shape;
   Resources resources;
   Occupancy occupancy;
+  double time_ms = 0;  ///< By itself, all its repetitions together; 0: not known.
 
   bool operator==(const LaunchResult&) const = default;
 

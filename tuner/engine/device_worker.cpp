@@ -207,13 +207,28 @@ class DeviceWorker {
       if (reply.lost) return std::nullopt;
       if (auto failure = verify(checks.subspan(1), reply)) return failure;
     }
-    if (request.screen_samples == 0) return std::nullopt;
-    return sample(timed,
-                  {.workload = timed.workload,
-                   .samples = request.screen_samples,
-                   .stop_above_ms = request.stop_above_ms,
-                   .enough_ms = request.enough_ms},
-                  reply);
+    if (request.screen_samples > 0) {
+      const TimeRequest screening = {.workload = timed.workload,
+                                     .samples = request.screen_samples,
+                                     .stop_above_ms = request.stop_above_ms,
+                                     .enough_ms = request.enough_ms};
+      if (auto failure = sample(timed, screening, reply)) return failure;
+    }
+    if (request.launch_samples == 0 || reply.loaded.launches.size() < 2) return std::nullopt;
+    return time_launches(timed, request, reply);
+  }
+
+  std::optional<Failure> time_launches(const Check& timed, const EvaluateRequest& request,
+                                       EvaluateReply& reply) {
+    channel_.tell_phase("sample");
+    const Outcome<TimeReport> time =
+        launcher_.time(timed.handle, {.workload = timed.workload,
+                                      .samples = request.launch_samples,
+                                      .enough_ms = request.enough_ms,
+                                      .each_launch = true});
+    if (!time) return time.failure();
+    reply.time.launches_ms = time->launches_ms;
+    return std::nullopt;
   }
 
   std::optional<Failure> verify(std::span<const Check> checks, EvaluateReply& reply) {

@@ -48,6 +48,13 @@ EvaluateReply read_evaluation(const DeviceAnswer& answer, const EvaluateRequest&
   return reply;
 }
 
+void take_launch_times(const EvaluateReply& reply, Result& result) {
+  const std::vector<double>& launches_ms = reply.time.launches_ms;
+  for (std::size_t i = 0; i < launches_ms.size() && i < result.launches.size(); ++i) {
+    result.launches[i].time_ms = launches_ms[i];
+  }
+}
+
 void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Result& result) {
   result.verify_ms = reply.verify_ms;
   result.first_launch_ms = reply.first_launch_ms;
@@ -67,6 +74,7 @@ void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Re
   result.measurement.discarded = time.discarded;
   result.measurement.sm_clock_mhz = time.sm_clock_mhz;
   result.measurement.throttled = time.throttled;
+  take_launch_times(reply, result);
   const std::string differences = cross_check(result, reply.loaded);
   if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
   const bool is_short = time.samples_ms.size() < static_cast<std::size_t>(asked.screen_samples);

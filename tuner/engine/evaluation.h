@@ -12,6 +12,9 @@ namespace smemtune {
 EvaluateReply read_evaluation(const DeviceAnswer& answer, const EvaluateRequest& asked,
                               DeviceSession& device);
 
+/// What each launch took by itself, where that was measured.
+void take_launch_times(const EvaluateReply& reply, Result& result);
+
 /// Makes what was found in screening a configuration its result.
 void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Result& result);
 

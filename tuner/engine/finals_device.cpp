@@ -19,6 +19,9 @@ constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSlowRound = 20;
 constexpr double kEntryOverhead_s = 0.5;
 
+// Of each launch of a finalist by itself.
+constexpr int kLaunchSamples = 9;
+
 void note_clock(Contender& contender, const RoundSample& sample) {
   if (sample.sm_clock_mhz > 0) contender.clocks_mhz.push_back(sample.sm_clock_mhz);
   contender.discarded += sample.discarded;
@@ -75,7 +78,8 @@ bool FinalsDevice::verify(Contender& contender, bool screen) {
   return evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
                               .verify = true,
                               .screen_samples = screen ? std::max(1, options.screen_samples) : 0,
-                              .enough_ms = options.screen_ms});
+                              .enough_ms = options.screen_ms,
+                              .launch_samples = screen ? 0 : kLaunchSamples});
 }
 
 /// Brings everyone of the round onto the device.
@@ -150,10 +154,14 @@ bool FinalsDevice::evaluate(Contender& contender, EvaluateRequest request) {
   const EvaluateReply reply = read_evaluation(*answer, request, session());
   if (reply.failure) {
     fail_(contender, *reply.failure);
-  } else if (request.keep_as >= 0) {
-    contender.kept_on = answer->generation;
+    return false;
   }
-  return !reply.failure;
+  if (request.keep_as >= 0) contender.kept_on = answer->generation;
+  if (!reply.time.launches_ms.empty()) {
+    take_launch_times(reply, result_of(state_, contender));
+    share_with_twins(state_, contender);
+  }
+  return true;
 }
 
 /// Empty when the round must begin again: someone has failed, or the worker was replaced.

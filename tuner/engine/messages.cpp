@@ -103,6 +103,13 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
           "a loaded kernel with the wrong number of launches");
   require(std::isfinite(reply.max_absolute_error) && std::isfinite(reply.max_relative_error),
           "an error of a verified kernel that is not a number");
+  const std::vector<double>& launches_ms = reply.time.launches_ms;
+  require(launches_ms.empty() ||
+              (request.launch_samples > 0 && launches_ms.size() == reply.loaded.launches.size()),
+          "times of launches that were not asked for");
+  for (const double ms : launches_ms) {
+    require(std::isfinite(ms) && ms >= 0, "a time of a launch that is not a number");
+  }
   if (request.screen_samples == 0) return;
   if (reply.lost) {
     const bool was_asked = request.loss.lost_above_ms > 0 || request.loss.sampled_above_ms > 0;

@@ -179,6 +179,7 @@ struct EvaluateRequest {
   double stop_above_ms = 0;
   double enough_ms = 0;
   LossLimits loss = {};
+  std::int32_t launch_samples = 0;  ///< Of each launch by itself where there are several; 0: none.
   bool classify = false;      ///< Of one that differs from the reference, say with whom it agrees.
   std::int32_t keep_as = -1;  ///< Slot under which rounds find it; negative: unload it.
 
@@ -288,7 +289,7 @@ void fields(auto& archive, Is<Transfers> auto& v) {
 }
 void fields(auto& archive, Is<TimeReport> auto& v) {
   archive(v.samples_ms, v.launches_per_sample, v.discarded, v.sm_clock_mhz, v.throttled,
-          v.transfers);
+          v.transfers, v.launches_ms);
 }
 
 void fields(auto& archive, Is<Part> auto& v) {
@@ -333,8 +334,8 @@ void fields(auto& archive, Is<LossLimits> auto& v) {
   archive(v.lost_above_ms, v.sampled_above_ms, v.sample_ms);
 }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
-  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.loss, v.classify,
-          v.keep_as);
+  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples, v.loss,
+          v.classify, v.keep_as);
 }
 void fields(auto& archive, Is<EvaluateReply> auto& v) {
   archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms,

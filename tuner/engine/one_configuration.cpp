@@ -95,8 +95,10 @@ class One {
       if (tuning_.stop) return;
       work(tuning_, state_);
     }
-    EvaluateRequest asked = {
-        .job = std::move(job), .verify = true, .screen_samples = wanted_.samples};
+    EvaluateRequest asked = {.job = std::move(job),
+                             .verify = true,
+                             .screen_samples = wanted_.samples,
+                             .launch_samples = wanted_.samples};
     DeviceSession& device = state_.devices.front();
     device.submit(MessageType::evaluate, pack(asked),
                   deadline_s(tuning_.request.options, std::nullopt, 0), true);

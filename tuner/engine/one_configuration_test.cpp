@@ -48,6 +48,38 @@ TEST(OneConfiguration, IsVerifiedAndTimedAsARunWould) {
   EXPECT_THAT(one.request->name_expressions, ElementsAre("tiled<16, 4>"));
 }
 
+/// Of two launches, the second of which is repeated.
+FakeSpace with_launches() {
+  FakeSpace fake;
+  KernelTemplate& tiled = fake.kernel("tiled");
+  tiled.launches.push_back(tiled.launches.front());
+  tiled.repeats.push_back(
+      {.first = 1, .end = 2, .counter = {}, .times = {"2", "/test"}, .swaps = {}});
+  return fake;
+}
+
+// The fake device's turns take 1, 2 and 3 parts of the whole.
+TEST(OneConfiguration, TellsWhatEachOfSeveralLaunchesTakes) {
+  const OneResult one = run(with_launches(), "tiled", tiled(16, 4));
+  ASSERT_THAT(one.result.launches, SizeIs(2)) << one.result.detail;
+  EXPECT_NEAR(one.result.launches[0].time_ms, 0.0029 / 6, 1e-9);
+  EXPECT_NEAR(one.result.launches[1].time_ms, 0.0029 * 5 / 6, 1e-9);
+  EXPECT_EQ(run(FakeSpace(), "tiled", tiled(16, 4)).result.launches.front().time_ms, 0)
+      << "a single launch takes what the kernel takes";
+}
+
+TEST(TuningLoop, TellsWhatTheLaunchesOfFinalistsTake) {
+  const FakeSpace fake = with_launches();
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  ASSERT_TRUE(summary.problems.front().best);
+  const Result& best = *summary.problems.front().best;
+  ASSERT_EQ(best.kernel, "tiled");
+  ASSERT_THAT(best.launches, SizeIs(2));
+  EXPECT_GT(best.launches[0].time_ms, 0);
+  EXPECT_NEAR(best.launches[1].time_ms, 5 * best.launches[0].time_ms, 1e-9);
+}
+
 TEST(OneConfiguration, MayHaveValuesThatAreNotSearched) {
   const OneResult one = run(FakeSpace(), "tiled", tiled(12, 3));
   EXPECT_TRUE(one.result.timed()) << one.result.detail;

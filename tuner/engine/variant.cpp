@@ -141,6 +141,9 @@ void take_measurement(Result& result, const Result& twin) {
   result.stage = twin.stage;
   result.unit = twin.unit;
   result.measurement = twin.measurement;
+  for (std::size_t i = 0; i < result.launches.size() && i < twin.launches.size(); ++i) {
+    result.launches[i].time_ms = twin.launches[i].time_ms;
+  }
   result.first_launch_ms = twin.first_launch_ms;
   result.chosen = false;
   result.max_absolute_error = twin.max_absolute_error;

@@ -3,6 +3,7 @@
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cpu/host_compiler.h"
 #include "tuner/backend/cpu/processor.h"
+#include "tuner/backend/launch_times.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 
@@ -25,9 +26,11 @@ constexpr std::int64_t kMaxFlushedBytes = 64 << 20;
 
 using Clock = std::chrono::steady_clock;
 
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+double ms_between(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double, std::milli>(end - start).count();
 }
+
+double ms_since(Clock::time_point start) { return ms_between(start, Clock::now()); }
 
 int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
@@ -201,6 +204,7 @@ Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& re
   Buffers& buffers = buffers_of(request.workload);
   buffers.restore();
 
+  if (request.each_launch) return time_launches(kernel, buffers, request);
   TimeReport report;
   if (request.with_transfers) report.transfers = Transfers{};  // The device is the host.
   report.launches_per_sample = request.launches_per_sample;
@@ -235,6 +239,30 @@ Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& re
   return report;
 }
 
+Outcome<TimeReport> CpuLauncher::time_launches(const Kernel& kernel, Buffers& buffers,
+                                               const TimeRequest& request) {
+  std::vector<std::vector<double>> passes_ms;
+  double all_ms = 0;
+  for (int pass = 0; pass < request.samples; ++pass) {
+    buffers.restore_inouts();
+    if (request.cold) flush_caches();
+    std::vector<Clock::time_point> marks;
+    const auto mark = [&marks] { marks.push_back(Clock::now()); };
+    if (auto failure = launch_all(kernel, *kernel.fast, buffers, mark)) return *failure;
+    mark();
+    std::vector<double>& turns_ms = passes_ms.emplace_back();
+    for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+      turns_ms.push_back(ms_between(marks[i], marks[i + 1]));
+    }
+    const double pass_ms = ms_between(marks.front(), marks.back());
+    all_ms += pass_ms;
+    if (request.ends_after(pass_ms, all_ms)) break;
+  }
+  TimeReport report;
+  report.launches_ms = launch_times_ms(kernel.turns, kernel.launches.size(), passes_ms);
+  return report;
+}
+
 std::optional<Failure> CpuLauncher::fill_symbols(const Kernel& kernel, Module& module,
                                                  const Buffers& buffers) {
   for (const auto& [argument, lowered_name] : kernel.symbols) {
@@ -254,7 +282,8 @@ std::optional<Failure> CpuLauncher::fill_symbols(const Kernel& kernel, Module& m
 }
 
 std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& module,
-                                               Buffers& buffers) {
+                                               Buffers& buffers,
+                                               const std::function<void()>& before_turn) {
   if (auto failure = fill_symbols(kernel, module, buffers)) return failure;
   for (std::size_t i = 0; i < kernel.turns.size(); ++i) {
     const LaunchShape& shape = kernel.launches[kernel.turns[i].launch];
@@ -286,6 +315,7 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
                      "the module has no entry " + shape.name_expression);
     }
     if (options_.shuffle_threads) grid.shuffle_seed = options_.seed;
+    if (before_turn) before_turn();
     if (auto failure = launch(grid)) return failure;
   }
   return std::nullopt;

@@ -7,6 +7,7 @@
 #include "tuner/backend/launcher.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -70,7 +71,10 @@ class CpuLauncher final : public Launcher {
                                       const std::string& lowered_name,
                                       const std::vector<Argument>& arguments) const;
   std::optional<Failure> fill_symbols(const Kernel& kernel, Module& module, const Buffers& buffers);
-  std::optional<Failure> launch_all(const Kernel& kernel, Module& module, Buffers& buffers);
+  std::optional<Failure> launch_all(const Kernel& kernel, Module& module, Buffers& buffers,
+                                    const std::function<void()>& before_turn = {});
+  Outcome<TimeReport> time_launches(const Kernel& kernel, Buffers& buffers,
+                                    const TimeRequest& request);
   std::optional<Failure> launch(const Grid& grid);
   void flush_caches();
 

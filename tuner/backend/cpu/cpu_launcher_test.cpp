@@ -579,5 +579,25 @@ TEST_F(Kernels, AreTimed) {
   EXPECT_EQ(4u, launcher.time(loaded->handle, request)->samples_ms.size());
 }
 
+TEST_F(Kernels, AreTimedLaunchByLaunch) {
+  CpuLauncher launcher(test_limits());
+  const std::vector<Argument> arguments = {
+      input("in", ScalarType::float32, 1100), buffer("sums", ScalarType::float32, Role::scratch, 5),
+      output("out", ScalarType::float32, 1), integer("n", 1100), integer("count", 5)};
+  ASSERT_TRUE(launcher.prepare(3, {.arguments = arguments, .seed = 1}));
+  const auto loaded =
+      launcher.load(-1, *compiled_,
+                    {shape("block_sums", {5, 1, 1}, {224, 1, 1}, {"in", "sums", "n"}),
+                     shape("total", {1, 1, 1}, {32, 1, 1}, {"sums", "out", "count"})},
+                    arguments);
+  ASSERT_TRUE(loaded) << loaded.failure().detail;
+  const auto report =
+      launcher.time(loaded->handle, {.workload = 3, .samples = 3, .each_launch = true});
+  ASSERT_TRUE(report) << report.failure().detail;
+  EXPECT_TRUE(report->samples_ms.empty());
+  ASSERT_EQ(2u, report->launches_ms.size());
+  for (const double ms : report->launches_ms) EXPECT_GT(ms, 0);
+}
+
 }  // namespace
 }  // namespace smemtune::cpu

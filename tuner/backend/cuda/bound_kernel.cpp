@@ -3,7 +3,6 @@
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/faults.h"
 #include "tuner/backend/cuda/launch.h"
-#include "tuner/backend/cuda/stopwatch.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
@@ -167,11 +166,12 @@ std::vector<void*> BoundKernel::parameters(const Driver& driver, std::size_t tur
   return pointers;
 }
 
-std::optional<Failure> BoundKernel::enqueue(const Driver& driver, std::size_t copy, CUstream stream,
-                                            const std::function<void()>& is_full) const {
+std::optional<Failure> BoundKernel::enqueue(
+    const Driver& driver, std::size_t copy, CUstream stream,
+    const std::function<void(std::size_t)>& before_turn) const {
   Values values;
   for (std::size_t i = 0; i < kernel_->turns.size(); ++i) {
-    if (i == kMaxPendingLaunches && is_full) is_full();
+    if (before_turn) before_turn(i);
     const Turn& turn = kernel_->turns[i];
     const CudaKernel::Launch& launch = kernel_->launches[turn.launch];
     const CUresult code =

@@ -33,14 +33,15 @@ class BoundKernel {
 
   const std::vector<DeviceBuffer*>& buffers() const { return buffers_; }
   const std::vector<Scratch>& scratch() const { return scratch_; }
-  int launches() const { return static_cast<int>(kernel_->turns.size()); }
+  const std::vector<Turn>& turns() const { return kernel_->turns; }
+  std::size_t launches() const { return kernel_->launches.size(); }
   bool has_inout() const;
   std::int64_t bytes() const;  ///< Of all buffers and scratch.
 
-  /// Puts all launches on the stream, on this copy of the buffers. Does not wait, but calls
-  /// `is_full` when the stream's queue is as full as it may be while it is held.
+  /// Puts all turns on the stream, on this copy of the buffers, and calls `before_turn` with the
+  /// number of each before it. Does not wait.
   std::optional<Failure> enqueue(const Driver& driver, std::size_t copy, CUstream stream,
-                                 const std::function<void()>& is_full = {}) const;
+                                 const std::function<void(std::size_t)>& before_turn = {}) const;
 
   /// As many of the wanted copies of each buffer as there is memory for, at least one.
   std::size_t provide_copies(std::size_t wanted, CUstream stream);

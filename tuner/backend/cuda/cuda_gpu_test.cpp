@@ -824,6 +824,11 @@ TEST_F(CudaGpu, RepeatsLaunchesMoreOftenThanItsQueueHoldsThem) {
   EXPECT_EQ(3u, timed.samples_ms.size());
   EXPECT_EQ(1, timed.launches_per_sample);
   EXPECT_GT(timed.samples_ms.front(), 0.5);  // 1501 launches of some microseconds.
+
+  request.each_launch = true;  // With more marks than the stream's queue holds.
+  const TimeReport by_launch = time(handle, request);
+  ASSERT_EQ(1u, by_launch.launches_ms.size());
+  EXPECT_GT(by_launch.launches_ms.front(), 0.5);
 }
 
 TEST_F(CudaGpu, LaunchesBlocksThatWaitForEachOther) {

@@ -1,11 +1,13 @@
 #include "tuner/backend/cuda/kernel_timer.h"
 
+#include "tuner/backend/launch_times.h"
 #include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -57,12 +59,17 @@ Transfers time_transfers(const BoundKernel& bound, CUstream stream) {
   return transfers;
 }
 
+void record(const Event& event, CUstream stream) {
+  check(cudaEventRecord(event.get(), stream), "cudaEventRecord");
+}
+
 }  // namespace
 
 /// So many launches of the whole kernel per sample, over so many copies of its buffers in turn.
 struct KernelTimer::Sampling {
   int launches = 1;
   std::size_t copies = 1;
+  std::span<const Event> marks = {};  ///< To be recorded before every turn; may be none.
 };
 
 class KernelTimer::Series {
@@ -155,8 +162,9 @@ Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
   if (request.with_transfers) transfers = time_transfers(bound, stream_);
   if (const auto failure = settle(kernel, bound)) return *failure;
 
-  Series series(*this, bound, request,
-                kernel.clock_mhz > 0 ? kernel.clock_mhz : reference_clock_mhz_);
+  if (request.each_launch) return time_launches(kernel, bound, request);
+
+  Series series(*this, bound, request, expected_clock_mhz(kernel));
   Sampling sampling = plan(bound, request, std::max(request.launches_per_sample, 1));
   if (request.launches_per_sample <= 0) {
     // A sample of one launch tells how many make one that is long enough.
@@ -182,6 +190,33 @@ Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
   return report;
 }
 
+/// Between events around every turn; what lies between a launch and the next counts with the former.
+Outcome<TimeReport> KernelTimer::time_launches(CudaKernel& kernel, const BoundKernel& bound,
+                                               const TimeRequest& request) {
+  const std::size_t turns = bound.turns().size();
+  std::vector<Event> marks;
+  for (std::size_t i = 0; i <= turns; ++i) marks.push_back(make_event());
+  Series series(*this, bound, request, expected_clock_mhz(kernel));
+  std::vector<std::vector<double>> passes_ms;
+  while (!series.has_ended() && passes_ms.size() < static_cast<std::size_t>(request.samples)) {
+    if (const auto failure = series.add({.marks = marks})) return *failure;
+    std::vector<double>& turns_ms = passes_ms.emplace_back();
+    for (std::size_t i = 0; i < turns; ++i) {
+      float elapsed_ms = 0;
+      check(cudaEventElapsedTime(&elapsed_ms, marks[i].get(), marks[i + 1].get()),
+            "cudaEventElapsedTime");
+      turns_ms.push_back(elapsed_ms);
+    }
+  }
+  TimeReport report;
+  report.launches_ms = launch_times_ms(bound.turns(), bound.launches(), passes_ms);
+  return report;
+}
+
+double KernelTimer::expected_clock_mhz(const CudaKernel& kernel) const {
+  return kernel.clock_mhz > 0 ? kernel.clock_mhz : reference_clock_mhz_;
+}
+
 /// Undoes what an earlier kernel, found wrong, did to the buffers (further copies were only ever
 /// given to kernels that were timed), and launches a kernel once that never was: that may have to
 /// allocate local memory, which waits for the stream, so it must not happen while that is held.
@@ -201,9 +236,9 @@ std::optional<Failure> KernelTimer::settle(CudaKernel& kernel, const BoundKernel
 // buffer in place each launch needs a copy of its own; otherwise as many as exceed twice the cache.
 KernelTimer::Sampling KernelTimer::plan(BoundKernel& bound, const TimeRequest& request,
                                         int launches) const {
+  const auto turns = static_cast<int>(bound.turns().size());
   Sampling sampling = {
-      .launches = std::clamp(launches, 1, std::max(1, kMaxPendingLaunches / bound.launches())),
-      .copies = 1};
+      .launches = std::clamp(launches, 1, std::max(1, kMaxPendingLaunches / turns)), .copies = 1};
   if (sampling.launches == 1) return sampling;
   const std::int64_t bytes = std::max<std::int64_t>(bound.bytes(), 1);
   const std::int64_t beyond_cache = 2 * l2_bytes_ / bytes + 1;
@@ -227,12 +262,19 @@ Outcome<Interval> KernelTimer::sample(const BoundKernel& bound, const TimeReques
     for (std::size_t copy = 0; copy < sampling.copies; ++copy) buffer->restore(copy, stream_);
   }
   if (request.cold) stopwatch_.flush_l2();
+  // A mark takes as much room in the stream's queue as a launch.
+  const std::size_t most_turns =
+      sampling.marks.empty() ? kMaxPendingLaunches : kMaxPendingLaunches / 2;
+  const auto before_turn = [&](std::size_t turn) {
+    if (turn == most_turns) stopwatch_.release();
+    if (!sampling.marks.empty()) record(sampling.marks[turn], stream_);
+  };
   auto interval = stopwatch_.time([&]() -> std::optional<Failure> {
     for (int i = 0; i < sampling.launches; ++i) {
       const std::size_t copy = static_cast<std::size_t>(i) % sampling.copies;
-      auto failure = bound.enqueue(driver_, copy, stream_, [this] { stopwatch_.release(); });
-      if (failure) return failure;
+      if (auto failure = bound.enqueue(driver_, copy, stream_, before_turn)) return failure;
     }
+    if (!sampling.marks.empty()) record(sampling.marks.back(), stream_);
     return std::nullopt;
   });
   if (interval) busy_ms_ += interval->elapsed_ms;

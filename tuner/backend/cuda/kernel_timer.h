@@ -28,6 +28,9 @@ class KernelTimer {
   std::optional<Failure> settle(CudaKernel& kernel, const BoundKernel& bound) const;
   Outcome<Interval> sample(const BoundKernel& bound, const TimeRequest& request,
                            const Sampling& sampling);
+  Outcome<TimeReport> time_launches(CudaKernel& kernel, const BoundKernel& bound,
+                                    const TimeRequest& request);
+  double expected_clock_mhz(const CudaKernel& kernel) const;
   void pause(double gap_ms);
 
   const Driver& driver_;

@@ -3,6 +3,7 @@
 #include "tuner/backend/contents.h"
 #include "tuner/backend/element_codec.h"
 #include "tuner/backend/fake/fake_module.h"
+#include "tuner/backend/launch_times.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/hash.h"
@@ -67,7 +68,8 @@ Outcome<LoadedKernel> FakeLauncher::load(KernelHandle handle, const CompiledKern
   const FakeModule module = from_image(compiled.image);
   Loaded kernel = {.name = launches.front().name_expression,
                    .script = parse_script(module.script),
-                   .bindings = {}};
+                   .bindings = {},
+                   .launches = launches};
   for (const std::string& option : module.options) kernel.name += " " + option;
   kernel.bindings = bindings_of(kernel.script, launches.front().name_expression, module.options);
   kernel.bindings["UNIT"] = std::int64_t{unit_};
@@ -221,6 +223,17 @@ double FakeLauncher::undisturbed_ms(const Loaded& kernel, const Bindings& bindin
          (1 + kernel.script.drift_percent / 100 * drift);
 }
 
+/// The second turn takes twice as long as the first, the third three times, together what all take.
+std::vector<double> FakeLauncher::times_of_launches(const Loaded& kernel, double all_ms) {
+  const std::vector<Turn> turns = turns_of(kernel.launches);
+  const auto count = static_cast<double>(turns.size());
+  std::vector<double> pass_ms;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    pass_ms.push_back(all_ms * static_cast<double>(i + 1) / (count * (count + 1) / 2));
+  }
+  return launch_times_ms(turns, kernel.launches.size(), {pass_ms});
+}
+
 Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& request) {
   const Loaded& kernel = loaded_kernel(handle);
   const Bindings bindings = bindings_for(kernel, workload(request.workload));
@@ -235,6 +248,10 @@ Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& r
         .to_device_ms = 3, .to_host_ms = 2, .to_device_bytes = 30000000, .to_host_bytes = 20000000};
   }
   const double first_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
+  if (request.each_launch) {
+    report.launches_ms = times_of_launches(kernel, first_ms);
+    return report;
+  }
   report.launches_per_sample = request.launches_per_sample;
   if (report.launches_per_sample == 0) {
     const double wanted = std::ceil(1e-3 * request.min_sample_us / first_ms);

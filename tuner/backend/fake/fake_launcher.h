@@ -42,6 +42,7 @@ class FakeLauncher final : public Launcher {
     std::string name;  ///< Of the configuration: entry and options.
     Script script;
     Bindings bindings;
+    std::vector<LaunchShape> launches;
   };
 
   const Loaded& loaded_kernel(KernelHandle handle) const;
@@ -52,6 +53,7 @@ class FakeLauncher final : public Launcher {
                RunReport& report) const;
   double sample_ms(const Loaded& kernel, const Bindings& bindings, TimeReport& report);
   double undisturbed_ms(const Loaded& kernel, const Bindings& bindings);
+  static std::vector<double> times_of_launches(const Loaded& kernel, double all_ms);
 
   std::uint64_t seed_;
   int reply_descriptor_;

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "tuner/core/definition.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// What a node of a definition does.
+enum class DefinitionOperation : std::uint8_t {
+  // Leaves.
+  number,
+  index,
+  scalar,
+  element,
+  // Of one operand.
+  negate,
+  logical_not,
+  square_root,
+  exponential,
+  logarithm,
+  absolute,
+  round_down,
+  // Of two operands.
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  minimum,
+  maximum,
+  // Lazy.
+  logical_and,
+  logical_or,
+  conditional,
+  // Over an index from 0 to below a bound.
+  sum,
+  largest,
+  smallest,
+};
+
+struct Definition::Node {
+  DefinitionOperation operation = DefinitionOperation::number;
+  std::size_t column = 0;
+  double number = 0;
+  std::size_t slot = 0;             ///< Of an index; the number of an array or scalar.
+  std::vector<Expression> indices;  ///< Of an element; of a loop, its bound.
+  std::vector<Node> operands;
+  bool in_parentheses = false;
+};
+
+struct Definition::Program {
+  std::string text;
+  std::string output;
+  std::size_t output_dimensions = 0;
+  std::size_t slots = 0;  ///< Indices of the left side, then those of loops.
+  std::vector<std::string> arrays;
+  std::vector<std::size_t> dimensions;  ///< Of the arrays.
+  std::vector<std::string> scalars;
+  Node root;
+};
+
+}  // namespace smemtune

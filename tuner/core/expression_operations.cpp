@@ -1,0 +1,125 @@
+#include "tuner/core/expression_operations.h"
+
+#include "tuner/core/python_numbers.h"
+#include "tuner/core/text.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace smemtune::expressions {
+
+bool takes_reals(Operation operation) {
+  switch (operation) {
+    case Operation::negate:
+    case Operation::logical_not:
+    case Operation::truth:
+    case Operation::absolute:
+    case Operation::to_integer:
+    case Operation::add:
+    case Operation::subtract:
+    case Operation::multiply:
+    case Operation::divide:
+    case Operation::floor_divide:
+    case Operation::floor_modulo:
+    case Operation::power:
+    case Operation::minimum:
+    case Operation::maximum:
+      return true;
+    default:
+      return is_comparison(operation);
+  }
+}
+
+const char* power(std::int64_t base, std::int64_t exponent, std::int64_t& result) {
+  if (exponent < 0) return "the exponent is negative";
+  result = 1;
+  while (true) {
+    if ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result)) return kOverflow;
+    exponent >>= 1;
+    if (exponent == 0) return nullptr;
+    if (__builtin_mul_overflow(base, base, &base)) return kOverflow;
+  }
+}
+
+const char* greatest_common_divisor(std::int64_t left, std::int64_t right, std::int64_t& result) {
+  const auto magnitude = [](std::int64_t x) {
+    return x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+  };
+  const std::uint64_t divisor = std::gcd(magnitude(left), magnitude(right));
+  if (divisor > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return kOverflow;
+  }
+  result = static_cast<std::int64_t>(divisor);
+  return nullptr;
+}
+
+const char* apply_to_reals(Operation operation, std::int64_t left_bits, std::int64_t right_bits,
+                           std::int64_t& result) {
+  const auto left = std::bit_cast<double>(left_bits);
+  const auto right = std::bit_cast<double>(right_bits);
+  const auto give = [&result](double value) {
+    result = std::bit_cast<std::int64_t>(value);
+    return std::isfinite(value) ? nullptr : kOverflow;
+  };
+  operation = of_integers(operation);
+  // What gives 0 or 1 does so by the sign of the difference. No real is NaN.
+  if (is_boolean(operation)) {
+    return apply(operation, is_unary(operation) ? left != 0 : (left > right) - (left < right), 0,
+                 result);
+  }
+  switch (operation) {
+    case Operation::negate:
+      return give(-left);
+    case Operation::absolute:
+      return give(std::abs(left));
+    case Operation::to_integer:
+      if (!(std::abs(left) < 0x1p63)) return kOverflow;
+      result = static_cast<std::int64_t>(left);
+      return nullptr;
+    case Operation::add:
+      return give(left + right);
+    case Operation::subtract:
+      return give(left - right);
+    case Operation::multiply:
+      return give(left * right);
+    case Operation::divide:
+      return right == 0 ? kDivisionByZero : give(left / right);
+    case Operation::floor_divide:
+      return right == 0 ? kDivisionByZero : give(python_floor_divide(left, right));
+    case Operation::floor_modulo:
+      return right == 0 ? kDivisionByZero : give(python_modulo(left, right));
+    case Operation::power:
+      return give(std::pow(left, right));
+    case Operation::minimum:
+      return give(std::min(left, right));
+    default:
+      return give(std::max(left, right));
+  }
+}
+
+namespace {
+
+std::string real_text(std::int64_t bits) { return significant(std::bit_cast<double>(bits), 6); }
+
+}  // namespace
+
+std::string describe(const char* fault, Operation operation, std::int64_t left,
+                     std::int64_t right) {
+  const bool reals = is_of_reals(operation);
+  operation = of_integers(operation);
+  const std::string a = reals ? real_text(left) : std::to_string(left);
+  const std::string b = reals ? real_text(right) : std::to_string(right);
+  const std::string begin = std::string(fault) + ": ";
+  if (operation == Operation::size_of) return fault;  // The word's letters are not known.
+  if (operation == Operation::negate) return begin + "-(" + a + ")";
+  for (const BinaryOperator& known : kBinaryOperators) {
+    if (known.operation == operation) return begin + a + " " + std::string(known.symbol) + " " + b;
+  }
+  for (const Function& known : kFunctions) {
+    if (known.operation != operation) continue;
+    return begin + std::string(known.name) + "(" + a + (is_unary(operation) ? "" : ", " + b) + ")";
+  }
+  return fault;
+}
+
+}  // namespace smemtune::expressions

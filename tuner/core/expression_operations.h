@@ -1,0 +1,290 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+// What an expression can do with 64-bit integers and, in python(), with reals. For the parser, which
+// folds what is constant, and for the evaluation.
+
+namespace smemtune::expressions {
+
+enum class Operation : std::uint8_t {
+  // Leaves.
+  constant,
+  variable,
+  // Of one operand.
+  negate,
+  complement,
+  logical_not,
+  truth,
+  absolute,
+  pow2,
+  is_pow2,
+  log2,
+  to_real,
+  to_integer,
+  size_of,
+  // Of two operands.
+  add,
+  subtract,
+  multiply,
+  divide,
+  modulo,
+  floor_divide,
+  floor_modulo,
+  power,
+  shift_left,
+  shift_right,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  bit_and,
+  bit_or,
+  bit_xor,
+  minimum,
+  maximum,
+  ceil_divide,
+  round_up,
+  gcd,
+  // Those that steer the evaluation, from here on.
+  // Lazy: in the tree, and as jumps over the right operand in the code.
+  logical_and,
+  logical_or,
+  // `conditional` is in the tree only, the rest in the code only.
+  conditional,
+  copy,
+  jump,
+  jump_if_zero,
+};
+
+// In what python() holds, operations may be of reals, whose bits lie where integers do.
+constexpr auto kOfReals = std::uint8_t{0x40};
+static_assert(static_cast<std::uint8_t>(Operation::jump_if_zero) < kOfReals);
+
+constexpr bool is_of_reals(Operation operation) {
+  return (static_cast<std::uint8_t>(operation) & kOfReals) != 0;
+}
+constexpr Operation of_reals(Operation operation) {
+  return static_cast<Operation>(static_cast<std::uint8_t>(operation) | kOfReals);
+}
+constexpr Operation of_integers(Operation operation) {
+  return static_cast<Operation>(static_cast<std::uint8_t>(operation) & ~kOfReals);
+}
+
+inline bool is_unary(Operation operation) {
+  operation = of_integers(operation);
+  return operation >= Operation::negate && operation <= Operation::size_of;
+}
+
+inline bool is_comparison(Operation operation) {
+  operation = of_integers(operation);
+  return operation >= Operation::less && operation <= Operation::not_equal;
+}
+
+inline bool is_bitwise(Operation operation) {
+  return operation >= Operation::bit_and && operation <= Operation::bit_xor;
+}
+
+// Whether the result is 0 or 1 whatever the operands are.
+inline bool is_boolean(Operation operation) {
+  operation = of_integers(operation);
+  return is_comparison(operation) || operation == Operation::logical_not ||
+         operation == Operation::truth || operation == Operation::is_pow2 ||
+         operation == Operation::logical_and || operation == Operation::logical_or;
+}
+
+struct Function {
+  std::string_view name;
+  Operation operation;
+  std::size_t operands;  // 0: one or more.
+};
+
+inline constexpr std::array<Function, 11> kFunctions = {{{"min", Operation::minimum, 0},
+                                                         {"max", Operation::maximum, 0},
+                                                         {"abs", Operation::absolute, 1},
+                                                         {"ceil_div", Operation::ceil_divide, 2},
+                                                         {"round_up", Operation::round_up, 2},
+                                                         {"pow2", Operation::pow2, 1},
+                                                         {"is_pow2", Operation::is_pow2, 1},
+                                                         {"log2", Operation::log2, 1},
+                                                         {"gcd", Operation::gcd, 2},
+                                                         {"select", Operation::conditional, 3},
+                                                         {"sizeof", Operation::size_of, 1}}};
+
+struct BinaryOperator {
+  std::string_view symbol;
+  Operation operation;
+  int level;  // Higher binds tighter.
+};
+
+inline constexpr int kNotLevel = 3;
+
+// `**` is here for messages only: it associates to the right and has its own function below.
+// So is the name of floor_modulo, which is Python's.
+inline constexpr std::array<BinaryOperator, 23> kBinaryOperators = {
+    {{"||", Operation::logical_or, 1},    {"or", Operation::logical_or, 1},
+     {"&&", Operation::logical_and, 2},   {"and", Operation::logical_and, 2},
+     {"|", Operation::bit_or, 4},         {"^", Operation::bit_xor, 5},
+     {"&", Operation::bit_and, 6},        {"==", Operation::equal, 7},
+     {"!=", Operation::not_equal, 7},     {"<", Operation::less, 8},
+     {"<=", Operation::less_equal, 8},    {">", Operation::greater, 8},
+     {">=", Operation::greater_equal, 8}, {"<<", Operation::shift_left, 9},
+     {">>", Operation::shift_right, 9},   {"+", Operation::add, 10},
+     {"-", Operation::subtract, 10},      {"*", Operation::multiply, 11},
+     {"/", Operation::divide, 11},        {"//", Operation::floor_divide, 11},
+     {"%", Operation::modulo, 11},        {"%", Operation::floor_modulo, 11},
+     {"**", Operation::power, 12}}};
+
+inline constexpr const char* kOverflow = "overflow";
+inline constexpr const char* kDivisionByZero = "division by zero";
+
+// Whether there is one of reals.
+bool takes_reals(Operation operation);
+
+const char* power(std::int64_t base, std::int64_t exponent, std::int64_t& result);
+const char* greatest_common_divisor(std::int64_t left, std::int64_t right, std::int64_t& result);
+
+// Gives the result and answers nullptr, or says what is wrong with the operands. Operations of one
+// operand take the left one.
+inline const char* apply(Operation operation, std::int64_t left, std::int64_t right,
+                         std::int64_t& result) {
+  switch (operation) {
+    case Operation::negate:
+      return __builtin_sub_overflow(0, left, &result) ? kOverflow : nullptr;
+    case Operation::complement:
+      result = ~left;
+      return nullptr;
+    case Operation::logical_not:
+      result = left == 0;
+      return nullptr;
+    case Operation::truth:
+      result = left != 0;
+      return nullptr;
+    case Operation::absolute:
+      if (left == std::numeric_limits<std::int64_t>::min()) return kOverflow;
+      result = left < 0 ? -left : left;
+      return nullptr;
+    case Operation::pow2:
+      if (left < 0) return "the exponent is negative";
+      if (left > 62) return kOverflow;
+      result = std::int64_t{1} << left;
+      return nullptr;
+    case Operation::is_pow2:
+      result = left > 0 && (left & (left - 1)) == 0;
+      return nullptr;
+    case Operation::log2:
+      if (left <= 0) return "the logarithm needs a positive number";
+      result = 63 - std::countl_zero(static_cast<std::uint64_t>(left));
+      return nullptr;
+    case Operation::to_real:
+      result = std::bit_cast<std::int64_t>(static_cast<double>(left));
+      return nullptr;
+    case Operation::to_integer:
+      result = left;
+      return nullptr;
+    case Operation::size_of:
+      result = left & 0xFF;
+      return result == 0 ? "the word is not a type of known size" : nullptr;
+    case Operation::add:
+      return __builtin_add_overflow(left, right, &result) ? kOverflow : nullptr;
+    case Operation::subtract:
+      return __builtin_sub_overflow(left, right, &result) ? kOverflow : nullptr;
+    case Operation::multiply:
+      return __builtin_mul_overflow(left, right, &result) ? kOverflow : nullptr;
+    case Operation::divide:
+    case Operation::modulo:
+    case Operation::floor_divide:
+    case Operation::floor_modulo:
+    case Operation::ceil_divide: {
+      if (right == 0) return kDivisionByZero;
+      if (left == std::numeric_limits<std::int64_t>::min() && right == -1) return kOverflow;
+      const std::int64_t quotient = left / right;
+      const std::int64_t rest = left % right;
+      const bool below = rest != 0 && (rest < 0) != (right < 0);  // The quotient is rounded up.
+      const bool above = rest != 0 && !below;                     // It is rounded down.
+      result = operation == Operation::divide         ? quotient
+               : operation == Operation::modulo       ? rest
+               : operation == Operation::floor_modulo ? rest + (below ? right : 0)
+               : operation == Operation::floor_divide ? quotient - (below ? 1 : 0)
+                                                      : quotient + (above ? 1 : 0);
+      return nullptr;
+    }
+    case Operation::round_up: {
+      if (right <= 0) return "can only round up to a multiple of a positive number";
+      std::int64_t rest = left % right;
+      if (rest < 0) rest += right;
+      if (rest == 0) {
+        result = left;
+        return nullptr;
+      }
+      return __builtin_add_overflow(left, right - rest, &result) ? kOverflow : nullptr;
+    }
+    case Operation::power:
+      return power(left, right, result);
+    case Operation::shift_left:
+      if (right < 0 || right > 62) return "the shift is not within 0 .. 62";
+      return __builtin_mul_overflow(left, std::int64_t{1} << right, &result) ? kOverflow : nullptr;
+    case Operation::shift_right:
+      if (right < 0 || right > 62) return "the shift is not within 0 .. 62";
+      result = left >> right;
+      return nullptr;
+    case Operation::less:
+      result = left < right;
+      return nullptr;
+    case Operation::less_equal:
+      result = left <= right;
+      return nullptr;
+    case Operation::greater:
+      result = left > right;
+      return nullptr;
+    case Operation::greater_equal:
+      result = left >= right;
+      return nullptr;
+    case Operation::equal:
+      result = left == right;
+      return nullptr;
+    case Operation::not_equal:
+      result = left != right;
+      return nullptr;
+    case Operation::bit_and:
+      result = left & right;
+      return nullptr;
+    case Operation::bit_or:
+      result = left | right;
+      return nullptr;
+    case Operation::bit_xor:
+      result = left ^ right;
+      return nullptr;
+    case Operation::minimum:
+      result = std::min(left, right);
+      return nullptr;
+    case Operation::maximum:
+      result = std::max(left, right);
+      return nullptr;
+    default:
+      return greatest_common_divisor(left, right, result);
+  }
+}
+
+// Of reals, whose bits lie in the operands; what is no comparison gives the bits of one.
+const char* apply_to_reals(Operation operation, std::int64_t left_bits, std::int64_t right_bits,
+                           std::int64_t& result);
+
+inline const char* calculate(Operation operation, std::int64_t left, std::int64_t right,
+                             std::int64_t& result) {
+  return is_of_reals(operation) ? apply_to_reals(operation, left, right, result)
+                                : apply(operation, left, right, result);
+}
+
+// `overflow: 4 * 5`, `overflow: pow2(63)`.
+std::string describe(const char* fault, Operation operation, std::int64_t left, std::int64_t right);
+
+}  // namespace smemtune::expressions
