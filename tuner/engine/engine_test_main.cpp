@@ -20,6 +20,8 @@
 #include <memory>
 #include <poll.h>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace smemtune::test {
@@ -95,7 +97,7 @@ bool forward(int from, int to) {
   return size > 0;
 }
 
-int run_relay(const std::string& file) {
+int run_relay(const std::string& file, const std::string& silence_s) {
   if (std::filesystem::exists(file + ".refuses")) {
     std::fputs("step refused\n", stderr);
     return 1;
@@ -109,19 +111,22 @@ int run_relay(const std::string& file) {
     dup2(back[1], STDOUT_FILENO);
     setsid();  // It is on another host.
     const std::string self = executable();
-    execl(self.c_str(), self.c_str(), kHostWord, "1", nullptr);
+    execl(self.c_str(), self.c_str(), kHostWord, silence_s.c_str(), nullptr);
     _exit(127);
   }
   close(there[0]);
   close(back[1]);
   write_id(file + ".agent", agent);
   write_id(file + ".carrier", getpid());
+  const bool is_deaf = std::filesystem::exists(file + ".deaf");
+  if (is_deaf) prctl(PR_SET_PDEATHSIG, 0);
   std::array<pollfd, 2> polled = {{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
                                    {.fd = back[0], .events = POLLIN, .revents = 0}}};
   while (poll(polled.data(), polled.size(), -1) > 0) {
     if (polled[0].revents != 0 && !forward(STDIN_FILENO, there[1])) break;
     if (polled[1].revents != 0 && !forward(back[0], STDOUT_FILENO)) break;
   }
+  if (is_deaf) waitpid(agent, nullptr, 0);
   return 0;
 }
 
@@ -136,7 +141,7 @@ int main(int argc, char** argv) {
     return test::run_worker(word, argc > 2 ? argv[2] : "", *descriptors);
   }
   if (word == test::kHostWord && argc > 2) return test::run_agent(argv[2]);
-  if (word == test::kRelayWord && argc > 2) return test::run_relay(argv[2]);
+  if (word == test::kRelayWord && argc > 3) return test::run_relay(argv[2], argv[3]);
   if (word == test::kParentWord && argc > 2) return test::run_parent(argv[2]);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
