@@ -124,6 +124,22 @@ class HostsRun {
     };
   }
 
+  /// The messages of a type that went there or came back: bytes by sequence, each as often as it
+  /// was sent.
+  std::multimap<std::uint64_t, std::size_t> messages(const std::string& host,
+                                                     const std::string& direction,
+                                                     MessageType wanted) const {
+    std::multimap<std::uint64_t, std::size_t> found;
+    std::ifstream file(folder.path() / (host + "." + direction));
+    int type = 0;
+    std::uint64_t sequence = 0;
+    std::size_t bytes = 0;
+    while (file >> type >> sequence >> bytes) {
+      if (type == static_cast<int>(wanted)) found.emplace(sequence, bytes);
+    }
+    return found;
+  }
+
   /// The configuration that waits (waiting_space()) waits no more once a note with this is told.
   void go_on_after(const std::string& note) {
     run.observer.note = [this, note](const std::string& told) {
@@ -175,6 +191,35 @@ TEST(Hosts, CompileForGpusThatAreOnOthers) {
   hosts.run.workers.hosts[0].compile_workers = 0;
   hosts.run.workers.device_hosts[1] = 0;
   hosts.expect_whole(hosts.run.run());
+}
+
+// The fake compiler's modules hold its source.
+TEST(Hosts, GetEachModuleOnceAndNoneThatTheyHaveCompiled) {
+  constexpr std::size_t kBytes = 20000;
+  FakeSpace fake;
+  const std::string nothing = "fault error in compile when TILE == 1111111";
+  for (std::size_t i = 0; i < kBytes / nothing.size(); ++i) fake.add("tiled", nothing);
+  fake.add("tiled", "fault meet2 in load");
+  HostsRun hosts(fake, 2);
+  hosts.expect_whole(hosts.run.run());
+  hosts.run.pool.reset();
+  std::size_t sent = 0;
+  for (const char* const host : {"n0", "n1"}) {
+    const auto compiled = hosts.messages(host, "back", MessageType::compiled);
+    const auto modules = hosts.messages(host, "there", MessageType::module);
+    EXPECT_GT(compiled.size() + modules.size(), 0u);
+    sent += modules.size();
+    for (const auto& [number, unused] : modules) {
+      EXPECT_EQ(modules.count(number), 1u) << "sent again to " << host;
+      EXPECT_FALSE(compiled.contains(number / module_number(1, 0))) << host << " compiled it";
+    }
+    for (const MessageType request : {MessageType::evaluate, MessageType::prepare}) {
+      for (const auto& [sequence, bytes] : hosts.messages(host, "there", request)) {
+        EXPECT_LT(bytes, kBytes) << "a module is in a request";
+      }
+    }
+  }
+  EXPECT_GT(sent, 0u) << "the reference was compiled on one of them, and runs on both";
 }
 
 TEST(Hosts, HoldFinalsOnOneBoard) {
@@ -386,6 +431,28 @@ TEST(Hosts, EndWithTheirWorkersWhenNothingIsHeardOfAParentThatWasKilled) {
     EXPECT_TRUE(eventually([&] { return !is_alive(worker); }));
   }
   EXPECT_TRUE(eventually([&] { return !is_alive(agent); }));
+}
+
+TEST(Hosts, ThatAreAwayAtFirstAreTakenInWhenTheyCome) {
+  FakeSpace fake;
+  fake.add("tiled", "fault meet2 in load");
+  HostsRun hosts(fake, 1);
+  std::ofstream(hosts.folder.path() / "n1.refuses");
+  const auto late = std::make_shared<RemoteHost>(address("n1", relay(hosts.folder, "n1")));
+  EXPECT_EQ(wait_for(*late).kind, HostEvent::Kind::down);
+  std::filesystem::remove(hosts.folder.path() / "n1.refuses");
+  const auto join = [&late] {
+    EXPECT_EQ(late->hello()->cores, 4u);
+    return HostJoin{.compile_workers = 1,
+                    .devices = {{executable(), kDeviceWord, "1"}},
+                    .known_devices = {fake::fake_device(1)},
+                    .note = "4 cores"};
+  };
+  hosts.run.workers.hosts.push_back({.name = "n1", .host = late, .join = join});
+  const TuningSummary summary = hosts.run.run();
+  hosts.expect_whole(summary);
+  EXPECT_THAT(summary.evaluated_on, SizeIs(2)) << "the first one waited for the other";
+  EXPECT_THAT(hosts.run.notes, Contains("n1 has come: 4 cores"));
 }
 
 TEST(HostAgent, EndsWithItsWorkersWhenItsParentIsSilent) {
