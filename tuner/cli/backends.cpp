@@ -163,25 +163,44 @@ void add_nvrtc(CLI::App& app, DeviceChoice& choice) {
                  "PATH");
 }
 
-void offer_compilers(const DeviceChoice& choice, [[maybe_unused]] Space& space) {
-  if (choice.nvrtc.empty()) return;
-#if SMEMTUNE_CUDA_BUILD
+namespace {
+
+std::vector<std::int64_t> nvrtc_versions([[maybe_unused]] std::span<const std::string> paths) {
   std::vector<std::int64_t> versions;
-  for (const std::string& path : choice.nvrtc) {
-    const std::int64_t version = cuda::version_number(cuda::open_nvrtc_at(path));
-    const auto known = std::ranges::find(versions, version);
-    if (known != versions.end()) {
-      throw InputError(
-          "--nvrtc: " + choice.nvrtc[static_cast<std::size_t>(known - versions.begin())] + " and " +
-          path + " are both NVRTC " + compiler_version_text(version) +
-          "; give one of each version");
-    }
-    versions.push_back(version);
+#if SMEMTUNE_CUDA_BUILD
+  for (const std::string& path : paths) {
+    versions.push_back(cuda::version_number(cuda::open_nvrtc_at(path)));
+  }
+#else
+  if (!paths.empty()) throw UnavailableError(kNoCudaBuild);
+#endif
+  return versions;
+}
+
+}  // namespace
+
+void offer_compilers(const DeviceChoice& choice, Space& space) {
+  offer_compilers(choice, nvrtc_versions(choice.nvrtc), space);
+}
+
+void offer_compilers(const DeviceChoice& choice, const std::vector<std::int64_t>& versions,
+                     Space& space) {
+  for (auto version = versions.begin(); version != versions.end(); ++version) {
+    const auto same = std::find(versions.begin(), version, *version);
+    if (same == version) continue;
+    const auto path = [&](auto its) {
+      return choice.nvrtc[static_cast<std::size_t>(its - versions.begin())];
+    };
+    throw InputError("--nvrtc: " + path(same) + " and " + path(version) + " are both NVRTC " +
+                     compiler_version_text(*version) + "; give one of each version");
   }
   if (versions.size() > 1) choose_among(space, versions);
-#else
-  throw UnavailableError(kNoCudaBuild);
-#endif
+}
+
+std::vector<std::string> absolute_paths(std::span<const std::string> paths) {
+  std::vector<std::string> absolute;
+  for (const std::string& path : paths) absolute.push_back(fs::absolute(path).string());
+  return absolute;
 }
 
 bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
@@ -227,11 +246,7 @@ WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> de
   if (!choice.nvrtc.empty() && backend == kCpu) {
     throw InputError("--nvrtc: the CPU device's kernels are compiled by the host compiler");
   }
-  if (!choice.nvrtc.empty() && !choice.hosts.empty()) {
-    throw InputError("--nvrtc and --hosts exclude each other: a host compiles with its own NVRTC");
-  }
-  std::vector<std::string> nvrtc;
-  for (const std::string& path : choice.nvrtc) nvrtc.push_back(fs::absolute(path).string());
+  const std::vector<std::string> nvrtc = absolute_paths(choice.nvrtc);
   WorkerCommand command;
   command.compile = worker_words("compile", backend);
   std::ranges::copy(nvrtc, std::back_inserter(command.compile));
@@ -259,12 +274,13 @@ HostHello describe_host(const HostWelcome& welcome) {
   if (has_cuda() && gpu_seems_present()) hello.gpus = present_gpus();
   for (const char* const backend : {kCuda, kCpu}) {
     try {
-      const std::unique_ptr<Compiler> compiler = make_compiler(backend, {});
+      const std::unique_ptr<Compiler> compiler = make_compiler(backend, welcome.nvrtc);
       hello.compilers[backend] = {.version = compiler->version(), .sha256 = compiler->sha256()};
-    } catch (const UnavailableError&) {
-      // Then it compiles nothing for such devices.
+    } catch (const Error& error) {
+      hello.lacking[backend] = error.what();
     }
   }
+  if (hello.compilers.contains(kCuda)) hello.nvrtc_versions = nvrtc_versions(welcome.nvrtc);
   return hello;
 }
 

@@ -42,6 +42,13 @@ void add_nvrtc(CLI::App& app, DeviceChoice& choice);
 /// given. Throws InputError for a path without NVRTC and for two of one version.
 void offer_compilers(const DeviceChoice& choice, Space& space);
 
+/// The same of libraries on other hosts. `versions`: of each of DeviceChoice::nvrtc.
+void offer_compilers(const DeviceChoice& choice, const std::vector<std::int64_t>& versions,
+                     Space& space);
+
+/// As every process understands them, whatever its folder.
+std::vector<std::string> absolute_paths(std::span<const std::string> paths);
+
 /// The devices that were decided on.
 struct ChosenDevices {
   std::vector<Device> devices;  ///< At least one; different boards.

@@ -451,7 +451,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
     throw InputError("--export writes what was measured; --dry-run measures nothing");
 
   LoadedSpace loaded = load_space(find_space(options.space), share_folder());
-  offer_compilers(options.device, loaded.space);
+  if (options.device.hosts.empty()) offer_compilers(options.device, loaded.space);
   TuningRequest request;
   request.space = &loaded.space;
   request.kernels = chosen_kernels(loaded.space, options.kernels);
@@ -470,12 +470,15 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
       .options = options, .loaded = loaded, .request = request, .also_on = also_on, .stop = stop};
   Hosts hosts;
   if (!options.device.hosts.empty()) {
-    session.addresses = host_addresses(options.device, {.name = "",
-                                                        .limits_of = options.device.limits_of,
-                                                        .purpose = purpose,
-                                                        .waits = !options.no_wait});
+    session.addresses =
+        host_addresses(options.device, {.name = "",
+                                        .limits_of = options.device.limits_of,
+                                        .purpose = purpose,
+                                        .waits = !options.no_wait,
+                                        .nvrtc = absolute_paths(options.device.nvrtc)});
     hosts = connect_hosts(session.addresses, stop, tell);
     if (stop) return kInterrupted;
+    offer_compilers(options.device, nvrtc_versions(options.device, hosts), loaded.space);
   }
   const ChosenDevices chosen =
       hosts.empty() ? choose_devices(options.device) : choose_devices(options.device, hosts);

@@ -1,5 +1,6 @@
 #include "tuner/cli/hosts.h"
 
+#include "db/device_model.h"
 #include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/usable_cores.h"
 #include "tuner/cli/options.h"
@@ -101,18 +102,33 @@ std::vector<std::string> by_ssh(const std::string& host, const std::string& prog
   return {"ssh", "-T", "-o", "BatchMode=yes", host, command};
 }
 
-/// Where it is not said otherwise a host has what most of them have.
-std::string usual_compiler(const Hosts& hosts, const std::string& backend) {
-  std::map<std::string, int> counts;
-  std::string usual;
+/// What those hosts said that are there.
+std::vector<const HostHello*> hellos_of(const Hosts& hosts) {
+  std::vector<const HostHello*> hellos;
   for (const auto& host : hosts) {
-    const auto found = host->hello()->compilers.find(backend);
-    if (found != host->hello()->compilers.end()) ++counts[found->second.sha256];
+    if (host->hello()) hellos.push_back(&*host->hello());
   }
-  for (const auto& host : hosts) {
-    const auto found = host->hello()->compilers.find(backend);
-    if (found == host->hello()->compilers.end()) continue;
-    if (usual.empty() || counts[found->second.sha256] > counts[usual]) usual = found->second.sha256;
+  return hellos;
+}
+
+const CompilerHello* compiler_of(const HostHello& hello, const std::string& backend) {
+  const auto found = hello.compilers.find(backend);
+  return found == hello.compilers.end() ? nullptr : &found->second;
+}
+
+/// The one that has the compiler that most have; null where none has any.
+const HostHello* usual_host(const Hosts& hosts, const std::string& backend) {
+  std::map<std::string, int> counts;
+  const HostHello* usual = nullptr;
+  for (const HostHello* const hello : hellos_of(hosts)) {
+    if (const auto* const its = compiler_of(*hello, backend)) ++counts[its->sha256];
+  }
+  for (const HostHello* const hello : hellos_of(hosts)) {
+    const auto* const its = compiler_of(*hello, backend);
+    if (its == nullptr) continue;
+    const bool is_more =
+        usual == nullptr || counts[its->sha256] > counts[compiler_of(*usual, backend)->sha256];
+    if (is_more) usual = hello;
   }
   return usual;
 }
@@ -127,8 +143,64 @@ std::string hello_text(const HostHello& hello) {
   std::map<std::string, std::size_t> models;
   for (const Device& gpu : hello.gpus) ++models[gpu.name];
   for (const auto& [name, count] : models) text += ", " + std::to_string(count) + " x " + name;
-  const auto cuda = hello.compilers.find("cuda");
-  return text + (cuda == hello.compilers.end() ? "" : ", " + cuda->second.version);
+  const auto* const cuda = compiler_of(hello, "cuda");
+  return text + (cuda == nullptr ? "" : ", " + cuda->version);
+}
+
+/// What workers for units of one model have in common on all hosts.
+struct ModelOnHosts {
+  DeviceChoice choice;
+  std::string backend;
+  std::string model;
+  CompilerHello compiler;
+  std::size_t share = 1;  ///< Models that are tuned at once.
+};
+
+/// Adds a host's part of the compiling. Returns why it has none, else nothing.
+std::string take_compilers(const ModelOnHosts& tuned, const HostHello& hello, int& workers,
+                           std::uint64_t& address_space) {
+  const auto* const its = compiler_of(hello, tuned.backend);
+  if (its == nullptr) {
+    const auto why = hello.lacking.find(tuned.backend);
+    return "it compiles nothing: " + (why == hello.lacking.end() ? "no compiler" : why->second);
+  }
+  if (its->sha256 != tuned.compiler.sha256) {
+    return "it compiles nothing: it has " + its->version + ", another build than most have";
+  }
+  const std::uint64_t asked = tuned.choice.compile_workers;
+  const std::uint64_t cores = asked > 0 ? asked : hello.cores;
+  workers = static_cast<int>(std::max<std::uint64_t>(1, cores / tuned.share));
+  address_space =
+      compile_address_space(workers * static_cast<int>(tuned.share), hello.memory_bytes);
+  return "";
+}
+
+/// argv of device workers. A host that does not compile has its own NVRTC, if any.
+std::vector<std::vector<std::string>> device_commands(const ModelOnHosts& tuned,
+                                                      const HostHello& hello,
+                                                      const std::vector<Device>& devices) {
+  if (devices.empty()) return {};
+  DeviceChoice choice = tuned.choice;
+  if (compiler_of(hello, tuned.backend) == nullptr) choice.nvrtc.clear();
+  return workers_for(choice, devices).devices;
+}
+
+/// What a host has that has come when the others were at work.
+HostJoin joining(const ModelOnHosts& tuned, const HostHello& hello) {
+  HostJoin join = {.note = hello_text(hello)};
+  const std::string why_not =
+      take_compilers(tuned, hello, join.compile_workers, join.compile_address_space);
+  if (!why_not.empty()) join.note += "; " + why_not;
+  for (const Device& device :
+       tuned.backend == "cpu" ? std::vector<Device>{hello.cpu} : hello.gpus) {
+    if (db::device_model_key(device) == tuned.model) {
+      join.known_devices.push_back(device);
+    } else {
+      join.note += "; its " + device.name + " is of another model, and is not used in this run";
+    }
+  }
+  join.devices = device_commands(tuned, hello, join.known_devices);
+  return join;
 }
 
 }  // namespace
@@ -156,7 +228,7 @@ Hosts connect_hosts(const std::vector<HostAddress>& addresses, const std::atomic
   for (const HostAddress& address : addresses) {
     called.push_back(std::make_shared<RemoteHost>(address));
   }
-  Hosts there;
+  Hosts used;
   std::string why_not;
   while (!called.empty() && !stop) {
     std::vector<pollfd> polled;
@@ -177,30 +249,31 @@ Hosts connect_hosts(const std::vector<HostAddress>& addresses, const std::atomic
         asked.push_back(called[i]);
       } else if (events.front().kind == HostEvent::Kind::up) {
         say(called[i]->name() + ": " + hello_text(*called[i]->hello()));
-        there.push_back(called[i]);
+        used.push_back(called[i]);
       } else {
         why_not = called[i]->name() + ": " + events.front().text;
-        say("*** going on without " + why_not);
+        const bool is_refused = called[i]->is_given_up();
+        say("*** going on without " + why_not + (is_refused ? "" : "; it is tried again"));
+        if (!is_refused) used.push_back(called[i]);
       }
     }
     called = std::move(asked);
   }
-  if (there.empty() && !stop) throw UnavailableError("no host can be used: " + why_not);
+  if (hellos_of(used).empty() && !stop) throw UnavailableError("no host can be used: " + why_not);
   // In the order in which they were named.
   const auto place = [&](const std::shared_ptr<RemoteHost>& host) {
     return std::ranges::find(addresses, host->name(), &HostAddress::name) - addresses.begin();
   };
-  std::ranges::sort(there, {}, place);
-  return there;
+  std::ranges::sort(used, {}, place);
+  return used;
 }
 
 ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts) {
   std::vector<Device> gpus;
   std::vector<Device> cpus;
-  for (const auto& host : hosts) {
-    const std::vector<Device>& its = host->hello()->gpus;
-    gpus.insert(gpus.end(), its.begin(), its.end());
-    cpus.push_back(host->hello()->cpu);
+  for (const HostHello* const hello : hellos_of(hosts)) {
+    gpus.insert(gpus.end(), hello->gpus.begin(), hello->gpus.end());
+    cpus.push_back(hello->cpu);
   }
   if (choice.device == "cpu") return {.devices = cpus, .notice = {}};
   if (!gpus.empty()) return {.devices = gpus, .notice = {}};
@@ -212,37 +285,53 @@ ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts) {
 
 std::vector<Device> devices_on(const Hosts& hosts, std::vector<Device> devices) {
   std::erase_if(devices, [&](const Device& device) {
-    return std::ranges::none_of(hosts,
-                                [&](const auto& host) { return has(*host->hello(), device); });
+    return std::ranges::none_of(hellos_of(hosts),
+                                [&](const HostHello* hello) { return has(*hello, device); });
   });
   return devices;
+}
+
+std::vector<std::int64_t> nvrtc_versions(const DeviceChoice& choice, const Hosts& hosts) {
+  if (choice.nvrtc.empty()) return {};
+  const HostHello* const usual = usual_host(hosts, "cuda");
+  if (usual == nullptr) {
+    const HostHello& first = *hellos_of(hosts).front();
+    const auto why = first.lacking.find("cuda");
+    throw UnavailableError("--nvrtc: no host has what is named" +
+                           (why == first.lacking.end() ? "" : ": " + why->second));
+  }
+  return usual->nvrtc_versions;
 }
 
 WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
                           std::span<const Device> devices, std::size_t share,
                           const std::function<void(const std::string&)>& say) {
+  ModelOnHosts tuned = {.choice = choice,
+                        .backend = devices.front().kind == DeviceKind::cpu ? "cpu" : "cuda",
+                        .model = db::device_model_key(devices.front()),
+                        .compiler = {},
+                        .share = share};
+  const HostHello* const usual = usual_host(hosts, tuned.backend);
+  if (usual == nullptr) {
+    throw UnavailableError("no host has a compiler for " + devices.front().name);
+  }
+  tuned.compiler = *compiler_of(*usual, tuned.backend);
   WorkerCommand command = workers_for(choice, devices);
-  const std::string backend = devices.front().kind == DeviceKind::cpu ? "cpu" : "cuda";
-  const std::string usual = usual_compiler(hosts, backend);
-  if (usual.empty()) throw UnavailableError("no host has a compiler for " + devices.front().name);
+  command.device_hosts.resize(devices.size());
   for (const auto& host : hosts) {
-    const HostHello& hello = *host->hello();
-    const auto compiler = hello.compilers.find(backend);
     HostShare its = {.name = host->name(), .host = host};
-    if (compiler != hello.compilers.end() && compiler->second.sha256 == usual) {
-      const std::uint64_t cores = choice.compile_workers > 0 ? choice.compile_workers : hello.cores;
-      its.compile_workers = static_cast<int>(std::max<std::uint64_t>(1, cores / share));
-      its.compile_address_space =
-          compile_address_space(its.compile_workers * static_cast<int>(share), hello.memory_bytes);
+    if (host->hello()) {
+      const HostHello& hello = *host->hello();
+      const std::string why_not =
+          take_compilers(tuned, hello, its.compile_workers, its.compile_address_space);
+      if (!why_not.empty()) say("*** " + host->name() + ": " + why_not);
+      for (std::size_t unit = 0; unit < devices.size(); ++unit) {
+        if (!has(hello, devices[unit])) continue;
+        command.device_hosts[unit] = command.hosts.size();
+        command.devices[unit] = device_commands(tuned, hello, {devices[unit]}).front();
+      }
     } else {
-      say("*** " + host->name() + " compiles nothing: it has " +
-          (compiler == hello.compilers.end() ? "no compiler"
-                                             : compiler->second.version + ", another build") +
-          " than the others");
-    }
-    command.device_hosts.resize(devices.size());
-    for (std::size_t unit = 0; unit < devices.size(); ++unit) {
-      if (has(hello, devices[unit])) command.device_hosts[unit] = command.hosts.size();
+      its.join = [tuned, far = host.get()] { return joining(tuned, *far->hello()); };
     }
     command.hosts.push_back(std::move(its));
   }
@@ -251,7 +340,9 @@ WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
 
 std::string names_of(const Hosts& hosts) {
   std::string names;
-  for (const auto& host : hosts) names += (names.empty() ? "" : ",") + host->name();
+  for (const auto& host : hosts) {
+    if (host->hello()) names += (names.empty() ? "" : ",") + host->name();
+  }
   return names;
 }
 

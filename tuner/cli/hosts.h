@@ -19,8 +19,8 @@ using Hosts = std::vector<std::shared_ptr<RemoteHost>>;
 std::vector<HostAddress> host_addresses(const DeviceChoice& choice, const HostWelcome& welcome);
 
 /// Calls them all, and waits until each has said what it has or cannot be had, which is said
-/// loudly; those that are there are returned. Fewer when `stop` is set. Throws UnavailableError
-/// when none is there.
+/// loudly. Those that are away may come later; only those that are refused are not returned, and
+/// others when `stop` is set. Throws UnavailableError when none is there.
 Hosts connect_hosts(const std::vector<HostAddress>& addresses, const std::atomic<bool>& stop,
                     const std::function<void(const std::string&)>& say);
 
@@ -31,14 +31,19 @@ ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts);
 /// Those of the devices that are on these hosts.
 std::vector<Device> devices_on(const Hosts& hosts, std::vector<Device> devices);
 
+/// The versions of DeviceChoice::nvrtc on the hosts that compile. Throws UnavailableError when no
+/// host has them all.
+std::vector<std::int64_t> nvrtc_versions(const DeviceChoice& choice, const Hosts& hosts);
+
 /// How the workers for units of one model are started: device workers where the units are, compile
-/// workers on every host that has the compiler that most of them have. `share`: how many models
-/// are tuned at once and share the cores. REQUIRES: each of the devices is on one of the hosts.
+/// workers on every host that has the compiler that most of them have. What a host that is away has
+/// of both is taken in when it comes. `share`: how many models are tuned at once and share the
+/// cores. REQUIRES: each of the devices is on one of the hosts.
 WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
                           std::span<const Device> devices, std::size_t share,
                           const std::function<void(const std::string&)>& say);
 
-/// `node1,node2`
+/// Of those that are there: `node1,node2`.
 std::string names_of(const Hosts& hosts);
 
 /// What runs on another host, called by its carrier: `smemtune __host SILENCE`. Returns the exit

@@ -55,7 +55,7 @@ class HostsCommand : public testing::Test {
     const std::string folder = "'" + folder_.string() + "'";
     return "PATH=" + folder + ":$PATH SMEMTUNE_DB=" + folder +
            "/db.sqlite SMEMTUNE_CACHE=" + folder +
-           "/cache SMEMTUNE_HOST_SILENCE=4 exec '" SMEMTUNE_EXECUTABLE "' " + words;
+           "/cache SMEMTUNE_HOST_SILENCE=120 exec '" SMEMTUNE_EXECUTABLE "' " + words;
   }
 
   Ended run(const std::string& words) const {

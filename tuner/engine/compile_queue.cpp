@@ -14,15 +14,26 @@ std::size_t bytes_of(const CompiledKernel& module) {
   return module.image.size() + module.log.size();
 }
 
-std::string key_of(const CompileRequest& request) {
-  const std::vector<std::uint8_t> bytes = pack(request);
+std::string program_of(const CompileRequest& request) {
+  const CompileRequest program = {.architecture = request.architecture,
+                                  .source = request.source,
+                                  .name_expressions = {},
+                                  .symbol_expressions = {},
+                                  .options = request.options};
+  const std::vector<std::uint8_t> bytes = pack(program);
   return sha256({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-std::string program_of(CompileRequest request) {
-  request.name_expressions.clear();
-  request.symbol_expressions.clear();
-  return key_of(request);
+/// Equal for equal requests.
+std::string key_of(const CompileRequest& request, const std::string& program) {
+  std::string key = program;
+  const auto add = [&key](const std::vector<std::string>& names) {
+    key += ' ' + std::to_string(names.size());
+    for (const std::string& name : names) key += ' ' + std::to_string(name.size()) + ' ' + name;
+  };
+  add(request.name_expressions);
+  add(request.symbol_expressions);
+  return key;
 }
 
 }  // namespace
@@ -35,14 +46,17 @@ std::uint64_t CompileQueue::add_first(CompileRequest request) {
 
 std::uint64_t CompileQueue::add(CompileRequest request, bool first) {
   Wanted wanted = {.request = std::move(request), .key = "", .program = "", .first = first};
-  wanted.key = key_of(wanted.request);
   wanted.program = program_of(wanted.request);
+  wanted.key = key_of(wanted.request, wanted.program);
   const std::uint64_t number = ++last_number_;
-  if (Module module = recall(wanted.key)) wanted.outcome = std::move(module);
-  const bool is_there = wanted.outcome.has_value();
+  Module module = recall(wanted.key);
   numbers_[wanted.key].insert(number);
   wanted_.emplace(number, std::move(wanted));
-  if (!is_there) enqueue(number, first);
+  if (module) {
+    settle(number, std::move(module));
+  } else {
+    enqueue(number, first);
+  }
   return number;
 }
 
@@ -116,7 +130,7 @@ std::vector<std::uint64_t> CompileQueue::next_batch() {
 }
 
 void CompileQueue::pump() {
-  while (!order_.empty() && pool_.idle_compilers() > 0) {
+  while (!order_.empty() && pool_.has_idle_compiler()) {
     make_room();
     if (*held_bytes_ > max_bytes_ && !wanted_.at(order_.front()).first) return;
     CompileBatch batch;
@@ -126,7 +140,7 @@ void CompileQueue::pump() {
       Wanted& wanted = wanted_.at(number);
       // The same may have been compiled for someone else meanwhile, or is being compiled.
       if (Module module = recall(wanted.key)) {
-        wanted.outcome = std::move(module);
+        settle(number, std::move(module));
         continue;
       }
       if (!working_keys_.insert(wanted.key).second) continue;
@@ -166,26 +180,31 @@ void CompileQueue::handle(const WorkerEvent& event) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Outcome<Module>& compiled = event.compiled[i];
     if (!compiled) {
-      settle(keys[i], compiled.failure());
+      settle_all(keys[i], compiled.failure());
       continue;
     }
     ++compiled_;
     Module& module = held[compiled->get()];
     if (!module) module = hold(*compiled);
     remember(keys[i], module);
-    settle(keys[i], module);
+    settle_all(keys[i], module);
   }
 }
 
+void CompileQueue::settle(std::uint64_t number, Outcome<Module> outcome) {
+  wanted_.at(number).outcome = std::move(outcome);
+  ready_.push_back(number);
+}
+
 /// Gives it to everyone who wants what has this key.
-void CompileQueue::settle(const std::string& key, const Outcome<Module>& outcome) {
+void CompileQueue::settle_all(const std::string& key, const Outcome<Module>& outcome) {
   const auto of_key = numbers_.find(key);
   if (of_key == numbers_.end()) return;
   for (const std::uint64_t number : of_key->second) {
     Wanted& wanted = wanted_.at(number);
     if (wanted.outcome) continue;
     dequeue(number);
-    wanted.outcome = outcome;
+    settle(number, outcome);
     if (outcome) {
       batch_sizes_[wanted.program].add((*outcome)->entries.size(), (*outcome)->compile_ms);
     }
@@ -196,7 +215,7 @@ Module CompileQueue::hold(const Module& module) const {
   const std::size_t bytes = bytes_of(*module);
   *held_bytes_ += bytes;
   return {module.get(),
-          [bytes, held = held_bytes_, module](const CompiledKernel*) { *held -= bytes; }};
+          [bytes, held = held_bytes_, module](const NumberedModule*) { *held -= bytes; }};
 }
 
 void CompileQueue::remember(const std::string& key, const Module& module) {

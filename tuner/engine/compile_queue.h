@@ -12,11 +12,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
-
-using Module = std::shared_ptr<const CompiledKernel>;
 
 /// Feeds compile workers in the order in which modules are wanted, several requests of one program
 /// together where that is faster, and remembers modules, so that a request that comes again is not
@@ -35,6 +34,9 @@ class CompileQueue {
   std::uint64_t add_first(CompileRequest request);
 
   bool ready(std::uint64_t number) const;
+
+  /// The numbers that have become ready since this was last called.
+  std::vector<std::uint64_t> take_ready() { return std::exchange(ready_, {}); }
 
   /// REQUIRES: ready(number). Each number once.
   Outcome<Module> take(std::uint64_t number);
@@ -72,7 +74,8 @@ class CompileQueue {
   void enqueue(std::uint64_t number, bool at_front);
   void dequeue(std::uint64_t number);
   std::vector<std::uint64_t> next_batch();
-  void settle(const std::string& key, const Outcome<Module>& outcome);
+  void settle(std::uint64_t number, Outcome<Module> outcome);
+  void settle_all(const std::string& key, const Outcome<Module>& outcome);
   Module hold(const Module& module) const;
   void remember(const std::string& key, const Module& module);
   Module recall(const std::string& key);
@@ -90,6 +93,7 @@ class CompileQueue {
   std::map<std::string, BatchSize> batch_sizes_;        ///< By program.
   std::list<Remembered> remembered_;                    ///< Used last first.
   std::map<std::string, std::list<Remembered>::iterator> by_key_;
+  std::vector<std::uint64_t> ready_;  ///< Of the next take_ready().
   std::uint64_t last_number_ = 0;
   std::uint64_t compiled_ = 0;
 };

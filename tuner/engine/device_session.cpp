@@ -30,22 +30,18 @@ Failure failure_of(const WorkerDeath& death, double deadline_s) {
 
 }  // namespace
 
-void DeviceSession::set_preparation(const PrepareRequest& preparation) {
-  preparation_ = pack(preparation);
-  files_ = files_of(preparation);
-}
-
 bool DeviceSession::ready() {
-  if (preparation_.empty()) return false;
+  if (!preparation_) return false;
   wanted_ = true;
   step();
   return !ticket_ && pool_.device_is_idle(unit_) && prepared_generation_ == generation();
 }
 
-void DeviceSession::submit(MessageType type, std::vector<std::uint8_t> payload, double deadline_s,
-                           bool try_again) {
+void DeviceSession::submit(MessageType type, std::vector<std::uint8_t> payload,
+                           std::vector<Module> modules, double deadline_s, bool try_again) {
   pending_ = Pending{.type = type,
                      .payload = std::move(payload),
+                     .modules = std::move(modules),
                      .deadline_s = deadline_s,
                      .try_again = try_again};
   answer_.reset();
@@ -57,13 +53,15 @@ void DeviceSession::step() {
   if (prepared_generation_ != generation()) {
     preparing_ = true;
     asked_at_s_ = now_s();
-    for (const DataFile& file : files_) pool_.provide(unit_, file);
-    ticket_ = pool_.ask_device(unit_, MessageType::prepare, preparation_, prepare_deadline_s_);
+    for (const DataFile& file : preparation_->files) pool_.provide(unit_, file);
+    ticket_ = pool_.ask_device(unit_, MessageType::prepare, preparation_->payload,
+                               preparation_->modules, prepare_deadline_s_);
     return;
   }
   if (!pending_) return;
   asked_at_s_ = now_s();
-  ticket_ = pool_.ask_device(unit_, pending_->type, pending_->payload, pending_->deadline_s);
+  ticket_ = pool_.ask_device(unit_, pending_->type, pending_->payload, pending_->modules,
+                             pending_->deadline_s);
 }
 
 void DeviceSession::handle(const WorkerEvent& event) {

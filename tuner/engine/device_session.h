@@ -30,6 +30,13 @@ struct ReferenceRecord {
   bool worked = false;  ///< On some unit.
 };
 
+/// What prepares a device for a problem.
+struct Preparation {
+  std::vector<std::uint8_t> payload;  ///< A PrepareRequest.
+  std::vector<Module> modules;        ///< That it names.
+  std::vector<DataFile> files;        ///< That it reads.
+};
+
 /// One problem on one unit: prepares it before the first request and whenever the worker had to be
 /// replaced. Running the reference kernel then is the canary: when the device no longer gets right
 /// what it, or another unit, once got right, twice in a row, it is unhealthy and given up.
@@ -51,8 +58,9 @@ class DeviceSession {
   bool gone() const { return !pool_.has_unit(unit_); }
 
   /// REQUIRES: called once, before the first request.
-  void set_preparation(const PrepareRequest& preparation);
-  bool has_preparation() const { return !preparation_.empty(); }
+  void set_preparation(std::shared_ptr<const Preparation> preparation) {
+    preparation_ = std::move(preparation);
+  }
 
   /// Whether a request could be sent now. Preparing begins when this is first asked.
   bool ready();
@@ -67,10 +75,10 @@ class DeviceSession {
   bool busy() const { return pending_.has_value() || answer_.has_value(); }
   bool preparing() const { return preparing_; }
 
-  /// Asks the device. A worker that something else killed is asked again, once, when `try_again`.
-  /// REQUIRES: !busy() && ready().
-  void submit(MessageType type, std::vector<std::uint8_t> payload, double deadline_s,
-              bool try_again);
+  /// Asks the device. `modules`: those that the request names. A worker that something else killed
+  /// is asked again, once, when `try_again`. REQUIRES: !busy() && ready().
+  void submit(MessageType type, std::vector<std::uint8_t> payload, std::vector<Module> modules,
+              double deadline_s, bool try_again);
 
   /// Throws ReferenceError when the reference kernel fails the first time, UnavailableError when
   /// the device is unhealthy and the last one.
@@ -96,6 +104,7 @@ class DeviceSession {
   struct Pending {
     MessageType type = MessageType::evaluate;
     std::vector<std::uint8_t> payload;
+    std::vector<Module> modules;
     double deadline_s = 0;
     bool try_again = false;
   };
@@ -110,8 +119,7 @@ class DeviceSession {
   std::shared_ptr<ReferenceRecord> reference_;
   double prepare_deadline_s_;
   Note note_;
-  std::vector<std::uint8_t> preparation_;
-  std::vector<DataFile> files_;  ///< That it reads.
+  std::shared_ptr<const Preparation> preparation_;
   std::optional<Transfers> transfers_;
   std::vector<DerivedTolerance> derived_;
   std::optional<Pending> pending_;

@@ -369,16 +369,36 @@ class DeviceWorker {
   _exit(kContextLost);
 }
 
-void answer(DeviceWorker& worker, WorkerChannel& channel, const Frame& frame) {
+using Images = std::map<std::uint64_t, std::vector<std::uint8_t>>;
+
+void put_images(Job& job, const Images& images) {
+  if (job.images.size() != job.modules.size()) throw WireError("a module without a number");
+  for (std::size_t i = 0; i < job.modules.size(); ++i) {
+    const auto image = images.find(job.images[i]);
+    if (image == images.end()) throw WireError("a module without an image");
+    job.modules[i].image = image->second;
+  }
+}
+
+void answer(DeviceWorker& worker, WorkerChannel& channel, const Frame& frame, Images& images) {
+  const Images sent = frame.type == MessageType::module ? Images() : std::exchange(images, {});
   switch (frame.type) {
+    case MessageType::module:
+      images.insert_or_assign(frame.sequence, frame.payload);
+      return;
     case MessageType::prepare: {
-      const PrepareReply reply = worker.prepare(unpack<PrepareRequest>(frame.payload));
+      auto request = unpack<PrepareRequest>(frame.payload);
+      put_images(request.reference, sent);
+      if (request.in_double) put_images(*request.in_double, sent);
+      const PrepareReply reply = worker.prepare(request);
       channel.send(MessageType::prepared, reply);
       if (reply.failure && reply.failure->context_lost) end_with_lost_context();
       return;
     }
     case MessageType::evaluate: {
-      const EvaluateReply reply = worker.evaluate(unpack<EvaluateRequest>(frame.payload));
+      auto request = unpack<EvaluateRequest>(frame.payload);
+      put_images(request.job, sent);
+      const EvaluateReply reply = worker.evaluate(request);
       channel.send(MessageType::evaluated, reply);
       if (reply.failure && reply.failure->context_lost) end_with_lost_context();
       return;
@@ -404,7 +424,10 @@ int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, i
     const std::unique_ptr<Launcher> launcher = make();
     channel.send(MessageType::hello, DeviceHello{launcher->device()});
     DeviceWorker worker(*launcher, channel);
-    while (const std::optional<Frame> frame = channel.receive()) answer(worker, channel, *frame);
+    Images images;  // Of the request that follows them.
+    while (const std::optional<Frame> frame = channel.receive()) {
+      answer(worker, channel, *frame, images);
+    }
   });
 }
 

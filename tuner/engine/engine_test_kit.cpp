@@ -221,9 +221,8 @@ bool is_alive(int process_id) {
   return end != std::string::npos && line[end + 2] != 'Z' && line[end + 2] != 'X';
 }
 
-bool eventually(const std::function<bool()>& holds, double patience_s) {
-  const auto give_up_at =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+bool eventually(const std::function<bool()>& holds) {
+  const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   while (!holds()) {
     if (std::chrono::steady_clock::now() > give_up_at) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

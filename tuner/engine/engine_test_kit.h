@@ -20,11 +20,13 @@ constexpr const char* kDeviceWord = "__device";
 /// Or, with the name of a folder, a parent that tunes something that hangs.
 constexpr const char* kParentWord = "__parent";
 
-/// Or, with how long it may be silent, the agent of a host of kTestVersion...
+/// Or, with how long it may hear nothing, the agent of a host of kTestVersion...
 constexpr const char* kHostWord = "__host";
 constexpr const char* kTestVersion = "1.2.3";
-/// ... or, with a file's name, what carries its bytes: the process ids of both are written to
-/// `<file>.agent` and `<file>.carrier`; it refuses where there is `<file>.refuses`.
+/// ... or, with a file's name and the same, what carries its bytes: the process ids of both are
+/// written to `<file>.agent` and `<file>.carrier`, and a line for each message to `<file>.there` and
+/// `<file>.back`: type, sequence, bytes. It refuses where there is `<file>.refuses`; where there is
+/// `<file>.deaf` it stays, and says nothing of it, when its own parent is gone.
 constexpr const char* kRelayWord = "__relay";
 
 /// This executable's path.
@@ -124,7 +126,7 @@ class FakeFolder {
 /// Whether a process is there and no zombie.
 bool is_alive(int process_id);
 
-/// Looks every 10 ms until `holds`, at most so long.
-bool eventually(const std::function<bool()>& holds, double patience_s = 5);
+/// Looks every 10 ms until `holds`, for as long as the slowest machine may need.
+bool eventually(const std::function<bool()>& holds);
 
 }  // namespace smemtune::test

@@ -8,18 +8,24 @@
 #include "tuner/engine/device_worker.h"
 #include "tuner/engine/engine_test_kit.h"
 #include "tuner/engine/host_agent.h"
+#include "tuner/engine/wire.h"
 #include "tuner/engine/worker_channel.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <poll.h>
+#include <span>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace smemtune::test {
@@ -83,10 +89,37 @@ void write_id(const std::string& file, pid_t id) {
   std::filesystem::rename(file + ".new", file);
 }
 
+/// Writes down what passes a relay.
+class MessageLog {
+ public:
+  /// `first_line`: whether one comes before the messages.
+  MessageLog(const std::string& file, bool first_line) : file_(file), in_line_(first_line) {}
+
+  void add(std::span<const std::uint8_t> bytes) {
+    if (in_line_) {
+      const auto end = std::ranges::find(bytes, '\n');
+      if (end == bytes.end()) return;
+      in_line_ = false;
+      bytes = {end + 1, bytes.end()};
+    }
+    decoder_.append(bytes);
+    while (const auto frame = decoder_.next()) {
+      file_ << static_cast<int>(frame->type) << " " << frame->sequence << " "
+            << frame->payload.size() << std::endl;
+    }
+  }
+
+ private:
+  std::ofstream file_;
+  bool in_line_;
+  FrameDecoder decoder_;
+};
+
 /// Returns false when there is no more.
-bool forward(int from, int to) {
-  std::array<char, 65536> buffer{};
+bool forward(int from, int to, MessageLog& log) {
+  std::array<std::uint8_t, 65536> buffer{};
   const ssize_t size = read(from, buffer.data(), buffer.size());
+  if (size > 0) log.add(std::span(buffer).first(static_cast<std::size_t>(size)));
   for (ssize_t sent = 0; sent < size;) {
     const ssize_t written = write(to, buffer.data() + sent, static_cast<std::size_t>(size - sent));
     if (written < 0) return false;
@@ -95,7 +128,7 @@ bool forward(int from, int to) {
   return size > 0;
 }
 
-int run_relay(const std::string& file) {
+int run_relay(const std::string& file, const std::string& silence_s) {
   if (std::filesystem::exists(file + ".refuses")) {
     std::fputs("step refused\n", stderr);
     return 1;
@@ -109,19 +142,24 @@ int run_relay(const std::string& file) {
     dup2(back[1], STDOUT_FILENO);
     setsid();  // It is on another host.
     const std::string self = executable();
-    execl(self.c_str(), self.c_str(), kHostWord, "1", nullptr);
+    execl(self.c_str(), self.c_str(), kHostWord, silence_s.c_str(), nullptr);
     _exit(127);
   }
   close(there[0]);
   close(back[1]);
   write_id(file + ".agent", agent);
   write_id(file + ".carrier", getpid());
+  const bool is_deaf = std::filesystem::exists(file + ".deaf");
+  if (is_deaf) prctl(PR_SET_PDEATHSIG, 0);
+  MessageLog messages_there(file + ".there", false);
+  MessageLog messages_back(file + ".back", true);
   std::array<pollfd, 2> polled = {{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
                                    {.fd = back[0], .events = POLLIN, .revents = 0}}};
   while (poll(polled.data(), polled.size(), -1) > 0) {
-    if (polled[0].revents != 0 && !forward(STDIN_FILENO, there[1])) break;
-    if (polled[1].revents != 0 && !forward(back[0], STDOUT_FILENO)) break;
+    if (polled[0].revents != 0 && !forward(STDIN_FILENO, there[1], messages_there)) break;
+    if (polled[1].revents != 0 && !forward(back[0], STDOUT_FILENO, messages_back)) break;
   }
+  if (is_deaf) waitpid(agent, nullptr, 0);
   return 0;
 }
 
@@ -136,7 +174,7 @@ int main(int argc, char** argv) {
     return test::run_worker(word, argc > 2 ? argv[2] : "", *descriptors);
   }
   if (word == test::kHostWord && argc > 2) return test::run_agent(argv[2]);
-  if (word == test::kRelayWord && argc > 2) return test::run_relay(argv[2]);
+  if (word == test::kRelayWord && argc > 3) return test::run_relay(argv[2], argv[3]);
   if (word == test::kParentWord && argc > 2) return test::run_parent(argv[2]);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -148,7 +148,7 @@ bool FinalsDevice::evaluate(Contender& contender, EvaluateRequest request) {
   std::optional<DeviceAnswer> answer;
   do {
     if (!wait_until_ready()) return false;
-    answer = ask(MessageType::evaluate, payload, deadline(contender), true);
+    answer = ask(MessageType::evaluate, payload, contender.modules, deadline(contender), true);
     if (!answer) return false;
   } while (answer->not_asked || (answer->host_lost && ++contender.lost < kMaxLostHosts));
   const EvaluateReply reply = read_evaluation(*answer, request, session());
@@ -187,7 +187,7 @@ std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) 
   const double limit_s = tuning_.request.options.min_deadline_s + kSlowRound * expected_s +
                          kEntryOverhead_s * static_cast<double>(places.size());
   const std::optional<DeviceAnswer> answer =
-      ask(MessageType::sample_round, pack(request), limit_s, false);
+      ask(MessageType::sample_round, pack(request), {}, limit_s, false);
   if (!answer || answer->not_asked || answer->host_lost) return {};
   const Outcome<SampleRoundReply> reply = read_round(*answer, request, session());
   if (!reply) {
@@ -225,9 +225,10 @@ bool FinalsDevice::wait_until_ready() {
 
 /// Nullopt when the run must end before the answer has come. REQUIRES: wait_until_ready().
 std::optional<DeviceAnswer> FinalsDevice::ask(MessageType type, std::vector<std::uint8_t> payload,
-                                              double limit_s, bool try_again) {
+                                              std::vector<Module> modules, double limit_s,
+                                              bool try_again) {
   DeviceSession& asked = session();
-  asked.submit(type, std::move(payload), limit_s, try_again);
+  asked.submit(type, std::move(payload), std::move(modules), limit_s, try_again);
   while (!tuning_.must_end()) {
     work(tuning_, state_);
     if (auto answer = asked.take_answer()) return answer;

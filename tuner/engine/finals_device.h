@@ -46,7 +46,7 @@ class FinalsDevice {
   std::vector<double> sample(const std::vector<std::size_t>& round);
   bool wait_until_ready();
   std::optional<DeviceAnswer> ask(MessageType type, std::vector<std::uint8_t> payload,
-                                  double limit_s, bool try_again);
+                                  std::vector<Module> modules, double limit_s, bool try_again);
 
   Tuning& tuning_;
   ProblemState& state_;

@@ -86,6 +86,7 @@ class HostAgent {
     workers_.take(polled, events);
     for (const HostEvent& event : events) {
       if (event.kind == HostEvent::Kind::message) {
+        if (event.frame.type == MessageType::compiled) keep_modules(event.frame);
         link_.send(event.frame);
       } else {
         tell_end(event.worker, event.death);
@@ -100,6 +101,8 @@ class HostAgent {
   void start_what_waits();
   void take(const Frame& frame);
   void keep(const FilePiece& piece) const;
+  void keep_modules(const Frame& compiled);
+  std::vector<Module> modules_for(const Frame& request) const;
   void start(std::uint32_t worker, WorkerStart start);
 
   void tell_end(std::uint32_t worker, const WorkerDeath& death) {
@@ -119,6 +122,7 @@ class HostAgent {
   int out_;
   HostWelcome welcome_;
   std::vector<Frame> asked_;
+  std::map<std::uint64_t, Module> modules_;  ///< By number, with nothing but the image.
   std::map<std::string, DeviceLock> locks_;
   std::vector<Waiting> waiting_;  ///< For locks.
   LocalHost workers_;             ///< Ends first, while the locks are held.
@@ -168,9 +172,42 @@ void HostAgent::take(const Frame& frame) {
       workers_.end(frame.worker, death.cause, death.message);
       return;
     }
+    case MessageType::module: {
+      auto module = std::make_shared<NumberedModule>();
+      module->image = frame.payload;
+      module->number = frame.sequence;
+      modules_.insert_or_assign(module->number, std::move(module));
+      return;
+    }
+    case MessageType::drop_modules:
+      for (const auto number : unpack<std::vector<std::uint64_t>>(frame.payload)) {
+        modules_.erase(number);
+      }
+      return;
     default:
-      workers_.send(frame);
+      workers_.send(frame, modules_for(frame));
   }
+}
+
+/// What was compiled here and is measured here needs not come back.
+void HostAgent::keep_modules(const Frame& compiled) {
+  try {
+    for (auto& outcome : outcomes_of(unpack<CompileReply>(compiled.payload), compiled.sequence)) {
+      if (outcome) modules_.insert_or_assign((*outcome)->number, *outcome);
+    }
+  } catch (const WireError&) {
+    return;  // The parent says of whom.
+  }
+}
+
+std::vector<Module> HostAgent::modules_for(const Frame& request) const {
+  std::vector<Module> modules;
+  for (const std::uint64_t number : images_of(request)) {
+    const auto found = modules_.find(number);
+    if (found == modules_.end()) throw WireError("a request with a module that was not sent");
+    modules.push_back(found->second);
+  }
+  return modules;
 }
 
 void HostAgent::keep(const FilePiece& piece) const {

@@ -1,3 +1,4 @@
+#include "tuner/engine/messages.h"
 #include "tuner/engine/worker_host.h"
 
 #include <algorithm>
@@ -15,6 +16,14 @@ constexpr double kGoodbyePatience_s = 2;
 
 // Descriptors of a worker that are polled: its socket and log.
 constexpr std::size_t kPolled = 2;
+
+/// What a worker does is told when it has ended.
+void take_phases(std::vector<Frame>& frames, Phase& phase) {
+  for (const Frame& frame : frames) {
+    if (frame.type == MessageType::phase) phase = unpack<Phase>(frame.payload);
+  }
+  std::erase_if(frames, [](const Frame& frame) { return frame.type == MessageType::phase; });
+}
 
 }  // namespace
 
@@ -52,12 +61,15 @@ void LocalHost::start(std::uint32_t number, const WorkerStart& start) {
                       .ends_in_order = start.ends_in_order};
 }
 
-void LocalHost::send(const Frame& frame) {
+void LocalHost::send(const Frame& frame, std::span<const Module> modules) {
   const auto found = workers_.find(frame.worker);
   if (found == workers_.end()) return;
-  if (frame.deadline_ms > 0) found->second.deadline = in_seconds(1e-3 * frame.deadline_ms);
-  found->second.is_busy = true;
-  found->second.process->send(frame);
+  Worker& worker = found->second;
+  if (frame.deadline_ms > 0) worker.deadline = in_seconds(1e-3 * frame.deadline_ms);
+  worker.is_busy = true;
+  worker.phase = Phase{};
+  for (const Module& module : modules) worker.process->send(image_frame(*module));
+  worker.process->send(frame);
 }
 
 void LocalHost::end(std::uint32_t number, WorkerDeath::Cause cause, const std::string& message) {
@@ -69,6 +81,8 @@ void LocalHost::end(std::uint32_t number, WorkerDeath::Cause cause, const std::s
     death.cause = cause;
     death.message = message;
   }
+  death.phase = found->second.phase.name;
+  death.phase_number = found->second.phase.number;
   ended_.push_back({.kind = HostEvent::Kind::ended, .worker = number, .death = std::move(death)});
   workers_.erase(found);
 }
@@ -118,14 +132,13 @@ void LocalHost::read(std::uint32_t number, Worker& worker, std::vector<HostEvent
   std::string wrong;
   try {
     open = worker.process->read(frames);
+    take_phases(frames, worker.phase);
   } catch (const WireError& error) {
     wrong = error.what();
   }
   for (Frame& frame : frames) {
-    if (frame.type != MessageType::phase) {
-      worker.deadline.reset();
-      worker.is_busy = false;
-    }
+    worker.deadline.reset();
+    worker.is_busy = false;
     frame.worker = number;
     events.push_back(
         {.kind = HostEvent::Kind::message, .worker = number, .frame = std::move(frame)});

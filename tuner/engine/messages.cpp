@@ -9,6 +9,9 @@ namespace smemtune {
 
 namespace {
 
+// In a reply.
+constexpr std::size_t kMostModules = 65536;
+
 void require(bool holds, const char* what) {
   if (!holds) throw WireError(what);
 }
@@ -65,12 +68,17 @@ CompileReply make_reply(const CompiledTogether& outcomes) {
   return reply;
 }
 
-CompiledTogether outcomes_of(CompileReply reply) {
-  std::vector<std::shared_ptr<const CompiledKernel>> modules;
+std::uint64_t module_number(std::uint64_t sequence, std::size_t index) {
+  return sequence * kMostModules + index;
+}
+
+std::vector<Outcome<Module>> outcomes_of(CompileReply reply, std::uint64_t sequence) {
+  std::vector<Module> modules;
   for (CompiledKernel& module : reply.modules) {
-    modules.push_back(std::make_shared<const CompiledKernel>(std::move(module)));
+    modules.push_back(std::make_shared<const NumberedModule>(
+        NumberedModule{std::move(module), module_number(sequence, modules.size())}));
   }
-  CompiledTogether outcomes;
+  std::vector<Outcome<Module>> outcomes;
   for (const CompileReply::Answer& answer : reply.answers) {
     if (answer.module < 0) {
       outcomes.emplace_back(answer.failure);
@@ -81,7 +89,25 @@ CompiledTogether outcomes_of(CompileReply reply) {
   return outcomes;
 }
 
+Frame image_frame(const NumberedModule& module) {
+  return {.type = MessageType::module, .sequence = module.number, .payload = module.image};
+}
+
+std::vector<std::uint64_t> images_of(const Frame& request) {
+  if (request.type == MessageType::evaluate) {
+    return unpack<EvaluateRequest>(request.payload).job.images;
+  }
+  if (request.type != MessageType::prepare) return {};
+  const auto prepare = unpack<PrepareRequest>(request.payload);
+  std::vector<std::uint64_t> images = prepare.reference.images;
+  if (prepare.in_double) {
+    images.insert(images.end(), prepare.in_double->images.begin(), prepare.in_double->images.end());
+  }
+  return images;
+}
+
 void check(const CompileReply& reply, const CompileBatch& batch) {
+  require(reply.modules.size() <= kMostModules, "more modules than anyone asks for");
   require(reply.answers.size() == batch.requests.size(), "the wrong number of modules");
   for (std::size_t i = 0; i < batch.requests.size(); ++i) {
     const CompileReply::Answer& answer = reply.answers[i];

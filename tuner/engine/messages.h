@@ -4,6 +4,7 @@
 #include "tuner/backend/launcher.h"
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/fields.h"
+#include "tuner/engine/module.h"
 #include "tuner/engine/wire.h"
 #include "tuner/engine/worker_host.h"
 
@@ -30,7 +31,8 @@ struct Part {
 /// One configuration of one kernel, compiled: on the problem that is tuned (the first part), and on
 /// the further problems on which it must be right.
 struct Job {
-  std::vector<CompiledKernel> modules;
+  std::vector<CompiledKernel> modules;  ///< Without their images...
+  std::vector<std::uint64_t> images;    ///< ... which are sent before it, under these numbers.
   std::vector<Part> parts;
 
   bool operator==(const Job&) const = default;
@@ -58,19 +60,13 @@ struct Broken {
   bool operator==(const Broken&) const = default;
 };
 
-struct Phase {
-  std::string name;         ///< `load`, `verify`, `sample`, ...
-  std::int32_t number = 0;  ///< In a round: which entry.
-
-  bool operator==(const Phase&) const = default;
-};
-
 /// What another host is told at first.
 struct HostWelcome {
-  std::string name;       ///< What its parent calls it: the UUID of its CPU device.
-  std::string limits_of;  ///< The GPU whose limits the CPU device borrows.
-  std::string purpose;    ///< Of device locks (LockHolder).
-  bool waits = true;      ///< Whether for devices that another smemtune uses.
+  std::string name;                     ///< What its parent calls it: the UUID of its CPU device.
+  std::string limits_of;                ///< The GPU whose limits the CPU device borrows.
+  std::string purpose;                  ///< Of device locks (LockHolder).
+  bool waits = true;                    ///< Whether for devices that another smemtune uses.
+  std::vector<std::string> nvrtc = {};  ///< Paths of what compiles for CUDA; empty: what is found.
 
   bool operator==(const HostWelcome&) const = default;
 };
@@ -81,7 +77,9 @@ struct HostHello {
   std::uint64_t memory_bytes = 0;  ///< The same.
   std::vector<Device> gpus;
   Device cpu;                                      ///< Its cores as a device.
-  std::map<std::string, CompilerHello> compilers;  ///< By back end, `cuda` and `cpu`.
+  std::map<std::string, CompilerHello> compilers;  ///< By back end, `cuda` and `cpu`...
+  std::map<std::string, std::string> lacking;      ///< ... or why there is none.
+  std::vector<std::int64_t> nvrtc_versions;  ///< Of HostWelcome::nvrtc; empty where one lacks.
 
   bool operator==(const HostHello&) const = default;
 };
@@ -118,8 +116,11 @@ struct CompileReply {
 
 CompileReply make_reply(const CompiledTogether& outcomes);
 
-/// REQUIRES: checked.
-CompiledTogether outcomes_of(CompileReply reply);
+/// The number of the module with that index in the reply to that request.
+std::uint64_t module_number(std::uint64_t sequence, std::size_t index);
+
+/// What came of each request of a batch. `sequence`: of the request. REQUIRES: checked.
+std::vector<Outcome<Module>> outcomes_of(CompileReply reply, std::uint64_t sequence);
 
 /// A workload and what to call it.
 struct NumberedWorkload {
@@ -231,6 +232,12 @@ struct SampleRoundReply {
   bool operator==(const SampleRoundReply&) const = default;
 };
 
+/// What carries a module's image to where requests will need it.
+Frame image_frame(const NumberedModule& module);
+
+/// The numbers of the images that a request needs; none where it is about no module.
+std::vector<std::uint64_t> images_of(const Frame& request);
+
 /// Throw WireError for numbers that no honest worker sends.
 void check(const CompileReply& reply, const CompileBatch& batch);
 void check(const EvaluateReply& reply, const EvaluateRequest& request);
@@ -295,16 +302,16 @@ void fields(auto& archive, Is<TimeReport> auto& v) {
 void fields(auto& archive, Is<Part> auto& v) {
   archive(v.module, v.launches, v.arguments, v.tolerance, v.workloads);
 }
-void fields(auto& archive, Is<Job> auto& v) { archive(v.modules, v.parts); }
+void fields(auto& archive, Is<Job> auto& v) { archive(v.modules, v.images, v.parts); }
 void fields(auto& archive, Is<CompilerHello> auto& v) { archive(v.version, v.sha256); }
 void fields(auto& archive, Is<DeviceHello> auto& v) { archive(v.device); }
 void fields(auto& archive, Is<Broken> auto& v) { archive(v.message, v.input, v.shortage); }
 void fields(auto& archive, Is<Phase> auto& v) { archive(v.name, v.number); }
 void fields(auto& archive, Is<HostWelcome> auto& v) {
-  archive(v.name, v.limits_of, v.purpose, v.waits);
+  archive(v.name, v.limits_of, v.purpose, v.waits, v.nvrtc);
 }
 void fields(auto& archive, Is<HostHello> auto& v) {
-  archive(v.cores, v.memory_bytes, v.gpus, v.cpu, v.compilers);
+  archive(v.cores, v.memory_bytes, v.gpus, v.cpu, v.compilers, v.lacking, v.nvrtc_versions);
 }
 void fields(auto& archive, Is<FilePiece> auto& v) { archive(v.sha256, v.bytes, v.last); }
 void fields(auto& archive, Is<WorkerStart> auto& v) {

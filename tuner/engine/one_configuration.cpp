@@ -60,7 +60,7 @@ class One {
       return failure;
     }
     if (wanted_.launch) {
-      measure(make_job(*variant, *modules));
+      measure(make_job(*variant, *modules), *modules);
     } else {
       one_.result.status = Status::fits;
     }
@@ -90,7 +90,7 @@ class One {
     }
   }
 
-  void measure(Job job) {
+  void measure(Job job, const std::vector<Module>& modules) {
     while (!devices_have_preparation(tuning_, state_) || !state_.devices.front().ready()) {
       if (tuning_.stop) return;
       work(tuning_, state_);
@@ -100,7 +100,7 @@ class One {
                              .screen_samples = wanted_.samples,
                              .launch_samples = wanted_.samples};
     DeviceSession& device = state_.devices.front();
-    device.submit(MessageType::evaluate, pack(asked),
+    device.submit(MessageType::evaluate, pack(asked), modules,
                   deadline_s(tuning_.request.options, std::nullopt, 0), true);
     asked.job.modules.clear();
     std::optional<DeviceAnswer> answer;

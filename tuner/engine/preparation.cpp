@@ -61,7 +61,9 @@ void plan_witness(const Tuning& tuning, const ProblemState& state, Variant& vari
   }
 }
 
-void add_derivation(Tuning& tuning, ProblemState& state, PrepareRequest& preparation) {
+/// `used`: takes the modules that the request names.
+void add_derivation(Tuning& tuning, ProblemState& state, PrepareRequest& preparation,
+                    std::vector<Module>& used) {
   // The reference has the space's factor unless it has its own.
   for (const KernelTemplate& kernel : tuning.request.space->kernels) {
     if (preparation.derive == 0) preparation.derive = kernel.tolerance.derived.value_or(0);
@@ -81,13 +83,14 @@ void add_derivation(Tuning& tuning, ProblemState& state, PrepareRequest& prepara
     return;
   }
   preparation.in_double = make_job(state.reference_in_double->variant, *modules);
+  used.insert(used.end(), modules->begin(), modules->end());
   preparation.truth = state.reference.kernel().name + " in double precision";
 }
 
 }  // namespace
 
 bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
-  if (state.devices.front().has_preparation()) return true;
+  if (state.preparation) return true;
   const std::string& name = state.reference_name;
   if (!state.reference_variant) {
     Outcome<Variant> variant = plan(state.reference, state.set,
@@ -121,8 +124,11 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
                          modules.failure().detail);
   }
   preparation.reference = make_job(*state.reference_variant, *modules);
-  if (tuning.request.space->derives_tolerances()) add_derivation(tuning, state, preparation);
-  for (DeviceSession& device : state.devices) device.set_preparation(preparation);
+  std::vector<Module> used = std::move(*modules);
+  if (tuning.request.space->derives_tolerances()) add_derivation(tuning, state, preparation, used);
+  state.preparation = std::make_shared<const Preparation>(
+      Preparation{pack(preparation), std::move(used), files_of(preparation)});
+  for (DeviceSession& device : state.devices) device.set_preparation(state.preparation);
   return true;
 }
 

@@ -53,17 +53,16 @@ void add_further_problems(Tuning& tuning, ProblemState& state) {
   }
 }
 
-/// A session on each unit that is left or may come back.
+/// A session on each unit that has come since this was last called and is left or may come back.
 void add_devices(Tuning& tuning, ProblemState& state) {
-  const auto reference = std::make_shared<ReferenceRecord>();
-  reference->name = state.reference_name;
-  for (std::size_t unit = 0; unit < tuning.pool.units(); ++unit) {
+  for (std::size_t& unit = state.units_seen; unit < tuning.pool.units(); ++unit) {
     if (!tuning.pool.may_have_unit(unit)) continue;
     const std::string uuid = tuning.pool.greeting().devices[unit].uuid;
     auto note = [&note = tuning.observer.note, prefix = tuning.pool.units() > 1 ? uuid + ": " : ""](
                     const std::string& text) { note(prefix + text); };
-    state.devices.emplace_back(tuning.pool, unit, reference,
+    state.devices.emplace_back(tuning.pool, unit, state.reference_record,
                                tuning.request.options.prepare_deadline_s, std::move(note));
+    state.devices.back().set_preparation(state.preparation);
   }
 }
 
@@ -119,6 +118,8 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
       state.witness = bind(tuning, state.set, *witness);
     }
     state.reference_name = reference_text(state.reference.kernel(), problem);
+    state.reference_record = std::make_shared<ReferenceRecord>();
+    state.reference_record->name = state.reference_name;
     add_devices(tuning, state);
   }
   return state;
@@ -137,6 +138,7 @@ void work(Tuning& tuning, ProblemState& state, double timeout_s) {
                            "): " + event.death.message);
     }
   }
+  if (state.reference_record) add_devices(tuning, state);
   for (DeviceSession& device : state.devices) device.step();
   tuning.queue.pump();
 }

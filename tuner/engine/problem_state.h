@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,10 +72,15 @@ struct ProblemState {
   KernelOnProblems reference;
   std::optional<KernelOnProblems> witness;  ///< Which answers for the further problems.
   std::string reference_name;               ///< How to call it in messages.
-  std::vector<DeviceSession> devices;       ///< Of the units that were left; none in a dry run.
-  std::vector<Entry> entries;               ///< In the order told.
-  std::vector<std::optional<Pace>> paces;   ///< By kernel; nullopt until one came through.
-  double slowest_s = 0;                     ///< The longest evaluation that came through.
+  /// Of the units that were left, and of those that came later; none in a dry run.
+  std::deque<DeviceSession> devices;
+  std::size_t units_seen = 0;  ///< Of the pool's.
+  std::shared_ptr<ReferenceRecord> reference_record;
+  std::shared_ptr<const Preparation>
+      preparation;                         ///< Of the devices, once the reference is compiled.
+  std::vector<Entry> entries;              ///< In the order told.
+  std::vector<std::optional<Pace>> paces;  ///< By kernel; nullopt until one came through.
+  double slowest_s = 0;                    ///< The longest evaluation that came through.
   Progress progress;
   ProblemSummary summary;
   std::optional<Variant> reference_variant;      ///< While the reference is being compiled...

@@ -63,8 +63,28 @@ void RemoteHost::start(std::uint32_t worker, const WorkerStart& start) {
       {.type = MessageType::start_worker, .sequence = 0, .payload = pack(start), .worker = worker});
 }
 
-void RemoteHost::send(const Frame& frame) {
-  if (link_) link_->send(frame);
+void RemoteHost::send(const Frame& frame, std::span<const Module> modules) {
+  if (!link_) return;
+  for (const Module& module : modules) provide(module);
+  link_->send(frame);
+  drop_modules();
+}
+
+void RemoteHost::provide(const Module& module) {
+  if (modules_.emplace(module->number, module).second) link_->send(image_frame(*module));
+}
+
+/// Of those that are gone here, once they may be as many as are needed.
+void RemoteHost::drop_modules() {
+  constexpr std::size_t kFew = 64;
+  if (modules_.size() < kFew + 2 * modules_needed_) return;
+  std::vector<std::uint64_t> dropped;
+  for (const auto& [number, module] : modules_) {
+    if (module.expired()) dropped.push_back(number);
+  }
+  for (const std::uint64_t number : dropped) modules_.erase(number);
+  modules_needed_ = modules_.size();
+  link_->send({.type = MessageType::drop_modules, .sequence = 0, .payload = pack(dropped)});
 }
 
 void RemoteHost::provide(const DataFile& file) {
@@ -236,6 +256,8 @@ void RemoteHost::take(Frame frame, std::vector<HostEvent>& events) {
 void RemoteHost::lose(const std::string& why, std::vector<HostEvent>& events) {
   link_.reset();
   provided_.clear();
+  modules_.clear();
+  modules_needed_ = 0;
   std::string text = why;
   if (carrier_) {
     const std::string log = carrier_->end(0).log;

@@ -4,6 +4,7 @@
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_host.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -43,7 +44,10 @@ class RemoteHost final : public WorkerHost {
   bool is_up() const override { return state_ == State::up; }
   bool is_given_up() const override;
   void start(std::uint32_t worker, const WorkerStart& start) override;
-  void send(const Frame& frame) override;
+  void send(const Frame& frame, std::span<const Module> modules) override;
+  void has_compiled(const Module& module) override {
+    modules_.insert_or_assign(module->number, module);
+  }
   void provide(const DataFile& file) override;
   void end(std::uint32_t worker, WorkerDeath::Cause cause, const std::string& message) override;
   void hang_up() override;
@@ -65,6 +69,8 @@ class RemoteHost final : public WorkerHost {
   void read_first_line();
   void read(std::vector<HostEvent>& events);
   void take(Frame frame, std::vector<HostEvent>& events);
+  void provide(const Module& module);
+  void drop_modules();
   void lose(const std::string& why, std::vector<HostEvent>& events);
 
   HostAddress address_;
@@ -74,6 +80,9 @@ class RemoteHost final : public WorkerHost {
   std::string first_bytes_;          ///< Before and behind the first line.
   std::optional<HostHello> hello_;
   std::set<std::string> provided_;  ///< SHA-256 of files that are there.
+  /// Whose images are there: each crosses the link once, one way or the other.
+  std::map<std::uint64_t, std::weak_ptr<const NumberedModule>> modules_;
+  std::size_t modules_needed_ = 0;  ///< When it was last looked which of them are.
   Clock::time_point act_at_;        ///< Calling: give up; waiting: call.
   int failed_calls_ = 0;            ///< One after another.
 };

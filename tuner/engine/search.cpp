@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 namespace smemtune {
@@ -49,17 +50,17 @@ class Search {
         state_(state),
         strategy_(std::move(strategy)),
         budget_(budget),
-        window_(window(tuning, state)),
         begin_s_(tuning.elapsed_s()),
         begin_device_s_(device_s(tuning, state)),
-        on_device_(state.devices.size()),
         best_ms_(state.kernels.size(), HUGE_VAL),
+        incumbents_ms_(best_ms_),
         static_rejects_(state.kernels.size()),
         losses_(state.kernels.size(),
                 EarlyLoss(race_options(options(), state.devices.size() > 1).keep_within_percent)) {}
 
   void run() {
     for (;;) {
+      follow_devices();
       ask_and_tell();
       if ((in_flight_.empty() && !begin_again()) || ended()) break;
       advance();
@@ -74,9 +75,11 @@ class Search {
  private:
   struct InFlight {
     Candidate candidate;
+    std::uint64_t place = 0;  ///< In the order asked.
     Result result = {};
     std::optional<Variant> variant = std::nullopt;
-    std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for.
+    std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for...
+    std::size_t not_compiled = 0;             ///< ... and how many of them are not ready.
     std::vector<Module> modules = {};         ///< Once it is compiled.
     std::string identity = {};                ///< Once it is compiled.
     StaticLimits limits = {};                 ///< From what had been told when it was asked.
@@ -94,12 +97,18 @@ class Search {
 
   /// What a device is doing.
   struct Evaluation {
-    Candidate candidate;
-    EvaluateRequest asked;  ///< Without modules.
+    InFlight* pending = nullptr;
+    EvaluateRequest asked = {};  ///< Without modules.
   };
 
   const KernelOnProblems& kernel(const InFlight& pending) const {
     return state_.kernels[pending.candidate.kernel];
+  }
+
+  /// Devices and compilers may have come.
+  void follow_devices() {
+    on_device_.resize(state_.devices.size());
+    window_ = window(tuning_, state_);
   }
 
   // Asks again after each result that is told, never after several, so that a strategy sees the
@@ -138,10 +147,17 @@ class Search {
       pending.hopeless = rejects(pending.limits, pending.result).has_value();
       note_known_pace(pending);
       show(pending);
-      in_flight_.push_back(std::move(pending));
+      note_time(pending, incumbents_ms_);
+      add(std::move(pending));
       return;
     }
     begin(std::move(pending));
+  }
+
+  InFlight& add(InFlight pending) {
+    pending.place = ++last_place_;
+    if (!pending.done) ++undone_;
+    return in_flight_.emplace_back(std::move(pending));
   }
 
   /// Has it compiled, if it fits and so many may be evaluated.
@@ -150,8 +166,7 @@ class Search {
         plan(kernel(pending), state_.set, pending.result.configuration, tuning_.device);
     if (!variant) {
       set_failure(pending.result, variant.failure());
-      in_flight_.push_back(std::move(pending));
-      complete(in_flight_.back());
+      complete(add(std::move(pending)));
       return;
     }
     if (begun_ >= budget_.evaluations && !pending.result.is_default) {
@@ -164,8 +179,10 @@ class Search {
     for (const CompileRequest& request : variant->requests) {
       pending.numbers.push_back(tuning_.queue.add(request));
     }
+    pending.not_compiled = pending.numbers.size();
     pending.variant = std::move(*variant);
-    in_flight_.push_back(std::move(pending));
+    InFlight& added = add(std::move(pending));
+    for (const std::uint64_t number : added.numbers) compiling_.emplace(number, &added);
   }
 
   /// What was given up early, and may win after all by what is known now: the best that it was
@@ -267,8 +284,12 @@ class Search {
 
   /// Judges what was compiled, and gives it to devices.
   void advance() {
-    for (InFlight& pending : in_flight_) {
-      if (!pending.done && pending.modules.empty()) take_modules(pending);
+    for (const std::uint64_t number : tuning_.queue.take_ready()) {
+      const auto found = compiling_.find(number);
+      if (found == compiling_.end()) continue;  // It is wanted for something else.
+      InFlight& pending = *found->second;
+      compiling_.erase(found);
+      if (--pending.not_compiled == 0) take_modules(pending);
     }
     feed_devices();
     save();
@@ -276,9 +297,6 @@ class Search {
   }
 
   void take_modules(InFlight& pending) {
-    for (const std::uint64_t number : pending.numbers) {
-      if (!tuning_.queue.ready(number)) return;
-    }
     Outcome<std::vector<Module>> modules = tuning_.queue.take(std::exchange(pending.numbers, {}));
     std::optional<Failure> failure;
     if (!modules) {
@@ -297,7 +315,10 @@ class Search {
       set_failure(pending.result, *failure);
     } else {
       pending.identity = identity(*pending.variant, pending.modules);
-      if (!state_.devices.empty()) return;
+      if (!state_.devices.empty()) {
+        compiled_.emplace(pending.place, &pending);
+        return;
+      }
       pending.result.status = Status::fits;
     }
     count();
@@ -315,8 +336,10 @@ class Search {
   /// for one commit, not for two.
   void complete(InFlight& pending) {
     pending.done = true;
+    --undone_;
     pending.modules.clear();
     pending.variant.reset();
+    note_time(pending, incumbents_ms_);
     show(pending);
     const Result& result = pending.result;
     const bool failed = result.failed() && !result.behind();
@@ -350,6 +373,7 @@ class Search {
   struct Assignment {
     InFlight* pending = nullptr;
     std::size_t device = 0;
+    /// By kernel: a slow rung of a ladder is measured as well as the others.
     double incumbent_ms = 0;
   };
 
@@ -365,36 +389,35 @@ class Search {
 
   /// The first of what is compiled, for each device that is idle.
   std::vector<Assignment> assign() {
-    const auto waits = [](const InFlight& pending) { return !pending.done && !pending.on_device; };
-    if (state_.devices.empty() || std::ranges::none_of(in_flight_, waits)) return {};
+    const auto is_at_work = [](const auto& evaluation) { return evaluation.has_value(); };
+    const auto at_work = static_cast<std::size_t>(std::ranges::count_if(on_device_, is_at_work));
+    if (state_.devices.empty() || undone_ == at_work) return {};
     if (!devices_have_preparation(tuning_, state_)) return {};
     const std::vector<std::size_t> idle = idle_devices();
-    // By kernel: a slow rung of a ladder is measured as well as the others.
-    std::vector<double> incumbents_ms = best_ms_;
-    for (const InFlight& pending : in_flight_) {
-      if (pending.done) note_time(pending, incumbents_ms);
-    }
     std::vector<Assignment> assignments;
-    for (InFlight& pending : in_flight_) {
-      if (assignments.size() == idle.size()) break;
-      if (!waits(pending) || pending.modules.empty()) continue;  // A device waits for no compiler.
-      if (share(pending)) {
-        note_time(pending, incumbents_ms);
-      } else if (!is_being_measured(pending.identity)) {
+    for (auto next = compiled_.begin();
+         next != compiled_.end() && assignments.size() < idle.size();) {
+      InFlight& pending = *next->second;
+      if (!share(pending)) {
+        if (is_being_measured(pending.identity)) {
+          ++next;
+          continue;
+        }
         const std::size_t device = idle[assignments.size()];
         pending.on_device = true;
-        on_device_[device] = Evaluation{.candidate = pending.candidate, .asked = {}};
+        on_device_[device] = Evaluation{.pending = &pending};
         assignments.push_back({.pending = &pending,
                                .device = device,
-                               .incumbent_ms = incumbents_ms[pending.candidate.kernel]});
+                               .incumbent_ms = incumbents_ms_[pending.candidate.kernel]});
       }
+      next = compiled_.erase(next);
     }
     return assignments;
   }
 
   bool is_being_measured(const std::string& identity) const {
-    return !identity.empty() && std::ranges::any_of(in_flight_, [&](const InFlight& pending) {
-      return pending.on_device && pending.identity == identity;
+    return !identity.empty() && std::ranges::any_of(on_device_, [&](const auto& evaluation) {
+      return evaluation && evaluation->pending->identity == identity;
     });
   }
 
@@ -447,13 +470,14 @@ class Search {
     asked.stop_above_ms = is_cut ? options().cut_factor * incumbent_ms : 0;
     const std::optional<Pace>& pace = state_.paces[pending.candidate.kernel];
     state_.devices[assignment.device].submit(
-        MessageType::evaluate, pack(asked),
+        MessageType::evaluate, pack(asked), pending.modules,
         deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
     asked.job.modules.clear();
     on_device_[assignment.device]->asked = std::move(asked);
   }
 
   void take_answers() {
+    follow_devices();
     for (std::size_t i = 0; i < state_.devices.size(); ++i) take_answer(i);
     if (!ended()) feed_devices();
     save();
@@ -463,10 +487,13 @@ class Search {
     std::optional<DeviceAnswer> answer = state_.devices[device].take_answer();
     if (!answer) return;
     const auto evaluation = std::exchange(on_device_[device], std::nullopt);
-    const auto pending = std::ranges::find(in_flight_, evaluation->candidate, &InFlight::candidate);
+    InFlight* const pending = evaluation->pending;
     pending->on_device = false;
     // Another device takes it; what was at work when two hosts were lost, nobody does.
-    if (answer->not_asked || (answer->host_lost && ++pending->lost_hosts < kMaxLostHosts)) return;
+    if (answer->not_asked || (answer->host_lost && ++pending->lost_hosts < kMaxLostHosts)) {
+      compiled_.emplace(pending->place, pending);
+      return;
+    }
     pending->result.unit = state_.devices[device].device().uuid;
     const std::string worker =
         pending->result.unit + "/" + std::to_string(answer->generation) + "/";
@@ -478,7 +505,6 @@ class Search {
     note_loss(reply, pending->candidate.kernel);
     if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer->elapsed_s);
     note_pace(*pending, *pending->variant, answer->elapsed_s);
-    pending->done = true;
     if (!pending->result.unit.empty()) ++tuning_.summary.evaluated_on[pending->result.unit];
     count();
     // A crash or a hang may have been bad luck; what is right or wrong is so again.
@@ -617,10 +643,7 @@ class Search {
       return device.busy() || device.preparing() || device.gone();
     });
     if (state_.devices.empty() || !all_busy) return "compiler";
-    const bool one_waits = std::ranges::any_of(in_flight_, [](const InFlight& pending) {
-      return !pending.done && !pending.modules.empty() && !pending.on_device;
-    });
-    return one_waits ? "device" : "";
+    return compiled_.empty() ? "" : "device";
   }
 
   const TuningOptions& options() const { return tuning_.request.options; }
@@ -629,17 +652,22 @@ class Search {
   ProblemState& state_;
   std::unique_ptr<Strategy> strategy_;
   ProblemBudget budget_;
-  std::size_t window_;
+  std::size_t window_ = 0;
   double begin_s_;
   double begin_device_s_;
   std::deque<InFlight> in_flight_;
-  std::vector<InFlight*> unsaved_;                    ///< Done, and not in the log yet.
+  std::unordered_map<std::uint64_t, InFlight*> compiling_;  ///< By the queue's number.
+  std::map<std::uint64_t, InFlight*> compiled_;  ///< That wait for a device, in the order asked.
+  std::vector<InFlight*> unsaved_;               ///< Done, and not in the log yet.
   std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.
-  std::vector<double> best_ms_;                       ///< Of what was told, by kernel.
+  std::vector<double> best_ms_;                       ///< Of what was told, by kernel...
+  std::vector<double> incumbents_ms_;                 ///< ... and of what has not been told yet.
   std::map<std::string, Result> measured_;            ///< By identity.
   std::vector<StaticReject> static_rejects_;          ///< By kernel.
   std::vector<EarlyLoss> losses_;                     ///< By kernel.
   ProgressMeter meter_;
+  std::uint64_t last_place_ = 0;
+  std::size_t undone_ = 0;  ///< In flight.
   std::uint64_t begun_ = 0;
   int asked_again_ = 0;
   bool no_more_ = false;

@@ -26,12 +26,20 @@ constexpr const char* kFirst = "GPU-fake";
 constexpr const char* kSecond = "GPU-fake-1";
 constexpr std::size_t kSharedConfigurations = 16;
 
-/// Evaluations take a while, so that no unit is done with all before another has begun.
-FakeSpace slow_space() {
+/// Nobody is done with the first configuration before two units are at one. Needs a FakeFolder.
+FakeSpace shared_space() {
   FakeSpace fake;
-  fake.add("tiled", "fault pause in load");
+  fake.add("tiled", "fault meet2 in load");
   return fake;
 }
+
+/// Deadlines are longer than one unit may have to wait for another one.
+struct UnitsRun : FakeRun {
+  UnitsRun(const FakeSpace& fake_space, int units) : FakeRun(fake_space) {
+    add_units(workers, units);
+    request.options.min_deadline_s = request.options.max_deadline_s = 600;
+  }
+};
 
 std::string best_key(const TuningSummary& summary) {
   const std::optional<Result>& best = summary.problems.front().best;
@@ -47,9 +55,9 @@ std::vector<std::string> keys(const TuningSummary& summary) {
 }
 
 TEST(Units, ShareTheSearch) {
-  const FakeSpace fake = slow_space();
-  FakeRun run(fake);
-  add_units(run.workers, 2);
+  const FakeFolder folder;
+  const FakeSpace fake = shared_space();
+  UnitsRun run(fake, 2);
   const TuningSummary summary = run.run();
   EXPECT_EQ(summary.evaluated, kSharedConfigurations);
   ASSERT_THAT(summary.evaluated_on, SizeIs(2));
@@ -60,9 +68,9 @@ TEST(Units, ShareTheSearch) {
 }
 
 TEST(Units, AreToldWithEachResult) {
-  const FakeSpace fake = slow_space();
-  FakeRun run(fake);
-  add_units(run.workers, 3);
+  const FakeFolder folder;
+  const FakeSpace fake = shared_space();
+  UnitsRun run(fake, 3);
   const TuningSummary summary = run.run();
   std::map<std::string, std::uint64_t> screened;
   for (const Result& result : run.log->records) {
@@ -73,12 +81,11 @@ TEST(Units, AreToldWithEachResult) {
 
 TEST(Units, ThatDifferFindTheWinnerThatOneFinds) {
   for (const int slower : {0, 1}) {
-    FakeSpace fake = slow_space();
+    FakeSpace fake;
     fake.sources["tiled"].files.front().text +=
         "time_ns (2000 + 100 * abs(TILE - 8) + 20 * abs(ITEMS - 2)) * select(UNIT == " +
         std::to_string(slower) + ", 104, 100) / 100\n";
-    FakeRun run(fake);
-    add_units(run.workers, 2);
+    UnitsRun run(fake, 2);
     const TuningSummary summary = run.run();
     EXPECT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8");
     for (const Result& result : summary.problems.front().results) {
@@ -89,11 +96,10 @@ TEST(Units, ThatDifferFindTheWinnerThatOneFinds) {
 }
 
 TEST(Units, ChangeNothingOfWhatIsAskedAndTold) {
-  const FakeSpace fake = slow_space();
+  const FakeSpace fake;
   std::vector<std::vector<std::string>> told;
   for (const int units : {1, 3}) {
-    FakeRun run(fake);
-    add_units(run.workers, units);
+    UnitsRun run(fake, units);
     run.request.options.window = 5;
     run.request.options.seed = 7;
     told.push_back(keys(run.run()));
@@ -102,9 +108,8 @@ TEST(Units, ChangeNothingOfWhatIsAskedAndTold) {
 }
 
 TEST(Units, ResumeFromTheResultsOfAnyOther) {
-  const FakeSpace fake = slow_space();
-  FakeRun both(fake);
-  add_units(both.workers, 2);
+  const FakeSpace fake;
+  UnitsRun both(fake, 2);
   both.run();
   FakeRun one(fake);
   one.log = both.log;
@@ -117,12 +122,11 @@ class UnhealthyUnit : public testing::TestWithParam<int> {};
 TEST_P(UnhealthyUnit, IsLeftOutAndTheOthersGoOn) {
   const FakeFolder folder;
   const std::string unit = std::to_string(GetParam());
-  FakeSpace fake = slow_space();
+  FakeSpace fake = shared_space();
   fake.space.problems.push_back({{"N", std::int64_t{2000}}});
   fake.add("tiled", "fault crash_once in run when UNIT == " + unit);
   fake.add("naive", "fault error in run when HAPPENED && UNIT == " + unit);
-  FakeRun run(fake);
-  add_units(run.workers, 2);
+  UnitsRun run(fake, 2);
   const TuningSummary summary = run.run();
   ASSERT_THAT(summary.problems, SizeIs(2));
   const std::string healthy = GetParam() == 0 ? kSecond : kFirst;
@@ -141,10 +145,9 @@ INSTANTIATE_TEST_SUITE_P(EachOfTwo, UnhealthyUnit, testing::Values(0, 1));
 
 TEST(Units, ThatDoNotComeBackAreLeftOut) {
   const FakeFolder folder;
-  FakeSpace fake = slow_space();
+  FakeSpace fake = shared_space();
   fake.add("tiled", "fault crash_once in run when UNIT == 1");
-  FakeRun run(fake);
-  add_units(run.workers, 2);
+  UnitsRun run(fake, 2);
   run.workers.devices.back() = {"/bin/sh", "-c",
                                 "mkdir " + (folder.path() / "started").string() +
                                     " || exit 9; exec " + executable() + " " + kDeviceWord + " 1"};
@@ -156,12 +159,11 @@ TEST(Units, ThatDoNotComeBackAreLeftOut) {
 
 TEST(Units, EndTheRunWhenTheLastIsGone) {
   const FakeFolder folder;
-  FakeSpace fake = slow_space();
+  FakeSpace fake = shared_space();
   fake.add("tiled", "fault crash_once in run when HAPPENED == 0");
   fake.add("tiled", "fault crash in run when HAPPENED");
   fake.add("naive", "fault error in run when HAPPENED");
-  FakeRun run(fake);
-  add_units(run.workers, 2);
+  UnitsRun run(fake, 2);
   EXPECT_THROW(run.run(), UnavailableError);
 }
 
@@ -175,8 +177,7 @@ TEST(Units, ThatCannotStartAreNotLeftOutSilently) {
 TEST(Units, OfAReferenceThatIsWrongAreAllInnocent) {
   FakeSpace fake;
   fake.add("naive", "fault error in run");
-  FakeRun run(fake);
-  add_units(run.workers, 2);
+  UnitsRun run(fake, 2);
   EXPECT_THROW(run.run(), ReferenceError);
 }
 

@@ -258,14 +258,21 @@ std::string identity(const Variant& variant, const std::vector<Module>& modules)
 Job make_job(const Variant& variant, const std::vector<Module>& modules) {
   Job job;
   std::vector<std::uint32_t> places;  // Requests that were compiled together share a module.
+  std::vector<Module> distinct;
   for (const Module& module : modules) {
-    const auto same = std::ranges::find_if(job.modules, [&module](const CompiledKernel& other) {
-      return other.image == module->image && other.entries == module->entries;
+    const auto same = std::ranges::find_if(distinct, [&module](const Module& other) {
+      return other == module ||
+             (other->image == module->image && other->entries == module->entries);
     });
-    places.push_back(static_cast<std::uint32_t>(same - job.modules.begin()));
-    if (same != job.modules.end()) continue;
-    job.modules.push_back(*module);
-    job.modules.back().log.clear();  // Not needed to run it.
+    places.push_back(static_cast<std::uint32_t>(same - distinct.begin()));
+    if (same != distinct.end()) continue;
+    distinct.push_back(module);
+    job.images.push_back(module->number);
+    // What the compiler said and how long it took is not needed to run it.
+    CompiledKernel& its = job.modules.emplace_back();
+    its.entries = module->entries;
+    its.symbols = module->symbols;
+    its.read = module->read;
   }
   job.parts = variant.parts;
   for (Part& part : job.parts) part.module = places[part.module];

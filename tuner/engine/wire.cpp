@@ -39,6 +39,7 @@ std::size_t max_payload_bytes(MessageType type) {
     case MessageType::compiled:
     case MessageType::prepare:
     case MessageType::evaluate:
+    case MessageType::module:
       return 256 * kMegabyte;
     default:
       return 16 * kMegabyte;

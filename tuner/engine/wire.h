@@ -50,8 +50,10 @@ enum class MessageType : std::uint16_t {
   worker_ended,  ///< How it ended, told by its host.
   note,          ///< A line for people, told by a host.
   file,          ///< To another host: part of a file that its workers will read.
+  module,        ///< Before a request: a module's image, with its number as the sequence.
+  drop_modules,  ///< To another host: numbers of modules that nobody will ask for any more.
 };
-constexpr MessageType kLastMessageType = MessageType::file;
+constexpr MessageType kLastMessageType = MessageType::drop_modules;
 
 struct Frame {
   MessageType type = MessageType::hello;
@@ -68,7 +70,7 @@ struct Frame {
 constexpr std::size_t kFrameHeaderBytes = 32;
 
 /// Of the header and of what messages consist of: ends of a link must have the same.
-constexpr std::uint16_t kWireVersion = 2;
+constexpr std::uint16_t kWireVersion = 3;
 
 /// The largest payload of a message: 256 MB where modules are in it, else 16 MB.
 std::size_t max_payload_bytes(MessageType type);

@@ -4,11 +4,21 @@
 #include "tuner/engine/worker_host.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace smemtune {
+
+/// What a host has that was away when the others began.
+struct HostJoin {
+  int compile_workers = 0;
+  std::uint64_t compile_address_space = 0;
+  std::vector<std::vector<std::string>> devices = {};  ///< As in WorkerCommand, of the same model.
+  std::vector<Device> known_devices = {};
+  std::string note = {};  ///< For people: what it has, and what of that is used.
+};
 
 /// A host, and how many of the compile workers it has.
 struct HostShare {
@@ -16,6 +26,8 @@ struct HostShare {
   std::shared_ptr<WorkerHost> host;
   int compile_workers = 0;
   std::uint64_t compile_address_space = 0;  ///< As in WorkerCommand.
+  /// Of a host that is away at first: asked once, when it is there.
+  std::function<HostJoin()> join = {};
 };
 
 /// How worker processes are started: this executable again, with these words.

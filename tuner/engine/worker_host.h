@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/kernel_template.h"
+#include "tuner/engine/module.h"
 #include "tuner/engine/wire.h"
 #include "tuner/engine/worker_process.h"
 
@@ -68,7 +69,11 @@ class WorkerHost {
   virtual void start(std::uint32_t worker, const WorkerStart& start) = 0;
 
   /// To the worker `frame.worker`, if it is there; its next message but a phase ends the deadline.
-  virtual void send(const Frame& frame) = 0;
+  /// `modules`: those of which the request needs the images.
+  virtual void send(const Frame& frame, std::span<const Module> modules) = 0;
+
+  /// A worker of this host has compiled it: its image is there.
+  virtual void has_compiled(const Module&) {}
 
   /// Sees to it that workers can read the file, before they are sent anything else.
   virtual void provide(const DataFile&) {}
@@ -98,7 +103,7 @@ class LocalHost final : public WorkerHost {
   ~LocalHost() override;
 
   void start(std::uint32_t worker, const WorkerStart& start) override;
-  void send(const Frame& frame) override;
+  void send(const Frame& frame, std::span<const Module> modules) override;
   void end(std::uint32_t worker, WorkerDeath::Cause cause, const std::string& message) override;
   void add_polled(std::vector<pollfd>& polled) const override;
   Clock::time_point wake_at() const override;
@@ -109,6 +114,7 @@ class LocalHost final : public WorkerHost {
   struct Worker {
     std::unique_ptr<WorkerProcess> process;
     std::optional<Clock::time_point> deadline;  ///< Of the greeting or the answer.
+    Phase phase = {};                           ///< What it does, as it said last.
     bool is_busy = false;
     bool ends_in_order = false;
   };

@@ -45,16 +45,13 @@ WorkerPool::WorkerPool(WorkerCommand command, const std::atomic<bool>* stop)
                        .compile_workers = compilers,
                        .compile_address_space = command_.compile_address_space}};
   }
-  command_.device_hosts.resize(units());
-  for (std::size_t unit = 0; unit < units(); ++unit) {
-    workers_.push_back(Worker{.is_device = true, .host = command_.device_hosts[unit]});
-  }
-  greeting_.devices = command_.known_devices;
+  compiling_.resize(command_.hosts.size());
+  command_.device_hosts.resize(command_.devices.size());
+  for (const std::size_t host : command_.device_hosts) add_unit(host);
+  greeting_.devices.assign(command_.known_devices.begin(), command_.known_devices.end());
   greeting_.devices.resize(units());
   for (std::size_t host = 0; host < command_.hosts.size(); ++host) {
-    for (int i = 0; i < command_.hosts[host].compile_workers; ++i) {
-      workers_.push_back(Worker{.is_device = false, .host = host});
-    }
+    add_compilers(host, command_.hosts[host].compile_workers);
   }
   for (Worker& worker : workers_) {
     worker.away = !host_of(worker).is_up();
@@ -82,27 +79,36 @@ WorkerPool::~WorkerPool() {
   for (HostShare& share : command_.hosts) share.host->hang_up();
 }
 
+void WorkerPool::add_unit(std::size_t host) {
+  workers_.push_back(Worker{.is_device = true, .unit = units(), .host = host});
+  units_.push_back(&workers_.back());
+}
+
+void WorkerPool::add_compilers(std::size_t host, int count) {
+  for (int i = 0; i < count; ++i) workers_.push_back(Worker{.is_device = false, .host = host});
+  compilers_ += static_cast<std::size_t>(count);
+}
+
 std::string WorkerPool::place_of(const Worker& worker) const {
   const std::string& name = command_.hosts[worker.host].name;
   return name.empty() ? "" : name + ": ";
 }
 
-std::size_t WorkerPool::idle_compilers() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      workers_, [](const Worker& worker) { return !worker.is_device && is_idle(worker); }));
+/// One that has nothing to do waits in line; whether that still holds is seen when its turn comes.
+void WorkerPool::note_idle(Worker& worker) {
+  if (!worker.is_device && is_idle(worker)) idle_.push_back(&worker);
 }
 
-std::size_t WorkerPool::compilers() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      workers_, [](const Worker& worker) { return !worker.is_device && !worker.gone; }));
+bool WorkerPool::has_idle_compiler() {
+  while (!idle_.empty() && !is_idle(*idle_.front())) idle_.pop_front();
+  return !idle_.empty();
 }
 
 std::vector<std::string> WorkerPool::compiling_hosts() const {
   std::vector<std::string> names;
-  for (const Worker& worker : workers_) {
-    const std::string& name = command_.hosts[worker.host].name;
-    const bool is_new = names.empty() || names.back() != name;  // They are in the order of hosts.
-    if (!worker.is_device && worker.ticket && !name.empty() && is_new) names.push_back(name);
+  for (std::size_t host = 0; host < command_.hosts.size(); ++host) {
+    const std::string& name = command_.hosts[host].name;
+    if (compiling_[host] > 0 && !name.empty()) names.push_back(name);
   }
   return names;
 }
@@ -115,7 +121,7 @@ std::vector<std::string> WorkerPool::hosts_away() const {
   return names;
 }
 
-bool WorkerPool::device_is_idle(std::size_t unit) const { return is_idle(workers_[unit]); }
+bool WorkerPool::device_is_idle(std::size_t unit) const { return is_idle(*units_[unit]); }
 
 std::vector<pid_t> WorkerPool::process_ids() const {
   std::vector<pid_t> ids;
@@ -128,28 +134,27 @@ std::vector<pid_t> WorkerPool::process_ids() const {
   return ids;
 }
 
-std::uint32_t WorkerPool::start_process(const Worker& worker) {
+std::uint32_t WorkerPool::start_process(Worker& worker) {
   const HostShare& share = command_.hosts[worker.host];
   WorkerStart start = {.words = command_.compile,
                        .address_space = share.compile_address_space,
                        .hello_timeout_s = command_.hello_timeout_s};
   if (worker.is_device) {
-    start.words = command_.devices[unit_of(worker)];
+    start.words = command_.devices[worker.unit];
     start.address_space = 0;
     start.ends_in_order = true;
     // The parent itself has locked what is on its own host.
-    if (!share.name.empty()) start.lock = lock_name(greeting_.devices[unit_of(worker)]);
+    if (!share.name.empty()) start.lock = lock_name(greeting_.devices[worker.unit]);
   }
   const std::uint32_t number = ++last_number_;
   share.host->start(number, start);
-  by_number_[number] = unit_of(worker);
+  by_number_[number] = &worker;
   return number;
 }
 
 void WorkerPool::start(Worker& worker) {
   worker.greeted = false;
   worker.condemned = false;
-  worker.phase = Phase{};
   worker.broken.reset();
   if (worker.is_device) {
     worker.was_lost = worker.generation > 0;
@@ -198,46 +203,53 @@ void WorkerPool::drop(Worker& worker) {
 }
 
 void WorkerPool::ask(const Worker& worker, MessageType type, std::vector<std::uint8_t> payload,
-                     double deadline_s) {
+                     std::span<const Module> modules, double deadline_s) {
   constexpr double kDay_s = 86400;
   const double deadline_ms = std::clamp(1e3 * deadline_s, 1.0, 1e3 * kDay_s);
   host_of(worker).send({.type = type,
                         .sequence = *worker.ticket,
                         .payload = std::move(payload),
                         .worker = worker.number,
-                        .deadline_ms = static_cast<std::uint32_t>(std::ceil(deadline_ms))});
+                        .deadline_ms = static_cast<std::uint32_t>(std::ceil(deadline_ms))},
+                       modules);
 }
 
 void WorkerPool::send_compile(Worker& worker) {
   ++worker.attempts;
-  ask(worker, MessageType::compile, pack(worker.batch), command_.compile_timeout_s);
+  ask(worker, MessageType::compile, pack(worker.batch), {}, command_.compile_timeout_s);
 }
 
 Ticket WorkerPool::compile(CompileBatch batch) {
-  const auto idle = std::ranges::find_if(
-      workers_, [](const Worker& worker) { return !worker.is_device && is_idle(worker); });
-  idle->ticket = ++last_ticket_;
-  idle->batch = std::move(batch);
-  idle->attempts = 0;
-  send_compile(*idle);
+  Worker& worker = *idle_.front();
+  idle_.pop_front();
+  worker.ticket = ++last_ticket_;
+  worker.batch = std::move(batch);
+  worker.attempts = 0;
+  ++compiling_[worker.host];
+  send_compile(worker);
   return last_ticket_;
 }
 
+/// It has done, or will not do, what it was asked for.
+void WorkerPool::give_back(Worker& worker) {
+  if (!worker.is_device && worker.ticket) --compiling_[worker.host];
+  worker.ticket.reset();
+}
+
 Ticket WorkerPool::ask_device(std::size_t unit, MessageType type, std::vector<std::uint8_t> payload,
-                              double deadline_s) {
-  Worker& device = workers_[unit];
+                              std::span<const Module> modules, double deadline_s) {
+  Worker& device = *units_[unit];
   // Its buffers may need all of the memory.
   if (type == MessageType::prepare && device.spare.number != 0) {
     host_of(device).end(std::exchange(device.spare.number, 0), WorkerDeath::Cause::protocol, "");
   }
   device.ticket = ++last_ticket_;
-  device.phase = Phase{};
-  ask(device, type, std::move(payload), deadline_s);
+  ask(device, type, std::move(payload), modules, deadline_s);
   return last_ticket_;
 }
 
 void WorkerPool::restart_device(std::size_t unit) {
-  Worker& device = workers_[unit];
+  Worker& device = *units_[unit];
   if (!has_unit(unit) || device.condemned) return;
   ++deaths_;
   device.ticket.reset();
@@ -246,10 +258,11 @@ void WorkerPool::restart_device(std::size_t unit) {
 }
 
 void WorkerPool::give_up_unit(std::size_t unit, const std::string& why) {
-  give_up(workers_[unit], why, early_events_);
+  give_up(*units_[unit], why, early_events_);
 }
 
-void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<WorkerEvent>& events) {
+void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<WorkerEvent>& events,
+                         int phase_number) {
   const bool one_host = command_.hosts.size() == 1;
   const auto can_do_its_work = [&](const Worker& other) {
     // Compilers of one host are broken together.
@@ -263,25 +276,30 @@ void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<Wor
   if (!worker.is_device) {
     events.push_back({.kind = WorkerEvent::Kind::note,
                       .note = "*** " + place_of(worker) + "nothing is compiled there: " + why});
-    for (Worker& compiler : workers_) {
-      if (compiler.is_device || compiler.host != worker.host) continue;
-      compiler.gone = true;
-      drop(compiler);
-      if (!compiler.ticket) continue;
-      events.push_back({.ticket = *compiler.ticket, .not_compiled = true});
-      compiler.ticket.reset();
-    }
+    give_up_compilers(worker.host, events);
     return;
   }
   worker.gone = true;
   drop(worker);
   WorkerEvent event = {.kind = WorkerEvent::Kind::unit_gone,
                        .ticket = worker.ticket.value_or(0),
-                       .unit = unit_of(worker)};
+                       .unit = worker.unit};
   event.death.message = place_of(worker) + why;
-  event.death.phase_number = worker.phase.number;
+  event.death.phase_number = phase_number;
   events.push_back(std::move(event));
   worker.ticket.reset();
+}
+
+void WorkerPool::give_up_compilers(std::size_t host, std::vector<WorkerEvent>& events) {
+  for (Worker& compiler : workers_) {
+    if (compiler.is_device || compiler.host != host || compiler.gone) continue;
+    compiler.gone = true;
+    --compilers_;
+    drop(compiler);
+    if (!compiler.ticket) continue;
+    events.push_back({.ticket = *compiler.ticket, .not_compiled = true});
+    give_back(compiler);
+  }
 }
 
 int WorkerPool::poll_timeout_ms(double timeout_s) const {
@@ -332,14 +350,14 @@ std::vector<WorkerEvent> WorkerPool::wait(double timeout_s) {
 void WorkerPool::take(const HostEvent& event, std::vector<WorkerEvent>& events) {
   const auto found = by_number_.find(event.worker);
   if (found == by_number_.end()) return;
-  Worker& worker = workers_[found->second];
+  Worker& worker = *found->second;
   const bool has_ended = event.kind == HostEvent::Kind::ended;
   if (has_ended) by_number_.erase(found);
   const bool is_stuck = has_ended && event.death.cause == WorkerDeath::Cause::stuck;
   if (is_stuck && !worker.gone) {
-    give_up(worker, stuck_text(worker.is_device), events);
+    give_up(worker, stuck_text(worker.is_device), events, event.death.phase_number);
   } else if (event.worker == worker.spare.number) {
-    take_spare(worker, event, greeting_.devices[unit_of(worker)]);
+    take_spare(worker, event, greeting_.devices[worker.unit]);
     if (has_ended) worker.spare.number = 0;
     if (!worker.spare.greeted) lose_spare(worker);
   } else if (event.worker != worker.number) {
@@ -369,10 +387,6 @@ void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEven
   if (!worker.ticket || frame.sequence != *worker.ticket) {
     throw WireError("an answer to no question");
   }
-  if (frame.type == MessageType::phase) {
-    worker.phase = unpack<Phase>(frame.payload);
-    return;
-  }
   reply(worker, frame, events);
 }
 
@@ -380,7 +394,7 @@ void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEve
   if (frame.type != MessageType::hello) throw WireError("no greeting");
   if (worker.is_device) {
     Device device = unpack<DeviceHello>(frame.payload).device;
-    Device& known = greeting_.devices[unit_of(worker)];
+    Device& known = greeting_.devices[worker.unit];
     const bool is_first = known.name.empty();
     if (!is_first && device != known) {
       give_up(worker,
@@ -399,6 +413,7 @@ void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEve
   worker.has_started = true;
   failed_starts_ = 0;
   if (!worker.is_device && worker.ticket) send_compile(worker);
+  note_idle(worker);
 }
 
 void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events) {
@@ -412,9 +427,13 @@ void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEve
     if (frame.type != MessageType::compiled) throw WireError("no module");
     auto compiled = unpack<CompileReply>(frame.payload);
     check(compiled, worker.batch);
-    event.compiled = outcomes_of(std::move(compiled));
+    event.compiled = outcomes_of(std::move(compiled), *worker.ticket);
+    for (const Outcome<Module>& module : event.compiled) {
+      if (module) host_of(worker).has_compiled(*module);
+    }
   }
-  worker.ticket.reset();
+  give_back(worker);
+  note_idle(worker);
   events.push_back(std::move(event));
 }
 
@@ -426,8 +445,6 @@ void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent
     start(worker);
     return;
   }
-  death.phase = worker.phase.name;
-  death.phase_number = worker.phase.number;
   if (worker.broken) {
     // A compiler that is broken is broken for every variant, and so is a worker that cannot start.
     if (worker.broken->input) throw InputError(worker.broken->message);
@@ -473,9 +490,9 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
           : failure({Status::compile, "crash"}, "the compiler's process was lost: " + death.text());
   events.push_back({.kind = WorkerEvent::Kind::compiled,
                     .ticket = *worker.ticket,
-                    .compiled = CompiledTogether(worker.batch.requests.size(), lost),
+                    .compiled = std::vector<Outcome<Module>>(worker.batch.requests.size(), lost),
                     .compiler_lost = true});
-  worker.ticket.reset();
+  give_back(worker);
 }
 
 void WorkerPool::host_down(std::size_t host, const std::string& why,
@@ -492,13 +509,13 @@ void WorkerPool::host_down(std::size_t host, const std::string& why,
     if (worker.is_device) {
       WorkerEvent event = {.kind = WorkerEvent::Kind::host_lost,
                            .ticket = worker.ticket.value_or(0),
-                           .unit = unit_of(worker)};
+                           .unit = worker.unit};
       event.death.message = last_loss_;
       events.push_back(std::move(event));
     } else if (worker.ticket) {
       events.push_back({.ticket = *worker.ticket, .not_compiled = true});
     }
-    worker.ticket.reset();
+    give_back(worker);
   }
   if (!was_in_use) return;
   ++deaths_;
@@ -507,13 +524,33 @@ void WorkerPool::host_down(std::size_t host, const std::string& why,
 }
 
 void WorkerPool::host_up(std::size_t host, std::vector<WorkerEvent>& events) {
-  events.push_back(
-      {.kind = WorkerEvent::Kind::note, .note = command_.hosts[host].name + " is back"});
+  if (command_.hosts[host].join) {
+    join(host, events);
+  } else {
+    events.push_back(
+        {.kind = WorkerEvent::Kind::note, .note = command_.hosts[host].name + " is back"});
+  }
   for (Worker& worker : workers_) {
     if (worker.host != host || worker.gone) continue;
     worker.away = false;
     start(worker);
   }
+}
+
+/// Takes in what a host has that was away when the others began.
+void WorkerPool::join(std::size_t host, std::vector<WorkerEvent>& events) {
+  HostShare& share = command_.hosts[host];
+  HostJoin joined = std::exchange(share.join, {})();
+  share.compile_workers = joined.compile_workers;
+  share.compile_address_space = joined.compile_address_space;
+  for (std::size_t i = 0; i < joined.devices.size(); ++i) {
+    command_.devices.push_back(std::move(joined.devices[i]));
+    greeting_.devices.push_back(std::move(joined.known_devices[i]));
+    add_unit(host);
+  }
+  add_compilers(host, joined.compile_workers);
+  events.push_back({.kind = WorkerEvent::Kind::note,
+                    .note = share.name + " has come: " + std::move(joined.note)});
 }
 
 void WorkerPool::throw_where_nobody_comes_back() const {

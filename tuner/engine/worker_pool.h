@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,8 +18,8 @@ namespace smemtune {
 
 /// What workers run on.
 struct DeviceGreeting {
-  std::vector<Device> devices;  ///< As WorkerCommand::devices.
-  std::string compiler;         ///< Version, from a compile worker.
+  std::deque<Device> devices;  ///< As WorkerCommand::devices; more where hosts have come.
+  std::string compiler;        ///< Version, from a compile worker.
   std::string compiler_sha256;
 };
 
@@ -38,7 +40,7 @@ struct WorkerEvent {
   Ticket ticket = 0;
   std::size_t unit = 0;
   std::uint64_t generation = 0;  ///< Of the device worker that this is about.
-  CompiledTogether compiled = {};
+  std::vector<Outcome<Module>> compiled = {};
   bool compiler_lost = false;  ///< `compiled` says how its worker ended.
   bool not_compiled = false;   ///< The worker's host was lost: `compiled` is empty.
   Frame reply = {};
@@ -51,8 +53,8 @@ struct WorkerEvent {
 /// are started again at once, and what they were compiling becomes a failure (or is tried again,
 /// once, when something else has killed them). A unit whose worker was lost has a spare from then on,
 /// which has greeted and holds no data, and takes the place of the next one that is lost. Workers
-/// of a host that is lost are away until it is back. Nothing here waits but the constructor and
-/// wait().
+/// of a host that is lost are away until it is back; a host that comes later than the others brings
+/// its units and compile workers along. Nothing here waits but the constructor and wait().
 /// Belongs to one thread, whose end is the workers' end too.
 class WorkerPool {
  public:
@@ -65,19 +67,20 @@ class WorkerPool {
   ~WorkerPool();
 
   const DeviceGreeting& greeting() const { return greeting_; }
-  std::size_t units() const { return command_.devices.size(); }  ///< Also those that are gone.
+  std::size_t units() const { return units_.size(); }  ///< Also those that are gone.
   /// Whether it can be used now...
-  bool has_unit(std::size_t unit) const { return !workers_[unit].gone && !workers_[unit].away; }
+  bool has_unit(std::size_t unit) const { return !units_[unit]->gone && !units_[unit]->away; }
   /// ... and whether it can or may come back.
-  bool may_have_unit(std::size_t unit) const { return !workers_[unit].gone; }
+  bool may_have_unit(std::size_t unit) const { return !units_[unit]->gone; }
 
-  /// Compile workers that could take a request now.
-  std::size_t idle_compilers() const;
+  /// Whether a compile worker could take a request now.
+  bool has_idle_compiler();
 
-  /// In one go. REQUIRES: idle_compilers() > 0, and requests of one program.
+  /// In one go. REQUIRES: has_idle_compiler(), and requests of one program.
   Ticket compile(CompileBatch batch);
 
-  std::size_t compilers() const;
+  /// Compile workers that are not gone for good.
+  std::size_t compilers() const { return compilers_; }
 
   /// Names of other hosts: where a compile worker is at work, and those that are away.
   std::vector<std::string> compiling_hosts() const;
@@ -88,14 +91,14 @@ class WorkerPool {
 
   /// Which of all device workers started so far the unit's is, from 1: what was prepared or kept on
   /// an earlier one is gone.
-  std::uint64_t device_generation(std::size_t unit) const { return workers_[unit].generation; }
+  std::uint64_t device_generation(std::size_t unit) const { return units_[unit]->generation; }
 
   /// Sees to it that the unit's worker can read the file.
-  void provide(std::size_t unit, const DataFile& file) { host_of(workers_[unit]).provide(file); }
+  void provide(std::size_t unit, const DataFile& file) { host_of(*units_[unit]).provide(file); }
 
-  /// REQUIRES: device_is_idle(unit).
+  /// `modules`: those that the request names. REQUIRES: device_is_idle(unit).
   Ticket ask_device(std::size_t unit, MessageType type, std::vector<std::uint8_t> payload,
-                    double deadline_s);
+                    std::span<const Module> modules, double deadline_s);
 
   /// Ends the unit's worker and starts another.
   void restart_device(std::size_t unit);
@@ -119,6 +122,7 @@ class WorkerPool {
  private:
   struct Worker {
     bool is_device = false;
+    std::size_t unit = 0;      ///< Of a device worker.
     std::size_t host = 0;      ///< Of WorkerCommand::hosts.
     bool gone = false;         ///< It is not replaced any more.
     bool away = false;         ///< Its host is.
@@ -130,7 +134,6 @@ class WorkerPool {
     CompileBatch batch = {};                      ///< What is compiled, to try it again.
     int attempts = 0;
     std::uint64_t generation = 0;
-    Phase phase = {};
     std::optional<Broken> broken = std::nullopt;
     bool was_lost = false;   ///< Or one before it.
     bool was_spare = false;  ///< Until it took its place.
@@ -142,12 +145,11 @@ class WorkerPool {
     } spare = {};
   };
 
-  std::size_t unit_of(const Worker& worker) const {
-    return static_cast<std::size_t>(&worker - workers_.data());
-  }
   WorkerHost& host_of(const Worker& worker) const { return *command_.hosts[worker.host].host; }
   std::string place_of(const Worker& worker) const;
-  std::uint32_t start_process(const Worker& worker);
+  std::uint32_t start_process(Worker& worker);
+  void add_unit(std::size_t host);
+  void add_compilers(std::size_t host, int count);
   void start(Worker& worker);
   void start_spare(Worker& worker);
   static void take_spare(Worker& worker, const HostEvent& event, const Device& device);
@@ -155,26 +157,36 @@ class WorkerPool {
   void drop(Worker& worker);
   void send_compile(Worker& worker);
   void ask(const Worker& worker, MessageType type, std::vector<std::uint8_t> payload,
-           double deadline_s);
+           std::span<const Module> modules, double deadline_s);
+  void note_idle(Worker& worker);
+  void give_back(Worker& worker);
   void take(const HostEvent& event, std::vector<WorkerEvent>& events);
   void take(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
   void greet(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
   void reply(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
   void lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent>& events);
   void lose_compiler(Worker& worker, const WorkerDeath& death, std::vector<WorkerEvent>& events);
-  /// Throws UnavailableError with `why` unless others can do its work.
-  void give_up(Worker& worker, const std::string& why, std::vector<WorkerEvent>& events);
+  /// Throws UnavailableError with `why` unless others can do its work. `phase_number`: of what it
+  /// was doing.
+  void give_up(Worker& worker, const std::string& why, std::vector<WorkerEvent>& events,
+               int phase_number = 0);
+  void give_up_compilers(std::size_t host, std::vector<WorkerEvent>& events);
   void host_down(std::size_t host, const std::string& why, std::vector<WorkerEvent>& events);
   void host_up(std::size_t host, std::vector<WorkerEvent>& events);
+  void join(std::size_t host, std::vector<WorkerEvent>& events);
   void throw_where_nobody_comes_back() const;
   int poll_timeout_ms(double timeout_s) const;
 
   WorkerCommand command_;
   DeviceGreeting greeting_;
-  std::vector<Worker> workers_;                     ///< The device workers first, by unit.
-  std::map<std::uint32_t, std::size_t> by_number_;  ///< Also of spares and of those being ended.
-  std::vector<WorkerEvent> early_events_;           ///< Of the next wait().
-  std::string last_loss_;                           ///< Why a host was lost.
+  std::deque<Worker> workers_;  ///< None is ever removed.
+  std::vector<Worker*> units_;  ///< The device workers.
+  std::size_t compilers_ = 0;   ///< That are not gone.
+  std::deque<Worker*> idle_;    ///< Compile workers, and some that are not idle any more.
+  std::vector<int> compiling_;  ///< How many, on each host.
+  std::map<std::uint32_t, Worker*> by_number_;  ///< Also of spares and of those being ended.
+  std::vector<WorkerEvent> early_events_;       ///< Of the next wait().
+  std::string last_loss_;                       ///< Why a host was lost.
   std::uint32_t last_number_ = 0;
   Ticket last_ticket_ = 0;
   std::uint64_t generations_ = 0;

@@ -49,6 +49,14 @@ class LogRing {
   std::string kept_;  ///< At most twice kBytes, so that it is seldom cut.
 };
 
+/// What a worker is about to do.
+struct Phase {
+  std::string name;         ///< `load`, `verify`, `sample`, ...
+  std::int32_t number = 0;  ///< In a round: which entry.
+
+  bool operator==(const Phase&) const = default;
+};
+
 /// How a worker ended.
 struct WorkerDeath {
   enum class Cause {

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
+#include <functional>
 #include <new>
 #include <sstream>
 #include <thread>
@@ -62,23 +64,42 @@ void parse_kernel(const std::string& text, Script& script) {
   for (;;) pause();
 }
 
-/// The file that says that something has happened.
-std::string happened_file() {
+/// A file of the folder of the environment; empty where there is none.
+std::string file_in_folder(const std::string& name) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment.
   const char* folder = std::getenv("SMEMTUNE_FAKE_FOLDER");
-  return folder == nullptr ? "" : std::string(folder) + "/happened";
+  return folder == nullptr ? "" : std::string(folder) + "/" + name;
 }
 
-bool has_happened() { return access(happened_file().c_str(), F_OK) == 0; }
+bool has_happened() { return access(file_in_folder("happened").c_str(), F_OK) == 0; }
 
-/// Whether this is the first call with the folder of the environment.
-bool first_time() {
-  const std::string file = happened_file();
+/// Returns false where it is there.
+bool create(const std::string& name) {
+  const std::string file = file_in_folder(name);
   if (file.empty()) throw InputError("SMEMTUNE_FAKE_FOLDER is not set");
   const int created = open(file.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   if (created < 0) return false;
   close(created);
   return true;
+}
+
+bool first_time() { return create("happened"); }
+
+void wait_until(const std::function<bool()>& holds) {
+  while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+/// Waits until so many processes have come.
+void meet(std::size_t count) {
+  const std::string prefix = "met-";
+  create(prefix + std::to_string(getpid()));
+  wait_until([&] {
+    std::size_t met = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(file_in_folder(""))) {
+      if (entry.path().filename().string().starts_with(prefix)) ++met;
+    }
+    return met >= count;
+  });
 }
 
 }  // namespace
@@ -176,9 +197,9 @@ void commit(const std::string& kind, int reply_descriptor) {
     for (int i = 0; i < 8192; ++i) std::fprintf(stderr, "%s\n", line.c_str());
   }
   if (kind == "pause") std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  if (kind == "wait") {
-    while (!has_happened()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  if (kind == "wait") wait_until(has_happened);
+  if (kind == "meet2") meet(2);
+  if (kind == "meet3") meet(3);
   if (kind == "broken") throw UnavailableError("the fake device fell off the bus");
   if (kind == "shortage" || (kind == "shortage_once" && first_time())) {
     throw_system_error("opening what is not there", EMFILE);
