@@ -86,4 +86,14 @@ std::vector<float> ConfigurationFeatures::operator()(
   return features;
 }
 
+std::vector<float> ConfigurationFeatures::scaled(std::span<const std::size_t> value_indices) const {
+  std::vector<float> features;
+  for (const Column& column : columns_) {
+    const auto [least, most] = std::ranges::minmax(column.by_value);
+    const float value = column.by_value[value_indices[column.parameter]];
+    features.push_back(most > least ? (value - least) / (most - least) : 0);
+  }
+  return features;
+}
+
 }  // namespace smemtune

@@ -19,6 +19,9 @@ class ConfigurationFeatures {
   /// Of a configuration, by its value indices. Always as many, all finite.
   std::vector<float> operator()(std::span<const std::size_t> value_indices) const;
 
+  /// The same without the products, each from 0 for its least value to 1 for its greatest.
+  std::vector<float> scaled(std::span<const std::size_t> value_indices) const;
+
  private:
   struct Column {
     std::size_t parameter = 0;

@@ -1,5 +1,7 @@
 #include "tuner/search/auto.h"
 
+#include "tuner/core/hash.h"
+
 #include <algorithm>
 
 namespace smemtune {
@@ -26,21 +28,38 @@ std::vector<ConfigurationIndex> fastest_elsewhere(const std::vector<Ranking>& ra
 Auto::Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed)
     : untried_(untried),
       forest_(untried, seed, kernel.rankings),
+      likely_better_(untried, random_bits(seed, 1)),
       first_(fastest_elsewhere(kernel.rankings)) {}
 
 std::optional<ConfigurationIndex> Auto::ask() {
-  while (!forest_is_next_ && asked_first_ < first_.size()) {
+  std::optional<ConfigurationIndex> asked = fast_elsewhere();
+  if (!asked) asked = searched();
+  if (asked) likely_better_.note_asked(*asked);
+  return asked;
+}
+
+std::optional<ConfigurationIndex> Auto::fast_elsewhere() {
+  while (!search_is_next_ && asked_first_ < first_.size()) {
     const ConfigurationIndex configuration = first_[asked_first_++];
     if (!untried_.take(configuration)) continue;
-    forest_is_next_ = true;
+    search_is_next_ = true;
     return configuration;
   }
-  forest_is_next_ = false;
+  search_is_next_ = false;
+  return std::nullopt;
+}
+
+std::optional<ConfigurationIndex> Auto::searched() {
+  forest_is_next_ = !forest_is_next_;
+  if (forest_is_next_) {
+    if (const auto asked = likely_better_.ask()) return asked;
+  }
   return forest_.ask();
 }
 
 void Auto::tell(ConfigurationIndex configuration, std::optional<double> time_ms) {
   forest_.tell(configuration, time_ms);
+  likely_better_.tell(configuration, time_ms);
 }
 
 }  // namespace smemtune

@@ -2,6 +2,7 @@
 
 #include "tuner/search/forest.h"
 #include "tuner/search/kernel_search.h"
+#include "tuner/search/likely_better.h"
 #include "tuner/search/strategy.h"
 #include "tuner/search/untried.h"
 
@@ -12,9 +13,11 @@
 
 namespace smemtune {
 
-/// A Forest that also knows what was the fastest elsewhere: every other of its first questions asks
-/// for that, the most alike place first, and the trees see how the places ranked what they
-/// measured. What was found elsewhere is never all that is asked for, as it may mislead.
+/// A Forest and LikelyBetter in turn, each told what the other finds: where the trees keep to what
+/// they know to be good, the other looks where little is known. It also knows what was the fastest
+/// elsewhere: every other of its first questions asks for that, the most alike place first, and the
+/// trees see how the places ranked what they measured. What was found elsewhere is never all that
+/// is asked for, as it may mislead.
 class Auto final : public KernelSearch {
  public:
   Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed);
@@ -23,11 +26,16 @@ class Auto final : public KernelSearch {
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
 
  private:
+  std::optional<ConfigurationIndex> fast_elsewhere();
+  std::optional<ConfigurationIndex> searched();
+
   Untried& untried_;
   Forest forest_;
+  LikelyBetter likely_better_;
   std::vector<ConfigurationIndex> first_;  ///< The fastest elsewhere, in the order to ask for them.
   std::size_t asked_first_ = 0;            ///< Of these.
-  bool forest_is_next_ = false;
+  bool search_is_next_ = false;            ///< After one of these.
+  bool forest_is_next_ = true;             ///< Of the two searches.
 };
 
 }  // namespace smemtune

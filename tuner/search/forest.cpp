@@ -18,8 +18,7 @@ constexpr double kPositiveShare = 0.15;  // Of what was told, and at least so ma
 constexpr std::size_t kLeastPositives = 3;
 constexpr double kLeastWeight = 0.3;  // Of a positive; the rest follows its lead.
 
-// Of a space with more, a pool stands for it.
-constexpr std::uint64_t kMostListed = 8192;
+// Of what stands for a space that is not small.
 constexpr std::size_t kPool = 2000;
 constexpr std::size_t kFresh = 50;    // Of the pool, replaced before every question.
 constexpr std::size_t kExpanded = 5;  // The best whose neighbors are in the pool.
@@ -45,8 +44,7 @@ Forest::Forest(Untried& untried, std::uint64_t seed, const std::vector<Ranking>&
 std::optional<ConfigurationIndex> Forest::ask() {
   // Where hardly anything works, what works is looked for far from what failed.
   if (distant_asked_ < kDistantQuestions || timed_ < kLeastPositives) return take_distant();
-  // Where more than half was tried, all of it will be: the order is not worth its price.
-  if (lists_all() && 2 * untried_.taken() > untried_.space().size()) return untried_.take_next();
+  if (untried_.is_mostly_taken()) return untried_.take_next();
   if (uniform(random_) < kRandomShare) return untried_.take_next();
   return take_likely();
 }
@@ -164,12 +162,8 @@ std::size_t Forest::positives() const {
   return std::min({timed_, std::max(kLeastPositives, share), kMostPositives});
 }
 
-bool Forest::lists_all() const {
-  return untried_.space().is_listed() && untried_.space().size() <= kMostListed;
-}
-
 void Forest::fill_pool() {
-  if (lists_all()) {
+  if (untried_.lists_few()) {
     if (pool_.configurations.empty()) {
       for (ConfigurationIndex i = 0; i < untried_.space().size(); ++i) {
         if (untried_.contains(i)) add_to_pool(i);

@@ -62,7 +62,6 @@ class Forest final : public KernelSearch {
   void add_to_pool(ConfigurationIndex configuration);
   void add_neighbors_of_best();
 
-  bool lists_all() const;
   std::size_t positives() const;
   std::vector<float> features(ConfigurationIndex configuration) const;
   std::vector<float> place(ConfigurationIndex configuration) const;

@@ -20,6 +20,13 @@ class Untried {
   /// Configurations that were taken.
   std::uint64_t taken() const { return taken_.size(); }
 
+  /// Whether the space is so small that each configuration may be looked at before every question.
+  bool lists_few() const { return space_->is_listed() && space_->size() <= kFew; }
+
+  /// Whether more than half of a small space was taken. All of it will be, so that the order of
+  /// what is left is not worth its price.
+  bool is_mostly_taken() const { return lists_few() && 2 * taken() > space_->size(); }
+
   bool contains(ConfigurationIndex configuration) const { return !taken_.contains(configuration); }
 
   /// Returns false for one that was taken before.
@@ -36,6 +43,8 @@ class Untried {
   std::vector<ConfigurationIndex> neighbors(ConfigurationIndex configuration) const;
 
  private:
+  static constexpr std::uint64_t kFew = 8192;
+
   const SearchSpace* space_;
   Permutation order_;
   std::uint64_t position_ = 0;  ///< In `order_`, of what is taken next.

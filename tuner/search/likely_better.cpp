@@ -1,0 +1,125 @@
+#include "tuner/search/likely_better.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace smemtune {
+
+namespace {
+
+// Set together with those of the forest.
+constexpr std::size_t kFirstLearnt = 20;
+constexpr std::size_t kLeastTimed = 3;
+constexpr double kFitAfter = 1.5;  // So many times as many were told as when it was fitted last.
+
+constexpr std::size_t kMostSamples = 200;  // The fastest half, and every so many of the others.
+
+constexpr std::size_t kDrawn = 2000;  // Candidates, of a space that is not small.
+constexpr std::size_t kExpanded = 5;  // The best, whose neighbors are candidates, too.
+
+}  // namespace
+
+std::optional<ConfigurationIndex> LikelyBetter::ask() {
+  if (told_.size() < kFirstLearnt || timed_ < kLeastTimed) return std::nullopt;
+  if (untried_.is_mostly_taken()) return std::nullopt;
+  learn();
+  const std::optional<ConfigurationIndex> found = most_promising();
+  if (found) untried_.take(*found);
+  return found;
+}
+
+void LikelyBetter::tell(ConfigurationIndex configuration, std::optional<double> time_ms) {
+  std::erase(asked_, configuration);
+  told_.push_back({.configuration = configuration, .time_ms = time_ms});
+  if (!time_ms) return;
+  ++timed_;
+  best_ms_ = std::min(best_ms_.value_or(*time_ms), *time_ms);
+}
+
+void LikelyBetter::learn() {
+  if (told_.size() >= fit_at_) {
+    fit();
+    set_candidates();
+  }
+  for (; learnt_ < told_.size(); ++learnt_) {
+    const auto& [configuration, time_ms] = told_[learnt_];
+    process_.add({.features = features(configuration), .value = value(time_ms)});
+  }
+  // Where they are not all there is, those beside a new best are missing.
+  if (!untried_.lists_few() && best_of_candidates_ms_ != best_ms_) set_candidates();
+}
+
+void LikelyBetter::fit() {
+  const std::vector<Told> sorted = fastest_first();
+  if (!(slow_ms_ > 0)) slow_ms_ = *sorted[timed_ / 2].time_ms;
+  std::vector<GaussianProcess::Sample> samples;
+  const std::size_t fast = std::min(sorted.size(), kMostSamples / 2);
+  const std::size_t step = 1 + (sorted.size() - 1 - fast) / (kMostSamples / 2);
+  for (std::size_t i = 0; i < sorted.size(); i += i < fast ? 1 : step) {
+    samples.push_back(
+        {.features = features(sorted[i].configuration), .value = value(sorted[i].time_ms)});
+  }
+  process_.fit(std::move(samples), random_);
+  learnt_ = told_.size();
+  fit_at_ = static_cast<std::size_t>(kFitAfter * static_cast<double>(told_.size()));
+}
+
+/// Failures last.
+std::vector<LikelyBetter::Told> LikelyBetter::fastest_first() const {
+  std::vector<Told> sorted = told_;
+  std::ranges::stable_sort(sorted, {},
+                           [](const Told& told) { return told.time_ms.value_or(HUGE_VAL); });
+  return sorted;
+}
+
+void LikelyBetter::set_candidates() {
+  candidates_.clear();
+  if (untried_.lists_few()) {
+    for (ConfigurationIndex i = 0; i < untried_.space().size(); ++i) {
+      if (untried_.contains(i)) candidates_.push_back(i);
+    }
+  } else {
+    for (std::size_t i = 0; i < kDrawn; ++i) {
+      if (const auto drawn = untried_.draw(random_)) candidates_.push_back(*drawn);
+    }
+    const std::vector<Told> sorted = fastest_first();
+    for (std::size_t i = 0; i < std::min(timed_, kExpanded); ++i) {
+      std::ranges::copy(untried_.neighbors(sorted[i].configuration),
+                        std::back_inserter(candidates_));
+    }
+  }
+  std::vector<std::vector<float>> places;
+  for (const ConfigurationIndex candidate : candidates_) places.push_back(features(candidate));
+  process_.set_candidates(places);
+  best_of_candidates_ms_ = best_ms_;
+}
+
+std::optional<ConfigurationIndex> LikelyBetter::most_promising() const {
+  std::vector<std::vector<float>> asked;
+  for (const ConfigurationIndex configuration : asked_) asked.push_back(features(configuration));
+  std::optional<ConfigurationIndex> most;
+  double most_expected = 0;
+  const double best = value(best_ms_);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    double expected = process_.expected_improvement(i, best, most_expected);
+    if (!(expected > most_expected) || !untried_.contains(candidates_[i])) continue;
+    const std::vector<float> place = features(candidates_[i]);
+    for (const std::vector<float>& other : asked)
+      expected *= 1 - process_.correlation(place, other);
+    if (!(expected > most_expected)) continue;
+    most = candidates_[i];
+    most_expected = expected;
+  }
+  return most;
+}
+
+std::vector<float> LikelyBetter::features(ConfigurationIndex configuration) const {
+  return features_of_.scaled(untried_.space().value_indices(configuration));
+}
+
+double LikelyBetter::value(std::optional<double> time_ms) const {
+  return std::log(std::min(time_ms.value_or(slow_ms_), slow_ms_));
+}
+
+}  // namespace smemtune
