@@ -18,6 +18,13 @@ std::string column_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// As a JSON string. What needs no escapes is most of what is stored.
+void append_string(const std::string& word, std::string& text) {
+  const bool is_plain = std::ranges::all_of(
+      word, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  text += is_plain ? '"' + word + '"' : column_text(Json(word));
+}
+
 /// Parses the column and lets `read` take what it needs.
 template <typename Read>
 auto parse(const Statement& row, const char* column, Read read) {
@@ -91,13 +98,27 @@ void read_column(const Statement& row, const std::string& column, ComparedWith& 
   read_word(row, column, value, parse_compared_with);
 }
 
-std::string to_json(const Bindings& bindings) { return column_text(bindings_json(bindings)); }
+std::string to_json(const Bindings& bindings) {
+  std::string text = "{";
+  for (const auto& [name, value] : bindings) {
+    if (text.size() > 1) text += ',';
+    append_string(name, text);
+    text += ':';
+    if (const auto* word = std::get_if<std::string>(&value)) {
+      append_string(*word, text);
+    } else {
+      text += to_text(value);
+    }
+  }
+  return text + "}";
+}
 
 Bindings bindings_from_json(const Statement& row, const char* column) {
   return parse(row, column, bindings_from);
 }
 
 std::string to_json(const std::vector<LaunchResult>& launches) {
+  if (launches.empty()) return "[]";
   Json array = Json::array();
   for (const LaunchResult& launch : launches) array.push_back(launch_json(launch));
   return column_text(array);
@@ -112,6 +133,7 @@ std::vector<LaunchResult> launches_from_json(const Statement& row, const char* c
 }
 
 std::string to_json(const std::map<std::string, double>& metrics) {
+  if (metrics.empty()) return "{}";
   Json object = Json::object();
   for (const auto& [name, value] : metrics) {
     if (std::isfinite(value)) object[name] = value;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <future>
 #include <map>
 #include <utility>
 
@@ -46,10 +47,10 @@ Problem problem_of(const std::string& text) {
 /// What another tuner's name for a problem may stand for in a key.
 void check_key(const std::string& file, const Bindings& bindings) {
   for (const auto& [name, value] : bindings) {
-    const std::string text = to_text(value);
+    const auto* word = std::get_if<std::string>(&value);
     if (name.empty() || name.find_first_of("=,") != std::string::npos ||
-        text.find(',') != std::string::npos) {
-      throw InputError(file + ": " + quote(name) + " is " + quote(text) +
+        (word != nullptr && word->find(',') != std::string::npos)) {
+      throw InputError(file + ": " + quote(name) + " is " + quote(to_text(value)) +
                        ": a name with '=' or ',', or a value with ',', cannot be stored");
     }
   }
@@ -61,7 +62,8 @@ std::string run_id(const Origin& origin, const Run& run, const std::string& kern
       .substr(0, 32);
 }
 
-RunRecord record_of(Recording&& recording, const ImportNames& names, Origin& origin) {
+/// `recording` keeps nothing of its evaluations.
+RunRecord record_of(Recording& recording, const ImportNames& names, Origin& origin) {
   const std::string file = recording.file.string();
   if (recording.device.empty()) recording.device = names.device;
   if (recording.device.empty()) {
@@ -175,29 +177,25 @@ bool is_export(std::string_view text) {
          start.find("\"smemtune-") != std::string_view::npos;
 }
 
-ImportedFile read_export(const std::filesystem::path& file, const FileText& read, Origin origin,
+ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Origin origin,
                          Runs runs, const std::function<void(RunRecord&&)>& take) {
   ImportedFile imported = {.origin = std::move(origin)};
   ExportReader reader(file.string(), imported.origin, runs);
-  try {
-    const auto add = [&](const Json& head, std::string_view list, Json&& entry) {
-      if (imported.origin.format.empty()) {
-        imported.origin.format = head.value("format", "");
-        imported.origin.tool = "smemtune";
-      }
-      const bool known = (imported.origin.format == "smemtune-best" && list == "best") ||
-                         (imported.origin.format == "smemtune-results" && list == "results");
-      if (!known) {
-        throw InputError(file.string() + ": a document of the format " +
-                         quote(imported.origin.format) +
-                         "; smemtune-best and smemtune-results are read");
-      }
-      reader.add(entry);
-    };
-    imported.cut_off = read_json_entries(file.string(), read.text, add).cut_off || read.cut_off;
-  } catch (const Json::exception& error) {
-    throw InputError(file.string() + ": " + error.what());
-  }
+  const auto add = [&](const Json& head, std::string_view list, JsonText entry) {
+    if (imported.origin.format.empty()) {
+      imported.origin.format = head.value("format", "");
+      imported.origin.tool = "smemtune";
+    }
+    const bool known = (imported.origin.format == "smemtune-best" && list == "best") ||
+                       (imported.origin.format == "smemtune-results" && list == "results");
+    if (!known) {
+      throw InputError("a document of the format " + quote(imported.origin.format) +
+                       "; smemtune-best and smemtune-results are read");
+    }
+    reader.add(whole_json(entry));
+  };
+  imported.cut_off =
+      read_json_entries(file.string(), std::move(read.text), add).cut_off || read.cut_off;
   reader.hand_over(take);
   return imported;
 }
@@ -223,23 +221,29 @@ ImportedFile read_database(const std::filesystem::path& file, Origin origin, Run
 ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
                        const std::function<void(RunRecord&&)>& take) {
   const bool database = is_database(file);
+  auto hash = std::async(std::launch::async, sha256_of, file);  // Takes as long as to decompress.
   FileText read;
   if (!database) read = read_compressed(file);
   Origin origin;
   origin.file = file.string();
-  origin.file_sha256 = sha256_of(file);
+  origin.file_sha256 = hash.get();
   origin.imported_unix = unix_now();
   if (database) return read_database(file, std::move(origin), runs, take);
-  if (is_export(read.text)) return read_export(file, read, std::move(origin), runs, take);
+  if (is_export(read.text))
+    return read_export(file, std::move(read), std::move(origin), runs, take);
   if (runs == Runs::ours) {
     throw InputError(file.string() +
                      ": neither a database nor an export of smemtune; `smemtune import` takes in "
                      "what other tuners wrote");
   }
-  Recording recording = read_recording_json(file, read.text, read.cut_off);
-  ImportedFile imported = {.origin = std::move(origin), .cut_off = recording.cut_off};
-  take(record_of(std::move(recording), names, imported.origin));
-  return imported;
+  const auto take_part = [&](Recording& so_far) {
+    RunRecord part = record_of(so_far, names, origin);
+    part.goes_on = true;
+    take(std::move(part));
+  };
+  Recording last = read_recording_json(file, std::move(read.text), read.cut_off, take_part);
+  take(record_of(last, names, origin));
+  return {.origin = std::move(origin), .cut_off = last.cut_off};
 }
 
 }  // namespace smemtune::db

@@ -303,10 +303,11 @@ TEST_F(ImportTest, DoesNotDecideWhatTheValuesOfOurConfigurationsAre) {
 }
 
 TEST_F(ImportTest, RefusesWhatIsTooDeepOrTooMuch) {
-  const std::string deep(100'000, '[');
-  EXPECT_THAT(error(write("deep.json", cache_file("GPU A", "\"1\": " + deep))),
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THAT(error(write("deep.json", cache_file("GPU A", "\"1\": {\"BLOCK\": " + deep + "}"))),
               HasSubstr("deep.json: nested deeper than 32"));
-  EXPECT_THAT(error(write("head.json", "{\"a\": " + deep)), HasSubstr("nested deeper than 32"));
+  EXPECT_THAT(error(write("head.json", "{\"a\": " + deep + "}")),
+              HasSubstr("nested deeper than 32"));
   std::string many = R"("1": {"BLOCK": 1, "time": 1, "times": [1)";
   for (int i = 0; i < 1'000'001; ++i) many += ",1";
   EXPECT_THAT(error(write("many.json", cache_file("GPU A", many + "]}"))),
@@ -318,6 +319,68 @@ TEST_F(ImportTest, RefusesWhatIsTooDeepOrTooMuch) {
       HasSubstr("cannot be stored"));
   EXPECT_THAT(error(folder() / "none.json"), HasSubstr("no such file"));
   EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
+}
+
+TEST_F(ImportTest, SaysWhereAFileIsBroken) {
+  const std::string broken = kSlow + ",\n" + kFailed + ",\n\"8\" {\"BLOCK\": 8}, " + kFast;
+  EXPECT_THAT(error(write("broken.json", cache_file("GPU A", broken))),
+              HasSubstr("broken.json: line 7: "));
+  EXPECT_THAT(error(write("words.json", "no JSON at all")), HasSubstr("neither a Kernel Tuner"));
+  EXPECT_THAT(error(write("list.json", "[1, 2]")), HasSubstr("neither a Kernel Tuner"));
+  EXPECT_THAT(error(write("more.json", cache_file("GPU A", kFast) + " {}")),
+              HasSubstr("more after the end"));
+  EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
+}
+
+/// Python's JSON has them, and none of them is a time.
+TEST_F(ImportTest, OfNumbersThatAreNoneKnowsThatItFailed) {
+  import(write("cache.json", cache_file("GPU A", R"("1": {"BLOCK": 1, "time": NaN, "x": Infinity},
+      "2": {"BLOCK": 2, "time": -Infinity}, "3": {"BLOCK": 3, "time": 1e20},
+      "4": {"BLOCK": 4, "times": [NaN, 2, 3], "time": 2.5})")));
+  EXPECT_THAT(statuses(), ElementsAre(Pair("correct", 1), Pair("runtime", 3)));
+}
+
+/// Sorted by name, what the entries are read by stands behind them.
+TEST_F(ImportTest, OfAFileInAnyOrderIsTheSame) {
+  const std::string sorted = R"({"cache": {)" + kFast + R"(}, "device_name": "GPU A",
+      "kernel_name": "scale", "problem_size": [4096, 512], "tune_params": {"BLOCK": [32, 64]},
+      "tune_params_keys": ["BLOCK"]})";
+  import(write("cache.json", cache_file("GPU A", kFast)));
+  EXPECT_EQ(1u, import(write("sorted.json", sorted)).known);
+  const fs::path t4 = write("t4.json", R"({"results": [{"times": {"runtimes": [2000]},
+      "invalidity": "correct", "configuration": {"BLOCK": 8}}],
+      "metadata": {"timeunit": "microseconds"}})");
+  import(t4, {.device = "GPU B", .kernel = "scale"});
+  EXPECT_EQ(2, store_.best({.device = "GPU B", .source = "imported"}, true)
+                   .at(0)
+                   .result.measurement.median_ms);
+}
+
+/// More than are handed over at a time; together they are one run, stored at once.
+TEST_F(ImportTest, OfALongFileIsOneRun) {
+  std::string entries = R"("0": {"BLOCK": 0, "time": 1, "timestamp": "2023-12-22 00:00:00"})";
+  for (int i = 1; i < 10'000; ++i) {
+    const std::string block = std::to_string(i);
+    entries += ",\"" + block + R"(": {"BLOCK": )" + block + R"(, "time": 2,
+        "timestamp": ")" +
+               (i == 9'000 ? "2022" : "2024") + R"(-12-22 00:00:00"})";
+  }
+  std::vector<RunRecord> parts;
+  read_runs(write("cache.json", cache_file("GPU A", entries)), {}, Runs::imported,
+            [&](RunRecord&& part) { parts.push_back(std::move(part)); });
+  ASSERT_GT(parts.size(), 1u);
+  std::size_t next = 0;
+  EXPECT_THROW(store_.add(parts[0], [&]() -> RunRecord { throw InputError("broken"); }),
+               InputError);
+  EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
+  const Added added = store_.add(parts[0], [&] { return parts[++next]; });
+  EXPECT_EQ(10'000u, added.added);
+  const auto runs = store_.runs({.source = "imported"});
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_EQ(10'000u, runs[0].results);
+  EXPECT_EQ("complete", runs[0].outcome);
+  EXPECT_EQ(1671667200, runs[0].started_unix);
+  EXPECT_EQ(1, store_.best({.source = "imported"}, true).at(0).result.measurement.median_ms);
 }
 
 TEST_F(ImportTest, OfHostileNamesIsData) {

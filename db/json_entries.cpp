@@ -3,153 +3,253 @@
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
 #include <utility>
-#include <vector>
 
 namespace smemtune::db {
 
 namespace {
+
+using simdjson::ondemand::json_type;
 
 constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kMaxStringBytes = std::size_t{1} << 20;
 constexpr std::array<std::string_view, 3> kLists = {"cache", "results", "best"};
 
-/// Builds what the parser meets: the document without its lists, or one entry of a list at a time.
-class Builder final : public nlohmann::json_sax<Json> {
+/// What Python writes where JSON has no number, which simdjson knows no type of.
+std::optional<double> python_number(JsonText value) {
+  std::string_view token = value.raw_json_token();
+  token = token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (token == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (token == "Infinity") return kInfinity;
+  if (token == "-Infinity") return -kInfinity;
+  return std::nullopt;
+}
+
+std::string_view checked(std::string_view text) {
+  if (text.size() > kMaxStringBytes) throw InputError("a string of more than a million bytes");
+  return text;
+}
+
+class WholeJson {
  public:
-  Builder(std::string what, const JsonEntries::Take& take) : what_(std::move(what)), take_(take) {}
-
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
-  bool string(string_t& value) override {
-    if (value.size() > kMaxStringBytes) fail("a string of more than a million bytes");
-    return add(std::move(value));
-  }
-  bool binary(binary_t&) override { fail("binary data"); }
-
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-
-  bool key(string_t& name) override {
-    if (open_.empty()) {  // Of an entry in a list that is an object.
-      return true;
+  Json read(JsonText value, std::size_t depth = 0) {
+    if (++values_ > kMaxValues) throw InputError("more than a million values in one place");
+    json_type type = json_type::null;
+    if (value.type().get(type) != simdjson::SUCCESS) {
+      if (python_number(value)) return nullptr;
+      type = json_type::number;  // Says what is wrong with it.
     }
-    if (open_.back()->contains(name)) fail("the name " + quote(name) + " stands twice");
-    name_ = std::move(name);
-    return true;
+    switch (type) {
+      case json_type::object:
+        return object(value, depth + 1);
+      case json_type::array:
+        return array(value, depth + 1);
+      case json_type::string:
+        return std::string(checked(value.get_string()));
+      case json_type::boolean:
+        return bool(value.get_bool());
+      case json_type::null:
+        if (!bool(value.is_null())) throw simdjson::simdjson_error(simdjson::N_ATOM_ERROR);
+        return nullptr;
+      default:
+        return number(value);
+    }
   }
-
-  bool parse_error(std::size_t position, const std::string&,
-                   const nlohmann::detail::exception& error) override {
-    position_ = position;
-    error_ = error.what();
-    return false;
-  }
-
-  Json take_head() { return std::move(head_); }
-  std::size_t error_position() const { return position_; }
-  const std::string& error() const { return error_; }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw InputError(what_ + ": " + what); }
-
-  /// Whether what comes now is an entry of a list.
-  bool in_list() const { return !list_.empty() && open_.empty(); }
-
-  Json& place(Json&& value) {
-    if (++values_ > kMaxValues) fail("more than a million values outside of one entry, or in one");
-    if (in_list()) {
-      entry_ = std::move(value);
-      return entry_;
-    }
-    if (open_.empty()) {
-      head_ = std::move(value);
-      return head_;
-    }
-    Json& parent = *open_.back();
-    if (parent.is_array()) {
-      parent.push_back(std::move(value));
-      return parent.back();
-    }
-    // The name is new: key() has seen to it.
-    auto& members = parent.get_ref<Json::object_t&>();
-    members.Container::emplace_back(std::move(name_), std::move(value));
-    return members.back().second;
+  static void check_depth(std::size_t depth) {
+    if (depth > kMaxDepth) throw InputError("nested deeper than " + std::to_string(kMaxDepth));
   }
 
-  bool add(Json&& value) {
-    place(std::move(value));
-    if (in_list()) hand_over();
-    return true;
-  }
-
-  bool open(Json&& value) {
-    const bool is_list = list_.empty() && open_.size() == 1 && head_.is_object() &&
-                         std::ranges::find(kLists, name_) != kLists.end();
-    if (is_list) {
-      list_ = name_;
-      head_values_ = std::exchange(values_, 0);
-      head_.get_ref<Json::object_t&>().Container::emplace_back(std::move(name_), nullptr);
-      open_.clear();
-      return true;
+  Json object(JsonText value, std::size_t depth) {
+    check_depth(depth);
+    Json all = Json::object();
+    for (auto member : value.get_object()) {
+      std::string name(checked(member.unescaped_key()));
+      if (all.contains(name)) throw InputError("the name " + quote(name) + " stands twice");
+      all.get_ref<Json::object_t&>().Container::emplace_back(std::move(name),
+                                                             read(member.value(), depth));
     }
-    if (open_.size() >= kMaxDepth) fail("nested deeper than " + std::to_string(kMaxDepth));
-    Json& placed = place(std::move(value));
-    open_.push_back(&placed);
-    return true;
+    return all;
   }
 
-  bool close() {
-    if (in_list()) {  // The list itself ends.
-      list_.clear();
-      values_ = head_values_;
-      open_ = {&head_};
-      return true;
-    }
-    open_.pop_back();
-    if (in_list()) hand_over();
-    return true;
+  Json array(JsonText value, std::size_t depth) {
+    check_depth(depth);
+    Json all = Json::array();
+    for (auto one : value.get_array()) all.push_back(read(one.value(), depth));
+    return all;
   }
 
-  void hand_over() {
-    values_ = 0;
-    take_(head_, list_, std::move(entry_));
+  static Json number(JsonText value) {
+    if (python_number(value)) return nullptr;  // "-Infinity" begins as a number does.
+    const simdjson::ondemand::number number = value.get_number();
+    if (number.is_uint64()) return number.get_uint64();
+    if (number.is_int64()) return number.get_int64();
+    return number.get_double();
   }
 
-  std::string what_;
-  const JsonEntries::Take& take_;
-  Json head_;
-  Json entry_;
-  std::vector<Json*> open_;  ///< From the outermost; of the entry where a list is read.
-  std::string name_;         ///< Of the member that comes next.
-  std::string list_;         ///< The list that is read; empty: none.
   std::size_t values_ = 0;
-  std::size_t head_values_ = 0;
-  std::size_t position_ = 0;
-  std::string error_;
+};
+
+/// Up to where something in it last ended.
+std::string_view up_to_last_end(std::string_view text) {
+  return text.substr(0, text.find_last_of('}') + 1);
+}
+
+/// Whether more is opened in it than closed.
+bool is_open(std::string_view text) {
+  std::int64_t open = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\') ++i;
+    if (!in_string && (c == '{' || c == '[')) ++open;
+    if (!in_string && (c == '}' || c == ']')) --open;
+  }
+  return open > 0;
+}
+
+/// Up to the string that has no end: no quote in it stands without a backslash.
+std::string_view up_to_open_string(std::string_view text) {
+  for (std::size_t end = text.rfind('"'); end != std::string_view::npos && end > 0;
+       end = text.rfind('"', end - 1)) {
+    const std::size_t before = text.find_last_not_of('\\', end - 1);
+    const std::size_t backslashes = end - 1 - (before == std::string_view::npos ? 0 : before);
+    if (backslashes % 2 == 0) return text.substr(0, end);
+  }
+  return {};
+}
+
+class EntriesReader {
+ public:
+  EntriesReader(const std::string& what, std::string&& text, const JsonEntries::Take& take)
+      : what_(what), text_(std::move(text)), take_(take) {
+    text_.reserve(text_.size() + simdjson::SIMDJSON_PADDING);
+  }
+
+  JsonEntries read() {
+    const std::size_t last = text_.find_last_not_of(" \t\r\n");
+    if (last != std::string::npos && text_[last] != '}') cut_to(up_to_last_end(text_));
+    if (begin() == simdjson::UNCLOSED_STRING) {
+      cut_to(up_to_last_end(up_to_open_string(text_)));
+      begin();
+    }
+    read_.head = Json::object();
+    if (text_.empty()) return std::move(read_);
+    pass([this](const std::string& name, JsonText value) { take_head(name, value); });
+    begin();
+    pass([this](const std::string& name, JsonText value) { take_entries(name, value); });
+    return std::move(read_);
+  }
+
+ private:
+  void cut_to(std::string_view beginning) {
+    text_.resize(beginning.size());
+    read_.cut_off = true;
+  }
+
+  simdjson::error_code begin() {
+    error_ = parser_.iterate(text_.data(), text_.size(), text_.capacity()).get(document_);
+    return error_;
+  }
+
+  /// Visits the members of the text's object.
+  template <typename Visit>
+  void pass(Visit visit) {
+    try {
+      if (error_ != simdjson::SUCCESS) throw simdjson::simdjson_error(error_);
+      simdjson::ondemand::object members = document_.get_object();
+      for (auto member : members) {
+        const std::string name(checked(member.unescaped_key()));
+        visit(name, member.value());
+      }
+      const char* behind = nullptr;
+      if (document_.current_location().get(behind) == simdjson::SUCCESS) {
+        throw InputError("more after the end of the JSON object");
+      }
+    } catch (const simdjson::simdjson_error& thrown) {
+      note(thrown);
+    } catch (const Json::exception& thrown) {
+      throw InputError(what_ + ": " + thrown.what());
+    } catch (const InputError& thrown) {
+      const std::string text = thrown.what();
+      throw InputError(text.starts_with(what_) ? text : what_ + ": " + text);
+    }
+  }
+
+  static bool is_list(const std::string& name, JsonText value) {
+    if (std::ranges::find(kLists, name) == kLists.end()) return false;
+    const json_type type = value.type();
+    return type == json_type::object || type == json_type::array;
+  }
+
+  void take_head(const std::string& name, JsonText value) {
+    if (read_.head.contains(name)) throw InputError("the name " + quote(name) + " stands twice");
+    read_.head[name] = nullptr;
+    if (!is_list(name, value)) read_.head[name] = head_.read(value);
+  }
+
+  void take_entries(const std::string& name, JsonText value) {
+    if (!is_list(name, value)) return;
+    if (value.type() == json_type::array) {
+      for (auto entry : value.get_array()) take_(read_.head, name, entry.value());
+    } else {
+      for (auto entry : value.get_object()) take_(read_.head, name, entry.value());
+    }
+  }
+
+  /// What is met at the end of a text that leaves something open is that it ends too early.
+  void note(const simdjson::simdjson_error& error) {
+    const char* const begin = text_.data();
+    const char* at = begin;
+    if (error_ == simdjson::SUCCESS) {
+      const bool at_end = document_.current_location().get(at) != simdjson::SUCCESS ||
+                          at == begin || at + 1 >= begin + text_.size();
+      if (at_end && is_open(text_)) {
+        read_.cut_off = true;
+        return;
+      }
+    }
+    const auto line = 1 + std::count(begin, std::min(at, begin + text_.size()), '\n');
+    throw InputError(what_ + ": line " + std::to_string(line) + ": " + error.what());
+  }
+
+  const std::string& what_;
+  std::string text_;
+  const JsonEntries::Take& take_;
+  simdjson::ondemand::parser parser_;
+  simdjson::ondemand::document document_;
+  simdjson::error_code error_ = simdjson::SUCCESS;  ///< Of the whole text.
+  WholeJson head_;
+  JsonEntries read_;
 };
 
 }  // namespace
 
-JsonEntries read_json_entries(const std::string& what, std::string_view text,
+Json whole_json(JsonText value) { return WholeJson().read(value); }
+
+double number_of(JsonText value) {
+  double number = 0;
+  if (value.get_double().get(number) == simdjson::SUCCESS) return number;
+  return python_number(value).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+std::string_view string_of(JsonText value) {
+  std::string_view text;
+  return value.get_string().get(text) == simdjson::SUCCESS ? checked(text) : std::string_view();
+}
+
+JsonEntries read_json_entries(const std::string& what, std::string text,
                               const JsonEntries::Take& take) {
-  Builder builder(what, take);
-  const bool whole = Json::sax_parse(text, &builder);
-  const bool cut_off = !whole && builder.error_position() >= text.size();
-  JsonEntries read = {.head = builder.take_head(), .cut_off = cut_off};
-  if (!whole && !(cut_off && read.head.is_object()))
-    throw InputError(what + ": " + builder.error());
-  return read;
+  return EntriesReader(what, std::move(text), take).read();
 }
 
 }  // namespace smemtune::db

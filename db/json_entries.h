@@ -5,24 +5,37 @@
 #include <nlohmann/json.hpp>
 
 #include <functional>
+#include <simdjson.h>
 #include <string>
 #include <string_view>
 
 namespace smemtune::db {
 
+/// Where simdjson reads: on demand, each value once and in the text's order.
+using JsonText = simdjson::ondemand::value;
+
 /// Reads a JSON object from somewhere, perhaps a long one. Each entry of its member `cache`,
 /// `results` or `best` is handed over by itself as it comes, and everything else is returned.
-/// Nothing may be nested deeper than 32, no entry may hold more than a million values, and no name
-/// may stand twice in one of the objects. `what`: the file, for errors. Throws InputError naming
-/// it and the place.
 struct JsonEntries {
-  /// `head`: what came before the entry. `list`: the member that it is of.
-  using Take = std::function<void(const Json& head, std::string_view list, Json&& entry)>;
+  /// `head`: everything else, wherever it stands. `list`: the member that the entry is of.
+  using Take = std::function<void(const Json& head, std::string_view list, JsonText entry)>;
 
   Json head;
   bool cut_off = false;  ///< The text ends before its end; whole entries before that were read.
 };
-JsonEntries read_json_entries(const std::string& what, std::string_view text,
+
+/// `what`: the file, for errors, also for those that `take` throws. Throws InputError naming it.
+JsonEntries read_json_entries(const std::string& what, std::string text,
                               const JsonEntries::Take& take);
+
+/// The whole value. Throws InputError where it is nested deeper than 32, holds more than a million
+/// values or a name twice in one object.
+Json whole_json(JsonText value);
+
+/// A number, also as Python writes what JSON cannot hold (NaN, Infinity); NaN for all else.
+double number_of(JsonText value);
+
+/// A string, empty for all else. Valid as long as the text is read.
+std::string_view string_of(JsonText value);
 
 }  // namespace smemtune::db

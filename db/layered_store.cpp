@@ -270,11 +270,32 @@ std::vector<std::string> LayeredStore::kernels() const {
 
 std::vector<StoredPortfolio> LayeredStore::portfolios(const Query& query, std::size_t most,
                                                       bool per_kernel) const {
-  std::vector<StoredPortfolio> its;
-  visit(query, [&](const Layer& layer, const Query& own) {
-    if (layer.name.empty()) its = layer.store.portfolios(own, most, per_kernel);
+  const auto question_of = [&](const StoredPortfolio& one) {
+    const StoredResult& best = one.bests.front();
+    const std::string kernel =
+        per_kernel && one.portfolio ? one.chosen.front().result.kernel : std::string();
+    return std::tuple(best.space, best.device.name, device_model_key(best.device),
+                      best.origin.has_value(), kernel);
+  };
+  std::vector<StoredPortfolio> all;
+  std::vector<StoredPortfolio> without;  // So few run not all problems.
+  std::set<decltype(question_of(StoredPortfolio()))> answered;
+  visit(query, [&](const Layer& layer, const Query& its) {
+    for (StoredPortfolio& one : layer.store.portfolios(its, most, per_kernel)) {
+      if (answered.contains(question_of(one))) continue;
+      for (StoredResult& best : one.bests) best.shared_from = layer.name;
+      for (StoredResult& chosen : one.chosen) chosen.shared_from = layer.name;
+      if (one.portfolio) answered.insert(question_of(one));
+      (one.portfolio ? all : without).push_back(std::move(one));
+    }
   });
-  return its;
+  for (StoredPortfolio& one : without) {
+    const bool is_own = one.bests.front().shared_from.empty();
+    if (is_own && !answered.contains(question_of(one))) all.push_back(std::move(one));
+  }
+  if (all.empty()) return without;
+  std::ranges::stable_sort(all, {}, question_of);
+  return all;
 }
 
 LayeredStore::SharedFindings LayeredStore::findings(const std::string& space, const Device& device,

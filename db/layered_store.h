@@ -48,7 +48,8 @@ class LayeredStore {
   std::vector<StoredSection> sections(const Query& query, std::size_t most) const;
   std::vector<StoredRun> runs(const Query& query) const;
   std::vector<std::string> kernels() const;
-  /// Of one's own database only: what is shared seldom holds more than winners.
+  /// Each from one database, as times of all its problems are needed: the first that has one. Shared
+  /// files that hold winners only have none; they answer where nothing else does.
   std::vector<StoredPortfolio> portfolios(const Query& query, std::size_t most,
                                           bool per_kernel = false) const;
 

@@ -3,6 +3,7 @@
 #include "db/device_model.h"
 #include "db/export_json.h"
 #include "db/planted_results.h"
+#include "db/stored_portfolio.h"
 #include "db/test_folder.h"
 #include "tuner/core/error.h"
 #include "tuner/core/whole_file.h"
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace smemtune::db {
 namespace {
@@ -129,6 +131,35 @@ TEST_F(LayeredStoreOf, HoldsAnothersBestAgainstOnesOwnTimes) {
   EXPECT_EQ(row.guests[1].best_of, 0u);
   EXPECT_DOUBLE_EQ(row.guests[1].share.value(), 0.4);
   EXPECT_EQ(row.known, 2u);
+}
+
+TEST_F(LayeredStoreOf, ChoosesAPortfolioFromTheFirstThatHasTheTimes) {
+  const auto both = [](double ms) {
+    return std::vector{planted(tile(1), ms), planted(tile(2), 2 * ms), planted(tile(1), 3 * ms, 64),
+                       planted(tile(2), ms, 64)};
+  };
+  const fs::path own = store("own.sqlite", "A", both(1));
+  const fs::path team = store("team.sqlite", "A", both(5));
+  const fs::path other = store("other.sqlite", "B", both(7));
+  const fs::path winners = write_export("winners.json", store("winners.sqlite", "C", both(9)));
+  const LayeredStore results = layered(own, {winners, team, other});
+  const auto chosen = [&](const std::string& source) {
+    std::vector<std::string> texts;
+    for (const StoredPortfolio& one : results.portfolios({.source = source}, 1)) {
+      std::ranges::move(answers(one.chosen), std::back_inserter(texts));
+    }
+    return texts;
+  };
+  EXPECT_THAT(chosen("own"), ElementsAre("A N=4096 TILE=2", "A N=64 TILE=2"));
+  EXPECT_THAT(chosen("own,shared"),
+              ElementsAre("A N=4096 TILE=2", "A N=64 TILE=2", "B N=4096 TILE=2 from other.sqlite",
+                          "B N=64 TILE=2 from other.sqlite"));
+  EXPECT_THAT(chosen("team"),
+              ElementsAre("A N=4096 TILE=2 from team.sqlite", "A N=64 TILE=2 from team.sqlite"));
+  // Nothing else answers: that its winners do not run each other's problems is to be said.
+  const std::vector<StoredPortfolio> none = results.portfolios({.source = "winners"}, 1);
+  ASSERT_THAT(none, SizeIs(1));
+  EXPECT_FALSE(none[0].portfolio);
 }
 
 TEST_F(LayeredStoreOf, FindsWhatARunMayStartWith) {

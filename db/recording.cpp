@@ -18,7 +18,7 @@ namespace smemtune::db {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 
 double device_ms(const Result& result) {
   const Measurement& measured = result.measurement;
@@ -90,6 +90,8 @@ FileText read_compressed(const std::filesystem::path& file) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> stream(gzopen(file.c_str(), "rb"), gzclose);
   if (!stream) throw InputError(file.string() + ": cannot be read");
   FileText read;
+  constexpr std::uintmax_t kPadding = 64;  // Parsers read past the end.
+  read.text.reserve(std::min(std::filesystem::file_size(file), kMostBytes) + kPadding);
   std::vector<char> buffer(std::size_t{1} << 20);
   for (;;) {
     const int count = gzread(stream.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
@@ -118,8 +120,8 @@ bool is_database(const std::filesystem::path& file) {
 
 std::vector<Recording> read_recordings(const std::filesystem::path& file) {
   if (is_database(file)) return read_database(file);
-  const FileText read = read_compressed(file);
-  return {read_recording_json(file, read.text, read.cut_off)};
+  FileText read = read_compressed(file);
+  return {read_recording_json(file, std::move(read.text), read.cut_off)};
 }
 
 SearchSpace recorded_space(const Recording& recording) {

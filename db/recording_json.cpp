@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -25,9 +26,11 @@ namespace {
 
 using Evaluation = Recording::Evaluation;
 
-[[noreturn]] void fail(const Recording& recording, const std::string& what) {
-  throw InputError(recording.file.string() + ": " + what);
-}
+/// So many evaluations are handed over together.
+constexpr std::size_t kPart = 4096;
+
+/// No launch takes 30 years; old cache files have 1e20 for what failed.
+constexpr double kNoTime_ms = 1e12;
 
 // As tuners in Python write them.
 Value value_of(const Json& json) {
@@ -45,12 +48,15 @@ Value value_of(const Json& json) {
   return text;
 }
 
+Value value_of(JsonText text) {
+  std::int64_t number = 0;
+  if (text.get_int64().get(number) == simdjson::SUCCESS) return number;
+  return value_of(whole_json(text));
+}
+
 /// Seconds since 1970 of `2023-12-22 09:54:05.502007+00:00`; -1 where it is something else.
-double moment_of(const Json& object) {
-  const auto found = object.find("timestamp");
-  if (found == object.end() || !found->is_string()) return -1;
+double moment_of(const std::string& text) {
   std::tm parts{};
-  const std::string text = found->get<std::string>();
   const char* rest = strptime(text.c_str(), "%Y-%m-%d", &parts);
   if (rest != nullptr && (*rest == ' ' || *rest == 'T')) {
     rest = strptime(rest + 1, "%H:%M:%S", &parts);
@@ -70,17 +76,21 @@ double moment_of(const Json& object) {
   return seconds;
 }
 
-double number_of(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+/// 0 for what is no number.
+double time_of(JsonText value) {
+  const double ms = number_of(value);
+  return std::isfinite(ms) ? ms : 0;
 }
 
-std::vector<double> positive_numbers(const Json& list) {
+std::vector<double> positive_numbers(JsonText list) {
+  constexpr std::size_t kMost = 1'000'000;
   std::vector<double> numbers;
-  if (!list.is_array()) return numbers;
-  for (const Json& one : list) {
-    const double number = one.is_number() ? one.get<double>() : 0;
+  simdjson::ondemand::array all;
+  if (list.get_array().get(all) != simdjson::SUCCESS) return numbers;
+  for (auto one : all) {
+    const double number = number_of(one.value());
     if (number > 0 && std::isfinite(number)) numbers.push_back(number);
+    if (numbers.size() > kMost) throw InputError("more than a million values in one result");
   }
   return numbers;
 }
@@ -105,15 +115,40 @@ Status status_of(std::string_view word) {
   return Status::runtime;
 }
 
-Configuration configuration_of(const Recording& recording, const Json& object) {
-  Configuration configuration;
-  for (const Parameter& parameter : recording.parameters) {
-    const auto value = object.find(parameter.name);
-    if (value == object.end()) fail(recording, "a result has no \"" + parameter.name + "\"");
-    configuration.emplace(parameter.name, value_of(*value));
+/// A configuration as its members come, in whatever order.
+class ConfigurationReader {
+ public:
+  explicit ConfigurationReader(const Recording& recording) : parameters_(recording.parameters) {}
+
+  /// Whether the name is a parameter's, whose value was then taken.
+  bool take(std::string_view name, JsonText value) {
+    // Mostly they come in the same order.
+    if (next_ == parameters_.size() || parameters_[next_].name != name) {
+      const auto found = std::ranges::find(parameters_, name, &Parameter::name);
+      if (found == parameters_.end()) return false;
+      next_ = static_cast<std::size_t>(found - parameters_.begin());
+    }
+    const bool is_new = configuration_.emplace(parameters_[next_++].name, value_of(value)).second;
+    if (!is_new) throw InputError("the name " + quote(std::string(name)) + " stands twice");
+    return true;
   }
-  return configuration;
-}
+
+  /// REQUIRES: called once, at the end.
+  Configuration whole() {
+    for (const Parameter& parameter : parameters_) {
+      if (configuration_.size() == parameters_.size()) break;
+      if (!configuration_.contains(parameter.name)) {
+        throw InputError("a result has no \"" + parameter.name + "\"");
+      }
+    }
+    return std::move(configuration_);
+  }
+
+ private:
+  const std::vector<Parameter>& parameters_;
+  std::size_t next_ = 0;
+  Configuration configuration_;
+};
 
 /// A value that the file's header does not list is one all the same.
 void note_values(const std::vector<Evaluation>& evaluations, std::vector<Parameter>& parameters) {
@@ -130,27 +165,44 @@ void note_values(const std::vector<Evaluation>& evaluations, std::vector<Paramet
   }
 }
 
-Evaluation cached(const Recording& recording, const Json& entry) {
+/// A time, or a word of what failed: the first is 0 or the second empty.
+struct TimeOrWord {
+  double time_ms = 0;
+  std::string word;
+};
+
+TimeOrWord time_or_word(JsonText value) {
+  const double ms = time_of(value);
+  if (ms > 0 && ms < kNoTime_ms) return {.time_ms = ms, .word = ""};
+  return {.time_ms = 0, .word = std::string(string_of(value))};
+}
+
+Evaluation cached(const Recording& recording, simdjson::ondemand::object entry) {
   Evaluation evaluation;
   evaluation.result.kernel = recording.kernel;
-  evaluation.result.configuration = configuration_of(recording, entry);
-  evaluation.result.compile_ms = number_of(entry, "compile_time");
-  evaluation.result.verify_ms = number_of(entry, "verification_time");
-  evaluation.device_ms = number_of(entry, "benchmark_time") + evaluation.result.verify_ms;
-  evaluation.at_unix = moment_of(entry);
-  const auto time = entry.find("time");
-  const auto error = entry.find("__error__");
-  const Json& said = error != entry.end() ? *error : time != entry.end() ? *time : entry;
-  // Old files have 1e20 for what failed.
-  constexpr double kNoTime_ms = 1e19;
-  if (said.is_number() && said.get<double>() > 0 && said.get<double>() < kNoTime_ms) {
-    const auto times = entry.find("times");
-    const std::vector<double> samples_ms =
-        times != entry.end() ? positive_numbers(*times) : std::vector<double>{};
-    set_time(evaluation, said.get<double>(), samples_ms);
+  ConfigurationReader configuration(recording);
+  TimeOrWord time;
+  std::optional<TimeOrWord> error;
+  std::vector<double> samples_ms;
+  for (auto member : entry) {
+    const std::string_view name = member.unescaped_key();
+    JsonText value = member.value();
+    if (configuration.take(name, value)) continue;
+    if (name == "time") time = time_or_word(value);
+    if (name == "__error__") error = time_or_word(value);
+    if (name == "times") samples_ms = positive_numbers(value);
+    if (name == "compile_time") evaluation.result.compile_ms = time_of(value);
+    if (name == "verification_time") evaluation.result.verify_ms = time_of(value);
+    if (name == "benchmark_time") evaluation.device_ms = time_of(value);
+    if (name == "timestamp") evaluation.at_unix = moment_of(std::string(string_of(value)));
+  }
+  evaluation.result.configuration = configuration.whole();
+  evaluation.device_ms += evaluation.result.verify_ms;
+  const TimeOrWord& said = error ? *error : time;
+  if (said.time_ms > 0) {
+    set_time(evaluation, said.time_ms, samples_ms);
   } else {
-    const std::string word = said.is_string() ? said.get<std::string>() : "";
-    set_failure(evaluation, status_of(word), word);
+    set_failure(evaluation, status_of(said.word), said.word);
   }
   return evaluation;
 }
@@ -176,7 +228,7 @@ void read_cache_head(const Json& head, Recording& recording) {
   const auto keys = head.find("tune_params_keys");
   const auto values = head.find("tune_params");
   if (keys == head.end() || !keys->is_array() || values == head.end() || !values->is_object()) {
-    fail(recording, "a Kernel Tuner cache without \"tune_params_keys\" and \"tune_params\"");
+    throw InputError("a Kernel Tuner cache without \"tune_params_keys\" and \"tune_params\"");
   }
   for (const Json& name : *keys) {
     Parameter parameter = {.name = name.is_string() ? name.get<std::string>() : "", .values = {}};
@@ -188,13 +240,8 @@ void read_cache_head(const Json& head, Recording& recording) {
   }
 }
 
-void add_cached(const Json& entry, Recording& recording) {
-  if (!entry.is_object()) fail(recording, "\"cache\" holds something that is not a result");
-  recording.evaluations.push_back(cached(recording, entry));
-}
-
 /// Milliseconds in T4's unit of time, which Kernel Tuner misspells.
-double unit_ms(const Recording& recording, const Json& root) {
+double unit_ms(const Json& root) {
   const std::string unit = root.contains("metadata")
                                ? root["metadata"].value("timeunit", "milliseconds")
                                : "milliseconds";
@@ -202,64 +249,109 @@ double unit_ms(const Recording& recording, const Json& root) {
   if (unit == "microseconds") return 1e-3;
   if (unit == "nanoseconds") return 1e-6;
   if (unit == "seconds") return 1e3;
-  fail(recording, "\"timeunit\" is \"" + unit +
-                      "\"; milliseconds are known, and so are seconds, "
-                      "microseconds and nanoseconds");
+  throw InputError("\"timeunit\" is \"" + unit +
+                   "\"; milliseconds are known, and so are seconds, microseconds and nanoseconds");
 }
 
-std::optional<double> measured_time(const Json& result) {
-  const auto measurements = result.find("measurements");
-  if (measurements == result.end() || !measurements->is_array()) return std::nullopt;
-  for (const Json& one : *measurements) {
-    if (one.value("name", "") != "time" || !one.contains("value")) continue;
-    if (one["value"].is_number()) return one["value"].get<double>();
+/// Of T4's list of measurements the time, as far as it is a number.
+std::optional<double> measured_time(JsonText list) {
+  std::optional<double> time;
+  simdjson::ondemand::array measurements;
+  if (list.get_array().get(measurements) != simdjson::SUCCESS) return time;
+  for (auto one : measurements) {
+    std::string name;
+    double value = std::numeric_limits<double>::quiet_NaN();
+    for (auto member : one.get_object()) {
+      const std::string_view key = member.unescaped_key();
+      if (key == "name") name = string_of(member.value());
+      if (key == "value") value = number_of(member.value());
+    }
+    if (!time && name == "time" && std::isfinite(value)) time = value;
   }
-  return std::nullopt;
+  return time;
+}
+
+/// What T4's `times` has, in the file's unit of time.
+struct T4Times {
+  double compile = 0;
+  double validation = 0;
+  double benchmark = 0;
+  std::vector<double> runtimes;
+};
+
+T4Times t4_times(JsonText json) {
+  T4Times times;
+  for (auto member : json.get_object()) {
+    const std::string_view name = member.unescaped_key();
+    JsonText value = member.value();
+    if (name == "compilation" || name == "compilation_time") times.compile += time_of(value);
+    if (name == "validation") times.validation = time_of(value);
+    if (name == "benchmark") times.benchmark = time_of(value);
+    if (name == "runtimes") times.runtimes = positive_numbers(value);
+  }
+  return times;
+}
+
+/// A configuration of T4, which lists no parameters: the first one's are all there are.
+Configuration t4_configuration(JsonText json, Recording& recording) {
+  if (recording.parameters.empty()) {
+    const Json first = whole_json(json);
+    if (!first.is_object()) throw InputError("a \"configuration\" is no object");
+    Configuration configuration;
+    for (const auto& [name, value] : first.items()) {
+      recording.parameters.push_back({.name = name, .values = {}});
+      configuration.emplace(name, value_of(value));
+    }
+    return configuration;
+  }
+  ConfigurationReader reader(recording);
+  for (auto member : json.get_object()) {
+    const std::string_view name = member.unescaped_key();
+    reader.take(name, member.value());
+  }
+  return reader.whole();
 }
 
 /// In the file's unit of time.
-Evaluation t4_evaluation(const Recording& recording, const Json& json) {
+Evaluation t4_evaluation(simdjson::ondemand::object entry, Recording& recording) {
   Evaluation evaluation;
-  evaluation.result.configuration = configuration_of(recording, json["configuration"]);
-  const std::string word = json.value("invalidity", "correct");
-  const Json times = json.value("times", Json::object());
-  const std::vector<double> samples_ms = positive_numbers(times.value("runtimes", Json::array()));
-  evaluation.result.compile_ms =
-      number_of(times, "compilation") + number_of(times, "compilation_time");
-  evaluation.result.verify_ms = number_of(times, "validation");
-  evaluation.at_unix = moment_of(json);
-  const double samples_sum_ms = std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0);
-  evaluation.device_ms =
-      evaluation.result.verify_ms + std::max(number_of(times, "benchmark"), samples_sum_ms);
-  std::optional<double> time = measured_time(json);
-  if (!time && !samples_ms.empty()) time = samples_sum_ms / static_cast<double>(samples_ms.size());
-  if (word == "correct" && time && *time > 0) {
-    set_time(evaluation, *time, samples_ms);
+  std::optional<Configuration> configuration;
+  std::string word = "correct";
+  T4Times times;
+  std::optional<double> time;
+  for (auto member : entry) {
+    const std::string_view name = member.unescaped_key();
+    JsonText value = member.value();
+    if (name == "configuration") configuration = t4_configuration(value, recording);
+    if (name == "invalidity") word = string_of(value);
+    if (name == "times") times = t4_times(value);
+    if (name == "measurements") time = measured_time(value);
+    if (name == "timestamp") evaluation.at_unix = moment_of(std::string(string_of(value)));
+  }
+  if (!configuration) {
+    throw InputError("\"results\" holds something without a \"configuration\"");
+  }
+  evaluation.result.configuration = std::move(*configuration);
+  evaluation.result.compile_ms = times.compile;
+  evaluation.result.verify_ms = times.validation;
+  const double sum = std::accumulate(times.runtimes.begin(), times.runtimes.end(), 0.0);
+  evaluation.device_ms = times.validation + std::max(times.benchmark, sum);
+  if (!time && sum > 0) time = sum / static_cast<double>(times.runtimes.size());
+  if (word == "correct" && time && *time > 0 && *time < kNoTime_ms) {
+    set_time(evaluation, *time, times.runtimes);
     return evaluation;
   }
   Status status = Status::runtime;
   try {
     status = parse_status(word);
   } catch (const InputError& error) {
-    fail(recording, std::string("\"invalidity\": ") + error.what());
+    throw InputError(std::string("\"invalidity\": ") + error.what());
   }
   set_failure(evaluation, status == Status::correct ? Status::runtime : status, word);
   return evaluation;
 }
 
-void add_t4(const Json& json, Recording& recording) {
-  if (!json.is_object() || !json.contains("configuration") || !json["configuration"].is_object()) {
-    fail(recording, "\"results\" holds something without a \"configuration\"");
-  }
-  if (recording.parameters.empty()) {
-    for (const auto& [name, value] : json["configuration"].items()) {
-      recording.parameters.push_back({.name = name, .values = {}});
-    }
-  }
-  recording.evaluations.push_back(t4_evaluation(recording, json));
-}
-
-/// Makes milliseconds of the file's unit of time, which may stand at its end.
+/// Makes milliseconds of the file's unit of time.
 void scale_times(double unit_ms, Recording& recording) {
   if (unit_ms == 1) return;
   for (Evaluation& evaluation : recording.evaluations) {
@@ -274,54 +366,81 @@ void scale_times(double unit_ms, Recording& recording) {
   }
 }
 
+/// Reads entry by entry.
+class RecordingReader {
+ public:
+  RecordingReader(const std::filesystem::path& file, bool cut_off) {
+    recording_.file = file;
+    recording_.cut_off = cut_off;
+  }
+
+  void add(const Json& head, std::string_view list, JsonText entry) {
+    if (recording_.format.empty()) begin(head);
+    simdjson::ondemand::object object;
+    if (entry.get_object().get(object) != simdjson::SUCCESS) {
+      throw InputError(quote(std::string(list)) + " holds something that is not a result");
+    }
+    recording_.evaluations.push_back(recording_.format == "t4" ? t4_evaluation(object, recording_)
+                                                               : cached(recording_, object));
+  }
+
+  void hand_over(const TakePart& take) {
+    scale_times(unit_ms_, recording_);
+    take(recording_);
+    recording_.evaluations.clear();
+  }
+
+  std::size_t size() const { return recording_.evaluations.size(); }
+
+  Recording finish(const JsonEntries& read) {
+    if (recording_.format.empty()) begin(read.head);  // There was none.
+    scale_times(unit_ms_, recording_);
+    recording_.cut_off = recording_.cut_off || read.cut_off;
+    return std::move(recording_);
+  }
+
+ private:
+  void begin(const Json& head) {
+    if (head.contains("cache") || head.contains("tune_params_keys")) {
+      read_cache_head(head, recording_);
+    } else if (head.contains("results")) {
+      recording_.format = "t4";
+      recording_.tool = "T4";
+      unit_ms_ = unit_ms(head);
+    } else {
+      throw InputError(
+          "neither a Kernel Tuner cache file (\"cache\"), nor T4 (\"results\"), nor a database of "
+          "smemtune");
+    }
+  }
+
+  Recording recording_;
+  double unit_ms_ = 1;
+};
+
 }  // namespace
 
-Recording read_recording_json(const std::filesystem::path& file, std::string_view text,
-                              bool cut_off) {
-  Recording recording;
-  recording.file = file;
-  std::vector<Json> early;  // Entries of a cache file whose head comes after them.
-  const auto take = [&](const Json& head, std::string_view list, Json&& entry) {
-    if (list == "results") {
-      add_t4(entry, recording);
-    } else if (list == "cache" && head.contains("tune_params_keys") &&
-               head.contains("tune_params")) {
-      if (recording.format.empty()) read_cache_head(head, recording);
-      add_cached(entry, recording);
-    } else if (list == "cache") {
-      early.push_back(std::move(entry));
-    }
+Recording read_recording_json(const std::filesystem::path& file, std::string text, bool cut_off,
+                              const TakePart& take_part) {
+  RecordingReader reader(file, cut_off);
+  const auto add = [&](const Json& head, std::string_view list, JsonText entry) {
+    reader.add(head, list, entry);
+    if (take_part && reader.size() == kPart) reader.hand_over(take_part);
   };
+  const JsonEntries read = read_json_entries(file.string(), std::move(text), add);
+  Recording recording;
   try {
-    const JsonEntries read = read_json_entries(file.string(), text, take);
-    recording.cut_off = cut_off || read.cut_off;
-    if (read.head.contains("cache")) {
-      // What stands behind the results counts as well.
-      std::vector<Evaluation> evaluations = std::move(recording.evaluations);
-      const bool was_cut_off = recording.cut_off;
-      recording = Recording();
-      recording.file = file;
-      recording.cut_off = was_cut_off;
-      read_cache_head(read.head, recording);
-      recording.evaluations = std::move(evaluations);
-      for (const Json& entry : early) add_cached(entry, recording);
-      for (Evaluation& one : recording.evaluations) one.result.kernel = recording.kernel;
-    } else if (read.head.contains("results")) {
-      recording.format = "t4";
-      recording.tool = "T4";
-      scale_times(unit_ms(recording, read.head), recording);
-    } else {
-      fail(recording,
-           "neither a Kernel Tuner cache file (\"cache\"), nor T4 (\"results\"), nor a database of "
-           "smemtune");
-    }
-    note_values(recording.evaluations, recording.parameters);
-    for (Parameter& parameter : recording.parameters) {
-      // T4 has no list of values: in no file's order, so in that of their size.
-      if (recording.format == "t4") std::ranges::sort(parameter.values);
-    }
+    recording = reader.finish(read);
+  } catch (const InputError& error) {
+    throw InputError(file.string() + ": " + error.what());
   } catch (const Json::exception& error) {
-    fail(recording, error.what());
+    throw InputError(file.string() + ": " + error.what());
+  }
+  if (take_part) return recording;
+  note_values(recording.evaluations, recording.parameters);
+  for (Parameter& parameter : recording.parameters) {
+    // T4 has no list of values: in no file's order, so in that of their size.
+    if (recording.format == "t4") std::ranges::sort(parameter.values);
   }
   return recording;
 }

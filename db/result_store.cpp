@@ -156,7 +156,9 @@ RunRecord ResultStore::record_of(const std::string& run_id) const {
   return read_run_record(*connection_, run_id);
 }
 
-Added ResultStore::add(const RunRecord& record) { return add_run_record(*connection_, record); }
+Added ResultStore::add(const RunRecord& record, const std::function<RunRecord()>& next) {
+  return add_run_record(*connection_, record, next);
+}
 
 std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel) const {
   // The table of bests holds those of all runs of ours, and of all imports.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,6 +64,7 @@ struct RunRecord {
   std::string outcome;
   std::optional<Origin> origin;
   std::vector<Entry> entries;
+  bool goes_on = false;  ///< More of its entries come in a further record of the same run.
 };
 
 /// What became of results that were added.
@@ -154,8 +156,10 @@ class ResultStore {
   RunRecord record_of(const std::string& run_id) const;
 
   /// Adds, in one transaction, what is not known of a run. With an origin its results are imported
-  /// ones: never among our own, and known also where another import brought the same.
-  Added add(const RunRecord& record);
+  /// ones: never among our own, and known also where another import brought the same. Of a run that
+  /// goes on `next` gives the further records; without it what is given is added, and the rest may
+  /// be added later.
+  Added add(const RunRecord& record, const std::function<RunRecord()>& next = {});
 
   /// Per device model and problem, the fastest verified configuration of each kernel (ordered by
   /// device, space, problem, time), or of all kernels together with `per_kernel` false. CPU and GPU

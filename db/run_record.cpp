@@ -7,6 +7,7 @@
 #include "tuner/core/hash.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <unordered_set>
@@ -55,12 +56,39 @@ std::string stored_uid(const RunRecord& record) {
   return record.origin ? sha256("imported\n" + record.run.id).substr(0, 32) : record.run.id;
 }
 
-/// Adds the results of one run. REQUIRES: a transaction.
+/// As long as it lives SQLite skips CHECKs: it makes a table of each list of words to look one up in,
+/// which takes longer than all else of an insert. What is stored is right by its types, and by what
+/// ResultRows checks.
+class WithoutChecks {
+ public:
+  explicit WithoutChecks(const Connection& connection) : connection_(connection) {
+    connection_.execute("PRAGMA ignore_check_constraints = ON");
+  }
+  ~WithoutChecks() {
+    try {
+      connection_.execute("PRAGMA ignore_check_constraints = OFF");
+    } catch (const StoreError& error) {
+      std::fprintf(stderr, "smemtune: %s\n", error.what());
+    }
+  }
+  WithoutChecks(const WithoutChecks&) = delete;
+  WithoutChecks& operator=(const WithoutChecks&) = delete;
+  WithoutChecks(WithoutChecks&&) = delete;
+  WithoutChecks& operator=(WithoutChecks&&) = delete;
+
+ private:
+  const Connection& connection_;
+};
+
+/// Adds the results of one run, whose records have but their entries in common. REQUIRES: a
+/// transaction.
 class RunAdder {
  public:
   RunAdder(const Connection& connection, const RunRecord& record)
       : connection_(connection),
-        record_(record),
+        without_checks_(connection),
+        record_(&record),
+        started_unix_(record.run.started_unix),
         subjects_(connection, /*ours=*/false),
         results_(connection),
         find_(connection, R"sql(
@@ -84,12 +112,20 @@ class RunAdder {
     }
   }
 
-  Added add_all() {
-    for (const RunRecord::Entry& entry : record_.entries) add(entry);
+  void add_all_of(const RunRecord& record) {
+    record_ = &record;
+    const double started_unix = record.run.started_unix;
+    if (started_unix_ < 0 || (started_unix >= 0 && started_unix < started_unix_)) {
+      started_unix_ = started_unix;
+    }
+    for (const RunRecord::Entry& entry : record.entries) add(entry);
+  }
+
+  Added finish() {
     for (const auto& [ids, subject] : touched_) choose_best(connection_, model_id_, subject);
     for (const auto& [name, newest] : current_) make_current(name, newest);
     if (!touched_.empty()) count_results(connection_, run_->id);
-    if (run_) note_end();
+    if (run_) note_times();
     return added_;
   }
 
@@ -140,7 +176,7 @@ class RunAdder {
     Match found = Match::none;
     while (found != Match::same && find_.step()) {
       const bool same_run = find_.integer("run_id") == run.id;
-      const bool any_import = record_.origin && run.model_id == model_id_;
+      const bool any_import = record_->origin && run.model_id == model_id_;
       if (!same_run && !any_import) continue;
       const bool same_time = result.timed()
                                  ? find_.real("median_ms") == result.measurement.median_ms
@@ -166,27 +202,34 @@ class RunAdder {
   }
 
   void store_run_row() {
-    const std::int64_t origin_id = record_.origin ? store_origin(connection_, *record_.origin) : 0;
-    Run run = record_.run;
-    run.id = stored_uid(record_);
+    const std::int64_t origin_id =
+        record_->origin ? store_origin(connection_, *record_->origin) : 0;
+    Run run = record_->run;
+    run.id = stored_uid(*record_);
     run_ = {.id = store_run(connection_, run, space_id_, environment_of(""), origin_id,
                             /*process=*/""),
             .model_id = model_id_};
   }
 
   std::int64_t environment_of(const std::string& unit) {
-    const std::string& uuid = unit.empty() ? record_.run.device.uuid : unit;
+    const std::string& uuid = unit.empty() ? record_->run.device.uuid : unit;
     const auto [found, is_new] = environments_.try_emplace(uuid, 0);
-    if (is_new) found->second = store_environment(connection_, model_id_, uuid, record_.run);
+    if (is_new) found->second = store_environment(connection_, model_id_, uuid, record_->run);
     return found->second;
   }
 
-  void note_end() {
+  void note_times() {
     Statement(connection_, R"sql(
       UPDATE run SET outcome = :outcome, ended_unix = :ended
       WHERE id = :run AND outcome = '' AND :outcome <> '')sql")
-        .bind(":outcome", record_.outcome)
-        .bind(":ended", record_.ended_unix)
+        .bind(":outcome", record_->outcome)
+        .bind(":ended", record_->ended_unix)
+        .bind(":run", run_->id)
+        .run();
+    Statement(connection_, R"sql(
+      UPDATE run SET started_unix = :started
+      WHERE id = :run AND :started >= 0 AND (started_unix < 0 OR started_unix > :started))sql")
+        .bind(":started", started_unix_)
         .bind(":run", run_->id)
         .run();
   }
@@ -214,7 +257,9 @@ class RunAdder {
   }
 
   const Connection& connection_;
-  const RunRecord& record_;
+  WithoutChecks without_checks_;
+  const RunRecord* record_;  ///< The one that is being added.
+  double started_unix_;      ///< The earliest of all; -1: not known.
   SubjectRows subjects_;
   ResultRows results_;
   Statement find_;
@@ -270,9 +315,17 @@ RunRecord read_run_record(const Connection& connection, const std::string& run_i
   return record;
 }
 
-Added add_run_record(const Connection& connection, const RunRecord& record) {
+Added add_run_record(const Connection& connection, const RunRecord& record,
+                     const std::function<RunRecord()>& next) {
   Transaction transaction(connection);
-  const Added added = RunAdder(connection, record).add_all();
+  RunAdder adder(connection, record);
+  adder.add_all_of(record);
+  RunRecord further;
+  for (bool goes_on = next && record.goes_on; goes_on; goes_on = further.goes_on) {
+    further = next();
+    adder.add_all_of(further);
+  }
+  const Added added = adder.finish();
   transaction.commit();
   return added;
 }

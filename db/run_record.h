@@ -3,12 +3,14 @@
 #include "db/result_store.h"
 #include "db/sqlite.h"
 
+#include <functional>
 #include <string>
 
 namespace smemtune::db {
 
 /// See ResultStore::record_of() and add().
 RunRecord read_run_record(const Connection& connection, const std::string& run_id);
-Added add_run_record(const Connection& connection, const RunRecord& record);
+Added add_run_record(const Connection& connection, const RunRecord& record,
+                     const std::function<RunRecord()>& next = {});
 
 }  // namespace smemtune::db

@@ -34,21 +34,12 @@ std::int64_t store_unit(const Connection& connection, std::int64_t model_id,
   return read_id(select.bind(":model", model_id).bind(":uuid", uuid));
 }
 
-/// The id that INSERT ... RETURNING gives, or else that of the row that was there.
-std::int64_t inserted_or_found(Statement& insert, Statement& find) {
-  if (!insert.step()) return read_id(find);
-  const std::int64_t id = insert.integer("id");
-  insert.reset();
-  return id;
-}
-
 /// For a row that others may have stored: what is there stays, or becomes what is given.
 std::string on_conflict(const char* key, bool replace) {
   return std::string(" ON CONFLICT (") + key + ") DO " +
          (replace ? "UPDATE SET values_json = excluded.values_json "
                     "WHERE values_json <> excluded.values_json"
-                  : "NOTHING") +
-         " RETURNING id";
+                  : "NOTHING");
 }
 
 /// Of the table `result`, but for its id.
@@ -62,6 +53,16 @@ std::vector<std::string> result_columns() {
   visit_fields(result.measurement, add);
   columns.insert(columns.end(), {"sample_count", "samples"});
   return columns;
+}
+
+/// What the CHECKs ask for and the types of a result's members leave open.
+void check_storable(const Connection& connection, const Result& result) {
+  constexpr double kLongest_ms = 1e12;
+  const double ms = result.measurement.median_ms;
+  if (result.status == Status::fits) throw std::logic_error("what fits was not launched");
+  if (!result.timed() || (ms > 0 && ms < kLongest_ms)) return;
+  throw StoreError(connection.file().string() + ": a time of " + decimal(ms, 3) +
+                   " ms cannot be stored: it is to be above 0 and below 1e12");
 }
 
 // What enumerators are stored as.
@@ -175,10 +176,11 @@ std::optional<Origin> read_origin(const Statement& row) {
 }
 
 SubjectRows::SubjectRows(const Connection& connection, bool ours)
-    : ours_(ours),
+    : connection_(connection),
+      ours_(ours),
       insert_kernel_(connection, R"sql(
         INSERT INTO kernel (space_id, name, hash) VALUES (:space, :name, :hash)
-        ON CONFLICT (space_id, name, hash) DO NOTHING RETURNING id)sql"),
+        ON CONFLICT (space_id, name, hash) DO NOTHING)sql"),
       find_kernel_(connection, R"sql(
         SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql"),
       insert_problem_(connection,
@@ -212,22 +214,29 @@ Subject SubjectRows::store(std::int64_t space_id, const ResultKey& of) {
       .bind(":key", configuration)
       .bind(":values", to_json(of.configuration));
   find_configuration_.bind(":space", space_id).bind(":name", of.kernel).bind(":key", configuration);
-  subject.configuration_id = inserted_or_found(insert_configuration_, find_configuration_);
+  subject.configuration_id = insert_or_find(insert_configuration_, find_configuration_);
   return subject;
+}
+
+std::int64_t SubjectRows::insert_or_find(Statement& insert, Statement& find) {
+  insert.run();
+  // Not by RETURNING, for which SQLite makes a table each time. A row of ours may be an updated one.
+  const bool is_new = !ours_ && connection_.changes() == 1;
+  return is_new ? connection_.last_insert_id() : read_id(find);
 }
 
 std::int64_t SubjectRows::store_kernel(std::int64_t space_id, const ResultKey& of) {
   for (Statement* statement : {&insert_kernel_, &find_kernel_}) {
     statement->bind(":space", space_id).bind(":name", of.kernel).bind(":hash", of.kernel_hash);
   }
-  return inserted_or_found(insert_kernel_, find_kernel_);
+  return insert_or_find(insert_kernel_, find_kernel_);
 }
 
 std::int64_t SubjectRows::store_problem(std::int64_t space_id, const Problem& problem) {
   const std::string name = key(problem);
   insert_problem_.bind(":space", space_id).bind(":key", name).bind(":values", to_json(problem));
   find_problem_.bind(":space", space_id).bind(":key", name);
-  return inserted_or_found(insert_problem_, find_problem_);
+  return insert_or_find(insert_problem_, find_problem_);
 }
 
 ResultRows::ResultRows(const Connection& connection)
@@ -246,6 +255,7 @@ void ResultRows::set(std::string_view column, const T& value) {
 }
 
 std::int64_t ResultRows::store(const Place& place, const Result& result) {
+  check_storable(connection_, result);
   insert_.unbind();
   next_ = 0;
   set("run_id", place.run_id);

@@ -56,7 +56,9 @@ class SubjectRows {
  private:
   std::int64_t store_kernel(std::int64_t space_id, const ResultKey& of);
   std::int64_t store_problem(std::int64_t space_id, const Problem& problem);
+  std::int64_t insert_or_find(Statement& insert, Statement& find);
 
+  const Connection& connection_;
   bool ours_;
   // Of what comes from elsewhere: most results are of the same kernel and problem as the last.
   std::optional<ResultKey> last_;

@@ -166,6 +166,8 @@ bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_.
 
 std::int64_t Connection::last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
 
+std::int64_t Connection::changes() const { return sqlite3_changes64(handle_.get()); }
+
 void Connection::back_up_to(const Connection& target) const {
   sqlite3_backup* backup = sqlite3_backup_init(target.handle_.get(), "main", handle_.get(), "main");
   if (backup == nullptr) target.check(sqlite3_extended_errcode(target.handle_.get()));

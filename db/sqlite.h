@@ -132,6 +132,8 @@ class Connection {
   bool can_write() const;
   bool in_transaction() const;
   std::int64_t last_insert_id() const;
+  /// Rows that the last INSERT, UPDATE or DELETE touched.
+  std::int64_t changes() const;
 
   /// Copies the whole database, as it is now, over what `target` holds.
   void back_up_to(const Connection& target) const;

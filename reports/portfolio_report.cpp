@@ -43,7 +43,8 @@ PortfolioReport portfolio_report(const db::StoredPortfolio& stored) {
 std::string portfolio_text(const PortfolioReport& report) {
   const db::StoredPortfolio& stored = report.stored;
   const db::StoredResult& first = stored.bests.front();
-  std::string text = printable(first.space + " on " + first.device.name) + ": " +
+  const std::string from = first.shared_from.empty() ? "" : ", from " + first.shared_from;
+  std::string text = printable(first.space + " on " + first.device.name + from) + ": " +
                      counted(stored.bests.size(), "problem") +
                      ", loss to their bests (geometric mean, at worst), and for sizes held back\n";
   Table table({{"configurations", Table::Align::right},
@@ -82,8 +83,10 @@ nlohmann::ordered_json portfolio_json(const PortfolioReport& report) {
                      {"exact", size.portfolio ? Json(size.portfolio->is_exact) : Json(nullptr)},
                      {"held_back", std::move(held)}});
   }
-  return {{"space", stored.bests.front().space},
-          {"device", stored.bests.front().device.name},
+  const db::StoredResult& first = stored.bests.front();
+  return {{"space", first.space},
+          {"device", first.device.name},
+          {"shared_from", first.shared_from.empty() ? Json(nullptr) : Json(first.shared_from)},
           {"problems", stored.bests.size()},
           {"configurations", stored.portfolio ? stored.portfolio->variants().size() : 0},
           {"loss", losses_json(stored.portfolio)},

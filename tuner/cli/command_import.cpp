@@ -36,11 +36,14 @@ Imported store_next(ReadAhead& files, db::ResultStore& store) {
       imported.file = std::move(*end);
       return imported;
     }
-    const auto& record = std::get<db::RunRecord>(read);
-    for (const db::RunRecord::Entry& entry : record.entries) {
-      ++imported.statuses[to_text(entry.result.status)];
-    }
-    imported.added += store.add(record);
+    const auto counted = [&imported](db::RunRecord&& record) {
+      for (const db::RunRecord::Entry& entry : record.entries) {
+        ++imported.statuses[to_text(entry.result.status)];
+      }
+      return std::move(record);
+    };
+    imported.added += store.add(counted(std::get<db::RunRecord>(std::move(read))),
+                                [&] { return counted(std::get<db::RunRecord>(files.next())); });
   }
 }
 

@@ -175,8 +175,13 @@ int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
     const auto one = one_for_all(stored);
     if (!one) continue;
     const db::StoredResult& first = stored.chosen.front();
-    text += first.space + " on " + device_label(first.device) + "\n" + one_for_all_text(*one, "  ");
-    Json entry = {{"space", first.space}, {"device", db::device_json(first.device)}};
+    const std::string& from = first.shared_from;
+    text += printable(first.space + " on " + device_label(first.device) +
+                      (from.empty() ? "" : ", from " + from)) +
+            "\n" + one_for_all_text(*one, "  ");
+    Json entry = {{"space", first.space},
+                  {"device", db::device_json(first.device)},
+                  {"shared_from", from.empty() ? Json(nullptr) : Json(from)}};
     entry.update(one_for_all_json(*one));
     json.push_back(std::move(entry));
   }

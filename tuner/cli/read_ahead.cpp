@@ -8,8 +8,8 @@ namespace smemtune::cli {
 
 namespace {
 
-/// A run may have a million results.
-constexpr std::size_t kMostAhead = 2;
+/// A run, or part of one, may have thousands of results.
+constexpr std::size_t kMostAhead = 4;
 
 }  // namespace
 

@@ -14,7 +14,7 @@
 
 namespace smemtune::cli {
 
-/// Reads files in a thread of its own, a few runs ahead of who stores them.
+/// Reads files in a thread of its own, a few runs or parts of runs ahead of who stores them.
 class ReadAhead {
  public:
   ReadAhead(const std::vector<std::filesystem::path>& files, const db::ImportNames& names,
@@ -25,7 +25,7 @@ class ReadAhead {
   ReadAhead(ReadAhead&&) = delete;
   ReadAhead& operator=(ReadAhead&&) = delete;
 
-  /// A run of the next file that is not at its end, or that it ended. Throws what reading it threw.
+  /// A run, or part of one, of the next file that is not at its end, or that it ended. Throws what reading it threw.
   /// REQUIRES: not all files have ended.
   std::variant<db::RunRecord, db::ImportedFile> next();
 

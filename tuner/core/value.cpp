@@ -72,7 +72,9 @@ std::string key(const Bindings& bindings) {
   std::string text;
   for (const auto& [name, value] : bindings) {
     if (!text.empty()) text += ',';
-    text += name + '=' + to_text(value);
+    text += name;
+    text += '=';
+    text += to_text(value);
   }
   return text;
 }
