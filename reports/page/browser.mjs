@@ -88,10 +88,12 @@ export class Browser {
     });
   }
 
-  async screenshot(full = true) {
-    const {cssContentSize: size} = await this.call('Page.getLayoutMetrics');
-    const {data} = await this.call('Page.captureScreenshot', {captureBeyondViewport: full,
-      ...(full ? {clip: {x: 0, y: 0, width: size.width, height: Math.min(size.height, 16000), scale: 1}} : {})});
+  // Of the whole page, as in a window that holds it.
+  async screenshot() {
+    const {cssContentSize: {width, height}} = await this.call('Page.getLayoutMetrics');
+    await this.call('Emulation.setDeviceMetricsOverride', {width, height: Math.min(height, 16000), deviceScaleFactor: 1, mobile: width < 500});
+    await this.until('document.documentElement.dataset.drawn');
+    const {data} = await this.call('Page.captureScreenshot');
     return Buffer.from(data, 'base64');
   }
 
