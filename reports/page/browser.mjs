@@ -40,6 +40,7 @@ export class Browser {
     const {targetId} = await this.call('Target.createTarget', {url: 'about:blank'});
     this.session = (await this.call('Target.attachToTarget', {targetId, flatten: true})).sessionId;
     for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await this.call(`${domain}.enable`);
+    await this.call('Performance.enable', {timeDomain: 'threadTicks'});
     await this.call('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: width < 500});
     await this.call('Emulation.setEmulatedMedia', {features: [{name: 'prefers-color-scheme', value: dark ? 'dark' : 'light'}]});
     this.events = [];
@@ -56,6 +57,12 @@ export class Browser {
   // Waits as long as it takes: who calls has a limit.
   async until(expression) {
     while (!await this.evaluate(`Boolean(${expression})`)) await new Promise(resolve => setTimeout(resolve, 20));
+  }
+
+  // Milliseconds that the page's thread has computed since the page was opened, whatever else the machine did meanwhile.
+  async computed() {
+    const {metrics} = await this.call('Performance.getMetrics');
+    return 1000 * metrics.find(one => one.name === 'TaskDuration').value;
   }
 
   // The text of the file that a click on a button saves, by way of a folder.
