@@ -1,5 +1,5 @@
-// How long a report's page takes in Chromium until everything is drawn, and until another kernel is; and what it weighs.
-// Beside the time, what its thread computed: that does not depend on what else the machine does.
+// What a report's page takes in Chromium: until what is in view is drawn, until all of it is, and for what people do with it
+// then; and what it weighs. In brackets what the page's thread computed: that does not depend on what else the machine does.
 //
 //   node bench/page_times.mjs CHROMIUM build/release/reports/report_example_pages FOLDER
 import { execFileSync } from 'node:child_process';
@@ -9,34 +9,58 @@ import { Browser } from '../reports/page/browser.mjs';
 
 const [chromium, examplePages, folder] = process.argv.slice(2);
 const rounds = 7;
-const median = values => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 const file = join(folder, 'many.html');
-const change = `(() => {
-  const select = [...document.querySelectorAll('label')].find(l => l.firstChild.textContent === 'Kernel').querySelector('select');
+const drawn = 'document.documentElement.dataset.drawn';
+const mark = name => `performance.getEntriesByName('${name}')[0].startTime`;
+const change = label => `(() => {
+  const select = [...document.querySelectorAll('label')].find(l => l.firstChild.textContent === '${label}').querySelector('select');
   select.value = [...select.options].map(o => o.value).find(v => v !== select.value);
-  const started = performance.now();
   select.dispatchEvent(new Event('change'));
-  return performance.now() - started;
 })()`;
+const table = 'Every configuration, sorted by time: as a table';
+const actions = {
+  'another kernel': change('Kernel'),
+  'another axis': change('Rows'),
+  'table of all': `[...document.querySelectorAll('summary')].find(one => one.textContent === '${table}').click()`,
+  'sorted': `[...document.querySelectorAll('table')].find(t => t.caption.textContent.startsWith('Configurations by time'))
+    .querySelector('th:nth-child(3) button').click()`,
+};
+const frame = 'new Promise(shown => requestAnimationFrame(() => setTimeout(shown)))';
 
 mkdirSync(folder, {recursive: true});
 const browser = new Browser(chromium);
-const computed_s = async () => (await browser.call('Performance.getMetrics')).metrics.find(one => one.name === 'TaskDuration').value;
-console.log('configurations  page  without data  all drawn (computing)  another kernel');
+const samples = new Map();
+const sample = (name, wall, computed) => samples.set(name, [...(samples.get(name) ?? []), [wall, computed]]);
+const median = values => Math.round(values.sort((a, b) => a - b)[Math.floor(values.length / 2)]);
+
 for (const configurations of [1000, 10000, 30000]) {
   execFileSync(examplePages, [folder, String(configurations)]);
   const page = readFileSync(file, 'utf8');
-  const data = page.match(/id="data">([^<]*)</)[1].length;
-  const drawn = [], computed = [], changed = [];
+  samples.clear();
   for (let i = 0; i < rounds; ++i) {
     await browser.open(`file://${resolve(file)}`);
-    drawn.push(Number(await browser.evaluate('document.documentElement.dataset.drawnMs')));
-    await browser.call('Performance.enable', {timeDomain: 'threadTicks'});
-    const before = await computed_s();
-    await browser.evaluate('show()');
-    computed.push(1000 * (await computed_s() - before));
-    changed.push(await browser.evaluate(change));
+    await browser.until(drawn);
+    sample('in view', await browser.evaluate(mark('in view')), NaN);
+    sample('all drawn', await browser.evaluate(mark('drawn')), await browser.computed());
+    for (const [name, action] of Object.entries(actions)) {
+      const before = await browser.computed();
+      const wall = await browser.evaluate(`(async () => { const began = performance.now(); ${action}; await ${frame}; return performance.now() - began; })()`);
+      sample(name, wall, await browser.computed() - before);
+      await browser.until(drawn);
+    }
+    await browser.evaluate('charts.find(one => one.canvas.ariaLabel.startsWith("Every configuration")).canvas.scrollIntoView({block: "center"})');
+    const box = await browser.evaluate('charts.find(one => one.canvas.ariaLabel.startsWith("Every configuration")).canvas.getBoundingClientRect().toJSON()');
+    for (let x = 0.1; x < 1; x += 0.1) {
+      const [before, began] = [await browser.computed(), performance.now()];
+      await browser.call('Input.dispatchMouseEvent', {type: 'mouseMoved', x: box.x + x * box.width, y: box.y + box.height / 2});
+      await browser.evaluate(frame);
+      sample('pointer moved', performance.now() - began, await browser.computed() - before);
+    }
   }
-  console.log(`${configurations}  ${page.length} B  ${page.length - data} B  ${median(drawn)} ms (${Math.round(median(computed))} ms)  ${Math.round(median(changed))} ms`);
+  const data = page.match(/id="data">([^<]*)</)[1].length;
+  console.log(`${configurations} configurations: ${page.length} B, ${page.length - data} B without data`);
+  for (const [name, all] of samples) {
+    console.log(`  ${name}: ${median(all.map(one => one[0]))} ms (${median(all.map(one => one[1]))} ms)`);
+  }
 }
 await browser.close();

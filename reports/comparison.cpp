@@ -54,11 +54,12 @@ std::string for_all_text(const Comparison& comparison, const Comparison::Row& ro
          percent(one.portability);
 }
 
-/// `TILE 31 %, ROWS 12 % of the variance of log time`
+/// `TILE explains 31 %, ROWS 12 % of the variance of log time`
 std::string effects_text(const std::vector<MainEffect>& effects) {
   std::vector<std::string> words;
   for (const MainEffect& effect : effects) {
-    words.push_back(effect.parameter + " " + percent(effect.explained));
+    words.push_back(effect.parameter + (words.empty() ? " explains " : " ") +
+                    percent(effect.explained));
     if (words.size() == kNamedEffects) break;
   }
   return joined(words, ", ") + " of the variance of log time";

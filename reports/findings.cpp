@@ -137,7 +137,7 @@ std::vector<std::string> repeating_commands(const ReportSource& source,
   std::vector<std::string> commands = {"smemtune run" + space + " --kernel " +
                                        shell_word(best.result.kernel) + " --config " +
                                        shell_word(key(best.result.configuration))};
-  if (run != source.runs.end()) {
+  if (run != source.runs.end() && !run->strategy.empty()) {
     commands.push_back("smemtune" + space + " --strategy " + shell_word(run->strategy) +
                        " --seed " + std::to_string(run->seed) + " --fresh");
   }

@@ -58,6 +58,12 @@ TEST(ReportCommands, MeasureTheWinnerAndTheSearchAgain) {
                           "--strategy auto --seed 1 --fresh"));
 }
 
+TEST(ReportCommands, DoNotRepeatASearchOfWhichNothingIsKnown) {
+  ReportSource source = source_of({timed(16, 4), timed(32, 2)});
+  source.runs[0].strategy.clear();
+  EXPECT_EQ(repeating_commands(source, source.sections[0]).size(), 1u);
+}
+
 TEST(ReportCommands, AreNoneForWhatWasImported) {
   StoredResult imported = timed(16, 4);
   imported.origin = db::Origin();
@@ -113,6 +119,10 @@ TEST(ReportPage, LetsNoTextOfTheDataBecomeMarkup) {
   const std::string data = between(page, "id=\"data\">", "</script>");
   EXPECT_THAT(data, Not(HasSubstr("<")));
   EXPECT_EQ(nlohmann::ordered_json::parse(data), json);
+}
+
+TEST(ReportPage, WeighsLessThanAMegabyteWithoutData) {
+  EXPECT_LT(report_page({}, "gemm", embedded_charts()).size(), 1'000'000u);
 }
 
 TEST(ReportPage, NamesItsOwnScriptsByTheirHashesAndNothingElse) {

@@ -66,15 +66,16 @@ Json side_json(const KernelConfiguration& one, const std::optional<Result>& resu
 }
 
 /// Median and interval in ms; where there is none, why.
-Json side_view(const std::optional<Result>& result) {
+Json side_view(const VersionPair& pair, const std::optional<Result>& result) {
   const bool timed = result && result->timed();
+  const std::string why_not = pair.same_code ? kSameCode : failure_text(result);
   const auto ms = [&](double Measurement::*value) {
     return timed ? db::number_json(result->measurement.*value) : Json(nullptr);
   };
   return {{"ms", ms(&Measurement::median_ms)},
           {"low", ms(&Measurement::median_low_ms)},
           {"high", ms(&Measurement::median_high_ms)},
-          {"failure", timed || works(result) ? "" : failure_text(result)}};
+          {"failure", timed || works(result) ? "" : why_not}};
 }
 
 double number_or_infinity(const Json& json, double infinity) {
@@ -121,11 +122,21 @@ bool VersionDiff::has_loss() const {
 }
 
 std::vector<std::string> version_diff_findings(const VersionDiff& diff) {
-  std::vector<std::string> lines = diff.notes;
-  lines.push_back(diff.has_loss() ? "slower by more than " + decimal(diff.tolerance_percent, 1) +
-                                        " %, or no longer right: see LOSS"
-                                  : "nothing is slower by more than " +
-                                        decimal(diff.tolerance_percent, 1) + " %");
+  const auto losses = std::ranges::count_if(
+      diff.pairs, [&](const VersionPair& pair) { return pair.is_loss(diff.tolerance_percent); });
+  const auto unclear = std::ranges::count_if(diff.pairs, [](const VersionPair& pair) {
+    return outcome(pair) == to_text(Verdict::cannot_be_told);
+  });
+  const std::string more = "slower by more than " + decimal(diff.tolerance_percent, 1) + " %";
+  std::vector<std::string> lines = {losses > 0 ? std::to_string(losses) + " of " +
+                                                     std::to_string(diff.pairs.size()) + " " +
+                                                     more + ", or no longer right: see LOSS"
+                                               : "nothing is known to be " + more};
+  if (unclear > 0) {
+    lines.push_back(std::to_string(unclear) + " of " + std::to_string(diff.pairs.size()) +
+                    " cannot be told: the times vary too much");
+  }
+  lines.insert(lines.end(), diff.notes.begin(), diff.notes.end());
   return lines;
 }
 
@@ -203,8 +214,8 @@ nlohmann::ordered_json version_diff_view(const VersionDiff& diff) {
     pairs.push_back({{"problem", key(pair.problem)},
                      {"what", pair.what},
                      {"configuration", configuration_cell(pair)},
-                     {"old", side_view(pair.old_result)},
-                     {"new", side_view(pair.new_result)},
+                     {"old", side_view(pair, pair.old_result)},
+                     {"new", side_view(pair, pair.new_result)},
                      {"percent", slower(&Slowdown::percent)},
                      {"low_percent", slower(&Slowdown::low_percent)},
                      {"high_percent", slower(&Slowdown::high_percent)},

@@ -75,10 +75,26 @@ TEST(VersionDiffText, SaysWhatIsALoss) {
                                     "slower (4.0 to 6.0 %) LOSS\n"),
                           HasSubstr("fails now: correctness/mismatch LOSS\n"),
                           HasSubstr("works now; old: correctness/mismatch\n"),
-                          HasSubstr("same code: nothing to measure\n"), HasSubstr("see LOSS")));
+                          HasSubstr("same code: nothing to measure\n"),
+                          HasSubstr("\n  2 of 4 slower by more than 3.0 %, or no longer right: see "
+                                    "LOSS\n")));
   EXPECT_THAT(version_diff_text(some_diff(), Markup::markdown),
               AllOf(HasSubstr("### gemm on NVIDIA H200: HEAD\\~1:gemm\\|.json -\\> gemm.json\n"),
                     HasSubstr("| winner |"), Not(HasSubstr("gemm|.json"))));
+}
+
+TEST(VersionDiffText, SaysThatSomethingCannotBeTold) {
+  VersionDiff diff = some_diff();
+  diff.pairs = {pair(timed(1), timed(1), Slowdown{1, -5, 9})};
+  EXPECT_THAT(version_diff_findings(diff),
+              testing::ElementsAre("nothing is known to be slower by more than 3.0 %",
+                                   "1 of 1 cannot be told: the times vary too much"));
+}
+
+TEST(VersionDiffView, HasNoFailureWhereNothingWasMeasured) {
+  const auto view = version_diff_view(some_diff());
+  EXPECT_EQ(view["pairs"][1]["new"]["failure"], "correctness/mismatch");
+  EXPECT_EQ(view["pairs"][3]["new"]["failure"], "same code");
 }
 
 TEST(VersionDiffJson, HasAnOutcomeForEachPair) {

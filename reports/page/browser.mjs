@@ -40,6 +40,7 @@ export class Browser {
     const {targetId} = await this.call('Target.createTarget', {url: 'about:blank'});
     this.session = (await this.call('Target.attachToTarget', {targetId, flatten: true})).sessionId;
     for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await this.call(`${domain}.enable`);
+    await this.call('Performance.enable', {timeDomain: 'threadTicks'});
     await this.call('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: width < 500});
     await this.call('Emulation.setEmulatedMedia', {features: [{name: 'prefers-color-scheme', value: dark ? 'dark' : 'light'}]});
     this.events = [];
@@ -56,6 +57,12 @@ export class Browser {
   // Waits as long as it takes: who calls has a limit.
   async until(expression) {
     while (!await this.evaluate(`Boolean(${expression})`)) await new Promise(resolve => setTimeout(resolve, 20));
+  }
+
+  // Milliseconds that the page's thread has computed since the page was opened, whatever else the machine did meanwhile.
+  async computed() {
+    const {metrics} = await this.call('Performance.getMetrics');
+    return 1000 * metrics.find(one => one.name === 'TaskDuration').value;
   }
 
   // The text of the file that a click on a button saves, by way of a folder.
@@ -88,10 +95,12 @@ export class Browser {
     });
   }
 
-  async screenshot(full = true) {
-    const {cssContentSize: size} = await this.call('Page.getLayoutMetrics');
-    const {data} = await this.call('Page.captureScreenshot', {captureBeyondViewport: full,
-      ...(full ? {clip: {x: 0, y: 0, width: size.width, height: Math.min(size.height, 16000), scale: 1}} : {})});
+  // Of the whole page, as in a window that holds it.
+  async screenshot() {
+    const {cssContentSize: {width, height}} = await this.call('Page.getLayoutMetrics');
+    await this.call('Emulation.setDeviceMetricsOverride', {width, height: Math.min(height, 16000), deviceScaleFactor: 1, mobile: width < 500});
+    await this.until('document.documentElement.dataset.drawn');
+    const {data} = await this.call('Page.captureScreenshot');
     return Buffer.from(data, 'base64');
   }
 

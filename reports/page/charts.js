@@ -19,7 +19,7 @@ const chart = (title, words, make, makeTable, low = false) => {
     const place = element('div', {class: low ? 'canvas low' : 'canvas'}, canvas);
     figure.append(place);
     widths.observe(place);
-    charts.push({canvas, make, drawn: null});
+    charts.push({canvas, make, drawn: null, current: false});
   }
   if (makeTable && hasCharts) {
     const details = element('details', {}, element('summary', {text: `${title}: as a table`}));
@@ -31,13 +31,8 @@ const chart = (title, words, make, makeTable, low = false) => {
   return figure;
 };
 
-const undraw = list => list.forEach(one => {
-  one.drawn?.destroy();
-  one.drawn = null;
-});
-
 const drop = within => {
-  undraw(charts.filter(one => within.contains(one.canvas)));
+  for (const one of charts) if (within.contains(one.canvas)) one.drawn?.destroy();
   charts = charts.filter(one => !within.contains(one.canvas));
   within.replaceChildren();
 };
@@ -45,9 +40,11 @@ const drop = within => {
 const drawThese = list => {
   const boxes = list.map(one => one.canvas.parentNode.getBoundingClientRect());
   list.forEach((one, n) => {
+    one.drawn?.destroy();
     Object.assign(one.canvas, {width: boxes[n].width, height: boxes[n].height});
-    one.width = boxes[n].width;
     one.drawn = new Chart(one.canvas, one.make());
+    one.width = boxes[n].width;
+    one.current = true;
   });
 };
 
@@ -55,7 +52,7 @@ const drawThese = list => {
 const atOnce = 5;
 let drawing = null;
 const drawOthers = async () => {
-  for (let left; (left = charts.filter(one => !one.drawn)).length;) {
+  for (let left; (left = charts.filter(one => !one.current)).length;) {
     drawThese(left.slice(0, atOnce));
     await otherWork();
   }
@@ -67,43 +64,44 @@ const draw = () => {
   if (!hasCharts) return;
   delete document.documentElement.dataset.drawn;
   theme();
-  drawThese(charts.filter(({canvas, drawn}) => {
+  drawThese(charts.filter(({canvas, current}) => {
     const box = canvas.parentNode.getBoundingClientRect();
-    return !drawn && box.top < window.innerHeight && box.bottom > 0;
+    return !current && box.top < window.innerHeight && box.bottom > 0;
   }));
   performance.mark('in view');
   drawing ??= otherWork().then(drawOthers);
 };
-const drawAnew = () => {
-  undraw(charts);
-  draw();
+const drawAnew = list => {
+  for (const one of list) one.current = false;
+  if (list.length) draw();
 };
-dark.addEventListener('change', drawAnew);
+dark.addEventListener('change', () => drawAnew(charts));
 // A chart has the width that its place on the page has.
-const widths = new ResizeObserver(entries => {
-  const drawn = charts.filter(one => one.drawn && entries.some(entry => entry.target.contains(one.canvas)
-    && Math.abs(entry.contentRect.width - one.width) >= 1));
-  if (drawn.length) {
-    undraw(drawn);
-    draw();
-  }
-});
+const widths = new ResizeObserver(entries => drawAnew(charts.filter(one => one.current
+  && entries.some(({target, contentRect}) => target.contains(one.canvas) && Math.abs(contentRect.width - one.width) >= 1))));
 // Paper is white, and has another width than the screen.
 for (const [event, paper] of [['beforeprint', true], ['afterprint', false]]) {
   window.addEventListener(event, () => {
     document.documentElement.toggleAttribute('data-paper', paper);
     if (!hasCharts) return;
-    undraw(charts);
     theme();
     drawThese(charts);
   });
 }
 
 const axis = (title, type = 'linear') => ({type, title: {display: true, text: title}});
-const msAxis = title => ({...axis(title, 'logarithmic'), ticks: {callback: v => {
-  const lead = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
-  return [1, 2, 5].some(n => Math.abs(lead - n) < 1e-6) ? time(v) : null;
-}}});
+// Logarithmic, from a round time below to a round time above.
+const msAxis = (title, times) => {
+  const [low, high] = extent(times);
+  const round = (v, away) => {
+    const power = 10 ** Math.floor(Math.log10(v) + 1e-9), near = [0.5, 1, 2, 5, 10].map(lead => lead * power);
+    return away > 0 ? near.find(at => at > v * 1.001) : near.findLast(at => at < v * 0.999);
+  };
+  return {...axis(title, 'logarithmic'), min: round(low, -1), max: round(high, 1), ticks: {callback: v => {
+    const lead = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
+    return [1, 2, 5].some(n => Math.abs(lead - n) < 1e-6) ? time(v, digits) : null;
+  }}};
+};
 
 // A point for each row of `list`; where they are many, of those that fall on one spot of the screen the first: tens of
 // thousands look like these few.
@@ -125,7 +123,7 @@ const points = (list, x, y, xAxis, yAxis) => {
       return !taken[spot] && (taken[spot] = 1);
     });
   }
-  return shown.map(i => ({x: x(i), y: y(i), i}));
+  return shown.map(i => ({x: x(i), y: y(i), i})).sort((a, b) => a.x - b.x);  // As `parsing: false` asks.
 };
 
 const tooltip = (rows, extra) => ({callbacks: {label: context => {

@@ -7,7 +7,7 @@ const convergence = section => {
     data: {datasets: [{label: 'best so far', showLine: true, stepped: true, pointRadius: 2, borderColor: color(0), backgroundColor: color(0),
       data: steps.map(step => ({x: step[at], y: step[2]}))}]}, options: {plugins: {legend: {display: false},
       tooltip: {callbacks: {label: c => `${time(c.raw.y)} at ${digits(c.raw.x, 3)}`}}},
-    scales: {x: axis(xTitle), y: msAxis('time')}}}),
+    scales: {x: axis(xTitle), y: msAxis('time', steps.map(step => step[2]))}}}),
   () => table(title, [{title: xTitle, number: true}, {title: 'best so far', number: true},
     {title: 'share of the last', number: true}], steps.map(step => [{text: digits(step[at], 4), value: step[at]},
     {text: time(step[2]), value: step[2]}, {text: percent(last / step[2]), value: last / step[2]}])));

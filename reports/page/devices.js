@@ -9,6 +9,6 @@ const devicesSideBySide = () => {
       colored('What each device’s best reaches on the others, as a share of their own best; a dot where it was never measured.',
         'best of \\ run on', one.winners.map(w => w.device), one.shares.map((line, of) => [one.winners[of].device,
           line.map(cell => cell === null ? null : typeof cell === 'string' ? {gap: 'fails', title: cell} : {text: percent(cell), share: cell})]))),
-    element('ul', {}, ...one.sentences.map(text => element('li', {text}))),
+    element('ul', {}, ...one.sentences.map(text => element('li', {}, ...breakable(text)))),
   ]));
 };

@@ -20,8 +20,8 @@ const color = i => palettes[dark.matches && !('paper' in document.documentElemen
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const digits = (x, n = 4) => Number(x.toPrecision(n)).toString();
-const time = ms => ms >= 1000 ? digits(ms / 1000) + ' s' : ms >= 1 ? digits(ms) + ' ms'
-  : ms >= 1e-3 ? digits(ms * 1e3) + ' µs' : digits(ms * 1e6) + ' ns';
+const time = (ms, text = x => x < 1000 ? x.toPrecision(4) : String(Math.round(x))) => ms >= 1000 ? text(ms / 1000) + ' s' : ms >= 1 ? text(ms) + ' ms'
+  : ms >= 1e-3 ? text(ms * 1e3) + ' us' : text(ms * 1e6) + ' ns';
 const count = n => n.toLocaleString('en');
 const percent = share => (100 * share).toFixed(share >= 0.9995 ? 0 : 1) + ' %';
 const median = sorted => sorted.length % 2 ? sorted[(sorted.length - 1) / 2]
@@ -31,7 +31,6 @@ const extent = values => {
   for (const v of values) { if (v < low) low = v; if (v > high) high = v; }
   return [low, high];
 };
-const smallest = values => extent(values)[0];
 
 // What somebody chose is kept where a part of the page is drawn anew.
 const choices = new Map();

@@ -76,9 +76,18 @@ ReportSource examples(std::int64_t count) {
     one.device.memory_bus_bits = 6144;
   }
   ReportSource source = source_of(std::move(results));
-  const db::StoredResult& best = source.sections[0].best[0];
-  source.sections[0].convergence = {
-      {1, 0.5, 4}, {20, 3, 2}, {40, 9, best.result.measurement.median_ms}};
+  db::StoredSection& section = source.sections[0];
+  section.best.clear();
+  source.defaults.clear();
+  for (const char* kernel : {"tiled", "naive"}) {
+    const std::vector<const db::StoredResult*> timed = by_time(section, kernel);
+    section.best.push_back(*timed.front());
+    source.defaults.push_back({.space = source.space,
+                               .kernel = kernel,
+                               .configuration = timed.back()->result.configuration});
+  }
+  section.convergence = {
+      {1, 0.5, 4}, {20, 3, 2}, {40, 9, section.best[0].result.measurement.median_ms}};
   return source;
 }
 

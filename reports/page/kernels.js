@@ -8,7 +8,7 @@ const kernelTable = section => table('The best of each kernel', [
   one.default_ms === null ? '' : {text: digits(one.default_ms / one.ms, 3) + 'x', value: one.default_ms / one.ms},
   one.rate, one.compared_with.replaceAll('_', ' ')]));
 
-const ladder = section => chart('Speed of the kernels', 'Each with its best configuration and with its default, as a share of the winner’s speed.',
+const ladder = section => section.best.length < 2 && section.best[0].default_ms === null ? null : chart('Speed of the kernels', 'Each with its best configuration and with its default, as a share of the winner’s speed.',
   () => ({type: 'bar', data: {labels: section.best.map(one => one.kernel), datasets: [
     {label: 'best', data: section.best.map(one => section.best[0].ms / one.ms), backgroundColor: color(0)},
     {label: 'default', data: section.best.map(one => one.default_ms === null ? null : section.best[0].ms / one.default_ms),

@@ -18,7 +18,7 @@ const sectionParts = section => {
   const kernel = choice('Kernel', present, winner[0], () => { fillKernel(); draw(); });
   fillKernel();
   return [
-    ['', element('div', {class: 'findings', role: 'status'}, ...section.findings.map(text => element('p', {text})))],
+    ['', element('div', {class: 'findings', role: 'status'}, ...section.findings.map(text => element('p', {}, ...breakable(text))))],
     ['Kernels', ...(section.best.length ? [ladder(section), kernelTable(section)] : [])],
     ['Configurations', timed.length ? everyTime(section, rows, timed) : null],
     ['Failures', failures(section, rows)],

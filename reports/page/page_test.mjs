@@ -65,6 +65,14 @@ const tests = {
       assert.equal(await browser.evaluate('charts.every(one => one.drawn.data.datasets.every(set => set.data.length > 0))'), true, name);
     }
   },
+  'no point lies outside its chart': async () => {
+    for (const name of ['stored', 'dry']) {
+      await open(name);
+      assert.deepEqual(await browser.evaluate(`charts.map(one => one.drawn).filter(drawn => drawn.options.parsing === false
+        && drawn.data.datasets.some(set => set.data.some(p => ['x', 'y'].some(axis =>
+          p[axis] < drawn.scales[axis].min || p[axis] > drawn.scales[axis].max)))).map(drawn => drawn.canvas.ariaLabel)`), [], name);
+    }
+  },
   'what is stored stays text': async () => {
     for (const name of ['hostile', 'versions']) {
       await open(name);

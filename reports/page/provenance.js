@@ -25,8 +25,8 @@ const provenance = section => {
   return [
     section.commands.length ? element('p', {text: 'Measured again by:'}) : null,
     section.commands.length ? element('pre', {}, element('code', {text: section.commands.join('\n')})) : null,
-    table('Device', [{title: 'property'}, {title: 'value'}],
-      Object.entries(section.device).map(([name, value]) => [name.replaceAll('_', ' '), String(value)])),
+    table('Device', [{title: 'property'}, {title: 'value'}], Object.entries(section.device)
+      .map(([name, value]) => [name.replaceAll('_', ' '), String(value)]).filter(([, text]) => !/^[0.,]*$/.test(text))),
     runs.length ? table('Runs', ['run', 'started (UTC)', 'device', 'compiler', 'strategy', 'seed', 'results', 'outcome', 'imported from']
       .map(title => ({title})), runs.map(run => [run.run.slice(0, 8), moment(run.started_unix),
       run.device, run.compiler, run.strategy, run.seed, run.results, run.outcome, run.imported_from.split('/').pop()])) : null,

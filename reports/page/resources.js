@@ -11,7 +11,7 @@ const resources = (section, rows, timed) => {
       against(name, title, i => rows.occupancy[i], axis('occupancy (%)'), 'Occupancy'))), fitting(rows, known));
   }
   return element('div', {class: 'grid'}, ...[...axes, ['occupancy', 'occupancy (%)']].map(([name, title]) =>
-    against(name, title, i => rows.ms[i], msAxis('time'), 'Time')));
+    against(name, title, i => rows.ms[i], msAxis('time', known.map(k => rows.ms[k])), 'Time')));
 };
 
 const fitting = (rows, known) => table('What fits', [{title: 'kernel'}, {title: 'configuration'},

@@ -14,7 +14,10 @@ const inOrderOf = (rows, i, down) => [...rows].sort((a, b) => {
   return (x < y ? -1 : 1) * (down ? -1 : 1);
 });
 
-const table = (caption, columns, rows, limit = 200) => {
+// Without the columns in which nothing stands.
+const table = (caption, allColumns, allRows, limit = 200) => {
+  const kept = allColumns.map((_, i) => i).filter(i => allRows.some(row => cellText(row[i]) !== ''));
+  const columns = kept.map(i => allColumns[i]), rows = allRows.map(row => kept.map(i => row[i]));
   const body = element('tbody');
   const fill = shown => body.replaceChildren(...shown.slice(0, limit).map(row =>
     element('tr', {}, ...row.map((cell, i) => element('td', {

@@ -9,7 +9,7 @@ const versions = () => {
   const judged = pairs.filter(pair => pair.percent !== null);
   const signed = v => `${v > 0 ? '+' : ''}${digits(v, 3)} %`;
   return [
-    element('div', {class: 'findings', role: 'status'}, ...data.findings.map(text => element('p', {text}))),
+    element('div', {class: 'findings', role: 'status'}, ...data.findings.map(text => element('p', {}, ...breakable(text)))),
     element('h2', {text: 'Before and after'}),
     timed.length ? chart('Before and after', 'Medians and their 95 % confidence intervals, as a share of the old median: left is faster.',
       () => intervals([{label: data.old, color: color(7), intervals: relative('old')}, {label: data.new, color: color(0), intervals: relative('new')}],

@@ -27,24 +27,31 @@ namespace {
 using Reported = std::variant<ReportSource, VersionDiff>;
 
 /// The one space that the query means. Throws InputError naming those that there are.
-std::string the_space(const ReportOptions& options, const std::vector<db::StoredRun>& runs) {
+std::string the_space(const ReportOptions& options, const db::LayeredStore& store) {
   std::set<std::string> spaces;
-  for (const db::StoredRun& run : runs) {
+  for (const db::StoredRun& run : store.runs(options.query)) {
     if (run.results > 0) spaces.insert(run.space);
   }
   if (spaces.size() == 1) return *spaces.begin();
+  const std::string database = options.database.string();
+  if (spaces.empty()) {
+    db::Query imported = options.query;
+    imported.source = "imported";
+    throw InputError(database + (store.runs(imported).empty()
+                                     ? ": no result matches (smemtune list shows what is there)"
+                                     : ": what matches was not measured here but imported, which "
+                                       "--source all reports on, too"));
+  }
   const std::vector<std::string> names(spaces.begin(), spaces.end());
-  throw InputError(
-      options.database.string() +
-      (names.empty() ? ": no result matches (smemtune list shows what is there)"
-                     : ": a report is of one space; choose with --space: " + joined(names, ", ")));
+  throw InputError(database +
+                   ": a report is of one space; choose with --space: " + joined(names, ", "));
 }
 
 ReportSource stored(const ReportOptions& options) {
   const db::LayeredStore store =
       open_results(options.database, options.query.source, options.no_shipped);
   db::Query query = options.query;
-  query.space = the_space(options, store.runs(query));
+  query.space = the_space(options, store);
   ReportSource source = stored_source(store, query, static_cast<std::size_t>(options.max_rows));
   if (source.sections.empty()) {
     throw InputError(options.database.string() + ": what is stored of " + quote(query.space) +

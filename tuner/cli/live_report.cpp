@@ -24,10 +24,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kRunning = "running";
 constexpr const char* kGone = "gone";
-constexpr std::chrono::milliseconds kLook{500};         // For results, and that the run goes on.
-constexpr auto kLastTaking = std::chrono::seconds(10);  // Until pages have what came last.
-constexpr auto kPatience = std::chrono::minutes(1);     // With a database that cannot be read.
-constexpr int kBusy_ms = 500;                           // Pages wait as long for their answers.
+constexpr std::chrono::milliseconds kLook{500};           // For results, and that the run goes on.
+constexpr auto kLastTaking = std::chrono::seconds(10);    // Until pages have what came last.
+constexpr auto kStorePatience = std::chrono::minutes(1);  // With a database that cannot be read.
+constexpr int kBusy_ms = 500;                             // Pages wait as long for their answers.
 
 db::StoredRun the_run(const ReportOptions& options) {
   const db::ResultStore store(options.database, db::ResultStore::Mode::read_only);
@@ -69,7 +69,7 @@ class LivePage {
     } catch (const StoreError&) {
       // Somebody holds it for long; or a run was killed while it wrote, and opened again the
       // database is what it was before.
-      if (Clock::now() - read_ > kPatience) throw;
+      if (Clock::now() - read_ > kStorePatience) throw;
       store_.reset();
       stored_.reset();
       return true;
