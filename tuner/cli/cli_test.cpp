@@ -276,6 +276,9 @@ TEST_F(CommandLine, SuggestsWhatAMistypedWordWasMeantToBe) {
       {{"--space", "gem.json"}, "did you mean 'gemm.json'?"},
       {{"--space", config("gemm.json"), "--kernel", "naiv"}, "did you mean 'naive'?"},
       {{"best", "--space", "mone"}, "no space 'mone' is stored; did you mean 'mine'?"},
+      {{"run", "--dry-run", "--device", "cpu", "--space", (folder_ / "mine.json").string(),
+        "--config", "THREAD=32"},
+       "has the parameters of 'THREAD=32'; did you mean 'THREADS'?"},
       {{"list", "--kernel", "twic", "--results"},
        "no kernel 'twic' is stored; did you mean 'twice'?"},
       {{"list", "--device", "h20x"}, "no device 'h20x' is stored; there are "},
@@ -315,6 +318,11 @@ TEST_F(CommandLine, ChecksArgumentsAgainstTheSignature) {
                                      "a pointer to " +
                                      std::string(type) + " for 'in'"));
   }
+  // What asks has no name that the kernel has as a macro.
+  write(folder_ / "macros.cu", std::string("#define K 1\n#define A 2\n#define T 3\n") + kTwice);
+  const Ended macros =
+      check_with([](nlohmann::json& json) { json["kernels"][0]["source"] = "macros.cu"; });
+  EXPECT_EQ(macros.status, 0) << macros.err;
   const Ended swapped = check_with(
       [](nlohmann::json& json) { std::swap(json["arguments"][1], json["arguments"][2]); });
   EXPECT_EQ(swapped.status, 2);

@@ -59,6 +59,22 @@ std::vector<Problem> chosen_problems(const Space& space, const std::vector<std::
   return problems;
 }
 
+namespace {
+
+/// For the first name that no kernel has as a parameter.
+std::string suggested_parameter(const Space& space, const Configuration& given) {
+  std::vector<std::string> known;
+  for (const KernelTemplate& kernel : space.kernels) {
+    for (const Parameter& parameter : kernel.parameters) known.push_back(parameter.name);
+  }
+  for (const auto& [name, value] : given) {
+    if (std::ranges::find(known, name) == known.end()) return suggestion(name, known);
+  }
+  return "";
+}
+
+}  // namespace
+
 ChosenConfiguration chosen_configuration(const Space& space, const std::string& name,
                                          const std::string& key_text) {
   const Configuration given = parse_key(key_text);
@@ -69,9 +85,10 @@ ChosenConfiguration chosen_configuration(const Space& space, const std::string& 
     kernels = chosen_kernels(space, {});
     std::erase_if(kernels, [&](const KernelTemplate* kernel) { return !has_all(*kernel, given); });
     if (kernels.empty()) {
-      throw InputError(
-          "--config: no kernel of " + space.file.string() + " has the parameters of '" + key_text +
-          "'" + (given.contains(kCompilerParameter) ? compiler_hint(kCompilerParameter) : ""));
+      throw InputError("--config: no kernel of " + space.file.string() +
+                       " has the parameters of '" + key_text + "'" +
+                       (given.contains(kCompilerParameter) ? compiler_hint(kCompilerParameter)
+                                                           : suggested_parameter(space, given)));
     }
     // A kernel all of whose parameters are given comes before one with defaults left to fill in.
     const auto complete = [&given](const KernelTemplate* kernel) {

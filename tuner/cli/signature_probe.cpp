@@ -7,17 +7,18 @@ namespace {
 
 constexpr const char* kMark = "smemtune: ";
 
+// Its names are none that kernels have as macros, such as K.
 constexpr const char* kTraits = R"cuda(
 
 namespace smemtune_probe {
-template <class T> struct bare { using type = T; };
-template <class T> struct bare<const T> { using type = T; };
-template <class T> struct bare<volatile T> { using type = T; };
-template <class T> struct bare<const volatile T> { using type = T; };
+template <class SmtType> struct bare { using type = SmtType; };
+template <class SmtType> struct bare<const SmtType> { using type = SmtType; };
+template <class SmtType> struct bare<volatile SmtType> { using type = SmtType; };
+template <class SmtType> struct bare<const volatile SmtType> { using type = SmtType; };
 enum { other, integer, floating, nothing };
-template <class T> struct kind { static constexpr int value = other; static constexpr int bytes = sizeof(T); };
+template <class SmtType> struct kind { static constexpr int value = other; static constexpr int bytes = sizeof(SmtType); };
 template <> struct kind<void> { static constexpr int value = nothing; static constexpr int bytes = 1; };
-template <int V, int B> struct number { static constexpr int value = V; static constexpr int bytes = B; };
+template <int smt_value, int smt_size> struct number { static constexpr int value = smt_value; static constexpr int bytes = smt_size; };
 template <> struct kind<bool> : number<integer, 1> {};
 template <> struct kind<char> : number<integer, 1> {};
 template <> struct kind<signed char> : number<integer, 1> {};
@@ -33,20 +34,20 @@ template <> struct kind<unsigned long long> : number<integer, 8> {};
 template <> struct kind<float> : number<floating, 4> {};
 template <> struct kind<double> : number<floating, 8> {};
 // What the space says is a number of a kind and size; half is `other` of 2 bytes.
-template <class T> constexpr bool holds(int wanted, int bytes) {
-  using K = kind<typename bare<T>::type>;
-  return K::value == nothing ? true
-       : K::value == other   ? K::bytes % bytes == 0
-       : wanted == other     ? K::value == integer && K::bytes == bytes
-                             : K::value == wanted && K::bytes == bytes;
+template <class SmtType> constexpr bool holds(int wanted, int bytes) {
+  using SmtKind = kind<typename bare<SmtType>::type>;
+  return SmtKind::value == nothing ? true
+       : SmtKind::value == other   ? SmtKind::bytes % bytes == 0
+       : wanted == other     ? SmtKind::value == integer && SmtKind::bytes == bytes
+                             : SmtKind::value == wanted && SmtKind::bytes == bytes;
 }
-template <class T> struct argument {
+template <class SmtType> struct argument {
   static constexpr bool buffer(int, int) { return false; }
-  static constexpr bool scalar(int wanted, int bytes) { return kind<T>::value != other ? holds<T>(wanted, bytes) : kind<T>::bytes == bytes; }
-  static constexpr bool structure(int bytes) { return sizeof(T) == bytes; }
+  static constexpr bool scalar(int wanted, int bytes) { return kind<SmtType>::value != other ? holds<SmtType>(wanted, bytes) : kind<SmtType>::bytes == bytes; }
+  static constexpr bool structure(int bytes) { return sizeof(SmtType) == bytes; }
 };
-template <class T> struct argument<T*> {
-  static constexpr bool buffer(int wanted, int bytes) { return holds<T>(wanted, bytes); }
+template <class SmtType> struct argument<SmtType*> {
+  static constexpr bool buffer(int wanted, int bytes) { return holds<SmtType>(wanted, bytes); }
   static constexpr bool scalar(int, int) { return false; }
   static constexpr bool structure(int) { return false; }
 };
@@ -55,13 +56,13 @@ struct absent {
   static constexpr bool scalar(int, int) { return true; }
   static constexpr bool structure(int) { return true; }
 };
-template <int I, class... A> struct nth { using type = absent; };
-template <class F, class... A> struct nth<0, F, A...> { using type = argument<typename bare<F>::type>; };
-template <int I, class F, class... A> struct nth<I, F, A...> : nth<I - 1, A...> {};
-template <class F> struct signature;
-template <class... A> struct signature<void (*)(A...)> {
-  static constexpr int count = sizeof...(A);
-  template <int I> using at = typename nth<I, A...>::type;
+template <int smt_place, class... SmtRest> struct nth { using type = absent; };
+template <class SmtFirst, class... SmtRest> struct nth<0, SmtFirst, SmtRest...> { using type = argument<typename bare<SmtFirst>::type>; };
+template <int smt_place, class SmtFirst, class... SmtRest> struct nth<smt_place, SmtFirst, SmtRest...> : nth<smt_place - 1, SmtRest...> {};
+template <class SmtFirst> struct signature;
+template <class... SmtRest> struct signature<void (*)(SmtRest...)> {
+  static constexpr int count = sizeof...(SmtRest);
+  template <int smt_place> using at = typename nth<smt_place, SmtRest...>::type;
 };
 }  // namespace smemtune_probe
 )cuda";

@@ -217,6 +217,15 @@ void SpaceReader::check_buffers_agree() {
   }
 }
 
+void SpaceReader::check_guessed_definition(LoadedSpace& loaded) const {
+  const std::vector<ExpressionText>& definitions = space_.verify.definitions;
+  if (definitions.empty() || !space_.verify.definition_is_a_guess) return;
+  loaded.notes.push_back("/verify/definition: " + quote(definitions.front().text) +
+                         " is what smemtune init read in the kernel itself; remove "
+                         "\"definition_is_a_guess\" when you have seen that it is what must be "
+                         "computed");
+}
+
 void SpaceReader::check_guess(const KernelTemplate& kernel, LoadedSpace& loaded) const {
   if (!kernel.default_is_a_guess) return;
   const bool is_reference = kernel.name == space_.verify.reference;

@@ -53,7 +53,7 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
         "symbol", "box", "element_strides", "swizzle"}},
       {"verify",
        {"description", "reference", "absolute", "relative", "ulps", "derived", "also",
-        "also_reference", "definition", "expected"}},
+        "also_reference", "definition", "definition_is_a_guess", "expected"}},
       {"kernel",
        {"name",
         "description",

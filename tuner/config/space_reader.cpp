@@ -65,6 +65,7 @@ LoadedSpace SpaceReader::read() {
   for (const KernelTemplate& kernel : space_.kernels) check_values(kernel);
   check_init_definitions();
   check_definitions();
+  check_guessed_definition(loaded);
   check_expected();
   check_derived(loaded);
   loaded.space = std::move(space_);
@@ -239,6 +240,7 @@ void SpaceReader::read_verify(const Json& root) {
   }
   if (value.contains("also")) space_.verify.also = problem_list(value["also"], "/verify/also");
   if (value.contains("expected")) read_expected(value["expected"], "/verify/expected");
+  space_.verify.definition_is_a_guess = flag(value, "definition_is_a_guess", "/verify");
   if (!value.contains("definition")) return;
   const Json& definition = value["definition"];
   if (definition.is_array() && !definition.empty()) {

@@ -84,6 +84,7 @@ class SpaceReader : private SpaceValues {
                      LoadedSpace& loaded);
   void check_source(KernelTemplate& kernel, LoadedSpace& loaded);
   void check_guess(const KernelTemplate& kernel, LoadedSpace& loaded) const;
+  void check_guessed_definition(LoadedSpace& loaded) const;
   void check_values(const KernelTemplate& kernel);
   void check_definitions();
   void check_init_definitions();

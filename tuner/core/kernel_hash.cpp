@@ -167,6 +167,7 @@ std::string kernel_hash(const Space& space, const KernelTemplate& kernel,
   text.add("also", std::ssize(space.verify.also));
   for (const Problem& problem : space.verify.also) text.add("problem", key(problem));
   text.add("definitions", space.verify.definitions);
+  if (space.verify.definition_is_a_guess) text.add("definition_is_a_guess", "true");
   for (const auto& [output, file] : space.verify.expected) {
     text.add("expected " + output, file.sha256);
   }

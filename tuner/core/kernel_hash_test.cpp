@@ -120,6 +120,8 @@ TEST_F(KernelHash, DependsOnAllThatIsComputedLaunchedAndVerified) {
   changed("further sizes");
   space_.verify.definitions[0].text = "out[i] = 1";
   changed("definition");
+  space_.verify.definition_is_a_guess = true;
+  changed("that the definition is a guess");
   kernel().default_configuration["ITEMS"] = std::int64_t{2};
   changed("the reference's default");
 }

@@ -21,6 +21,9 @@ struct Verify {
   /// none.
   std::string also_reference = {};
   std::vector<ExpressionText> definitions;  ///< What the reference must compute (definition.h).
+  /// `smemtune init` read them in the reference itself, and nobody has confirmed them: that they
+  /// agree says nothing, and that they do not is only told.
+  bool definition_is_a_guess = false;
   /// What the reference must give: .npy files, by output. For problems whose outputs have their
   /// shapes.
   std::map<std::string, DataFile> expected;

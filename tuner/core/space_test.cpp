@@ -43,6 +43,9 @@ TEST_F(ComparedWithTest, IsADefinitionOfEveryOutput) {
   space.verify.definitions.push_back({" sum [i] = 1", ""});
   EXPECT_EQ(naive(), ComparedWith::definition);
   EXPECT_EQ(tiled(), ComparedWith::definition);
+  space.verify.definition_is_a_guess = true;
+  EXPECT_EQ(naive(), ComparedWith::only_itself) << "it was read in the kernel itself";
+  space.verify.definition_is_a_guess = false;
   space.verify.definitions[0].text = "output[i] = in[i]";
   EXPECT_EQ(naive(), ComparedWith::only_itself);
 }

@@ -76,7 +76,7 @@ class DeviceWorker {
       for (Check& check : *checks) set_tolerances(check);
     }
     if (!request.definitions.empty() && !follows_from_definitions(request)) {
-      reply.failure = hold_against_definitions(*checks, request.definitions, reply.notes);
+      reply.failure = hold_against_definitions(*checks, request, reply.notes);
       if (reply.failure) return reply;
     }
     if (!request.expected.empty()) {
@@ -324,20 +324,34 @@ class DeviceWorker {
 
   /// At the smallest of the workloads, where the host is quick enough.
   std::optional<Failure> hold_against_definitions(const std::vector<Check>& checks,
-                                                  const std::vector<ExpressionText>& definitions,
+                                                  const PrepareRequest& request,
                                                   std::vector<std::string>& notes) {
     channel_.tell_phase("definition");
+    const auto note_guess = [&notes](const std::string& why) {
+      notes.push_back(
+          "the definition that init read in the kernel is not what it computes, so "
+          "correct or remove it: " +
+          why);
+    };
     const auto bytes = [this](const Check& check) {
       return bytes_of(workloads_.at(check.workload).workload);
     };
     const Check& smallest = *std::ranges::min_element(checks, {}, bytes);
     try {
-      return check_definitions(launcher_, smallest, workloads_.at(smallest.workload), definitions);
+      const auto failure = check_definitions(launcher_, smallest, workloads_.at(smallest.workload),
+                                             request.definitions);
+      const bool is_wrong =
+          failure && failure->status == Status::correctness && failure->reason == "definition";
+      if (!is_wrong || !request.definition_is_a_guess) return failure;
+      note_guess(failure->detail);
     } catch (const TooManyOperations& error) {
       notes.push_back("the reference was not checked against its definition on " + smallest.label +
                       ": " + error.what());
-      return std::nullopt;
+    } catch (const ExpressionError& error) {
+      if (!request.definition_is_a_guess) throw;
+      note_guess(error.what());
     }
+    return std::nullopt;
   }
 
   /// On the tuned problem, whose data the files are for.

@@ -331,6 +331,19 @@ TEST(Reference, ThatIsWhatTheDefinitionSaysIsTrusted) {
   EXPECT_THAT(run.notes, IsEmpty());
 }
 
+TEST(Reference, IsOnlyToldToDifferFromADefinitionThatIsAGuess) {
+  for (const std::string text : {"out[i] = in[i] + 2", "out[i] = in[i + 1]"}) {
+    FakeSpace fake;
+    fake.space.verify.definitions = {{text, "/verify/definition"}};
+    fake.space.verify.definition_is_a_guess = true;
+    FakeRun run(fake);
+    const auto best = run.run().problems.front().best;
+    ASSERT_TRUE(best) << text;
+    EXPECT_NE(best->compared_with, ComparedWith::definition);
+    EXPECT_THAT(run.notes, Contains(HasSubstr("correct or remove it"))) << text;
+  }
+}
+
 TEST(Reference, IsHeldAgainstTheDefinitionAtTheSmallestSize) {
   FakeSpace fake;
   fake.space.problems = {parse_key("N=300000000")};

@@ -142,6 +142,7 @@ struct PrepareRequest {
   std::optional<Job> in_double = std::nullopt;
   std::string truth = {};                    ///< DerivedTolerance::truth.
   std::vector<ExpressionText> definitions;   ///< To hold the reference against; may be empty.
+  bool definition_is_a_guess = false;        ///< Verify::definition_is_a_guess.
   std::map<std::string, DataFile> expected;  ///< The same (Verify).
   bool with_transfers = false;               ///< Time the copies of the first workload.
 
@@ -179,8 +180,8 @@ struct EvaluateRequest {
   std::int32_t screen_samples = 0;  ///< 0: do not time it.
   double stop_above_ms = 0;
   double enough_ms = 0;
-  LossLimits loss = {};
   std::int32_t launch_samples = 0;  ///< Of each launch by itself where there are several; 0: none.
+  LossLimits loss = {};
   bool classify = false;      ///< Of one that differs from the reference, say with whom it agrees.
   std::int32_t keep_as = -1;  ///< Slot under which rounds find it; negative: unload it.
 
@@ -327,8 +328,8 @@ void fields(auto& archive, Is<NumberedWorkload> auto& v) {
   archive(v.id, v.label, v.problem, v.workload);
 }
 void fields(auto& archive, Is<PrepareRequest> auto& v) {
-  archive(v.workloads, v.reference, v.derive, v.in_double, v.truth, v.definitions, v.expected,
-          v.with_transfers);
+  archive(v.workloads, v.reference, v.derive, v.in_double, v.truth, v.definitions,
+          v.definition_is_a_guess, v.expected, v.with_transfers);
 }
 void fields(auto& archive, Is<DerivedTolerance> auto& v) {
   archive(v.problem, v.output, v.truth, v.factor, v.absolute, v.relative, v.largest_error,

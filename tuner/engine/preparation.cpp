@@ -116,6 +116,7 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
       .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
       .reference = {},
       .definitions = tuning.request.space->verify.definitions,
+      .definition_is_a_guess = tuning.request.space->verify.definition_is_a_guess,
       .expected = tuning.request.space->verify.expected,
       .with_transfers = tuning.request.options.with_transfers};
   Outcome<std::vector<Module>> modules = tuning.queue.take(state.reference_numbers);

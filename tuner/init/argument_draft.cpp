@@ -2,6 +2,7 @@
 
 #include "tuner/config/space_words.h"
 #include "tuner/init/elements.h"
+#include "tuner/init/index_arrays.h"
 #include "tuner/init/names.h"
 
 #include <algorithm>
@@ -17,7 +18,11 @@ namespace {
 class ArgumentDrafter {
  public:
   ArgumentDrafter(const FlatSource& source, const KernelFile& file, const SpaceNames& names)
-      : source_(source), file_(file), names_(names), first_(names.first()) {}
+      : source_(source),
+        file_(file),
+        names_(names),
+        first_(names.first()),
+        indices_(arrays_of_indices(source.text, first_)) {}
 
   ArgumentDraft draft() const {
     ArgumentDraft draft;
@@ -218,6 +223,8 @@ class ArgumentDrafter {
           return {"inout", "it is written, but perhaps not all of it"};
         }
         return {"output", "it is only written"};
+      case Access::added:
+        return {"inout", "it is added to by atomic functions"};
       case Access::both:
         return {"inout", "it is read and written"};
       case Access::unknown:
@@ -227,13 +234,15 @@ class ArgumentDrafter {
   }
 
   std::string beginning_of(const KernelParameter& parameter, const Elements& elements) const {
-    static constexpr std::array<std::string_view, 8> kIndex = {"idx",    "index", "indic", "ptr",
-                                                               "offset", "row",   "col",   "map"};
     const bool is_integer = scalar_bytes_of(elements.type) > 0 && !is_floating_name(elements.type);
-    if (!parameter.is_const && parameter.access == Access::written) return "zero";
-    if (is_integer && holds_any(parameter.name, kIndex)) {
-      return "TODO: if these are indices, what keeps them in range: permutation, iota, "
-             "uniform(0, 99), file(\"NAME.npy\")";
+    const bool begins_empty =
+        parameter.access == Access::written || parameter.access == Access::added;
+    if (!parameter.is_const && begins_empty) return "zero";
+    if (is_integer && indices_.contains(parameter.name)) {
+      return "TODO: they choose elements of other arrays, so what keeps them in range: "
+             "permutation, "
+             "iota, uniform(0, 99), " +
+             SpaceNames::argument_name(parameter.name) + "[i] = i % 100, file(\"NAME.npy\")";
     }
     if (elements.type.empty()) return "zero";
     if (is_integer)
@@ -279,11 +288,13 @@ class ArgumentDrafter {
     const Scope scope = names_.scope(Json::object());
     std::string text = bytes;
     for (int depth = 0; depth < kMaxDepth; ++depth) {
+      text = substituted(text, measured_in(terms.variables(frame)));
       const CppTokens tokens = cpp_tokens(text);
       for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
         if (!tokens[i].is("sizeof") || !tokens[i + 1].is("(")) continue;
         const std::size_t close = closing(tokens, i + 1);
         if (close >= tokens.size()) return std::nullopt;
+        if (i == 0 && close + 1 == tokens.size()) return Allocated{.text = "1"};
         std::string rest;  // Without `* sizeof(T)` or `sizeof(T) *`.
         if (i > 0 && tokens[i - 1].is("*")) {
           rest = joined(tokens, {0, i - 1}) + joined(tokens, {close + 1, tokens.size()});
@@ -295,7 +306,8 @@ class ArgumentDrafter {
         const auto ours = terms.in_our_names(names_.expanded(rest, Json::object()), scope, frame);
         if (!ours) return std::nullopt;
         const Elements counted = resolved_elements(joined(tokens, {i + 2, close}));
-        return Allocated{.text = *ours, .counts_scalars = counted.count < elements.count};
+        return Allocated{.text = *ours,
+                         .counts_scalars = !counted.type.empty() && counted.count < elements.count};
       }
       const auto& variables = terms.variables(frame);
       const auto value = variables.find(without_parentheses(text));
@@ -307,11 +319,22 @@ class ArgumentDrafter {
     const std::size_t size =
         scalar_bytes_of(elements.type) * static_cast<std::size_t>(elements.count);
     if (size == 0) return std::nullopt;
+    if (size == 1) return Allocated{.text = *ours};
     const std::string factor = " * " + std::to_string(size);
     if (ours->ends_with(factor) && ours->find('+') == std::string::npos) {
       return Allocated{.text = ours->substr(0, ours->size() - factor.size())};
     }
     return Allocated{.text = "(" + *ours + ") / " + std::to_string(size)};
+  }
+
+  /// `v.size()` and `sizeof(array)`, which are no names.
+  static std::vector<std::pair<std::string, std::string>> measured_in(
+      const std::map<std::string, std::string>& variables) {
+    std::vector<std::pair<std::string, std::string>> measured;
+    for (const auto& [name, value] : variables) {
+      if (name.ends_with(')')) measured.emplace_back(name, "(" + value + ")");
+    }
+    return measured;
   }
 
   static Json as_value(const std::string& text) {
@@ -450,6 +473,7 @@ class ArgumentDrafter {
   const KernelFile& file_;
   const SpaceNames& names_;
   const KernelFunction& first_;
+  std::set<std::string> indices_;  ///< Pointers.
 };
 
 }  // namespace

@@ -44,10 +44,12 @@ std::string without_suffixes(const std::string& text) {
 /// Names that people give to what is a function here.
 const std::vector<std::pair<std::string, std::string>>& known_functions() {
   static const std::vector<std::pair<std::string, std::string>> names = {
-      {"CEIL_DIV", "ceil_div"}, {"cdiv", "ceil_div"},   {"DIVUP", "ceil_div"},
-      {"divUp", "ceil_div"},    {"div_up", "ceil_div"}, {"iDivUp", "ceil_div"},
-      {"DIV_UP", "ceil_div"},   {"divup", "ceil_div"},  {"std::min", "min"},
-      {"std::max", "max"},      {"MIN", "min"},         {"MAX", "max"}};
+      {"CEIL_DIV", "ceil_div"}, {"cdiv", "ceil_div"},     {"DIVUP", "ceil_div"},
+      {"divUp", "ceil_div"},    {"div_up", "ceil_div"},   {"iDivUp", "ceil_div"},
+      {"DivUp", "ceil_div"},    {"ceilDiv", "ceil_div"},  {"CeilDiv", "ceil_div"},
+      {"ceildiv", "ceil_div"},  {"div_ceil", "ceil_div"}, {"divCeil", "ceil_div"},
+      {"DIV_UP", "ceil_div"},   {"divup", "ceil_div"},    {"std::min", "min"},
+      {"std::max", "max"},      {"MIN", "min"},           {"MAX", "max"}};
   return names;
 }
 
@@ -252,7 +254,7 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
     if (!is_opaque(variable->second)) terms.emplace_back(name, enclosed(variable->second));
   }
   for (const auto& [name, value] : variables) {
-    if (name.ends_with(']')) terms.emplace_back(name, enclosed(value));
+    if (name.ends_with(']') || name.ends_with(')')) terms.emplace_back(name, enclosed(value));
   }
   return substituted(text, terms);
 }

@@ -378,7 +378,7 @@ class Drafter {
     add_choices(text);
     const std::optional<std::string> ours = in_our_names(text, Json::array());
     if (!ours) return std::nullopt;
-    const auto number = number_of(*ours);
+    const auto number = constant_value(*ours);
     if (!number) return Json(*ours);
     if (const std::string same = parameter_of_extent(*number); !same.empty()) return Json(same);
     if (*number > 1 && ignores_dimension(i)) {
@@ -460,11 +460,16 @@ class Drafter {
   }
 
   /// A parameter for the block's dimension i, by itself.
-  std::string add_extent(std::size_t i, const Json& values, std::int64_t value) {
+  std::string add_extent(std::size_t i, Json values, std::int64_t value) {
+    constexpr std::int64_t kMostThreads = 1024;
     const bool is_single =
         kernel_.block_dimensions == 1 && (site_ == nullptr || site_->block.size() < 2);
     const bool is_square =
         site_ != nullptr && site_->block.size() > 1 && site_->block[0] == site_->block[1];
+    std::erase_if(values.get_ref<Json::array_t&>(), [&](const Json& one) {
+      return is_square && one > value &&
+             one.get<std::int64_t>() > kMostThreads / one.get<std::int64_t>();
+    });
     const std::string name = add_parameter_of_block(
         is_single || is_square ? "THREADS" : "THREADS_" + upper(axis(i)), values, value);
     own_extents_[name] = value;

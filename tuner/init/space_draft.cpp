@@ -2,6 +2,7 @@
 
 #include "tuner/config/space_words.h"
 #include "tuner/init/argument_draft.h"
+#include "tuner/init/definition_draft.h"
 #include "tuner/init/json_layout.h"
 #include "tuner/init/kernel_draft.h"
 #include "tuner/init/launch_sequence.h"
@@ -47,10 +48,22 @@ bool is_allocated_by(const KernelFile& file, const std::string& name) {
   });
 }
 
+/// Whether it alone says how large an array in shared memory is: how it is worked, not what on.
+bool sizes_shared_memory(const KernelFile& file, const std::string& name) {
+  return std::ranges::any_of(file.kernels, [&](const KernelFunction& kernel) {
+    return std::ranges::any_of(kernel.shared, [&](const SharedArray& array) {
+      return std::ranges::find(array.extents, name) != array.extents.end();
+    });
+  });
+}
+
 /// How much there is in constant memory or in what the host allocates is the problem's, unless the
 /// name says something else.
 Meaning meaning_in(const KernelFile& file, const std::string& name) {
   const Meaning meaning = meaning_of(name);
+  if (meaning == Meaning::problem && sizes_shared_memory(file, name)) {
+    return is_allocated_by(file, name) ? meaning : Meaning::unknown;
+  }
   if (meaning != Meaning::unknown || file.compared.contains(name)) return meaning;
   if (is_allocated_by(file, name)) return Meaning::problem;
   const bool is_extent = std::ranges::any_of(file.constants, [&](const SharedArray& constant) {
@@ -71,6 +84,14 @@ Json verification(const DraftRequest& request) {
   verify["description"] = text;
   if (request.kernels.size() > 1) verify["reference"] = last_name(request.kernels.front());
   return verify;
+}
+
+void add_definition(const std::string& definition, Json& verify) {
+  verify["description"] = verify["description"].get<std::string>() +
+                          " The definition is what the kernel itself seems to compute: correct it "
+                          "where something else is meant, then remove definition_is_a_guess.";
+  verify["definition"] = definition;
+  verify["definition_is_a_guess"] = true;
 }
 
 void add_witness(const DraftRequest& request, const KernelFunction& witness, const Json& problem,
@@ -189,6 +210,10 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   if (!request.witness.empty()) {
     add_witness(request, kernel_named(file, request.witness), names.small_problem(), root["verify"],
                 kernels);
+  }
+  if (!sequence) {
+    const auto definition = definition_of(source.text, names.first(), names, root["arguments"]);
+    if (definition) add_definition(*definition, root["verify"]);
   }
   root["kernels"] = std::move(kernels);
 

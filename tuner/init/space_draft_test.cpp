@@ -216,7 +216,7 @@ TEST(DraftSpace, MakesAParameterOfABlockThatTheKernelReads) {
   EXPECT_EQ(kernel["default"]["THREADS"], 192);
   EXPECT_EQ(json["arguments"][0]["type"], "float");
   EXPECT_EQ(json["arguments"][0]["shape"][1], 4);
-  EXPECT_THAT(json["arguments"][1]["init"].get<std::string>(), HasSubstr("TODO: if these are ind"));
+  EXPECT_THAT(json["arguments"][1]["init"].get<std::string>(), HasSubstr("TODO: they choose elem"));
   EXPECT_EQ(json["arguments"][2]["role"], "inout");
   EXPECT_EQ(json["arguments"][3]["type"], "bytes(12)");
   EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
@@ -682,6 +682,111 @@ TEST(DraftSpace, TakesSizesFromContainersCopiesAndPitches) {
   EXPECT_EQ(arguments[0]["shape"].dump(), R"j(["2 * N"])j");
   EXPECT_EQ(arguments[1]["shape"].dump(), R"j(["3 * N"])j");
   EXPECT_EQ(arguments[2]["shape"].dump(), R"j(["N * 7"])j");
+}
+
+TEST(DraftSpace, TakesSizesFromWhatTheHostHasItself) {
+  const Drafted drafted(
+      "__global__ void k(float* a, float* b, float* c, int* d, float* e, float* one, int n) {\n"
+      "  a[n] = one[0];\n}\n"
+      "void run(int n) {\n"
+      "  float* a = (float*)malloc(2 * n * sizeof(float));\n"
+      "  float* b = new float[n + 3]; float* c = (float*)calloc(n, sizeof(float));\n"
+      "  std::vector<int> host(n * 5); int* d; cudaMalloc(&d, host.size() * sizeof(int));\n"
+      "  float table[7][9]; float* e; cudaMalloc(&e, sizeof(table));\n"
+      "  float* one; cudaMalloc(&one, sizeof(float)); dim3 grid(n, 2);\n"
+      "  k<<<dim3(grid), 64>>>(a, b, c, d, e, one, n);\n}\n");
+  EXPECT_EQ(drafted.json()["kernels"][0]["grid"].dump(), R"(["N",2])");
+  const Json arguments = drafted.json()["arguments"];
+  EXPECT_EQ(arguments[5]["shape"].dump(), "[1]");
+  EXPECT_EQ(arguments[0]["shape"].dump(), R"j(["2 * N"])j");
+  EXPECT_EQ(arguments[1]["shape"].dump(), R"j(["N + 3"])j");
+  EXPECT_EQ(arguments[2]["shape"].dump(), R"j(["N"])j");
+  EXPECT_EQ(arguments[3]["shape"].dump(), R"j(["N * 5"])j");
+  EXPECT_EQ(arguments[4]["shape"].dump(), R"j(["7 * 9"])j");
+}
+
+TEST(DraftSpace, CalculatesASizeThatFollowsFromOthers) {
+  const Json json =
+      Drafted(
+          "__global__ void k(float* a, int n, int rows, int cols) { a[n] = rows * cols; }\n"
+          "int main(int argc, char** argv) {\n"
+          "  int rows = atoi(argv[1]), cols = atoi(argv[2]); int n = rows * cols;\n"
+          "  k<<<(n + 63) / 64, 64>>>(a, n, rows, cols);\n}\n")
+          .json();
+  EXPECT_EQ(json["problems"][0].size(), 2);
+  EXPECT_EQ(json["arguments"][1]["value"], "ROWS * COLS");
+  EXPECT_EQ(json["kernels"][0]["grid"].dump(), R"j(["((ROWS * COLS) + 63) / 64"])j");
+}
+
+TEST(DraftSpace, FollowsFunctionsThatAllocate) {
+  const Drafted drafted(
+      "__global__ void k(float* a, float* b, double* c, int n) { a[n] = b[0]; }\n"
+      "template <typename T> T* on_device(size_t count) {\n"
+      "  T* p; size_t bytes = count * sizeof(T); cudaMalloc(&p, bytes); return p;\n}\n"
+      "void allocate(float** p, int rows, int columns) {\n"
+      "  check(cudaMalloc((void**)p, rows * columns * sizeof(float)));\n}\n"
+      "template <int TILES> void run(int n) {\n"
+      "  float *a, *b = on_device<float>(n + 1); allocate(&a, n, 4);\n"
+      "  double* c = on_device<double>(TILES * n);\n"
+      "  k<<<n, 64>>>(a, b, c, n);\n}\n"
+      "int main() { run<3>(1 << 20); }\n");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["arguments"][0]["shape"].dump(), R"j(["N * 4"])j");
+  EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"j(["N + 1"])j");
+  EXPECT_EQ(json["arguments"][2]["shape"].dump(), R"j(["3 * N"])j");
+  EXPECT_EQ(json["problems"][0].dump(), R"({"N":1048576})");
+}
+
+TEST(DraftSpace, BeginsWhatAtomicFunctionsAddToWithZeros) {
+  const Drafted drafted(
+      "__global__ void k(int* bins, const int* x, int n) { atomicAdd(&bins[x[0]], 1); }\n");
+  EXPECT_EQ(drafted.json()["arguments"][0]["role"], "inout");
+  EXPECT_EQ(drafted.json()["arguments"][0]["init"], "zero");
+}
+
+/// The definition that is proposed for a kernel; empty: none.
+std::string proposed(const std::string& source) {
+  const Json verify = Drafted(source).json()["verify"];
+  if (!verify.contains("definition")) return "";
+  EXPECT_EQ(verify["definition_is_a_guess"], true);
+  return verify["definition"];
+}
+
+TEST(DefinitionDraft, IsReadInSimpleKernels) {
+  EXPECT_EQ(proposed("__global__ void k(float* y, const float* x, float a, int n) {\n"
+                     "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                     "  if (t < n) y[t] = a * x[t] + y[t] / 2.0f;\n}\n"),
+            "y[i] = (i < N) ? a * x[i] + y[i] / 2.0 : y[i]");
+  EXPECT_EQ(proposed("__global__ void k(float* c, const float* a, const float* b, int n, int m) {\n"
+                     "  int row = threadIdx.y + blockIdx.y * blockDim.y;\n"
+                     "  int col = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                     "  if (row >= n || col >= n) return;\n"
+                     "  float sum = 0.0f;\n"
+                     "  for (int k = 0; k < m; ++k) { sum += a[row * m + k] * b[k * n + col]; }\n"
+                     "  c[row * n + col] = sum;\n}\n"),
+            "c[i] = sum(k_0 < M, (a[(i / N) * M + k_0] * b[k_0 * N + (i % N)]))");
+}
+
+TEST(DefinitionDraft, KeepsWhatAStencilLeaves) {
+  EXPECT_EQ(proposed("__global__ void k(float* out, const float* in, int n) {\n"
+                     "  const int t = blockIdx.x * 128 + threadIdx.x;\n"
+                     "  if (t > 0 && t < n - 1) { out[t] = fabsf(in[t - 1]) - in[t + 1]; }\n}\n"),
+            "out[i] = (i > 0 && i < N - 1) ? abs(in[i - 1]) - in[i + 1] : out[i]");
+}
+
+TEST(DefinitionDraft, IsNoneWhereTheKernelIsNotSimple) {
+  for (const std::string body :
+       {"__shared__ float s[32]; s[threadIdx.x] = x[0]; y[t] = s[0];", "y[t] = x[t] / 3 * (n / 2);",
+        "y[t] = t / 2;", "if (t < n) y[t] = 1; else y[t] = 2;", "y[t] = x[t]; y[t + 1] = x[t];",
+        "float s = 1; for (int k = 0; k < n; ++k) { s += x[k] * s; } y[t] = s;",
+        "while (t < n) { y[t] = 1; }", "float s; for (;;) s += 1; y[t] = s;", "y[t] = f(x[t]);",
+        "for (int k = 0; k < n; ++k) { y[k] = x[t]; }", "x += 2; y[t] = *x;"}) {
+    EXPECT_EQ(proposed("__global__ void k(float* y, const float* x, int n) {\n"
+                       "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+                       body + "\n}\n"),
+              "")
+        << body;
+  }
 }
 
 TEST(DraftSpace, PassesWhatAFunctionGivesByAddress) {

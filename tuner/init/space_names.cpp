@@ -281,11 +281,13 @@ void SpaceNames::choose_sizes() {
       });
   const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : is_volume ? 256 : 1024;
   const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;
+  std::ranges::stable_sort(names, {}, [&](const std::string& name) { return is_product(name); });
   for (const std::string& name : names) {
     if (const auto macro = passed_name(name)) {
       sizes_.emplace_back(name, *macro);
       continue;
     }
+    if (follows_from_sizes(name)) continue;
     const std::string chosen = free_name(upper(name));
     sizes_.emplace_back(name, chosen);
     const auto parameter = std::ranges::find(first_.parameters, name, &KernelParameter::name);
@@ -294,14 +296,43 @@ void SpaceNames::choose_sizes() {
   }
 }
 
-/// What the host passes for an argument, where the problem has it as a name already.
-std::optional<std::string> SpaceNames::passed_name(const std::string& argument) const {
+/// What the host passes for an argument; empty: not in this source.
+std::string SpaceNames::passed_text(const std::string& argument) const {
   const LaunchSite* const site = launch_of(first_.name);
   const auto parameter = std::ranges::find(first_.parameters, argument, &KernelParameter::name);
   const auto number = static_cast<std::size_t>(parameter - first_.parameters.begin());
-  if (site == nullptr || number >= site->arguments.size()) return std::nullopt;
-  const auto ours = HostTerms(*site).in_our_names(expanded(site->arguments[number], Json::object()),
-                                                  scope(Json::object()));
+  return site == nullptr || number >= site->arguments.size() ? "" : site->arguments[number];
+}
+
+/// Whether the host makes what it passes for an argument of several variables, `rows * columns`,
+/// and these are the sizes that are known.
+bool SpaceNames::follows_from_sizes(const std::string& argument) const {
+  const std::string text = passed_text(argument);
+  if (!is_product(argument)) return false;
+  const auto ours = terms_of(*launch_of(first_.name))
+                        .in_our_names(expanded(text, Json::object()), scope(Json::object()));
+  return ours && !constant_value(*ours);
+}
+
+bool SpaceNames::is_product(const std::string& argument) const {
+  const std::string text = passed_text(argument);
+  if (text.empty()) return false;
+  const auto& variables = launch_of(first_.name)->frames.front().variables;
+  const auto made_of = variables.find(text);
+  const std::string whole = made_of == variables.end() ? text : made_of->second;
+  const CppTokens tokens = cpp_tokens(whole);
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {  // `atoi(argv[1])`
+    if (tokens[i].is_word() && (tokens[i + 1].is("(") || tokens[i + 1].is("["))) return false;
+  }
+  return identifiers(whole).size() > 1;
+}
+
+/// What the host passes for an argument, where the problem has it as a name already.
+std::optional<std::string> SpaceNames::passed_name(const std::string& argument) const {
+  const std::string text = passed_text(argument);
+  if (text.empty()) return std::nullopt;
+  const auto ours = HostTerms(*launch_of(first_.name))
+                        .in_our_names(expanded(text, Json::object()), scope(Json::object()));
   return ours && problem_.contains(*ours) ? ours : std::nullopt;
 }
 

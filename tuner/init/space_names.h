@@ -84,6 +84,9 @@ class SpaceNames {
   void choose_sizes();
   void choose_host_sizes(const LaunchSequence* sequence);
   void add_host_sizes(const LaunchSite& site, const std::string& text, bool is_repeat = false);
+  std::string passed_text(const std::string& argument) const;
+  bool is_product(const std::string& argument) const;
+  bool follows_from_sizes(const std::string& argument) const;
   std::optional<std::string> passed_name(const std::string& argument) const;
   std::optional<std::int64_t> passed_size(const KernelParameter& parameter) const;
   std::string sizes_of_macros() const;

@@ -4,6 +4,7 @@
 #include "tuner/source/kernel_function.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace smemtune {
@@ -159,7 +160,13 @@ Access AccessReader::passed(const CppTokens& tokens, std::size_t i, TokenRange r
 Access AccessReader::of_argument(std::string_view function, std::size_t number) {
   if (function.starts_with("__st") && number == 0) return Access::written;  // __stcs and others.
   if (function.starts_with("__ldg") || function.starts_with("__ldc")) return Access::read;
-  if (function.starts_with("atomic") && number == 0) return Access::both;
+  if (function.starts_with("atomic") && number == 0) {
+    static constexpr std::array<std::string_view, 5> kAdding = {
+        "atomicAdd", "atomicSub", "atomicInc", "atomicOr", "atomicXor"};
+    const bool adds = std::ranges::any_of(
+        kAdding, [&](std::string_view name) { return function.starts_with(name); });
+    return adds ? Access::added : Access::both;
+  }
   std::optional<Access> all;  // Of overloads and branches.
   const auto [begin, end] = functions_.equal_range(function);
   for (auto entry = begin; entry != end; ++entry) {

@@ -11,8 +11,8 @@
 
 namespace smemtune {
 
-/// How a kernel's body uses what a pointer leads to.
-enum class Access { unknown, read, written, both };
+/// How a kernel's body uses what a pointer leads to. `added`: only atomicAdd() and its like do.
+enum class Access { unknown, read, written, added, both };
 
 /// How functions and macros use what their arguments lead to, as far as their text shows. Refers to
 /// what it was made of.

@@ -32,6 +32,13 @@ HostCode::HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items
     read_assignment(i);
     read_member(i);
     read_container(i);
+    read_array(i);
+    if (tokens_[i + 1].is("<") && by_name_.contains(tokens_[i].text)) {
+      const std::size_t angle = closing(tokens_, i + 1);
+      if (angle + 1 < tokens_.size() && tokens_[angle + 1].is("(")) {
+        calls_[tokens_[i].text].push_back({.name = i, .open = angle + 1});
+      }
+    }
     if (!tokens_[i + 1].is("(") && !tokens_[i + 1].is("{")) continue;
     const std::size_t close = closing(tokens_, i + 1);
     if (close >= tokens_.size()) continue;
@@ -40,11 +47,14 @@ HostCode::HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items
     }
     if (!tokens_[i + 1].is("(")) continue;
     if (tokens_[i].is("assert")) asserted_.push_back({i + 2, close});
-    calls_[tokens_[i].text].push_back(i);
+    calls_[tokens_[i].text].push_back({.name = i, .open = i + 1});
     read_allocation(i);
   }
-  // What is copied tells how large what was allocated out of sight is.
+  use_allocators();
+  // What is copied tells how large what was allocated out of sight is, and what the host has itself
+  // how large what it may pass as it is.
   allocated_.insert(copied_.begin(), copied_.end());
+  allocated_.insert(of_host_.begin(), of_host_.end());
 }
 
 /// `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`, `cudaMemcpy(a, b, bytes)`
@@ -65,22 +75,170 @@ void HostCode::read_allocation(std::size_t call) {
     allocated_.emplace(pointer(parts[0]),
                        "(" + joined(tokens_, parts[2]) + ") * (" + joined(tokens_, parts[3]) + ")");
   } else if (!copies && parts.size() > 1) {
+    read_allocator(call, pointer(parts[0]), parts[1]);
     allocated_.emplace(pointer(parts[0]), joined(tokens_, parts[1]));
   }
 }
 
-/// `thrust::device_vector<T> a(n)`, the name being token i.
+/// `malloc(bytes)`, `calloc(n, size)`, `new T[n]` in what the name at token i is made of.
+void HostCode::read_host_allocation(std::size_t i, TokenRange value) {
+  for (std::size_t j = value.first; j + 1 < value.end; ++j) {
+    const bool is_call = tokens_[j + 1].is("(");
+    const std::size_t close = is_call ? closing(tokens_, j + 1) : kNoToken;
+    const std::vector<TokenRange> parts =
+        is_call && close < value.end ? split(tokens_, {j + 2, close}) : std::vector<TokenRange>();
+    if (tokens_[j].is("malloc") && parts.size() == 1) {
+      of_host_.emplace(tokens_[i].text, joined(tokens_, parts[0]));
+    } else if (tokens_[j].is("calloc") && parts.size() == 2) {
+      of_host_.emplace(tokens_[i].text,
+                       "(" + joined(tokens_, parts[0]) + ") * " + joined(tokens_, parts[1]));
+    } else if (tokens_[j].is("new")) {
+      std::size_t open = j + 1;
+      while (open < value.end && (tokens_[open].is_word() || tokens_[open].is("::"))) ++open;
+      const std::size_t end =
+          open < value.end && tokens_[open].is("[") ? closing(tokens_, open) : kNoToken;
+      if (end >= value.end) return;
+      of_host_.emplace(tokens_[i].text, "(" + joined(tokens_, {open + 1, end}) + ") * sizeof(" +
+                                            joined(tokens_, {j + 1, open}) + ")");
+    }
+  }
+}
+
+/// `T name[n]`, the name being token i: what `sizeof(name)` is.
+void HostCode::read_array(std::size_t i) {
+  const bool is_declared = tokens_[i + 1].is("[") && tokens_[i - 1].is_word() &&
+                           !tokens_[i - 1].is("return") && !tokens_[i - 1].is("new");
+  if (!is_declared) return;
+  std::string bytes;
+  std::size_t j = i + 1;
+  while (j < tokens_.size() && tokens_[j].is("[")) {
+    const std::size_t close = closing(tokens_, j);
+    if (close >= tokens_.size() || close == j + 1) return;
+    bytes += "(" + joined(tokens_, {j + 1, close}) + ") * ";
+    j = close + 1;
+  }
+  bytes += "sizeof(" + std::string(tokens_[i - 1].text) + ")";
+  const std::string name(tokens_[i].text);
+  measured_.emplace(name, std::pair("sizeof(" + name + ")", bytes));
+  of_host_.emplace(name, bytes);
+}
+
+/// `std::vector<T> a(n)`, `thrust::device_vector<T> a(n)` or `a.resize(n)`, the name being token i.
 void HostCode::read_container(std::size_t i) {
-  if (i < 4 || !tokens_[i - 1].is(">") || !(tokens_[i + 1].is("(") || tokens_[i + 1].is("{"))) {
+  const bool resizes = i + 4 < tokens_.size() && tokens_[i + 1].is(".") &&
+                       tokens_[i + 2].is("resize") && tokens_[i + 3].is("(");
+  const std::size_t open = resizes ? i + 3 : i + 1;
+  if (!tokens_[open].is("(") && !tokens_[open].is("{")) return;
+  const std::size_t close = closing(tokens_, open);
+  if (close >= tokens_.size()) return;
+  const std::vector<TokenRange> parts = split(tokens_, {open + 1, close});
+  if (parts.empty() || parts[0].empty()) return;
+  const std::string name(tokens_[i].text);
+  const std::string count = joined(tokens_, parts[0]);
+  if (resizes) {
+    measured_.emplace(name, std::pair(name + ".size()", count));
     return;
   }
+  if (i < 4 || !tokens_[i - 1].is(">")) return;
   const std::size_t less = opening_angle(tokens_, i - 1, 1);
-  const std::size_t close = closing(tokens_, i + 1);
-  if (less == kNoToken || close >= tokens_.size() || !tokens_[less - 1].is("device_vector")) return;
-  const std::vector<TokenRange> parts = split(tokens_, {i + 2, close});
-  if (parts.empty() || parts[0].empty()) return;
-  allocated_.emplace(tokens_[i].text, "(" + joined(tokens_, parts[0]) + ") * sizeof(" +
-                                          joined(tokens_, {less + 1, i - 1}) + ")");
+  if (less == kNoToken || !tokens_[less - 1].text.ends_with("vector")) return;
+  const bool is_of_device = tokens_[less - 1].is("device_vector");
+  if (tokens_[open].is("{") && !is_of_device) return;  // A list of elements.
+  measured_.emplace(name, std::pair(name + ".size()", count));
+  (is_of_device ? allocated_ : of_host_)
+      .emplace(name, "(" + count + ") * sizeof(" + joined(tokens_, {less + 1, i - 1}) + ")");
+}
+
+/// Of a call that allocates for `pointer` in a function that has it from its caller, or gives it to
+/// that.
+void HostCode::read_allocator(std::size_t call, const std::string& pointer, TokenRange bytes) {
+  const SourceItem* const function = function_at(call);
+  if (function == nullptr || function->declares.empty() || pointer.empty()) return;
+  constexpr std::size_t kMost = 200;
+  if (allocators_.size() == kMost) return;
+  if (bytes.end == bytes.first + 1) {
+    const Assignment* const made_of = last_assignment(tokens_[bytes.first].text, call);
+    if (made_of != nullptr && !made_of->value.empty()) bytes = made_of->value;
+  }
+  const std::vector<std::string> names = parameters_of(*function);
+  if (const auto own = std::ranges::find(names, pointer); own != names.end()) {
+    allocators_.push_back({.function = function,
+                           .parameter = static_cast<std::size_t>(own - names.begin()),
+                           .bytes = bytes});
+    return;
+  }
+  for (std::size_t i = call; i + 2 < function->end; ++i) {
+    const bool returns =
+        tokens_[i].is("return") && tokens_[i + 1].is(pointer) && tokens_[i + 2].is(";");
+    if (returns) {
+      allocators_.push_back({.function = function, .parameter = std::nullopt, .bytes = bytes});
+    }
+  }
+}
+
+/// What the callers of such functions allocate by them.
+void HostCode::use_allocators() {
+  for (const Allocator& allocator : allocators_) {
+    const SourceItem& function = *allocator.function;
+    const auto calls = calls_.find(function.declares.front());
+    if (calls == calls_.end()) continue;
+    for (const Call& call : calls->second) {
+      if (call.name > function.first && call.name < function.end) continue;
+      std::string pointer = assigned_before(call.name);
+      if (allocator.parameter) {
+        const std::vector<std::string> given = given_to(call);
+        if (*allocator.parameter >= given.size()) continue;
+        const std::vector<std::string_view> names = identifiers(given[*allocator.parameter]);
+        pointer = names.empty() ? "" : names.back();
+      }
+      if (pointer.empty()) continue;
+      const std::map<std::string, std::string> passed = passed_by(call, function);
+      std::string bytes;
+      for (std::size_t i = allocator.bytes.first; i < allocator.bytes.end; ++i) {
+        const auto known = passed.find(std::string(tokens_[i].text));
+        const bool is_type = i > 1 && tokens_[i - 1].is("(") && tokens_[i - 2].is("sizeof");
+        const std::string text =
+            known == passed.end() ? std::string(tokens_[i].text) : known->second;
+        bytes += known == passed.end() || is_type ? text : "(" + text + ")";
+        bytes += ' ';
+      }
+      allocated_.emplace(pointer, bytes);
+    }
+  }
+}
+
+std::vector<std::string> HostCode::given_to(const Call& call) const {
+  return texts(tokens_, split(tokens_, {call.open + 1, closing(tokens_, call.open)}));
+}
+
+/// What a function's parameters are in a call of it, those of a template among them.
+std::map<std::string, std::string> HostCode::passed_by(const Call& call,
+                                                       const SourceItem& function) const {
+  std::map<std::string, std::string> passed;
+  const std::vector<std::string> names = parameters_of(function);
+  const std::vector<std::string> given = given_to(call);
+  for (std::size_t i = 0; i < std::min(names.size(), given.size()); ++i) {
+    passed.emplace(names[i], given[i]);
+  }
+  if (call.open < call.name + 3 || !tokens_[function.first].is("template")) return passed;
+  const std::vector<TokenRange> arguments = split(tokens_, {call.name + 2, call.open - 1});
+  const std::vector<TokenRange> parameters =
+      split(tokens_, {function.first + 2, closing(tokens_, function.first + 1)});
+  for (std::size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i) {
+    if (parameters[i].empty()) continue;
+    passed.emplace(tokens_[parameters[i].end - 1].text, joined(tokens_, arguments[i]));
+  }
+  return passed;
+}
+
+/// The name in `NAME = ` before token i, behind which a cast may stand; empty: there is none.
+std::string HostCode::assigned_before(std::size_t i) const {
+  if (i > 0 && tokens_[i - 1].is(")")) {
+    const std::size_t open = opening(tokens_, i - 1);
+    if (open != kNoToken) i = open;
+  }
+  const bool is_assigned = i > 1 && tokens_[i - 1].is("=") && tokens_[i - 2].is_word();
+  return is_assigned ? std::string(tokens_[i - 2].text) : "";
 }
 
 /// Of `f(&name)`, the name being token i: what f assigns last, `*parameter = value;`. Empty where
@@ -127,6 +285,7 @@ void HostCode::read_assignment(std::size_t i) {
            tokens_[value.first + 1].is("=")) {
       value.first += 2;  // `a = b = 2`
     }
+    read_host_allocation(i, value);
     assignments_[tokens_[i].text].push_back({.name = i, .value = value});
   } else if (is_handed_over && !next.is("[")) {
     assignments_[tokens_[i].text].push_back({.name = i, .value = given_by_function(i)});
@@ -228,6 +387,10 @@ void HostCode::add_variables(const std::string& text, std::size_t before, HostFr
       const bool is_new = frame.allocated.emplace(*bytes).second;
       if (is_new) add_variables(bytes->second, before, frame);
     }
+    if (const auto known = measured_.find(std::string(word)); known != measured_.end()) {
+      const bool is_new = frame.variables.insert(known->second).second;
+      if (is_new) add_variables(known->second.second, before, frame);
+    }
     const Assignment* const last = last_assignment(word, before);
     const bool is_elsewhere = last == nullptr && assignments_.contains(word);
     if (is_elsewhere || (last != nullptr && last->value.empty())) frame.changed.emplace(word);
@@ -266,16 +429,16 @@ std::vector<std::string> HostCode::parameters_of(const SourceItem& function) con
   return names;
 }
 
-/// Where a function is called first, from another one.
-std::optional<std::size_t> HostCode::call_of(const SourceItem& function) const {
-  if (function.declares.empty()) return std::nullopt;
+/// Where a function is called first, from another one; nullptr: nowhere.
+const HostCode::Call* HostCode::call_of(const SourceItem& function) const {
+  if (function.declares.empty()) return nullptr;
   const auto found = calls_.find(function.declares.front());
-  if (found == calls_.end()) return std::nullopt;
-  for (const std::size_t call : found->second) {
-    const SourceItem* const caller = function_at(call);
-    if (caller != nullptr && caller != &function && call > caller->body) return call;
+  if (found == calls_.end()) return nullptr;
+  for (const Call& call : found->second) {
+    const SourceItem* const caller = function_at(call.name);
+    if (caller != nullptr && caller != &function && call.name > caller->body) return &call;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 std::vector<HostFrame> HostCode::frames(std::size_t at,
@@ -294,16 +457,11 @@ std::vector<HostFrame> HostCode::frames(std::size_t at,
       frame.function = function->declares.front();
     }
     frames.push_back(std::move(frame));
-    const std::optional<std::size_t> call = function == nullptr ? std::nullopt : call_of(*function);
-    if (!call) break;
-    const std::size_t close = closing(tokens_, *call + 1);
-    texts_here = texts(tokens_, split(tokens_, {*call + 2, close}));
-    passed.clear();
-    const std::vector<std::string> names = parameters_of(*function);
-    for (std::size_t i = 0; i < std::min(names.size(), texts_here.size()); ++i) {
-      passed.emplace(names[i], texts_here[i]);
-    }
-    place = *call;
+    const Call* const call = function == nullptr ? nullptr : call_of(*function);
+    if (call == nullptr) break;
+    texts_here = given_to(*call);
+    passed = passed_by(*call, *function);
+    place = call->name;
   }
   return frames;
 }
@@ -343,6 +501,9 @@ std::vector<std::string> HostCode::dimensions(TokenRange range, std::size_t befo
   };
   if (first.is("dim3") && range.first + 1 < range.end &&
       (tokens_[range.first + 1].is("(") || tokens_[range.first + 1].is("{"))) {
+    const bool is_copy =
+        range.end == range.first + 4 && depth < kMaxDepth && tokens_[range.first + 2].is_word();
+    if (is_copy) return dimensions({range.first + 2, range.first + 3}, before, depth + 1);
     return in_brackets(range.first + 1);
   }
   const bool is_name = range.end == range.first + 1 && first.is_word();

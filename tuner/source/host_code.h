@@ -36,6 +36,20 @@ class HostCode {
   std::vector<std::string> listed_in(std::string_view array, std::size_t before) const;
 
  private:
+  /// `NAME(` or `NAME<...>(`
+  struct Call {
+    std::size_t name = 0;  ///< Token.
+    std::size_t open = 0;  ///< Of the parenthesis.
+  };
+
+  /// A function that allocates as much as it is told, for a pointer that it is passed the address
+  /// of or that it returns.
+  struct Allocator {
+    const SourceItem* function = nullptr;
+    std::optional<std::size_t> parameter;  ///< nullopt: it is returned.
+    TokenRange bytes;
+  };
+
   struct Assignment {
     std::size_t name = 0;   ///< Token.
     TokenRange value;       ///< Empty: it is changed by something else than a plain =.
@@ -45,7 +59,11 @@ class HostCode {
   void read_assignment(std::size_t i);
   void read_member(std::size_t i);
   void read_allocation(std::size_t call);
+  void read_host_allocation(std::size_t i, TokenRange value);
+  void read_array(std::size_t i);
   void read_container(std::size_t i);
+  void read_allocator(std::size_t call, const std::string& pointer, TokenRange bytes);
+  void use_allocators();
   TokenRange given_by_function(std::size_t i);
   std::vector<std::string> members_of(std::string_view name, std::size_t before) const;
   TokenRange value_behind(std::size_t equals) const;
@@ -53,7 +71,10 @@ class HostCode {
   const Assignment* last_assignment(std::string_view name, std::size_t before) const;
   void add_variables(const std::string& text, std::size_t before, HostFrame& frame) const;
   std::vector<std::string> parameters_of(const SourceItem& function) const;
-  std::optional<std::size_t> call_of(const SourceItem& function) const;
+  const Call* call_of(const SourceItem& function) const;
+  std::map<std::string, std::string> passed_by(const Call& call, const SourceItem& function) const;
+  std::vector<std::string> given_to(const Call& call) const;
+  std::string assigned_before(std::size_t i) const;
   bool declares_dim3(std::size_t i) const;
 
   const CppTokens& tokens_;
@@ -63,9 +84,13 @@ class HostCode {
   std::map<std::string_view, std::vector<Assignment>> assignments_;
   std::map<std::string_view, std::vector<Assignment>> members_;  ///< `NAME.x = `, also y and z.
   std::map<std::string_view, std::vector<std::size_t>> dim3s_;   ///< `dim3 NAME(`: its tokens.
-  std::map<std::string_view, std::vector<std::size_t>> calls_;   ///< `NAME(`.
-  std::map<std::string, std::string> allocated_;                 ///< By cudaMalloc or a container.
-  std::map<std::string, std::string> copied_;                    ///< By cudaMemcpy.
+  std::map<std::string_view, std::vector<Call>> calls_;
+  std::map<std::string, std::string> allocated_;  ///< By cudaMalloc or a container.
+  std::map<std::string, std::string> copied_;     ///< By cudaMemcpy.
+  std::map<std::string, std::string> of_host_;    ///< By malloc() and its like, a vector.
+  /// What `v.size()` and `sizeof(array)` are, by these texts' names.
+  std::map<std::string, std::pair<std::string, std::string>> measured_;
+  std::vector<Allocator> allocators_;
   std::vector<TokenRange> asserted_;
 };
 

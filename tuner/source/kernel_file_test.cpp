@@ -416,7 +416,7 @@ TEST(KernelFile, TellsReadingFromWriting) {
   EXPECT_EQ(access("q[0] = 2 * p[0];"), Access::read);
   EXPECT_EQ(access("p[0] += 1;"), Access::both);
   EXPECT_EQ(access("++p[0];"), Access::both);
-  EXPECT_EQ(access("atomicAdd(&p[0], 1);"), Access::both);
+  EXPECT_EQ(access("atomicAdd(&p[0], 1);"), Access::added);
   EXPECT_EQ(access("p += 4; p[0] = 1;"), Access::written);
   EXPECT_EQ(access("float* r = p + 1; *r = 1;"), Access::written);
   EXPECT_EQ(access("const float* r = p + 1; q[0] = r[2] + p[0];"), Access::read);
@@ -493,7 +493,7 @@ TEST(KernelFile, FollowsPointersIntoCastsFunctionsAndMacros) {
   EXPECT_EQ(access("fill(q, p[0]); fill(p, 3);"), Access::both);
   EXPECT_EQ(access("more(p);"), Access::unknown);
   EXPECT_EQ(access("elsewhere(p); p[0] = 1;"), Access::unknown);
-  EXPECT_EQ(access("atomicAdd(p + 2, 1);"), Access::both);
+  EXPECT_EQ(access("atomicAdd(p + 2, 1);"), Access::added);
   EXPECT_EQ(access("q[0] = LDG(1, p + q[2]) + AT(p + 1);"), Access::read);
   EXPECT_EQ(access("PUT(p, 1);"), Access::written);
   EXPECT_EQ(access("reinterpret_cast<float4*>(p)[1] = q[1];"), Access::written);

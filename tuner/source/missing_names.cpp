@@ -1,5 +1,6 @@
 #include "tuner/source/missing_names.h"
 
+#include "tuner/core/expression.h"
 #include "tuner/source/directive.h"
 #include "tuner/source/kernel_function.h"
 
@@ -242,6 +243,15 @@ MissingNames missing_names(const CppTokens& tokens, const std::vector<const Sour
 }
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
+  const bool is_calculated = text.find_first_not_of("0123456789 ()+-*/<>") == text.npos &&
+                             text.find_first_of("+-*/<") != text.npos;
+  if (is_calculated) {
+    try {
+      return Expression::compile(text, Scope()).evaluate();
+    } catch (const ExpressionError&) {
+      return std::nullopt;
+    }
+  }
   while (!text.empty() && (text.front() == ' ' || text.front() == '(')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == ')' || text.back() == '\r')) {
     text.remove_suffix(1);

@@ -41,7 +41,7 @@ using FunctionMacros = std::map<std::string, FunctionMacro>;
 MissingNames missing_names(const CppTokens& tokens, const std::vector<const SourceItem*>& items,
                            const std::set<std::string>& known, const Meanings& meanings);
 
-/// 16, (16), 0x10u. Nullopt for anything else.
+/// 16, (16), 0x10u, 1 << 4. Nullopt for anything else.
 std::optional<std::int64_t> whole_number(std::string_view text);
 
 }  // namespace smemtune
