@@ -67,6 +67,16 @@ std::string this_process() {
   return boot_id() + "/" + pid + "/" + start_ticks(pid) + "/" + host_name();
 }
 
+std::string state_of(const std::string& process) {
+  std::size_t begin = 0;
+  for (int part = 0; part < 4; ++part) {
+    const std::size_t end = process.find('/', begin);
+    if (end == std::string::npos) return "";
+    begin = end + 1;
+  }
+  return process.substr(begin);
+}
+
 bool is_alive(const std::string& process) {
   const std::vector<std::string> parts = parts_of(process);
   if (parts.size() < 3) return false;

@@ -7,6 +7,9 @@ namespace smemtune::db {
 /// This process: the machine's boot, the process id, when it started, and the machine's name.
 std::string this_process();
 
+/// What stands behind a process's name, after a further slash.
+std::string state_of(const std::string& process);
+
 /// Whether the process of this name is still running here.
 bool is_alive(const std::string& process);
 

@@ -152,6 +152,13 @@ void ResultStore::end_run(const std::string& run_id, const std::string& outcome)
   transaction.commit();
 }
 
+void ResultStore::note_hosts(const std::string& run_id, const std::string& state) {
+  Statement(*connection_, "UPDATE run SET process = :process WHERE uid = :uid")
+      .bind(":process", state.empty() ? this_process() : this_process() + "/" + state)
+      .bind(":uid", run_id)
+      .run();
+}
+
 RunRecord ResultStore::record_of(const std::string& run_id) const {
   return read_run_record(*connection_, run_id);
 }
@@ -260,8 +267,9 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
     run.started_unix = statement.real("started_unix");
     if (!statement.is_null("ended_unix")) run.ended_unix = statement.real("ended_unix");
     run.outcome = statement.text("outcome");
-    run.goes_on = run.outcome.empty() &&
-                  may_be_alive(statement.text("process"), unix_now() - run.started_unix);
+    const std::string process = statement.text("process");
+    run.goes_on = run.outcome.empty() && may_be_alive(process, unix_now() - run.started_unix);
+    if (run.goes_on) run.hosts_state = state_of(process);
     run.imported_from = statement.text("origin_file");
     run.results = static_cast<std::uint64_t>(statement.integer("results"));
     run.correct = static_cast<std::uint64_t>(statement.integer("correct"));

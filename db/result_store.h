@@ -116,9 +116,10 @@ struct StoredRun {
   std::uint64_t seed = 0;
   double started_unix = 0;
   std::optional<double> ended_unix;
-  std::string outcome;           ///< `complete`, `interrupted`, `budget`, `failed`; empty: cut off.
-  bool goes_on = false;          ///< Its process is at work on this machine.
-  std::string imported_from;     ///< A file; empty: it is ours.
+  std::string outcome;        ///< `complete`, `interrupted`, `budget`, `failed`; empty: cut off.
+  bool goes_on = false;       ///< Its process is at work on this machine, or may be on another.
+  std::string hosts_state;    ///< While it goes on: what ResultStore::note_hosts() was told last.
+  std::string imported_from;  ///< A file; empty: it is ours.
   std::string shared_from = {};  ///< See StoredResult.
   std::uint64_t results = 0;
   std::uint64_t correct = 0;
@@ -148,6 +149,9 @@ class ResultStore {
   /// a UUID: it is not here, and what a dry run finds is not stored. REQUIRES: the store outlives
   /// the log.
   std::unique_ptr<ResultLog> begin_run(const Run& run);
+
+  /// Which of its hosts a run waits for or does without, for people; empty: none.
+  void note_hosts(const std::string& run_id, const std::string& state);
 
   /// `outcome`: see StoredRun.
   void end_run(const std::string& run_id, const std::string& outcome);

@@ -918,6 +918,19 @@ TEST_F(ResultStoreFindings, AreOfTheMostAlikePlacesThatTheRunDoesNotKnowByItself
 
 using ResultStoreRuns = InMemory;
 
+TEST_F(ResultStoreRuns, SayWhichHostsTheyWaitForWhileTheyGoOn) {
+  store.begin_run(run_on(h200(), "run-1"));
+  EXPECT_EQ(store.runs({}).front().hosts_state, "");
+  store.note_hosts("run-1", "without a/b");
+  EXPECT_TRUE(store.runs({}).front().goes_on);
+  EXPECT_EQ(store.runs({}).front().hosts_state, "without a/b");
+  store.note_hosts("run-1", "");
+  EXPECT_EQ(store.runs({}).front().hosts_state, "");
+  store.note_hosts("run-1", "without c");
+  store.end_run("run-1", "complete");
+  EXPECT_EQ(store.runs({}).front().hosts_state, "");
+}
+
 TEST_F(ResultStoreRuns, AreListedWithTheirResults) {
   const auto log = store.begin_run(run_on(h200(), "run-1"));
   log->record(kHash, timed(tile(16), 1));

@@ -325,6 +325,7 @@ void simulate(const Options& options) {
   Rate rate;
   const Clock::time_point begin = Clock::now();
   Observer observer;
+  observer.note = [](const std::string& note) { std::fprintf(stderr, "%s\n", note.c_str()); };
   observer.result = [&](const Result& result, bool) {
     if (!result.timed() || result.stage != Stage::screen) return;
     rate.told_s.push_back(std::chrono::duration<double>(Clock::now() - begin).count());

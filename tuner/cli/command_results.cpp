@@ -343,13 +343,16 @@ int run_list(const ResultsOptions& options) {
   if (limit > 0 && runs.size() > limit)
     runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
   for (const db::StoredRun& run : runs) {
-    const std::string outcome = run.outcome.empty() ? "cut off" : run.outcome;
+    const std::string outcome = run.goes_on           ? "goes on"
+                                : run.outcome.empty() ? "cut off"
+                                                      : run.outcome;
     std::string tool = run.imported_from.empty() ? run.compiler : imported_from(run.imported_from);
     if (!run.shared_from.empty()) tool += ", from " + run.shared_from;
     table.add_row({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
                    run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
                    std::to_string(run.seed), format_count(run.results), format_count(run.correct),
-                   outcome, tool, run.host});
+                   outcome, tool,
+                   run.host + (run.hosts_state.empty() ? "" : " (" + run.hosts_state + ")")});
     json.push_back(
         {{"run", run.id},
          {"started_unix", run.started_unix},
@@ -363,6 +366,7 @@ int run_list(const ResultsOptions& options) {
          {"outcome", outcome},
          {"compiler", run.compiler},
          {"host", run.host},
+         {"hosts_state", run.hosts_state},
          {"imported_from", run.imported_from.empty() ? Json(nullptr) : Json(run.imported_from)},
          {"shared_from", run.shared_from.empty() ? Json(nullptr) : Json(run.shared_from)}});
   }

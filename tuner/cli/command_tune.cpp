@@ -30,6 +30,7 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <unistd.h>
@@ -38,6 +39,8 @@ namespace smemtune::cli {
 namespace {
 
 constexpr int kNothingWorked = 3;
+// How often it is written down for others which hosts a run waits for.
+constexpr auto kHostsInterval = std::chrono::seconds(5);
 
 void say_unless_quiet(const TuneOptions& options, const std::string& line) {
   if (!options.quiet) cli::say(line);
@@ -197,6 +200,23 @@ Observer labelled(Observer observer, const std::string& label, Session& session)
   return observer;
 }
 
+/// Lets `smemtune list` say which hosts the run waits for.
+void note_hosts(Observer& observer, db::ResultStore& store, const std::string& run_id) {
+  using Clock = std::chrono::steady_clock;
+  observer.progress = [&store, run_id, tell = observer.progress, noted = std::string(),
+                       noted_at =
+                           std::optional<Clock::time_point>()](const Progress& progress) mutable {
+    tell(progress);
+    const Clock::time_point now = Clock::now();
+    if (noted_at && now - *noted_at < kHostsInterval) return;
+    noted_at = now;
+    std::string state = hosts_text(progress);
+    if (state == noted) return;
+    store.note_hosts(run_id, state);
+    noted = std::move(state);
+  };
+}
+
 /// One run over all problems on the units of one model. `hosts`: where they are; none: here.
 int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts) {
   const TuneOptions& options = session.options;
@@ -245,6 +265,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
     }
     std::ranges::move(shared.findings, std::back_inserter(request.elsewhere));
   }
+  if (!hosts.empty()) note_hosts(observer, store, run.id);
   observer.may_use_devices = [&] { return startup.done(StartupCheck::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
     if (!hosts.empty()) return;

@@ -43,6 +43,7 @@ class HostsCommand : public testing::Test {
            "  echo ssh: connect to host away: No route to host >&2\n"
            "  exit 255\n"
            "fi\n"
+           "if [ $4 = late ] && mkdir \"${0%/*}/called\" 2>/dev/null; then exit 255; fi\n"
            "if [ $4 = other ]; then export SMEMTUNE_SHARE=\"${0%/*}/share\"; fi\n"
            "echo Welcome to $4\n"
            "exec sh -c \"$5\"\n";
@@ -119,6 +120,40 @@ TEST_F(HostsCommand, SaysWhyNoHostCanBeUsed) {
   const Ended ended = run(std::string(kTune) + "--hosts away");
   EXPECT_EQ(ended.status, 5);
   EXPECT_THAT(ended.errors, HasSubstr("no host can be used: away: it does not answer"));
+}
+
+TEST_F(HostsCommand, SaysThatNoHostHasTheNvrtcThatIsNamed) {
+  const Ended ended = run(std::string(kTune) + "--hosts a --nvrtc /no/such/nvrtc");
+  EXPECT_EQ(ended.status, 5);
+  EXPECT_THAT(ended.errors, HasSubstr("--nvrtc: no host has what is named"));
+}
+
+// There is more to tune than anyone waits for: only the signal ends it.
+TEST_F(HostsCommand, TakesInAHostThatIsAwayAtFirst) {
+  const std::filesystem::path log = folder_ / "late.log";
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string line =
+        command("--space gemm --strategy random --jobs 1 --hosts a,late >/dev/null 2>'" +
+                log.string() + "'");
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(127);
+  }
+  const auto text = [&log] {
+    std::ifstream file(log);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (text().find("late has come: ") == std::string::npos &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  kill(child, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_THAT(text(), AllOf(HasSubstr("*** going on without late: "),
+                            HasSubstr("; it is tried again"), HasSubstr("late has come: ")));
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << text();
 }
 
 TEST_F(HostsCommand, RefusesAProgramThatIsNotThereOrNotSmemtune) {

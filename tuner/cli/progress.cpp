@@ -28,6 +28,10 @@ std::string names_text(const std::vector<std::string>& names) {
   return text;
 }
 
+bool waits_for_hosts(const Progress& progress) {
+  return progress.waiting_for == "compiler" && !progress.compiling_hosts.empty();
+}
+
 /// With what steers the terminal, unlike write_error().
 void draw(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
@@ -41,6 +45,17 @@ std::string format_duration(double seconds) {
                   whole % 60);
   } else {
     std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
+  }
+  return text;
+}
+
+std::string hosts_text(const Progress& progress) {
+  std::string text;
+  if (waits_for_hosts(progress)) {
+    text = "waiting for compiler on " + names_text(progress.compiling_hosts);
+  }
+  if (!progress.hosts_away.empty()) {
+    text += (text.empty() ? "" : ", ") + ("without " + names_text(progress.hosts_away));
   }
   return text;
 }
@@ -62,15 +77,13 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
   if (progress.configurations_per_s > 0) {
     text += ", " + decimal(progress.configurations_per_s, 1) + "/s";
   }
-  if (!progress.waiting_for.empty()) {
+  if (!progress.waiting_for.empty() && !waits_for_hosts(progress)) {
     text += ", waiting for " + std::string(progress.waiting_for != "device" ? "compiler"
                                            : device == DeviceKind::gpu      ? "GPU"
                                                                             : "CPU");
-    if (progress.waiting_for == "compiler" && !progress.compiling_hosts.empty()) {
-      text += " on " + names_text(progress.compiling_hosts);
-    }
   }
-  if (!progress.hosts_away.empty()) text += ", without " + names_text(progress.hosts_away);
+  const std::string hosts = hosts_text(progress);
+  if (!hosts.empty()) text += ", " + hosts;
   text += progress.remaining_s ? ", " + format_duration(*progress.remaining_s) + " left"
                                : ", " + format_duration(progress.elapsed_s);
   if (progress.best) {

@@ -47,6 +47,10 @@ class ProgressLine {
   std::size_t last_problem_ = 0;
 };
 
+/// Which hosts a run waits for or does without: `waiting for compiler on node2, without node3`;
+/// empty where it has all that it was given, and waits for none.
+std::string hosts_text(const Progress& progress);
+
 /// The line without colors: `[problem 1/2] 34/128 configurations, best 0.123 ms tiled
 /// TILE=32, 12.3/s, waiting for compiler, 0:08 left`. At most `width` columns.
 std::string progress_text(const Progress& progress, DeviceKind device, std::size_t width);

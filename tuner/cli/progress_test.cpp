@@ -42,6 +42,19 @@ TEST(ProgressText, NamesTheDeviceThatIsWaitedFor) {
   EXPECT_THAT(progress_text(progress, DeviceKind::cpu, 200), HasSubstr("waiting for CPU"));
 }
 
+TEST(ProgressText, NamesTheHostsThatAreWaitedForAndThoseThatAreAway) {
+  Progress progress = halfway();
+  progress.compiling_hosts = {"node1", "node2"};
+  progress.hosts_away = {"node3", "node4", "node5", "node6"};
+  const std::string away = "without node3, node4, node5 and 1 more";
+  progress.waiting_for = "device";
+  EXPECT_EQ(hosts_text(progress), away) << "compilers are at work and not waited for";
+  progress.waiting_for = "compiler";
+  EXPECT_EQ(hosts_text(progress), "waiting for compiler on node1, node2, " + away);
+  const std::string text = progress_text(progress, DeviceKind::gpu, 200);
+  EXPECT_THAT(text, HasSubstr(", waiting for compiler on node1, node2, " + away + ", "));
+}
+
 TEST(ProgressText, SaysTheTimeThatHasPassedWhileNoEstimateIsHonest) {
   Progress progress = halfway();
   progress.remaining_s.reset();
