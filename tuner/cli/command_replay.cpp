@@ -2,8 +2,13 @@
 
 #include "db/recording.h"
 #include "reports/replay_report.h"
+#include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
+#include "tuner/config/devices_file.h"
+#include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_binding.h"
+#include "tuner/core/launch_cost.h"
 #include "tuner/core/whole_file.h"
 #include "tuner/search/replay.h"
 #include "tuner/search/strategy.h"
@@ -11,6 +16,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace smemtune::cli {
@@ -27,6 +35,43 @@ RecordedKernel recorded_kernel(const db::Recording& recording) {
     if (evaluation.result.time_ms()) answer.time_ms = evaluation.time_ms;
   }
   return kernel;
+}
+
+/// The space's kernel whose parameters the recording has. Throws InputError where there is none.
+const KernelTemplate& kernel_of(const Space& space, const db::Recording& recording) {
+  const KernelTemplate* kernel = nullptr;
+  for (const KernelTemplate& one : space.kernels) {
+    const bool has_all = std::ranges::all_of(one.parameters, [&](const Parameter& parameter) {
+      return std::ranges::find(recording.parameters, parameter.name, &Parameter::name) !=
+             recording.parameters.end();
+    });
+    if (!has_all) continue;
+    if (kernel == nullptr || one.parameters.size() > kernel->parameters.size()) kernel = &one;
+  }
+  if (kernel != nullptr) return *kernel;
+  throw InputError(space.file.string() + ": no kernel has parameters that are all in " +
+                   recording.file.string());
+}
+
+/// What the launches of `space` cost where it was recorded, each calculated once. Refers to both.
+LaunchCost launch_cost_of(const Space& space, const db::Recording& recording,
+                          const SearchSpace& configurations, const Device& device) {
+  const KernelTemplate& kernel = kernel_of(space, recording);
+  const KernelBinding bound(space, kernel, space.problems.front(), device);
+  using Known = std::map<std::pair<ConfigurationIndex, int>, double>;
+  return [&configurations, &kernel, bound, device, known = std::make_shared<Known>()](
+             ConfigurationIndex index, int registers) {
+    const auto [cost, is_new] = known->try_emplace({index, registers}, 0);
+    if (is_new) {
+      Configuration configuration;
+      const Configuration recorded = configurations.configuration(index);
+      for (const Parameter& parameter : kernel.parameters) {
+        configuration[parameter.name] = recorded.at(parameter.name);
+      }
+      cost->second = launch_cost(bound, configuration, device, registers);
+    }
+    return cost->second;
+  };
 }
 
 /// What of the space was timed there, the fastest first.
@@ -65,9 +110,15 @@ ReplayedRecording::Strategy replayed(const RecordedKernel& kernel, const std::st
 }
 
 ReplayedRecording replayed(const db::Recording& recording, const std::vector<db::Recording>& from,
+                           const std::optional<LoadedSpace>& space,
                            const std::vector<std::string>& strategies,
                            const ReplayCommandOptions& options) {
-  const RecordedKernel kernel = recorded_kernel(recording);
+  RecordedKernel kernel = recorded_kernel(recording);
+  if (space) {
+    const std::string& name = options.device.empty() ? recording.device : options.device;
+    const Device device = find_device(published_devices(), name);
+    kernel.cost = launch_cost_of(space->space, recording, kernel.space, device);
+  }
   std::vector<Ranking> rankings;
   for (const db::Recording& other : from) rankings.push_back(ranking(other, kernel.space));
   const std::optional<double> best_ms = kernel.best_ms();
@@ -119,6 +170,14 @@ void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
          "Recordings of the kernel elsewhere, which the search knows before; the most alike "
          "first")
       ->type_name("FILE...");
+  CLI::Option* const space =
+      app.add_option("--space", options.space,
+                     "The kernel's space file, from which its launches are known as in a run")
+          ->type_name("FILE");
+  app.add_option("--device", options.device,
+                 "What device's limits launches are held against [the recorded one]")
+      ->type_name("NAME")
+      ->needs(space);
   app.add_option("--strategy", options.strategies, "Strategies, by commas [all but exhaustive]")
       ->type_name("NAME,...")
       ->delimiter(',');
@@ -140,6 +199,8 @@ int run_replay(const ReplayCommandOptions& options) {
   for (const std::filesystem::path& file : options.from) {
     for (db::Recording& recording : db::read_recordings(file)) from.push_back(std::move(recording));
   }
+  std::optional<LoadedSpace> space;
+  if (!options.space.empty()) space = load_space(options.space, share_folder());
   std::vector<ReplayedRecording> recordings;
   for (const std::filesystem::path& file : options.data) {
     for (const db::Recording& recording : db::read_recordings(file)) {
@@ -147,7 +208,7 @@ int run_replay(const ReplayCommandOptions& options) {
         std::fprintf(stderr, "smemtune: %s ends too early; %zu results were read\n", file.c_str(),
                      recording.evaluations.size());
       }
-      recordings.push_back(replayed(recording, from, strategies, options));
+      recordings.push_back(replayed(recording, from, space, strategies, options));
     }
   }
   if (recordings.empty()) throw InputError("--data: nothing is recorded there");

@@ -12,6 +12,8 @@ namespace smemtune::cli {
 struct ReplayCommandOptions {
   std::vector<std::filesystem::path> data;
   std::vector<std::filesystem::path> from;  ///< Known before: recordings of the same kernel.
+  std::filesystem::path space;              ///< What is known of launches; empty: nothing.
+  std::string device;                       ///< With `space`; empty: as the recording says.
   std::vector<std::string> strategies;      ///< Empty: all but `exhaustive`.
   std::uint64_t seeds = 20;
   std::uint64_t first_seed = 1;

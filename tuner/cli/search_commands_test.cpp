@@ -89,6 +89,47 @@ TEST_F(SearchCommands, ReplaysWhatWasMeasured) {
               HasSubstr("genetic"));
 }
 
+TEST_F(SearchCommands, ReplayWithWhatASpaceFileKnowsOfLaunches) {
+  const std::filesystem::path file = folder_ / "blocks.json";
+  std::string text =
+      R"({"device_name": "NVIDIA A100", "kernel_name": "naive", "problem_size": 64,
+"tune_params_keys": ["block_size_x", "block_size_y"],
+"tune_params": {"block_size_x": [16, 32, 64], "block_size_y": [4, 8, 16]}, "cache": {)";
+  for (const int x : {16, 32, 64}) {
+    for (const int y : {4, 8, 16}) {
+      text += std::string(text.back() == '{' ? "" : ",") + "\n\"" + std::to_string(x) + "," +
+              std::to_string(y) + "\": {\"block_size_x\": " + std::to_string(x) +
+              ", \"block_size_y\": " + std::to_string(y) + ", \"time\": " + (x == 16 ? "9" : "1") +
+              "}";
+    }
+  }
+  std::ofstream(file) << text << "\n}\n}";
+  const std::string configs = std::string(SMEMTUNE_SOURCE_DIR) + "/configs/";
+  const auto after_one = [&](const std::string& options) {
+    const Ended ended = run("replay --json --strategy model --seeds 20 --evaluations 1 --data " +
+                            file.string() + options);
+    EXPECT_EQ(0, ended.status) << ended.output;
+    return Json::parse(ended.output)
+        .at("recordings")
+        .at(0)
+        .at("strategies")
+        .at(0)
+        .at("share_of_optimum")
+        .at(0)
+        .at("mean")
+        .get<double>();
+  };
+  // Rows of 16 are known to cost more.
+  EXPECT_EQ(1, after_one(" --space " + configs + "convolution.json"));
+  EXPECT_LT(after_one(""), 1);
+  const Ended other = run("replay --data " + file.string() + " --space " + configs + "gemm.json");
+  EXPECT_EQ(2, other.status);
+  EXPECT_THAT(other.output, HasSubstr("no kernel has parameters that are all in"));
+  const Ended unknown =
+      run("replay --data " + cache() + " --space " + configs + "convolution.json --device none");
+  EXPECT_EQ(2, unknown.status);
+}
+
 TEST_F(SearchCommands, RefuseWhatTheyCannotRead) {
   EXPECT_EQ(2, run("replay --data " + (folder_ / "none.json").string()).status);
   EXPECT_EQ(2, run("replay").status);

@@ -10,8 +10,8 @@ namespace smemtune {
 
 namespace {
 
-constexpr int kAttempts = 12;               // At better lengths.
-constexpr std::size_t kLikelihoodOf = 100;  // Samples, as it costs their third power.
+constexpr int kAttempts = 40;               // At better lengths.
+constexpr std::size_t kLikelihoodOf = 64;  // Samples, as it costs their third power.
 constexpr double kLeastNoise = 1e-4;
 constexpr double kMostNoise = 0.5;
 constexpr double kUsualNoise = 0.02;

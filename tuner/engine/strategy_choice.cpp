@@ -1,5 +1,7 @@
 #include "tuner/engine/strategy_choice.h"
 
+#include "tuner/core/launch_cost.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <deque>
@@ -87,7 +89,11 @@ std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const Problem
     kernels.push_back(
         {.space = &space,
          .default_configuration = space.index_of(kernel.kernel().default_configuration),
-         .rankings = rankings(tuning, state, name, space)});
+         .rankings = rankings(tuning, state, name, space),
+         .cost = [bound = kernel.bound.front(), &device = tuning.device](ConfigurationIndex index,
+                                                                         int registers) {
+           return launch_cost(bound, bound.search_space().configuration(index), device, registers);
+         }});
     for (const Ranking& ranking : kernels.back().rankings) {
       tuning.observer.note(name + ": also asks for what was fast on " + ranking.place + " (" +
                            std::to_string(ranking.fastest_first.size()) + " configurations)");

@@ -12,6 +12,10 @@ namespace {
 constexpr std::size_t kOfTheNearest = 5;
 constexpr std::size_t kOfAnother = 1;
 
+// Of so many first questions the model asks every so many.
+constexpr std::size_t kFirstQuestions = 16;
+constexpr std::size_t kForModel = 4;
+
 std::vector<ConfigurationIndex> fastest_elsewhere(const std::vector<Ranking>& rankings) {
   std::vector<ConfigurationIndex> fastest;
   for (std::size_t i = 0; i < rankings.size(); ++i) {
@@ -29,7 +33,9 @@ Auto::Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed)
     : untried_(untried),
       forest_(untried, seed, kernel.rankings),
       likely_better_(untried, random_bits(seed, 1)),
-      first_(fastest_elsewhere(kernel.rankings)) {}
+      first_(fastest_elsewhere(kernel.rankings)) {
+  if (kernel.cost) model_.emplace(kernel, untried, random_bits(seed, 2));
+}
 
 std::optional<ConfigurationIndex> Auto::ask() {
   std::optional<ConfigurationIndex> asked = fast_elsewhere();
@@ -50,6 +56,7 @@ std::optional<ConfigurationIndex> Auto::fast_elsewhere() {
 }
 
 std::optional<ConfigurationIndex> Auto::searched() {
+  if (model_ && questions_ < kFirstQuestions && questions_++ % kForModel == 0) return model_->ask();
   forest_is_next_ = !forest_is_next_;
   if (forest_is_next_) {
     if (const auto asked = likely_better_.ask()) return asked;
@@ -60,6 +67,10 @@ std::optional<ConfigurationIndex> Auto::searched() {
 void Auto::tell(ConfigurationIndex configuration, std::optional<double> time_ms) {
   forest_.tell(configuration, time_ms);
   likely_better_.tell(configuration, time_ms);
+}
+
+void Auto::tell_registers(ConfigurationIndex configuration, int registers) {
+  if (model_) model_->tell_registers(configuration, registers);
 }
 
 }  // namespace smemtune

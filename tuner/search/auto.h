@@ -3,6 +3,7 @@
 #include "tuner/search/forest.h"
 #include "tuner/search/kernel_search.h"
 #include "tuner/search/likely_better.h"
+#include "tuner/search/model.h"
 #include "tuner/search/strategy.h"
 #include "tuner/search/untried.h"
 
@@ -16,7 +17,8 @@ namespace smemtune {
 /// A Forest and LikelyBetter in turn, each told what the other finds: where the trees keep to what
 /// they know to be good, the other looks where little is known. It also knows what was the fastest
 /// elsewhere: every other of its first questions asks for that, the most alike place first, and the
-/// trees see how the places ranked what they measured. What was found elsewhere is never all that
+/// trees see how the places ranked what they measured. Of its first questions a model of the launches
+/// asks some. What was found elsewhere is never all that
 /// is asked for, as it may mislead.
 class Auto final : public KernelSearch {
  public:
@@ -24,6 +26,7 @@ class Auto final : public KernelSearch {
 
   std::optional<ConfigurationIndex> ask() override;
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
+  void tell_registers(ConfigurationIndex configuration, int registers) override;
 
  private:
   std::optional<ConfigurationIndex> fast_elsewhere();
@@ -32,6 +35,8 @@ class Auto final : public KernelSearch {
   Untried& untried_;
   Forest forest_;
   LikelyBetter likely_better_;
+  std::optional<Model> model_;  ///< Where it knows the launches.
+  std::size_t questions_ = 0;
   std::vector<ConfigurationIndex> first_;  ///< The fastest elsewhere, in the order to ask for them.
   std::size_t asked_first_ = 0;            ///< Of these.
   bool search_is_next_ = false;            ///< After one of these.

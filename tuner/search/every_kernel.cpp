@@ -53,6 +53,11 @@ void EveryKernel::tell(const Candidate& candidate, const Result& result) {
   } else {
     ++kernel.failed;
   }
+  int registers = 0;
+  for (const LaunchResult& launch : result.launches) {
+    registers = std::max(registers, launch.resources.registers_per_thread);
+  }
+  if (registers > 0) kernel.search->tell_registers(candidate.configuration, registers);
   kernel.search->tell(candidate.configuration, time_ms);
 }
 

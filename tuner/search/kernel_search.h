@@ -16,6 +16,9 @@ class KernelSearch {
 
   /// How long a configuration takes; nullopt: it failed. It need not be one that was asked for.
   virtual void tell(ConfigurationIndex configuration, std::optional<double> time_ms) = 0;
+
+  /// The most registers per thread that a configuration took when it was compiled.
+  virtual void tell_registers(ConfigurationIndex /*configuration*/, int /*registers*/) {}
 };
 
 }  // namespace smemtune

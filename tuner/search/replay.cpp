@@ -132,7 +132,8 @@ std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& 
   const std::unique_ptr<Strategy> strategy = make_strategy(options.strategy,
                                                            {{.space = &kernel.space,
                                                              .default_configuration = std::nullopt,
-                                                             .rankings = options.rankings}},
+                                                             .rankings = options.rankings,
+                                                             .cost = kernel.cost}},
                                                            options.seed);
   const double optimum_ms = kernel.best_ms().value_or(0);
   Workers workers(options.compilers);

@@ -21,6 +21,7 @@ struct RecordedKernel {
   };
   SearchSpace space;
   std::vector<Answer> answers;  ///< By configuration.
+  LaunchCost cost = {};         ///< See SearchedKernel.
 
   /// Nullopt where everything failed.
   std::optional<double> best_ms() const;

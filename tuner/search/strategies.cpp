@@ -5,6 +5,7 @@
 #include "tuner/search/forest.h"
 #include "tuner/search/genetic.h"
 #include "tuner/search/local.h"
+#include "tuner/search/model.h"
 #include "tuner/search/random.h"
 #include "tuner/search/strategy.h"
 
@@ -40,6 +41,10 @@ const std::vector<Entry>& table() {
       {{"local", "neighbors of the fastest so far, from several starts"},
        [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
          return std::make_unique<Local>(untried, seed);
+       }},
+      {{"model", "what its launches, occupancy, traffic and registers let expect to be fast"},
+       [](const SearchedKernel& kernel, Untried& untried, std::uint64_t seed) {
+         return std::make_unique<Model>(kernel, untried, seed);
        }},
       {{"random", "every configuration in random order, more of the faster kernels first", false},
        [](const SearchedKernel&, Untried& untried, std::uint64_t) {

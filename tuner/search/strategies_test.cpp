@@ -45,7 +45,7 @@ TEST(Strategies, RefuseAnUnknownNameNamingTheKnownOnes) {
   } catch (const InputError& error) {
     EXPECT_STREQ(
         "no strategy is called \"greedy\"; there are auto, exhaustive, forest, genetic, local, "
-        "random",
+        "model, random",
         error.what());
   }
 }

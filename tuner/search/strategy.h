@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,11 +30,16 @@ struct Ranking {
   bool operator==(const Ranking&) const = default;
 };
 
+/// What a configuration may cost with so many registers per thread, in no unit, by what is known
+/// before it is compiled (core/launch_cost.h); infinite: it cannot run.
+using LaunchCost = std::function<double(ConfigurationIndex, int registers)>;
+
 /// What a strategy may know of the kernels it searches.
 struct SearchedKernel {
   const SearchSpace* space = nullptr;
   std::optional<ConfigurationIndex> default_configuration;  ///< Nullopt when it is not valid here.
   std::vector<Ranking> rankings = {};                       ///< The most alike place first.
+  LaunchCost cost = {};  ///< Empty: nothing is known of its launches.
 };
 
 /// Decides which configuration to evaluate next. The caller asks several times before it tells, so
