@@ -32,7 +32,7 @@ std::optional<double> python_number(JsonText value) {
   return std::nullopt;
 }
 
-std::string_view checked(std::string_view text) {
+std::string_view within_limit(std::string_view text) {
   if (text.size() > kMaxStringBytes) throw InputError("a string of more than a million bytes");
   return text;
 }
@@ -52,7 +52,7 @@ class WholeJson {
       case json_type::array:
         return array(value, depth + 1);
       case json_type::string:
-        return std::string(checked(value.get_string()));
+        return std::string(within_limit(value.get_string()));
       case json_type::boolean:
         return bool(value.get_bool());
       case json_type::null:
@@ -72,7 +72,7 @@ class WholeJson {
     check_depth(depth);
     Json all = Json::object();
     for (auto member : value.get_object()) {
-      std::string name(checked(member.unescaped_key()));
+      std::string name(within_limit(member.unescaped_key()));
       if (all.contains(name)) throw InputError("the name " + quote(name) + " stands twice");
       all.get_ref<Json::object_t&>().Container::emplace_back(std::move(name),
                                                              read(member.value(), depth));
@@ -104,7 +104,7 @@ std::string_view up_to_last_end(std::string_view text) {
 }
 
 /// Whether more is opened in it than closed.
-bool is_open(std::string_view text) {
+bool leaves_open(std::string_view text) {
   std::int64_t open = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -168,7 +168,7 @@ class EntriesReader {
       if (error_ != simdjson::SUCCESS) throw simdjson::simdjson_error(error_);
       simdjson::ondemand::object members = document_.get_object();
       for (auto member : members) {
-        const std::string name(checked(member.unescaped_key()));
+        const std::string name(within_limit(member.unescaped_key()));
         visit(name, member.value());
       }
       const char* behind = nullptr;
@@ -213,7 +213,7 @@ class EntriesReader {
     if (error_ == simdjson::SUCCESS) {
       const bool at_end = document_.current_location().get(at) != simdjson::SUCCESS ||
                           at == begin || at + 1 >= begin + text_.size();
-      if (at_end && is_open(text_)) {
+      if (at_end && leaves_open(text_)) {
         read_.cut_off = true;
         return;
       }
@@ -244,7 +244,8 @@ double number_of(JsonText value) {
 
 std::string_view string_of(JsonText value) {
   std::string_view text;
-  return value.get_string().get(text) == simdjson::SUCCESS ? checked(text) : std::string_view();
+  return value.get_string().get(text) == simdjson::SUCCESS ? within_limit(text)
+                                                           : std::string_view();
 }
 
 JsonEntries read_json_entries(const std::string& what, std::string text,
