@@ -17,7 +17,7 @@ struct Axis {
   std::function<void(BlockNeeds&, std::int64_t)> set;
 };
 
-std::string padded(const std::string& text, std::size_t width) {
+std::string right_aligned(const std::string& text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
@@ -52,7 +52,7 @@ std::string chart(const Device& device, const BlockNeeds& needs, const Axis& axi
     const double top = 100.0 * static_cast<double>(row) / static_cast<double>(rows);
     const double bottom = 100.0 * static_cast<double>(row - 1) / static_cast<double>(rows);
     const bool labelled = row == rows || 2 * row == rows;
-    text += labelled ? padded(std::to_string(std::lround(top)), 5) + " % |" : "        |";
+    text += labelled ? right_aligned(std::to_string(std::lround(top)), 5) + " % |" : "        |";
     std::string line;
     for (std::size_t i = 0; i < columns; ++i) {
       const bool filled = percents[i] > bottom;
@@ -64,7 +64,7 @@ std::string chart(const Device& device, const BlockNeeds& needs, const Axis& axi
   text += "        +" + std::string(columns, '-') + "\n";
   const std::string least = std::to_string(axis.least);
   return text + "         " + least +
-         padded(std::to_string(axis.most), columns - std::min(columns, least.size())) + "\n";
+         right_aligned(std::to_string(axis.most), columns - std::min(columns, least.size())) + "\n";
 }
 
 }  // namespace

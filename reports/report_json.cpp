@@ -87,9 +87,9 @@ Rows rows_of(const StoredSection& section) {
   return rows;
 }
 
-class Writer {
+class ReportWriter {
  public:
-  explicit Writer(const ReportSource& source) : source_(source) {
+  explicit ReportWriter(const ReportSource& source) : source_(source) {
     std::set<std::string> names;
     for (const StoredSection& section : source.sections) {
       for (const StoredResult& stored : section.results) {
@@ -246,6 +246,8 @@ class Writer {
 
 }  // namespace
 
-nlohmann::ordered_json report_json(const ReportSource& source) { return Writer(source).json(); }
+nlohmann::ordered_json report_json(const ReportSource& source) {
+  return ReportWriter(source).json();
+}
 
 }  // namespace smemtune

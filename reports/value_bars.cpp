@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kParameters = 3;
 constexpr std::size_t kLongestBar = 60;
 
-std::string padded(const std::string& text, std::size_t width) {
+std::string left_aligned(const std::string& text, std::size_t width) {
   return text + std::string(width - std::min(width, text.size()), ' ');
 }
 
@@ -74,7 +74,7 @@ std::string value_bars_text(const ProblemSummary& problem, std::size_t columns) 
     for (const auto& [value, times] : times_by_value(timed, effect.parameter)) {
       const double best_share = best / std::ranges::min(times);
       const double median_share = best / quantile(times, 0.5);
-      text += "    " + padded(effect.parameter + "=" + to_text(value), label) + " |" +
+      text += "    " + left_aligned(effect.parameter + "=" + to_text(value), label) + " |" +
               bar(best_share, median_share, length) + "| " + decimal(100 * best_share, 0) + " %" +
               explained + "\n";
       explained.clear();
