@@ -18,6 +18,8 @@ namespace {
 using Terms = std::vector<std::pair<std::string, std::string>>;
 using Product = std::vector<std::string>;  // Its factors.
 
+constexpr std::size_t kMostProducts = 8;
+
 /// A range without the parentheses around all of it.
 TokenRange unwrapped(const CppTokens& tokens, TokenRange range) {
   while (range.first + 1 < range.end && tokens[range.first].is("(") &&
@@ -62,9 +64,10 @@ std::vector<Product> products_of(const CppTokens& tokens, TokenRange range) {
         }
       }
       all = std::move(longer);
+      if (all.size() > kMostProducts) return {};
     }
     sum.insert(sum.end(), all.begin(), all.end());
-    if (sum.size() > 8) return {};
+    if (sum.size() > kMostProducts) return {};
   }
   return sum;
 }

@@ -6,6 +6,8 @@
 namespace smemtune {
 namespace {
 
+constexpr std::size_t kLongest = 100;  // Of an index or a value, in tokens.
+
 /// What of a kernel's body follows from elements of which pointers.
 class ElementUses {
  public:
@@ -21,7 +23,9 @@ class ElementUses {
     std::set<std::string> found;
     for (std::size_t i = body_.first; i + 1 < body_.end; ++i) {
       if (!tokens_[i].is_word() || !tokens_[i + 1].is("[")) continue;
-      const std::size_t close = std::min(closing(tokens_, i + 1), body_.end);
+      const std::size_t close = closing(tokens_, i + 1);
+      if (close >= body_.end) break;  // It is no whole text.
+      if (close - i > kLongest) continue;
       for (const std::string& name : elements_in({i + 2, close})) {
         if (!tokens_[i].is(name)) found.insert(name);
       }
@@ -35,9 +39,11 @@ class ElementUses {
     for (std::size_t i = body_.first + 1; i + 1 < body_.end; ++i) {
       if (!tokens_[i].is("=") || !tokens_[i - 1].is_word()) continue;
       std::size_t end = i + 1;
-      while (end < body_.end && !tokens_[end].is(";") && !tokens_[end].is(",")) {
-        const bool opens = tokens_[end].is("(") || tokens_[end].is("[");
-        end = (opens ? std::min(closing(tokens_, end), body_.end - 1) : end) + 1;
+      int brackets = 0;
+      for (; end < body_.end && end - i < kLongest && !tokens_[end].is(";"); ++end) {
+        if (tokens_[end].is("(") || tokens_[end].is("[")) ++brackets;
+        if (tokens_[end].is(")") || tokens_[end].is("]")) --brackets;
+        if (brackets < 0 || (brackets == 0 && tokens_[end].is(","))) break;
       }
       const std::set<std::string> elements = elements_in({i + 1, end});
       made_of_[std::string(tokens_[i - 1].text)].insert(elements.begin(), elements.end());

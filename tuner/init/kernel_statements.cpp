@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kLongestText = 4000;
 constexpr std::size_t kMostLoops = 4;
+constexpr int kDeepest = 50;  // Statements in statements.
 
 /// A statement that is not understood: the kernel is not simple.
 struct NotSimple {};
@@ -29,7 +30,7 @@ class Statements {
 
   SingleStore read(TokenRange body) {
     statements(body);
-    if (stored_.empty()) throw NotSimple();
+    if (!values_.contains(stored_)) throw NotSimple();
     const std::size_t open = stored_.find('[');
     store_.array = stored_.substr(0, open);
     store_.index = stored_.substr(open + 1, stored_.size() - open - 2);
@@ -48,15 +49,23 @@ class Statements {
     if (first.is(";") || (first.kind == CppToken::Kind::directive && is_pragma(first))) {
       return i + 1;
     }
-    if (first.is("{")) {
-      const std::size_t close = closed(i, end);
-      statements({i + 1, close});
-      return close + 1;
-    }
-    if (first.is("if")) return condition(i, end);
-    if (first.is("for")) return loop(i, end);
+    if (is_done_ || ++nesting_ > kDeepest) throw NotSimple();
+    const std::size_t next = first.is("{")     ? group(i, end)
+                             : first.is("if")  ? condition(i, end)
+                             : first.is("for") ? loop(i, end)
+                                               : simple(i, end);
+    --nesting_;
+    return next;
+  }
+
+  std::size_t group(std::size_t i, std::size_t end) {
+    const std::size_t close = closed(i, end);
+    statements({i + 1, close});
+    return close + 1;
+  }
+
+  std::size_t simple(std::size_t i, std::size_t end) {
     const std::size_t stop = end_of(i, end);
-    if (first.is("return")) throw NotSimple();
     if (is_declaration(i)) {
       declare({i, stop});
     } else {
@@ -101,6 +110,7 @@ class Statements {
     store_.conditions.push_back(text);
     next = statement(next, end);
     if (stored_.empty() || (next < end && tokens_[next].is("else"))) throw NotSimple();
+    is_done_ = true;
     return next;
   }
 
@@ -154,7 +164,9 @@ class Statements {
     if (depth_ > 0 || !by_grid || !step.starts_with(counter)) throw NotSimple();
     values_[counter] = start;
     store_.conditions.push_back(resolved({first + 1, second}));
-    return statement(close + 1, end);
+    const std::size_t next = statement(close + 1, end);
+    is_done_ = true;
+    return next;
   }
 
   bool is_declaration(std::size_t i) const {
@@ -301,6 +313,8 @@ class Statements {
   std::set<std::string> read_;                 ///< Words of that loop's values.
   std::string stored_;                         ///< `out[index]`; empty: nothing yet.
   int depth_ = 0;                              ///< Of loops.
+  int nesting_ = 0;                            ///< Of statements.
+  bool is_done_ = false;                       ///< What is behind a condition has been stored.
   SingleStore store_;
 };
 

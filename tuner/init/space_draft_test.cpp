@@ -779,13 +779,25 @@ TEST(DefinitionDraft, IsNoneWhereTheKernelIsNotSimple) {
        {"__shared__ float s[32]; s[threadIdx.x] = x[0]; y[t] = s[0];", "y[t] = x[t] / 3 * (n / 2);",
         "y[t] = t / 2;", "if (t < n) y[t] = 1; else y[t] = 2;", "y[t] = x[t]; y[t + 1] = x[t];",
         "float s = 1; for (int k = 0; k < n; ++k) { s += x[k] * s; } y[t] = s;",
-        "while (t < n) { y[t] = 1; }", "float s; for (;;) s += 1; y[t] = s;", "y[t] = f(x[t]);",
+        "while (t < n) { y[t] = 1; }", "if (t < n) y[t] = 1; y[t] += 2;",
+        "float s; for (;;) s += 1; y[t] = s;", "y[t] = f(x[t]);",
         "for (int k = 0; k < n; ++k) { y[k] = x[t]; }", "x += 2; y[t] = *x;"}) {
     EXPECT_EQ(proposed("__global__ void k(float* y, const float* x, int n) {\n"
                        "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n" +
                        body + "\n}\n"),
               "")
         << body;
+  }
+}
+
+TEST(DefinitionDraft, ComesToAnEndWithHostileText) {
+  std::string braces(20000, '{');
+  std::string indices;
+  for (int i = 0; i < 500; ++i) indices += "x[";
+  std::string assignments;
+  for (int i = 0; i < 2000; ++i) assignments += "t = ";
+  for (const std::string& body : {braces, indices, assignments}) {
+    EXPECT_EQ(proposed("__global__ void k(float* y, const int* x) { int t = 0; " + body), "");
   }
 }
 

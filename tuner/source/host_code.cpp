@@ -83,7 +83,8 @@ void HostCode::read_allocation(std::size_t call) {
 /// `malloc(bytes)`, `calloc(n, size)`, `new T[n]` in what the name at token i is made of.
 void HostCode::read_host_allocation(std::size_t i, TokenRange value) {
   for (std::size_t j = value.first; j + 1 < value.end; ++j) {
-    const bool is_call = tokens_[j + 1].is("(");
+    const bool is_call =
+        tokens_[j + 1].is("(") && (tokens_[j].is("malloc") || tokens_[j].is("calloc"));
     const std::size_t close = is_call ? closing(tokens_, j + 1) : kNoToken;
     const std::vector<TokenRange> parts =
         is_call && close < value.end ? split(tokens_, {j + 2, close}) : std::vector<TokenRange>();
@@ -108,17 +109,17 @@ void HostCode::read_host_allocation(std::size_t i, TokenRange value) {
 void HostCode::read_array(std::size_t i) {
   const bool is_declared = tokens_[i + 1].is("[") && tokens_[i - 1].is_word() &&
                            !tokens_[i - 1].is("return") && !tokens_[i - 1].is("new");
-  if (!is_declared) return;
+  const std::string name(tokens_[i].text);
+  if (!is_declared || measured_.contains(name)) return;
   std::string bytes;
   std::size_t j = i + 1;
   while (j < tokens_.size() && tokens_[j].is("[")) {
     const std::size_t close = closing(tokens_, j);
-    if (close >= tokens_.size() || close == j + 1) return;
+    if (close >= tokens_.size() || close == j + 1 || close - i > kLongestStatement) return;
     bytes += "(" + joined(tokens_, {j + 1, close}) + ") * ";
     j = close + 1;
   }
   bytes += "sizeof(" + std::string(tokens_[i - 1].text) + ")";
-  const std::string name(tokens_[i].text);
   measured_.emplace(name, std::pair("sizeof(" + name + ")", bytes));
   of_host_.emplace(name, bytes);
 }
@@ -178,12 +179,15 @@ void HostCode::read_allocator(std::size_t call, const std::string& pointer, Toke
 
 /// What the callers of such functions allocate by them.
 void HostCode::use_allocators() {
+  constexpr std::size_t kMost = 2000;
+  std::size_t uses = 0;
   for (const Allocator& allocator : allocators_) {
     const SourceItem& function = *allocator.function;
     const auto calls = calls_.find(function.declares.front());
     if (calls == calls_.end()) continue;
     for (const Call& call : calls->second) {
       if (call.name > function.first && call.name < function.end) continue;
+      if (++uses > kMost) return;
       std::string pointer = assigned_before(call.name);
       if (allocator.parameter) {
         const std::vector<std::string> given = given_to(call);
