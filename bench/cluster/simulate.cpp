@@ -45,6 +45,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kVersion = "simulated";
 constexpr const char* kFarWord = "__far";
+// Of the time, what the finals leave to the search.
+constexpr double kSearchShare = 0.8;
 
 struct Options {
   std::filesystem::path space = "configs/add_one.json";
@@ -328,7 +330,10 @@ void simulate(const Options& options) {
   observer.note = [](const std::string& note) { std::fprintf(stderr, "%s\n", note.c_str()); };
   observer.result = [&](const Result& result, bool) {
     if (!result.timed() || result.stage != Stage::screen) return;
-    rate.told_s.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    const double told_s = std::chrono::duration<double>(Clock::now() - begin).count();
+    // What is told later was begun by then and is not replaced.
+    if (told_s > kSearchShare * options.seconds) return;
+    rate.told_s.push_back(told_s);
     // Every device has begun with its second one by now.
     if (rate.told_s.size() == static_cast<std::size_t>(2 * options.gpus)) {
       rate.cpu_begin_s = cpu_s();
@@ -343,9 +348,8 @@ void simulate(const Options& options) {
     std::printf("too few results: %zu; run it for longer\n", rate.told_s.size());
     return;
   }
-  // The last seconds belong to those that were begun and not replaced.
-  const double last_s = rate.told_s.back();
   const double from_s = rate.told_s[skipped - 1];
+  const double last_s = rate.told_s.back();
   const auto results = static_cast<double>(rate.told_s.size() - skipped);
   double mean_ms = 0;
   const std::vector<Times> times = read_times(options.times);

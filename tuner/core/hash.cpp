@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <zlib.h>
 
 namespace smemtune {
 
@@ -53,18 +54,6 @@ void add_block(State& state, const std::uint8_t* block) {
   const State added = {a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < state.size(); ++i) state[i] += added[i];
 }
-
-constexpr std::array<std::uint32_t, 256> make_crc_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t rest = byte;
-    for (int bit = 0; bit < 8; ++bit) rest = (rest >> 1) ^ ((rest & 1u) != 0 ? 0xEDB88320u : 0u);
-    table[byte] = rest;
-  }
-  return table;
-}
-
-constexpr std::array<std::uint32_t, 256> kCrcTable = make_crc_table();
 
 constexpr State kStart = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                           0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
@@ -123,9 +112,8 @@ std::string sha256(std::istream& stream) {
 }
 
 std::uint32_t crc32(std::span<const std::uint8_t> bytes) {
-  std::uint32_t rest = 0xFFFFFFFFu;
-  for (const std::uint8_t byte : bytes) rest = (rest >> 8) ^ kCrcTable[(rest ^ byte) & 0xFFu];
-  return ~rest;
+  return static_cast<std::uint32_t>(
+      ::crc32_z(::crc32_z(0, nullptr, 0), bytes.data(), bytes.size()));
 }
 
 }  // namespace smemtune

@@ -26,14 +26,14 @@ std::string program_of(const CompileRequest& request) {
 
 /// Equal for equal requests.
 std::string key_of(const CompileRequest& request, const std::string& program) {
-  std::string key = program;
+  std::string key;
   const auto add = [&key](const std::vector<std::string>& names) {
-    key += ' ' + std::to_string(names.size());
-    for (const std::string& name : names) key += ' ' + std::to_string(name.size()) + ' ' + name;
+    key += std::to_string(names.size()) + ' ';
+    for (const std::string& name : names) key += std::to_string(name.size()) + ' ' + name + ' ';
   };
   add(request.name_expressions);
   add(request.symbol_expressions);
-  return key;
+  return key + program;
 }
 
 }  // namespace

@@ -84,6 +84,27 @@ int run_agent(const std::string& silence_s) {
   return status;
 }
 
+/// Devices are locked here, so that test programs that run beside each other share none.
+class LockFolder {
+ public:
+  LockFolder() {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "smemtune-locks-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw UnavailableError("no folder " + pattern);
+    path_ = pattern;
+    setenv("XDG_RUNTIME_DIR", pattern.c_str(), 1);
+  }
+  LockFolder(const LockFolder&) = delete;
+  LockFolder& operator=(const LockFolder&) = delete;
+  ~LockFolder() {
+    std::error_code ignored;  // Left behind in the folder for temporary files at worst.
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
 void write_id(const std::string& file, pid_t id) {
   std::ofstream(file + ".new") << id;
   std::filesystem::rename(file + ".new", file);
@@ -177,5 +198,6 @@ int main(int argc, char** argv) {
   if (word == test::kRelayWord && argc > 3) return test::run_relay(argv[2], argv[3]);
   if (word == test::kParentWord && argc > 2) return test::run_parent(argv[2]);
   testing::InitGoogleTest(&argc, argv);
+  const test::LockFolder locks;
   return RUN_ALL_TESTS();
 }
