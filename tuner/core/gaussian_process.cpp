@@ -10,7 +10,7 @@ namespace smemtune {
 
 namespace {
 
-constexpr int kAttempts = 40;               // At better lengths.
+constexpr int kAttempts = 40;              // At better lengths.
 constexpr std::size_t kLikelihoodOf = 64;  // Samples, as it costs their third power.
 constexpr double kLeastNoise = 1e-4;
 constexpr double kMostNoise = 0.5;

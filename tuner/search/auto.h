@@ -15,11 +15,10 @@
 namespace smemtune {
 
 /// A Forest and LikelyBetter in turn, each told what the other finds: where the trees keep to what
-/// they know to be good, the other looks where little is known. It also knows what was the fastest
-/// elsewhere: every other of its first questions asks for that, the most alike place first, and the
-/// trees see how the places ranked what they measured. Of its first questions a model of the launches
-/// asks some. What was found elsewhere is never all that
-/// is asked for, as it may mislead.
+/// they know to be good, the other looks where little is known. A Model asks some of the first
+/// questions where launches are known. Every other of the first questions asks for what was the
+/// fastest elsewhere, the most alike place first, and the trees see how the places ranked what they
+/// measured. What was found elsewhere is never all that is asked for, as it may mislead.
 class Auto final : public KernelSearch {
  public:
   Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed);

@@ -15,8 +15,8 @@ constexpr double kFitAfter = 1.5;  // So many times as many were told as when it
 
 constexpr std::size_t kMostSamples = 200;  // The fastest half, and every so many of the others.
 
-constexpr std::size_t kDrawn = 2000;  // Candidates, of a space that is not small.
-constexpr std::size_t kExpanded = 5;  // The best, whose neighbors are candidates, too.
+constexpr std::size_t kDrawnCandidates = 2000;  // Candidates, of a space that is not small.
+constexpr std::size_t kBeside = 5;              // The best, whose neighbors are candidates, too.
 
 }  // namespace
 
@@ -80,11 +80,11 @@ void LikelyBetter::set_candidates() {
       if (untried_.contains(i)) candidates_.push_back(i);
     }
   } else {
-    for (std::size_t i = 0; i < kDrawn; ++i) {
+    for (std::size_t i = 0; i < kDrawnCandidates; ++i) {
       if (const auto drawn = untried_.draw(random_)) candidates_.push_back(*drawn);
     }
     const std::vector<Told> sorted = fastest_first();
-    for (std::size_t i = 0; i < std::min(timed_, kExpanded); ++i) {
+    for (std::size_t i = 0; i < std::min(timed_, kBeside); ++i) {
       std::ranges::copy(untried_.neighbors(sorted[i].configuration),
                         std::back_inserter(candidates_));
     }

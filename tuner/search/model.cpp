@@ -7,10 +7,10 @@ namespace smemtune {
 
 namespace {
 
-constexpr int kDrawn = 64;
+constexpr int kCompared = 64;
 constexpr int kUsualRegisters = 32;
 
-float squared_distance(std::span<const float> one, std::span<const float> other) {
+float distance_between(std::span<const float> one, std::span<const float> other) {
   float sum = 0;
   for (std::size_t i = 0; i < one.size(); ++i) sum += (one[i] - other[i]) * (one[i] - other[i]);
   return sum;
@@ -22,7 +22,7 @@ std::optional<ConfigurationIndex> Model::ask() {
   if (!cost_ || untried_.is_mostly_taken()) return untried_.take_next();
   std::optional<ConfigurationIndex> cheapest;
   double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kDrawn; ++i) {
+  for (int i = 0; i < kCompared; ++i) {
     const std::optional<ConfigurationIndex> drawn = untried_.draw(random_);
     if (!drawn) break;
     const double cost = cost_(*drawn, registers_near(*drawn));
@@ -43,7 +43,7 @@ int Model::registers_near(ConfigurationIndex configuration) const {
   if (compiled_.empty()) return kUsualRegisters;
   const std::vector<float> own = place(configuration);
   return std::ranges::min_element(
-             compiled_, {}, [&](const Compiled& one) { return squared_distance(one.place, own); })
+             compiled_, {}, [&](const Compiled& one) { return distance_between(one.place, own); })
       ->registers;
 }
 
