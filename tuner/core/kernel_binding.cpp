@@ -1,7 +1,7 @@
 #include "tuner/core/kernel_binding.h"
 
-#include "tuner/core/kernel_expressions.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_expressions.h"
 #include "tuner/core/option_template.h"
 #include "tuner/core/text.h"
 

@@ -91,7 +91,7 @@ struct LaunchShape {
 /// A launch in the order in which the device is to do them.
 struct Turn {
   std::size_t launch = 0;  ///< Of the kernel's.
-  Repetition as;
+  Repetition as = {};
 
   bool operator==(const Turn&) const = default;
 };
