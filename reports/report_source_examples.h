@@ -66,6 +66,7 @@ inline ReportSource source_of(std::vector<db::StoredResult> results) {
                          .started_unix = 100,
                          .ended_unix = {},
                          .outcome = "complete",
+                         .hosts_state = "",
                          .imported_from = ""});
   db::StoredSection section;
   section.device = results.front().device;

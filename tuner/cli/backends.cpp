@@ -269,7 +269,9 @@ HostHello describe_host(const HostWelcome& welcome) {
                      .memory_bytes = usable_memory_bytes(),
                      .gpus = {},
                      .cpu = cpu_device(welcome.limits_of),
-                     .compilers = {}};
+                     .compilers = {},
+                     .lacking = {},
+                     .nvrtc_versions = {}};
   hello.cpu.uuid = welcome.name;
   if (has_cuda() && gpu_seems_present()) hello.gpus = present_gpus();
   for (const char* const backend : {kCuda, kCpu}) {
