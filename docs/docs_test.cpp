@@ -260,8 +260,8 @@ TEST(SpaceFile, HasEveryKeyDescribedWithAnExample) {
 
 TEST(SpaceFile, HasEveryFunctionWithAnExampleThatHolds) {
   const std::string page = read(kRoot / "docs/space_file.md");
-  const Words in_code =
-      words(read(kRoot / "tuner/core/expression.cpp"), R"re(\{"([a-z_0-9]+)", Operation::)re");
+  const Words in_code = words(read(kRoot / "tuner/core/expression_operations.h"),
+                              R"re(\{"([a-z_0-9]+)", Operation::)re");
   EXPECT_GE(in_code.size(), 11u);
   Scope scope;
   scope.add_constants({{"N", Value(std::int64_t{100})},
