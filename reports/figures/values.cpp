@@ -50,8 +50,8 @@ Figure values_figure(const ReportSource& source, const db::StoredSection& sectio
   const std::vector<const db::StoredResult*> timed = by_time(section, kernel);
   const std::vector<std::string> parameters = parameters_by_effect(timed);
   if (timed.size() < 2 || parameters.empty()) return std::nullopt;
-  const auto lines = static_cast<double>((parameters.size() + 1) / 2);
-  Svg svg(kFigureWidth, kPanelHeight * lines + 24,
+  const std::size_t rows = (parameters.size() + 1) / 2;  // Of two panels.
+  Svg svg(kFigureWidth, kPanelHeight * static_cast<double>(rows) + 24,
           titled(source, section,
                  "The share of the best speed that each value of each parameter reaches.", kernel));
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -60,9 +60,10 @@ Figure values_figure(const ReportSource& source, const db::StoredSection& sectio
       const std::string value = value_of(*one, parameters[i]);
       if (!value.empty()) times[value].push_back(median_ms(*one));
     }
+    const std::size_t row = i / 2;
     draw_panel(
         svg,
-        {i % 2 == 0 ? 0 : kFigureWidth / 2, svg.top() + kPanelHeight * static_cast<double>(i / 2)},
+        {i % 2 == 0 ? 0 : kFigureWidth / 2, svg.top() + kPanelHeight * static_cast<double>(row)},
         parameters[i], times, median_ms(*timed.front()));
   }
   svg.legend({44, svg.bottom() - 8}, {"best with the value", "median with the value"});

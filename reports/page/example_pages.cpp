@@ -21,9 +21,8 @@
 #include <map>
 #include <type_traits>
 
+namespace smemtune {
 namespace {
-
-using namespace smemtune;
 
 const std::string kHostile = "</script><img src=x onerror=\"document.title='taken'\">";
 
@@ -192,9 +191,7 @@ ReportSource dry_run() {
   return source_of(std::move(results));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int write_pages(int argc, char** argv) {
   try {
     if (argc < 2) {
       std::fputs("report_example_pages FOLDER [CONFIGURATIONS]\n", stderr);
@@ -223,3 +220,8 @@ int main(int argc, char** argv) {
     return 1;
   }
 }
+
+}  // namespace
+}  // namespace smemtune
+
+int main(int argc, char** argv) { return smemtune::write_pages(argc, argv); }

@@ -188,15 +188,15 @@ std::vector<std::uint8_t> encode(std::span<const double> values, ScalarType type
   return encode_each(values.size(), type, [values](std::uint64_t i) { return values[i]; });
 }
 
-std::optional<std::vector<std::uint8_t>> encode_integer(std::int64_t integer, ScalarType type) {
-  return with_type(type, [integer](auto tag) -> std::optional<std::vector<std::uint8_t>> {
+std::optional<std::vector<std::uint8_t>> encode_integer(std::int64_t value, ScalarType type) {
+  return with_type(type, [value](auto tag) -> std::optional<std::vector<std::uint8_t>> {
     using T = typename decltype(tag)::Type;
     if constexpr (std::is_integral_v<T>) {
-      const T value = static_cast<T>(integer);
-      const bool fits = std::is_signed_v<T> || integer >= 0;
-      if (!fits || static_cast<std::int64_t>(value) != integer) return std::nullopt;
+      const T element = static_cast<T>(value);
+      const bool fits = std::is_signed_v<T> || value >= 0;
+      if (!fits || static_cast<std::int64_t>(element) != value) return std::nullopt;
       std::vector<std::uint8_t> bytes(sizeof(T));
-      std::memcpy(bytes.data(), &value, sizeof(T));
+      std::memcpy(bytes.data(), &element, sizeof(T));
       return bytes;
     }
     return std::nullopt;

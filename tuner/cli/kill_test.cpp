@@ -216,9 +216,11 @@ int run_worker(const std::string& word, const WorkerDescriptors& descriptors) {
 }  // namespace smemtune::test
 
 int main(int argc, char** argv) {
-  using namespace smemtune;
+  namespace test = smemtune::test;
   const std::string word = argc > 1 ? argv[1] : "";
-  if (const auto descriptors = worker_descriptors()) return test::run_worker(word, *descriptors);
+  if (const auto descriptors = smemtune::worker_descriptors()) {
+    return test::run_worker(word, *descriptors);
+  }
   if (word == test::kParentWord && argc > 3) return test::run_parent(argv[2], std::atoi(argv[3]));
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

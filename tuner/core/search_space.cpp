@@ -506,20 +506,20 @@ std::vector<std::uint16_t> SearchSpace::Group::row(std::uint64_t i) const {
   return {listed.begin(), listed.end()};
 }
 
-std::optional<std::uint64_t> SearchSpace::Group::find(std::span<const std::uint16_t> wanted) const {
-  if (construction) return construction->find(wanted);
+std::optional<std::uint64_t> SearchSpace::Group::find(std::span<const std::uint16_t> row) const {
+  if (construction) return construction->find(row);
   std::uint64_t low = 0;
   std::uint64_t high = size;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
     const std::span<const std::uint16_t> found = listed_row(middle);
-    if (std::lexicographical_compare(found.begin(), found.end(), wanted.begin(), wanted.end())) {
+    if (std::lexicographical_compare(found.begin(), found.end(), row.begin(), row.end())) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  if (low == size || !std::equal(wanted.begin(), wanted.end(), listed_row(low).begin())) {
+  if (low == size || !std::equal(row.begin(), row.end(), listed_row(low).begin())) {
     return std::nullopt;
   }
   return low;

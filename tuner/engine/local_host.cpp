@@ -54,8 +54,8 @@ LocalHost::~LocalHost() {
   }
 }
 
-void LocalHost::start(std::uint32_t number, const WorkerStart& start) {
-  workers_[number] = {.process = std::make_unique<WorkerProcess>(start.words, start.address_space),
+void LocalHost::start(std::uint32_t worker, const WorkerStart& start) {
+  workers_[worker] = {.process = std::make_unique<WorkerProcess>(start.words, start.address_space),
                       .deadline = in_seconds(start.hello_timeout_s),
                       .is_busy = false,
                       .ends_in_order = start.ends_in_order};
@@ -72,8 +72,8 @@ void LocalHost::send(const Frame& frame, std::span<const Module> modules) {
   worker.process->send(frame);
 }
 
-void LocalHost::end(std::uint32_t number, WorkerDeath::Cause cause, const std::string& message) {
-  const auto found = workers_.find(number);
+void LocalHost::end(std::uint32_t worker, WorkerDeath::Cause cause, const std::string& message) {
+  const auto found = workers_.find(worker);
   if (found == workers_.end()) return;
   WorkerDeath death =
       found->second.process->end(cause == WorkerDeath::Cause::ended ? kEndPatience_s : 0);
@@ -83,7 +83,7 @@ void LocalHost::end(std::uint32_t number, WorkerDeath::Cause cause, const std::s
   }
   death.phase = found->second.phase.name;
   death.phase_number = found->second.phase.number;
-  ended_.push_back({.kind = HostEvent::Kind::ended, .worker = number, .death = std::move(death)});
+  ended_.push_back({.kind = HostEvent::Kind::ended, .worker = worker, .death = std::move(death)});
   workers_.erase(found);
 }
 

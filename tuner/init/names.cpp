@@ -54,11 +54,9 @@ bool is_macro_name(const std::string& name) { return name.size() > 2 && name == 
 Json values_around(const std::string& name, std::int64_t value, bool may_vary) {
   constexpr std::int64_t kMost = 1024;
   Json values = Json::array();
-  if (!may_vary) {
-    values.push_back(value);
-  } else if (value == 0 || (value == 1 && lower(name).find("pad") != std::string::npos)) {
+  if (may_vary && (value == 0 || (value == 1 && lower(name).find("pad") != std::string::npos))) {
     values = {0, 1};
-  } else if (is_power_of_two(value)) {
+  } else if (may_vary && is_power_of_two(value)) {
     for (std::int64_t v = std::max<std::int64_t>(1, value / 4); v <= std::max(value, kMost);
          v *= 2) {
       if (v <= 4 * value) values.push_back(v);

@@ -54,7 +54,7 @@ std::vector<std::string> kernels_launched_with(const KernelFile& file, const std
 /// A space file for a source, ready to be edited: what the source shows is filled in and described,
 /// what it cannot show is a text that begins with TODO, and a default that is a guess is said to be
 /// one. REQUIRES: the kernels are the file's.
-SpaceDraft draft_space(const FlatSource& source, const KernelFile& file,
-                       const DraftRequest& request);
+SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
+                       const DraftRequest& asked);
 
 }  // namespace smemtune

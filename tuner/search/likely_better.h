@@ -30,7 +30,7 @@ class LikelyBetter final : public KernelSearch {
 
  private:
   struct Told {
-    ConfigurationIndex configuration;
+    ConfigurationIndex configuration = 0;
     std::optional<double> time_ms;
   };
 
