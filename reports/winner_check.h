@@ -45,7 +45,7 @@ WinnerCheck check_winner(const db::StoredResult& stored, const std::vector<Resul
                          double tolerance_percent);
 
 /// For people, with the numbers.
-std::string winner_check_text(const WinnerCheck& ground);
+std::string winner_check_text(const WinnerCheck& check);
 
 /// `"format": "smemtune-check", "version": 2`.
 std::string winner_checks_json(const std::vector<WinnerCheck>& checks, double tolerance_percent);

@@ -32,7 +32,8 @@ HostArray evaluate(std::string_view text, const Arrays& arrays) {
 }
 
 HostArray vector_of(std::vector<double> elements) {
-  return {.shape = {std::ssize(elements)}, .elements = std::move(elements)};
+  const std::int64_t size = std::ssize(elements);
+  return {.shape = {size}, .elements = std::move(elements)};
 }
 
 // out[i] for a text over in = {1, -2, 4, 8} and an output of four elements.

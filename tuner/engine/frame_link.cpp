@@ -93,7 +93,7 @@ void FrameLink::write_locked() {
 }
 
 bool FrameLink::read(std::vector<Frame>& frames) {
-  std::array<std::uint8_t, 65536> buffer;  // NOLINT(*-member-init): read() fills it.
+  std::array<std::uint8_t, 65536> buffer = {};
   bool open = true;
   // Frames that came before all bytes were asked for (append()) are found as well.
   for (;;) {

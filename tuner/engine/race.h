@@ -101,7 +101,7 @@ class Race {
   /// REQUIRES: all have times of the same rounds.
   void sort_by_center(std::vector<std::size_t>& variants,
                       std::vector<double> Variant::*times) const;
-  Standing compare(std::size_t variant, const Variant& winner, std::vector<double> Variant::*times,
+  Standing compare(std::size_t i, const Variant& winner, std::vector<double> Variant::*times,
                    std::size_t ranked) const;
 
   std::vector<Variant> variants_;

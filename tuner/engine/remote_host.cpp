@@ -166,7 +166,7 @@ void RemoteHost::take(std::span<const pollfd> polled, std::vector<HostEvent>& ev
 
 /// Lets the link begin behind the agent's first line.
 void RemoteHost::read_first_line() {
-  std::array<char, 4096> buffer;
+  std::array<char, 4096> buffer = {};
   const ssize_t size = ::read(carrier_->socket(), buffer.data(), buffer.size());
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) throw UnavailableError("");

@@ -35,7 +35,7 @@ WorkerChannel::WorkerChannel(int in, int out) : in_(in), out_(out) {
 }
 
 std::optional<Frame> WorkerChannel::receive() {
-  std::array<std::uint8_t, 65536> buffer;
+  std::array<std::uint8_t, 65536> buffer = {};
   for (;;) {
     if (std::optional<Frame> frame = decoder_.next()) {
       sequence_ = frame->sequence;
@@ -52,7 +52,7 @@ void WorkerChannel::tell_phase(const std::string& name, int number) {
   send(MessageType::phase, Phase{.name = name, .number = number});
 }
 
-void WorkerChannel::write(const Frame& frame) {
+void WorkerChannel::write(const Frame& frame) const {
   const std::vector<std::uint8_t> bytes = encode(frame);
   std::size_t sent = 0;
   while (sent < bytes.size()) {

@@ -42,7 +42,7 @@ class WorkerChannel {
   void tell_phase(const std::string& name, int number = 0);
 
  private:
-  void write(const Frame& frame);
+  void write(const Frame& frame) const;
 
   int in_;
   int out_;

@@ -296,7 +296,7 @@ void WorkerProcess::write() {
 }
 
 bool WorkerProcess::read(std::vector<Frame>& frames) {
-  std::array<std::uint8_t, 65536> buffer;
+  std::array<std::uint8_t, 65536> buffer = {};
   bool open = true;
   for (;;) {
     const ssize_t size = ::recv(socket_.number(), buffer.data(), buffer.size(), 0);
@@ -313,7 +313,7 @@ bool WorkerProcess::read(std::vector<Frame>& frames) {
 }
 
 void WorkerProcess::read_log() {
-  std::array<char, 65536> buffer;
+  std::array<char, 65536> buffer = {};
   // One who prints without end must not keep the parent here.
   for (int i = 0; i < 16 && log_pipe_; ++i) {
     const ssize_t size = ::read(log_pipe_.number(), buffer.data(), buffer.size());
