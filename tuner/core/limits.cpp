@@ -122,9 +122,9 @@ std::optional<Failure> exceeds_shared(std::int64_t static_bytes, std::int64_t dy
 }
 
 struct Feature {
-  const char* word;
-  const char* name;
-  int major;  ///< Compute capability from which GPUs have it.
+  const char* word = nullptr;
+  const char* name = nullptr;
+  int major = 0;  ///< Compute capability from which GPUs have it.
   int last_major = std::numeric_limits<int>::max();
 };
 
