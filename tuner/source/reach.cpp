@@ -29,7 +29,8 @@ Reach::Reach(const SourceItems& source) : source_(source) {
     const SourceItem& item = source.items[i];
     if (!item.is_code() || item.is_host || item.is_kernel) continue;
     if (item.what.starts_with(kUsing)) {
-      const std::vector<std::string_view> words = identifiers(item.what.substr(kUsing.size()));
+      const std::vector<std::string_view> words =
+          identifiers(std::string_view(item.what).substr(kUsing.size()));
       const bool has = !words.empty() && (is_device_namespace(words.front()) ||
                                           name_spaces_.contains(std::string(words.front())));
       if (has) always_.push_back(i);
