@@ -58,6 +58,8 @@ function(smemtune_library name)
   target_link_libraries(smemtune_${name} PUBLIC ${used} PRIVATE smemtune_options ${ARG_LINKS})
   if(NOT name IN_LIST SMEMTUNE_HOT)
     target_compile_options(smemtune_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  elseif(SMEMTUNE_SANITIZE)
+    target_compile_options(smemtune_${name} PRIVATE -O1)  # Sanitizers at -O0 take ten times as long.
   endif()
 endfunction()
 

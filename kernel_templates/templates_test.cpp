@@ -14,6 +14,11 @@
 #include <string>
 #include <vector>
 
+#ifdef SMEMTUNE_SANITIZED
+// LeakSanitizer crashes where NVRTC was loaded.
+extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+#endif
+
 namespace smemtune {
 namespace {
 
