@@ -55,8 +55,10 @@ class ParameterDraft {
       if (parameter.is_type() || of_.names.problem().contains(parameter.name)) continue;
       const std::string text = of_.names.template_value(of_.kernel, i);
       if (parameter.kind == "bool") {
+        const std::string said = said_by_host(text);
         chosen_.values[parameter.name] = {false, true};
-        chosen_.defaults[parameter.name] = text == "true";
+        chosen_.defaults[parameter.name] = said == "true";
+        if (said != "true" && said != "false") chosen_.guessed.push_back(parameter.name);
       } else if (const Enumeration* const words = enumeration(parameter.kind)) {
         chosen_.values[parameter.name] = words->words;
         const bool is_known = std::ranges::find(words->words, text) != words->words.end();
@@ -104,6 +106,14 @@ class ParameterDraft {
     const bool may_vary = meaning_of(name) == Meaning::tunable;
     chosen_.values[name] = values_around(name, value, may_vary);
     if (!may_vary) chosen_.notes.push_back(name + " has one value: add those that it may take.");
+  }
+
+  /// What a variable where it is launched was made of; another text as it is.
+  std::string said_by_host(const std::string& text) const {
+    if (of_.site == nullptr) return text;
+    const auto& variables = of_.site->frames.front().variables;
+    const auto variable = variables.find(text);
+    return variable == variables.end() ? text : variable->second;
   }
 
   /// `text`: what the host or the default says.

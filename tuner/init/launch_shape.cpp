@@ -27,13 +27,8 @@ std::string axis(std::size_t i) { return std::string(1, "xyz"[std::min<std::size
 
 }  // namespace
 
-std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-Json as_value(const std::string& text) {
-  const auto number = number_of(text);
-  return number ? Json(*number) : Json(text);
+std::string text_of(const Json& extent) {
+  return extent.is_string() ? extent.get<std::string>() : extent.dump();
 }
 
 bool LaunchShapeDraft::is_known(const std::string& text) const {

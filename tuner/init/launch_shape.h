@@ -75,8 +75,7 @@ class LaunchShapeDraft {
   std::vector<std::pair<std::string, std::string>> tried_;  ///< Variable of the host, parameter.
 };
 
-/// An extent or a number of bytes as a value of a space: a number where it is one.
-Json as_value(const std::string& text);
-std::string text_of(const Json& value);
+/// An extent, which may be a number.
+std::string text_of(const Json& extent);
 
 }  // namespace smemtune
