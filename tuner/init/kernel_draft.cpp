@@ -114,7 +114,7 @@ class Drafter {
     const auto dimensions = [](const Json& extents) {
       std::string text;
       for (const Json& extent : extents) {
-        const std::string one = text_of(extent);
+        const std::string one = extent_text(extent);
         text += (text.empty() ? "" : " x ") + (is_todo(one) ? "TODO" : one);
       }
       return text;
@@ -226,7 +226,7 @@ KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
         launches.push_back(
             {{"repeat", drafter.repeat_of(*loop, launch["block"])}, {"launches", Json::array()}});
       }
-      draft.launches.back() += "; " + text_of(launches.back()["repeat"]);
+      draft.launches.back() += "; " + extent_text(launches.back()["repeat"]);
       launches.back()["launches"].push_back(std::move(launch));
     }
     before.go_on_from(drafter);

@@ -27,7 +27,7 @@ std::string axis(std::size_t i) { return std::string(1, "xyz"[std::min<std::size
 
 }  // namespace
 
-std::string text_of(const Json& extent) {
+std::string extent_text(const Json& extent) {
   return extent.is_string() ? extent.get<std::string>() : extent.dump();
 }
 
@@ -46,7 +46,7 @@ HostTerms LaunchShapeDraft::terms(const Json& block) const {
   HostTerms terms = of_.names.terms_of(*of_.site);
   for (const auto& [variable, parameter] : tried_) terms.add(variable, parameter);
   for (std::size_t i = 0; i < block.size(); ++i) {
-    std::string extent = text_of(block[i]);
+    std::string extent = extent_text(block[i]);
     if (block[i].is_string() && !is_identifier(extent)) extent = "(" + extent + ")";
     if (!of_.site->block_name.empty()) {
       terms.add(of_.site->block_name + "." + axis(i), extent);
@@ -172,8 +172,8 @@ bool LaunchShapeDraft::grid_follows(std::size_t i, std::int64_t number) const {
   std::string text = of_.site->grid[i];
   std::map<std::string, std::string> variables = of_.site->frames.front().variables;
   for (const std::string& extent : of_.site->block) variables.erase(extent);
-  constexpr int kMaxDepth = 4;
-  for (int depth = 0; depth < kMaxDepth; ++depth) {
+  constexpr int kMostSteps = 4;
+  for (int depth = 0; depth < kMostSteps; ++depth) {
     const bool names_block =
         mentions(text, variable_of_block(i)) ||
         (!of_.site->block_name.empty() && mentions(text, of_.site->block_name));
@@ -213,7 +213,7 @@ std::string LaunchShapeDraft::add_parameter_of_block(const std::string& base, co
 }
 
 void LaunchShapeDraft::add_choices(const std::string& text, int depth) {
-  constexpr int kMaxDepth = 4;
+  constexpr int kMostSteps = 4;
   constexpr std::int64_t kUsual = 256;
   const HostTerms host = of_.names.terms_of(*of_.site);
   for (const std::string_view word : identifiers(text)) {
@@ -228,7 +228,7 @@ void LaunchShapeDraft::add_choices(const std::string& text, int depth) {
       tried_.emplace_back(name, add_parameter_of_block("THREADS", Json(values),
                                                        has_usual ? kUsual : values.front()));
       chosen_.notes.push_back(name + " as the host tries it.");
-    } else if (made_of != host.variables(0).end() && depth < kMaxDepth) {
+    } else if (made_of != host.variables(0).end() && depth < kMostSteps) {
       add_choices(made_of->second, depth + 1);
     }
   }

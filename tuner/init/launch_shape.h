@@ -76,6 +76,6 @@ class LaunchShapeDraft {
 };
 
 /// An extent, which may be a number.
-std::string text_of(const Json& extent);
+std::string extent_text(const Json& extent);
 
 }  // namespace smemtune
