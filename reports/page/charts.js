@@ -139,13 +139,14 @@ const scatter = (rows, list, x, y, xAxis, yAxis, extra) => () => ({type: 'scatte
     data: points(its, x, y, xAxis, yAxis)}))},
   options: {scales: {x: xAxis, y: yAxis}, normalized: true, parsing: false, plugins: {tooltip: tooltip(rows, extra)}}});
 
-// Lines from low to high, one below the other: [{label, color, intervals: [[row, low, middle, high]]}]
-const intervals = (sets, title, ticks, names) => ({type: 'scatter',
+// Lines from low to high, one below the other: [{label, color, intervals: [[row, low, middle, high]]}]. `reach`: what else of
+// the axis is to be seen.
+const intervals = (sets, title, ticks, names, reach = {}) => ({type: 'scatter',
   data: {datasets: sets.map(set => ({label: set.label, showLine: true, spanGaps: false, borderWidth: 4,
     borderColor: set.color, backgroundColor: set.color, pointRadius: set.intervals.flatMap(() => [0, 4, 0, 0]),
     data: set.intervals.flatMap(([y, low, middle, high]) =>
       [{x: low, y}, {x: middle, y, low, high}, {x: high, y}, {x: NaN, y}])}))},
-  options: {scales: {x: {...axis(title), ticks: {callback: ticks}},
+  options: {scales: {x: {...axis(title), ...reach, ticks: {callback: ticks}},
     y: {min: -0.5, max: names.length - 0.5, reverse: true, afterBuildTicks: scale => {
       scale.ticks = names.map((_, value) => ({value}));
     }, ticks: {autoSkip: false, callback: n => names[n]}, grid: {display: false}}},

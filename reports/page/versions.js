@@ -16,7 +16,7 @@ const versions = () => {
         'time, as a share of the old', v => percent(v), timed.map(name)), null, timed.length < 4) : null,
     judged.length ? chart('Change', `How much slower the new version is, from rounds of both in turn; ${digits(data.tolerance_percent, 3)} % are tolerated.`,
       () => intervals([{label: 'slower by', color: color(1), intervals: judged.map((pair, n) => [n, pair.low_percent, pair.percent, pair.high_percent])}],
-        'slower by', signed, judged.map(name)), null, judged.length < 4) : null,
+        'slower by', signed, judged.map(name), {suggestedMin: -data.tolerance_percent, suggestedMax: data.tolerance_percent}), null, judged.length < 4) : null,
     table('Pairs', [{title: 'problem'}, {title: 'what'}, {title: 'configuration'}, {title: 'old', number: true}, {title: 'new', number: true},
       {title: 'new against old'}], pairs.map(pair => [pair.problem, pair.what, pair.configuration,
       {text: side(pair, 'old'), value: pair.old.ms}, {text: side(pair, 'new'), value: pair.new.ms}, pair.verdict])),

@@ -271,6 +271,10 @@ TEST_F(CommandLine, SuggestsWhatAMistypedWordWasMeantToBe) {
   ASSERT_EQ(run({"--space", space(kTwice), "--device", "cpu"}).status, 0);
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistyped = {
       {{"bestt"}, "unknown command 'bestt'; did you mean 'best'?"},
+      {{"mine.json"}, "unknown command 'mine.json'; did you mean --space 'mine.json'?"},
+      {{"check", "mine.json"},
+       "unexpected argument 'mine.json'; did you mean --space 'mine.json', or smemtune --check "
+       "'mine.json'?"},
       {{"--spce", "x.json"}, "unknown option '--spce'; did you mean '--space'?"},
       {{"run", "--confg=A=1"}, "unknown option '--confg'; did you mean '--config'?"},
       {{"--space", "gem.json"}, "did you mean 'gemm.json'?"},

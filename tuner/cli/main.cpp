@@ -110,8 +110,13 @@ std::string mistyped_word(const CLI::App& app) {
       known.push_back(one->get_name());
     }
   }
-  return (used.empty() ? "unknown command " : "unexpected argument ") + quote(word) +
-         suggestion(word, known);
+  std::string meant = suggestion(word, known);
+  if (word.ends_with(".json") && command.get_option_no_throw("--space") != nullptr) {
+    meant = "; did you mean --space " + quote(word);
+    if (command.get_name() == "check") meant += ", or smemtune --check " + quote(word);
+    meant += "?";
+  }
+  return (used.empty() ? "unknown command " : "unexpected argument ") + quote(word) + meant;
 }
 
 /// Adds a command with options of its own; where the command line names it, `chosen` runs it. One

@@ -95,14 +95,15 @@ class ArgumentDrafter {
     const bool is_template = std::ranges::any_of(
         first_.template_parameters,
         [&](const TemplateParameter& t) { return t.is_type() && t.name == parameter.type; });
-    Elements elements = resolved_elements(parameter.type);
-    if (is_template) elements.type = parameter.type;
+    Elements elements =
+        resolved_elements(is_template ? instantiated(parameter.type) : parameter.type);
     const bool is_passed_whole = parameter.pointers == 0 && structure_named(parameter.type);
     if (is_passed_whole) elements = {};
     const std::size_t bytes =
         elements.type.empty() && parameter.pointers <= 1 ? structure_bytes(parameter.type) : 0;
     const std::string type =
-        bytes > 0 ? "bytes(" + std::to_string(bytes) + ")"
+        is_template ? parameter.type
+        : bytes > 0 ? "bytes(" + std::to_string(bytes) + ")"
         : !elements.type.empty() && parameter.pointers <= 1
             ? elements.type
             : "TODO: bytes(SIZE), SIZE being sizeof(" + parameter.type +
@@ -111,9 +112,15 @@ class ArgumentDrafter {
     if (parameter.pointers > 0) {
       add_buffer(json, parameter, elements, type, row);
     } else {
-      add_scalar(json, parameter, elements, type, is_template, row);
+      add_scalar(json, parameter, elements, type, row);
     }
     return json;
+  }
+
+  /// What the problem has for a type that is a template parameter.
+  std::string instantiated(const std::string& type) const {
+    const auto known = names_.problem().find(type);
+    return known == names_.problem().end() ? type : known->get<std::string>();
   }
 
   /// Of a type that the source gives a name. Where it depends on a macro how many elements it has,
@@ -197,6 +204,10 @@ class ArgumentDrafter {
     bool is_whole = false;  // The shape counts float and not float4.
     if (const auto allocated = allocated_elements(parameter, elements)) {
       json["shape"] = Json::array({as_value(allocated->text)});
+      if (const std::string passed = offset_of(parameter); !passed.empty()) {
+        json["shape"] = Json::array({"TODO: " + allocated->text + " elements; " + passed +
+                                     ", and no space has offsets: let the kernel add it"});
+      }
       is_whole = allocated->counts_scalars;
       row.said_by = allocated->place;
     } else {
@@ -210,6 +221,17 @@ class ArgumentDrafter {
     row.is_guess = parameter.access == Access::unknown && !parameter.is_const;
     if (role != "output") json["init"] = beginning_of(parameter, elements);
     json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
+  }
+
+  /// That the host passes a pointer behind where it allocated; empty: it does not.
+  std::string offset_of(const KernelParameter& parameter) const {
+    const LaunchSite& site = *names_.launch_of(first_.name);
+    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
+    if (number >= site.arguments.size()) return "";
+    const std::string& text = site.arguments[number];
+    const CppTokens tokens = cpp_tokens(text);
+    const bool is_offset = tokens.size() > 2 && tokens[0].is_word() && tokens[1].is("+");
+    return is_offset ? source_.place(site.line) + " passes " + text : "";
   }
 
   /// And why.
@@ -337,11 +359,6 @@ class ArgumentDrafter {
     return measured;
   }
 
-  static Json as_value(const std::string& text) {
-    const auto number = number_of(text);
-    return number ? Json(*number) : Json(text);
-  }
-
   /// Over linear memory: what other functions than tex1Dfetch read from is not made here.
   void add_texture(Json& json, const KernelParameter& parameter) const {
     const Elements elements = elements_of(parameter.texel);
@@ -392,7 +409,7 @@ class ArgumentDrafter {
   }
 
   void add_scalar(Json& json, const KernelParameter& parameter, const Elements& elements,
-                  const std::string& type, bool is_template, DraftedArgument& row) const {
+                  const std::string& type, DraftedArgument& row) const {
     const auto size = std::ranges::find(names_.sizes(), parameter.name,
                                         &std::pair<std::string, std::string>::first);
     if (elements.type.empty() || elements.count > 1) {
@@ -409,7 +426,7 @@ class ArgumentDrafter {
     if (size != names_.sizes().end()) {
       json["value"] = size->second;
       row.role = "size";
-    } else if (is_template || is_floating_name(elements.type)) {
+    } else if (is_floating_name(elements.type)) {
       if (const std::optional<double> passed = passed_number(parameter)) {
         json["value"] = *passed;
       } else {
@@ -481,6 +498,11 @@ class ArgumentDrafter {
 ArgumentDraft draft_arguments(const FlatSource& source, const KernelFile& file,
                               const SpaceNames& names) {
   return ArgumentDrafter(source, file, names).draft();
+}
+
+Json as_value(const std::string& text) {
+  const auto number = number_of(text);
+  return number ? Json(*number) : Json(text);
 }
 
 std::string in_full(const LaunchSite& site, const std::string& text) {

@@ -18,6 +18,9 @@ struct ArgumentDraft {
 ArgumentDraft draft_arguments(const FlatSource& source, const KernelFile& file,
                               const SpaceNames& names);
 
+/// A text as a value of a space: a number where it is one.
+Json as_value(const std::string& text);
+
 /// A text of the host; of a variable also what it was made of.
 std::string in_full(const LaunchSite& site, const std::string& text);
 

@@ -737,6 +737,84 @@ TEST(DraftSpace, FollowsFunctionsThatAllocate) {
   EXPECT_EQ(json["problems"][0].dump(), R"({"N":1048576})");
 }
 
+TEST(DraftSpace, KnowsWhatMacrosOfTheHostStandForInSizesAndGrids) {
+  const Drafted draft(R"(
+#define N 4096
+#define TILE 16
+__global__ void blur(const int* in, int* out) {
+  __shared__ int tile[TILE];
+  tile[threadIdx.x] = in[blockIdx.x * TILE + threadIdx.x];
+  out[blockIdx.x * TILE + threadIdx.x] = tile[threadIdx.x];
+}
+int main() {
+  int *d_in, *d_out;
+  int size = (N + 6) * sizeof(int);
+  cudaMalloc((void**)&d_in, size);
+  cudaMalloc((void**)&d_out, size);
+  blur<<<N / TILE, TILE>>>(d_in, d_out);
+})");
+  const Json json = draft.json();
+  EXPECT_EQ(json["arguments"][0]["shape"], Json({"4096 + 6"}));
+  EXPECT_EQ(json["kernels"][0]["grid"], Json({"4096 / TILE"}));
+}
+
+TEST(DraftSpace, AsksAboutAPointerThatIsPassedWithAnOffset) {
+  const Drafted draft(R"(
+__global__ void blur(const float* in, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i - 1] + in[i + 1];
+}
+void run(float* h, int n) {
+  float *d_in, *d_out;
+  cudaMalloc(&d_in, (n + 2) * sizeof(float));
+  cudaMalloc(&d_out, n * sizeof(float));
+  blur<<<(n + 255) / 256, 256>>>(d_in + 1, d_out, n);
+})");
+  const Json arguments = draft.json()["arguments"];
+  EXPECT_THAT(arguments[0]["shape"][0].get<std::string>(),
+              AllOf(HasSubstr("TODO: N + 2 elements"), HasSubstr("passes d_in + 1")));
+  EXPECT_EQ(arguments[1]["shape"], Json({"N"}));
+}
+
+TEST(DraftSpace, KeepsAnArgumentApartFromAConstantOfItsName) {
+  const Drafted draft(R"(
+const int N = 1000;
+__global__ void fill(float* out, const int N) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < N) out[i] = 1.0f;
+}
+int main() {
+  float* d_out;
+  cudaMalloc(&d_out, N * sizeof(float));
+  fill<<<(N + 127) / 128, 128>>>(d_out, N);
+})");
+  EXPECT_THAT(draft.faults(), IsEmpty());
+  EXPECT_EQ(draft.json()["problems"], Json({{{"PROBLEM_N", 1000}}}));
+}
+
+TEST(DraftSpace, ReadsConstantSwitchesAndTypesOfTemplates) {
+  const Drafted draft(R"(
+template <typename Index, const bool DOUBLE_BUFFER>
+__global__ void gather(const Index n, const Index* rows, const float* in, float* out) {
+  Index i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[rows[i]];
+}
+void run(int n) {
+  int* d_rows;
+  float *d_in, *d_out;
+  cudaMalloc(&d_rows, n * sizeof(int));
+  cudaMalloc(&d_in, n * sizeof(float));
+  cudaMalloc(&d_out, n * sizeof(float));
+  const bool DOUBLE_BUFFER = true;
+  gather<int, DOUBLE_BUFFER><<<(n + 255) / 256, 256>>>(n, d_rows, d_in, d_out);
+})");
+  const Json json = draft.json();
+  EXPECT_EQ(json["kernels"][0]["parameters"]["DOUBLE_BUFFER"], Json({false, true}));
+  EXPECT_EQ(json["kernels"][0]["default"]["DOUBLE_BUFFER"], true);
+  EXPECT_EQ(json["arguments"][1]["type"], "Index");
+  EXPECT_THAT(json["arguments"][1]["init"].get<std::string>(), HasSubstr("TODO: they choose"));
+}
+
 TEST(DraftSpace, BeginsWhatAtomicFunctionsAddToWithZeros) {
   const Drafted drafted(
       "__global__ void k(int* bins, const int* x, int n) { atomicAdd(&bins[x[0]], 1); }\n");

@@ -116,7 +116,12 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     for (const std::string_view name : identifiers(argument)) of_block.emplace_back(name);
   }
   of_block.push_back(site.block_name);
-  const auto unknown = terms.unknown_names(expanded(text, Json::object()), scope(Json::object()));
+  auto unknown = terms.unknown_names(expanded(text, Json::object()), scope(Json::object()));
+  for (const auto& [frame, name] : unknown) {
+    const std::string meaning = expanded(name, Json::object());
+    if (meaning != name) terms.add_everywhere(name, meaning);
+  }
+  unknown = terms.unknown_names(expanded(text, Json::object()), scope(Json::object()));
   for (const auto& [frame, name] : unknown) {
     static constexpr std::array<std::string_view, 3> kBlocks = {"grid", "block", "thread"};
     const bool is_whole = cpp_tokens(text).size() == 1;
@@ -155,8 +160,11 @@ std::string SpaceNames::free_name(const std::string& wanted) {
 /// A number that the kernels have as a macro, and that is the problem's.
 void SpaceNames::add_number(const std::string& name, std::int64_t value) {
   constexpr std::int64_t kMostOnCpu = 256;
-  const bool is_reached = std::ranges::any_of(request_.kernels, [&](const std::string& kernel) {
-    return kernel_named(file_, kernel).reached.contains(name);
+  const bool is_reached = std::ranges::any_of(request_.kernels, [&](const std::string& wanted) {
+    const KernelFunction& kernel = kernel_named(file_, wanted);
+    const auto& own = kernel.parameters;  // One that is called so hides it.
+    return kernel.reached.contains(name) &&
+           std::ranges::find(own, name, &KernelParameter::name) == own.end();
   });
   if (!is_reached) return;
   macro_sizes_.push_back(name);

@@ -18,16 +18,17 @@ std::vector<TemplateParameter> template_parameters(const CppTokens& tokens,
   if (close >= item.end) return parameters;
   for (const TokenRange& part : split(tokens, {open + 1, close})) {
     TemplateParameter parameter;
+    const std::size_t first = part.first + (tokens[part.first].is("const") ? 1 : 0);
     std::size_t end = part.end;
-    for (std::size_t i = part.first; i < part.end; ++i) {
+    for (std::size_t i = first; i < part.end; ++i) {
       if (!tokens[i].is("=")) continue;
       parameter.default_text = joined(tokens, {i + 1, part.end});
       end = i;
       break;
     }
-    if (end < part.first + 2 || !tokens[end - 1].is_word()) continue;
+    if (end < first + 2 || !tokens[end - 1].is_word()) continue;
     parameter.name = tokens[end - 1].text;
-    parameter.kind = joined(tokens, {part.first, end - 1});
+    parameter.kind = joined(tokens, {first, end - 1});
     parameters.push_back(std::move(parameter));
   }
   return parameters;

@@ -228,6 +228,7 @@ class LaunchReader {
     used.insert(used.end(), site.grid.begin(), site.grid.end());
     used.insert(used.end(), site.block.begin(), site.block.end());
     used.push_back(site.shared_bytes);
+    used.insert(used.end(), site.template_arguments.begin(), site.template_arguments.end());
     site.frames = host_.frames(name, used);
     site.asserted = host_.asserted(name);
   }
