@@ -9,8 +9,8 @@
 #include "db/database_file.h"
 #include "db/migrations.h"
 #include "db/result_store.h"
+#include "db/run_rows.h"
 #include "db/sqlite.h"
-#include "tuner/core/fields.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/text.h"
 
@@ -79,18 +79,6 @@ std::string insert_sql(const std::string& table, const std::vector<std::string>&
          ") VALUES (:" + joined(names, ", :") + ")";
 }
 
-std::vector<std::string> result_columns() {
-  std::vector<std::string> names = {"run_id",           "number",        "model_id",
-                                    "environment_id",   "kernel_id",     "problem_id",
-                                    "configuration_id", "launches_json", "metrics_json",
-                                    "sample_count",     "samples",       "at_unix"};
-  const auto add = [&](const char* name, const auto&) { names.emplace_back(name); };
-  const Result result;
-  visit_fields(result, add);
-  visit_fields(result.measurement, add);
-  return names;
-}
-
 class Writer {
  public:
   Writer(const db::Connection& connection, std::int64_t configurations)
@@ -102,15 +90,13 @@ class Writer {
         problem_(connection, insert_sql("problem", {"id", "space_id", "key", "values_json"})),
         configuration_(connection, insert_sql("configuration", {"id", "space_id", "kernel_name",
                                                                 "key", "values_json"})),
-        result_(connection, insert_sql("result", result_columns())),
+        result_(connection),
         best_(connection,
               insert_sql("best", {"model_id", "problem_id", "kernel_id", "configuration_id",
                                   "result_id", "run_id", "stage", "median_ms"})),
         count_(connection, insert_sql("run_count", {"run_id", "results", "correct"})) {
-    LaunchResult launch;
-    launch.shape.name_expression = "planted<float, 16, 4, 2, 1>";
-    launch.shape.arguments = {"a", "b", "c"};
-    launches_ = db::to_json(std::vector{launch});
+    launch_.shape.name_expression = "planted<float, 16, 4, 2, 1>";
+    launch_.shape.arguments = {"a", "b", "c"};
   }
 
   void add_space(std::int64_t space) {
@@ -205,39 +191,19 @@ class Writer {
     }
   }
 
-  void add(std::int64_t kernel, std::int64_t problem, std::int64_t number, const Result& result) {
+  void add(std::int64_t kernel, std::int64_t problem, std::int64_t number, Result& result) {
     ++number_;
-    result_.bind(":run_id", run_)
-        .bind(":number", number_)
-        .bind(":model_id", model_)
-        .bind(":environment_id", model_)
-        .bind(":kernel_id", kernel + 1)
-        .bind(":problem_id", problem + 1)
-        .bind(":configuration_id", configuration_id(kernel, number))
-        .bind(":launches_json", launches_)
-        .bind(":metrics_json", R"({"flops":1e9})")
-        .bind(":at_unix", 1.8e9 + static_cast<double>(number_));
-    const auto bind = [this](const char* name, const auto& value) {
-      const std::string parameter = std::string(":") + name;
-      if constexpr (requires { to_text(value); }) {
-        result_.bind(parameter.c_str(), to_text(value));
-      } else {
-        result_.bind(parameter.c_str(), value);
-      }
-    };
-    visit_fields(result, bind);
-    if (result.timed()) {
-      visit_fields(result.measurement, bind);
-      result_.bind(":sample_count", static_cast<std::int64_t>(result.measurement.samples_ms.size()))
-          .bind(":samples", db::to_blob(result.measurement.samples_ms));
-    } else {
-      result_.bind_null(":sample_count").bind_null(":samples");
-      visit_fields(result.measurement, [this](const char* name, const auto&) {
-        result_.bind_null((std::string(":") + name).c_str());
-      });
-      result_.bind(":throttled", false);
-    }
-    result_.run();
+    result.launches = {launch_};
+    result.metrics = {{"flops", 1e9}};
+    result_.store({.run_id = run_,
+                   .number = number_,
+                   .model_id = model_,
+                   .environment_id = model_,
+                   .subject = {.kernel_id = kernel + 1,
+                               .problem_id = problem + 1,
+                               .configuration_id = configuration_id(kernel, number)},
+                   .at_unix = 1.8e9 + static_cast<double>(number_)},
+                  result);
   }
 
   const db::Connection& connection_;
@@ -246,10 +212,10 @@ class Writer {
   Statement current_;
   Statement problem_;
   Statement configuration_;
-  Statement result_;
+  db::ResultRows result_;
   Statement best_;
   Statement count_;
-  std::string launches_;
+  LaunchResult launch_;
   std::int64_t run_ = 0;
   std::int64_t model_ = 0;
   std::int64_t number_ = 0;

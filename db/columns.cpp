@@ -154,13 +154,11 @@ std::vector<std::string> words_from_json(const Statement& row, const char* colum
 }
 
 std::vector<std::uint8_t> to_blob(std::span<const double> samples_ms) {
-  std::vector<std::uint8_t> blob;
-  blob.reserve(samples_ms.size() * 4);
+  std::vector<std::uint8_t> blob(samples_ms.size() * 4);
+  auto byte = blob.begin();
   for (const double sample : samples_ms) {
     const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(sample));
-    for (int shift = 0; shift < 32; shift += 8) {
-      blob.push_back(static_cast<std::uint8_t>(bits >> shift));
-    }
+    for (int shift = 0; shift < 32; shift += 8) *byte++ = static_cast<std::uint8_t>(bits >> shift);
   }
   return blob;
 }

@@ -88,6 +88,7 @@ RunRecord record_of(Recording& recording, const ImportNames& names, Origin& orig
   const Problem problem = problem_of(recording.problem);
   check_key(file, problem);
   double first_unix = -1;
+  record.entries.reserve(recording.evaluations.size());
   for (Recording::Evaluation& one : recording.evaluations) {
     Result& result = one.result;
     check_key(file, result.configuration);

@@ -140,7 +140,10 @@ void remove_collected(const Connection& connection, const std::vector<std::int64
     choose_best(connection, model, {.kernel_id = kernel, .problem_id = problem});
   }
   Statement counted_runs(connection, "SELECT DISTINCT run_id FROM gone");
-  while (counted_runs.step()) count_results(connection, counted_runs.integer("run_id"));
+  while (counted_runs.step()) {
+    const std::int64_t run = counted_runs.integer("run_id");
+    keep_counts(connection, run, count_results(connection, run));
+  }
   Statement remove_count(connection, "DELETE FROM run_count WHERE run_id = :run");
   Statement remove_attempts(connection, "DELETE FROM attempt WHERE run_id = :run");
   Statement remove_run(connection, "DELETE FROM run WHERE id = :run");

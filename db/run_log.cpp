@@ -156,7 +156,8 @@ std::optional<Result> RunLog::find(const ResultKey& of) {
 }
 
 Subject RunLog::store_subject(const ResultKey& of) {
-  const Subject subject = subjects_.store(space_id_, of);
+  const Subject subject =
+      subjects_.store(space_id_, of.kernel_hash, of.kernel, of.problem, of.configuration);
   store_current(subject.kernel_id, of.kernel);
   return subject;
 }

@@ -56,28 +56,41 @@ std::string stored_uid(const RunRecord& record) {
   return record.origin ? sha256("imported\n" + record.run.id).substr(0, 32) : record.run.id;
 }
 
-/// As long as it lives SQLite skips CHECKs: it makes a table of each list of words to look one up in,
-/// which takes longer than all else of an insert. What is stored is right by its types, and by what
-/// ResultRows checks.
-class WithoutChecks {
+/// As long as it lives, many rows are stored quickly. CHECKs and foreign keys are left out: SQLite
+/// makes a table of each list of words to look one up in, and looks up all that a row refers to, which
+/// takes longer than all else. What is stored is right by its types, by what ResultRows checks, and as
+/// RunAdder has the ids from rows that it stored or found. Changed pages stay in memory until the end,
+/// so that others can read as long. REQUIRES: no transaction when it begins and when it ends.
+class ManyRows {
  public:
-  explicit WithoutChecks(const Connection& connection) : connection_(connection) {
-    connection_.execute("PRAGMA ignore_check_constraints = ON");
+  explicit ManyRows(const Connection& connection)
+      : connection_(connection), cache_(connection.integer("PRAGMA cache_size")) {
+    set("ON", "OFF", kCache);
   }
-  ~WithoutChecks() {
+  ~ManyRows() {
     try {
-      connection_.execute("PRAGMA ignore_check_constraints = OFF");
+      set("OFF", "ON", cache_);
     } catch (const StoreError& error) {
       std::fprintf(stderr, "smemtune: %s\n", error.what());
     }
   }
-  WithoutChecks(const WithoutChecks&) = delete;
-  WithoutChecks& operator=(const WithoutChecks&) = delete;
-  WithoutChecks(WithoutChecks&&) = delete;
-  WithoutChecks& operator=(WithoutChecks&&) = delete;
+  ManyRows(const ManyRows&) = delete;
+  ManyRows& operator=(const ManyRows&) = delete;
+  ManyRows(ManyRows&&) = delete;
+  ManyRows& operator=(ManyRows&&) = delete;
 
  private:
+  static constexpr std::int64_t kCache = -(std::int64_t{256} << 10);  ///< In KB.
+
+  void set(const char* ignore_checks, const char* foreign_keys, std::int64_t cache) {
+    connection_.execute((std::string("PRAGMA ignore_check_constraints = ") + ignore_checks +
+                         "; PRAGMA foreign_keys = " + foreign_keys +
+                         "; PRAGMA cache_size = " + std::to_string(cache))
+                            .c_str());
+  }
+
   const Connection& connection_;
+  std::int64_t cache_;
 };
 
 /// Adds the results of one run, whose records have but their entries in common. REQUIRES: a
@@ -86,7 +99,6 @@ class RunAdder {
  public:
   RunAdder(const Connection& connection, const RunRecord& record)
       : connection_(connection),
-        without_checks_(connection),
         record_(&record),
         started_unix_(record.run.started_unix),
         subjects_(connection, /*ours=*/false),
@@ -124,7 +136,10 @@ class RunAdder {
   Added finish() {
     for (const auto& [ids, subject] : touched_) choose_best(connection_, model_id_, subject);
     for (const auto& [name, newest] : current_) make_current(name, newest);
-    if (!touched_.empty()) count_results(connection_, run_->id);
+    if (!touched_.empty()) {
+      keep_counts(connection_, run_->id,
+                  is_counted_ ? counts_ : count_results(connection_, run_->id));
+    }
     if (run_) note_times();
     return added_;
   }
@@ -133,7 +148,9 @@ class RunAdder {
   enum class Match { none, same, other };
 
   void add(const RunRecord::Entry& entry) {
-    const Subject subject = subjects_.store(space_id_, key_of(entry.kernel_hash, entry.result));
+    const Result& result = entry.result;
+    const Subject subject = subjects_.store(space_id_, entry.kernel_hash, result.kernel,
+                                            result.problem, result.configuration);
     if (own_ && match(entry, subject, *own_) == Match::same) {
       ++added_.known;
       return;
@@ -153,13 +170,16 @@ class RunAdder {
     results_.store({.run_id = run_->id,
                     .number = last_number_,
                     .model_id = model_id_,
-                    .environment_id = environment_of(entry.result.unit),
+                    .environment_id = environment_of(result.unit),
                     .subject = subject,
                     .at_unix = entry.at_unix},
-                   entry.result);
+                   result);
+    is_counted_ = is_counted_ && !may_be_known;
+    ++counts_.results;
+    if (result.status == Status::correct) ++counts_.correct;
     touched_[{subject.kernel_id, subject.problem_id}] = subject;
     if (entry.stale) return;
-    Current& current = current_[entry.result.kernel];
+    Current& current = current_[result.kernel];
     if (current.kernel_id == 0 || entry.at_unix >= current.at_unix) {
       current = {.kernel_id = subject.kernel_id, .at_unix = entry.at_unix};
     }
@@ -257,7 +277,6 @@ class RunAdder {
   }
 
   const Connection& connection_;
-  WithoutChecks without_checks_;
   const RunRecord* record_;  ///< The one that is being added.
   double started_unix_;      ///< The earliest of all; -1: not known.
   SubjectRows subjects_;
@@ -270,6 +289,8 @@ class RunAdder {
   std::int64_t model_id_ = 0;
   bool model_is_new_ = false;             ///< No result of it was stored before.
   std::unordered_set<std::int64_t> met_;  ///< Configurations of the record, by their ids.
+  bool is_counted_ = true;                ///< Of what was added: nothing was met twice.
+  RunCounts counts_;
   std::int64_t last_number_ = 0;
   std::map<std::string, std::int64_t> environments_;                  ///< Ids by the unit's UUID.
   std::map<std::pair<std::int64_t, std::int64_t>, Subject> touched_;  ///< By kernel and problem.
@@ -317,6 +338,7 @@ RunRecord read_run_record(const Connection& connection, const std::string& run_i
 
 Added add_run_record(const Connection& connection, const RunRecord& record,
                      const std::function<RunRecord()>& next) {
+  const ManyRows many_rows(connection);
   Transaction transaction(connection);
   RunAdder adder(connection, record);
   adder.add_all_of(record);

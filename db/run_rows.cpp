@@ -42,19 +42,6 @@ std::string on_conflict(const char* key, bool replace) {
                   : "NOTHING");
 }
 
-/// Of the table `result`, but for its id.
-std::vector<std::string> result_columns() {
-  std::vector<std::string> columns = {
-      "run_id",     "number",           "model_id",      "environment_id", "kernel_id",
-      "problem_id", "configuration_id", "launches_json", "metrics_json",   "at_unix"};
-  const auto add = [&](const char* name, const auto&) { columns.emplace_back(name); };
-  const Result result;
-  visit_fields(result, add);
-  visit_fields(result.measurement, add);
-  columns.insert(columns.end(), {"sample_count", "samples"});
-  return columns;
-}
-
 /// What the CHECKs ask for and the types of a result's members leave open.
 void check_storable(const Connection& connection, const Result& result) {
   constexpr double kLongest_ms = 1e12;
@@ -65,6 +52,18 @@ void check_storable(const Connection& connection, const Result& result) {
                    " ms cannot be stored: it is to be above 0 and below 1e12");
 }
 
+bool fits_columns(const Result& result) {
+  return result.detail.size() <= kMaxDetailBytes && std::isfinite(result.compile_ms) &&
+         std::isfinite(result.verify_ms);
+}
+
+Result fitted_to_columns(Result result) {
+  result.detail = truncated(result.detail, kMaxDetailBytes);
+  result.compile_ms = finite_or_zero(result.compile_ms);
+  result.verify_ms = finite_or_zero(result.verify_ms);
+  return result;
+}
+
 // What enumerators are stored as.
 std::string stored_form(Status value) { return to_text(value); }
 std::string stored_form(Stage value) { return to_text(value); }
@@ -72,6 +71,46 @@ std::string stored_form(ComparedWith value) { return to_text(value); }
 template <typename T>
 const T& stored_form(const T& value) {
   return value;
+}
+
+/// Visits the columns of the table `result`, but for its id: their names and what they hold.
+template <typename Visit>
+void visit_columns(const ResultRows::Place& place, const Result& result, Visit visit) {
+  visit("run_id", place.run_id);
+  visit("number", place.number);
+  visit("model_id", place.model_id);
+  visit("environment_id", place.environment_id);
+  visit("kernel_id", place.subject.kernel_id);
+  visit("problem_id", place.subject.problem_id);
+  visit("configuration_id", place.subject.configuration_id);
+  visit("launches_json", to_json(result.launches));
+  visit("metrics_json", to_json(result.metrics));
+  visit("at_unix", place.at_unix);
+  visit_fields(result,
+               [&](const char* name, const auto& value) { visit(name, stored_form(value)); });
+  const bool timed = result.timed();
+  visit_fields(result.measurement, [&]<typename T>(const char* name, const T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      visit(name, timed && value);  // The only one that is never NULL.
+    } else {
+      visit(name, timed ? std::optional<T>(value) : std::nullopt);
+    }
+  });
+  const std::vector<double>& samples_ms = result.measurement.samples_ms;
+  visit("sample_count", timed ? std::optional(std::ssize(samples_ms)) : std::nullopt);
+  visit("samples", timed ? std::optional(to_blob(samples_ms)) : std::nullopt);
+}
+
+std::vector<std::string> result_columns() {
+  std::vector<std::string> columns;
+  visit_columns({}, {}, [&](const char* name, const auto&) { columns.emplace_back(name); });
+  return columns;
+}
+
+std::string insert_result_sql() {
+  const std::vector<std::string> columns = result_columns();
+  return "INSERT INTO result (" + joined(columns, ", ") + ") VALUES (:" + joined(columns, ", :") +
+         ")";
 }
 
 }  // namespace
@@ -196,101 +235,73 @@ SubjectRows::SubjectRows(const Connection& connection, bool ours)
         SELECT id FROM configuration
         WHERE space_id = :space AND kernel_name = :name AND key = :key)sql") {}
 
-Subject SubjectRows::store(std::int64_t space_id, const ResultKey& of) {
-  const bool as_last = last_ && last_->kernel == of.kernel &&
-                       last_->kernel_hash == of.kernel_hash && last_->problem == of.problem;
+Subject SubjectRows::store(std::int64_t space_id, const std::string& kernel_hash,
+                           const std::string& kernel, const Problem& problem,
+                           const Configuration& configuration) {
+  const bool as_last =
+      last_ && last_->kernel == kernel && last_->hash == kernel_hash && last_->problem == problem;
   Subject subject = last_subject_;
   if (!as_last) {
-    subject = {.kernel_id = store_kernel(space_id, of),
-               .problem_id = store_problem(space_id, of.problem)};
+    subject = {
+        .kernel_id = insert_or_find(insert_kernel_, find_kernel_, space_id, kernel, kernel_hash),
+        .problem_id = store_problem(space_id, problem)};
   }
   if (!ours_ && !as_last) {
-    last_ = of;
+    last_ = {.kernel = kernel, .hash = kernel_hash, .problem = problem};
     last_subject_ = subject;
   }
-  const std::string configuration = key(of.configuration);
-  insert_configuration_.bind(":space", space_id)
-      .bind(":name", of.kernel)
-      .bind(":key", configuration)
-      .bind(":values", to_json(of.configuration));
-  find_configuration_.bind(":space", space_id).bind(":name", of.kernel).bind(":key", configuration);
-  subject.configuration_id = insert_or_find(insert_configuration_, find_configuration_);
+  insert_configuration_.bind(4, to_json(configuration));
+  subject.configuration_id = insert_or_find(insert_configuration_, find_configuration_, space_id,
+                                            kernel, key(configuration));
   return subject;
 }
 
-std::int64_t SubjectRows::insert_or_find(Statement& insert, Statement& find) {
+template <typename... Key>
+std::int64_t SubjectRows::insert_or_find(Statement& insert, Statement& find, const Key&... key) {
+  int place = 0;
+  (insert.bind(++place, key), ...);
   insert.run();
   // Not by RETURNING, for which SQLite makes a table each time. A row of ours may be an updated one.
-  const bool is_new = !ours_ && connection_.changes() == 1;
-  return is_new ? connection_.last_insert_id() : read_id(find);
-}
-
-std::int64_t SubjectRows::store_kernel(std::int64_t space_id, const ResultKey& of) {
-  for (Statement* statement : {&insert_kernel_, &find_kernel_}) {
-    statement->bind(":space", space_id).bind(":name", of.kernel).bind(":hash", of.kernel_hash);
-  }
-  return insert_or_find(insert_kernel_, find_kernel_);
+  if (!ours_ && connection_.changes() == 1) return connection_.last_insert_id();
+  place = 0;
+  (find.bind(++place, key), ...);
+  return read_id(find);
 }
 
 std::int64_t SubjectRows::store_problem(std::int64_t space_id, const Problem& problem) {
-  const std::string name = key(problem);
-  insert_problem_.bind(":space", space_id).bind(":key", name).bind(":values", to_json(problem));
-  find_problem_.bind(":space", space_id).bind(":key", name);
-  return insert_or_find(insert_problem_, find_problem_);
+  insert_problem_.bind(3, to_json(problem));
+  return insert_or_find(insert_problem_, find_problem_, space_id, key(problem));
 }
 
 ResultRows::ResultRows(const Connection& connection)
-    : connection_(connection),
-      columns_(result_columns()),
-      insert_(connection, "INSERT INTO result (" + joined(columns_, ", ") +
-                              ") VALUES (:" + joined(columns_, ", :") + ")") {}
-
-template <typename T>
-void ResultRows::set(std::string_view column, const T& value) {
-  if (next_ >= columns_.size() || columns_[next_] != column) {
-    next_ = static_cast<std::size_t>(std::ranges::find(columns_, column) - columns_.begin());
-    if (next_ == columns_.size()) throw std::logic_error("no column " + std::string(column));
-  }
-  insert_.bind(static_cast<int>(++next_), stored_form(value));
-}
+    : connection_(connection), insert_(connection, insert_result_sql()) {}
 
 std::int64_t ResultRows::store(const Place& place, const Result& result) {
+  if (!fits_columns(result)) return store(place, fitted_to_columns(result));
   check_storable(connection_, result);
-  insert_.unbind();
-  next_ = 0;
-  set("run_id", place.run_id);
-  set("number", place.number);
-  set("model_id", place.model_id);
-  set("environment_id", place.environment_id);
-  set("kernel_id", place.subject.kernel_id);
-  set("problem_id", place.subject.problem_id);
-  set("configuration_id", place.subject.configuration_id);
-  set("launches_json", to_json(result.launches));
-  set("metrics_json", to_json(result.metrics));
-  set("at_unix", place.at_unix);
-  const auto set_field = [this](const char* name, const auto& value) { set(name, value); };
-  visit_fields(result, set_field);
-  set("detail", truncated(result.detail, kMaxDetailBytes));
-  set("compile_ms", finite_or_zero(result.compile_ms));
-  set("verify_ms", finite_or_zero(result.verify_ms));
-  set("throttled", false);  // The only one of the times' columns that is never NULL.
-  if (result.timed()) {
-    visit_fields(result.measurement, set_field);
-    set("sample_count", static_cast<std::int64_t>(result.measurement.samples_ms.size()));
-    set("samples", std::span<const std::uint8_t>(to_blob(result.measurement.samples_ms)));
-  }
+  int column = 0;
+  visit_columns(place, result,
+                [&](const char*, const auto& value) { insert_.bind(++column, value); });
   insert_.run();
   return connection_.last_insert_id();
 }
 
-void count_results(const Connection& connection, std::int64_t run_id) {
-  Statement(connection, "DELETE FROM run_count WHERE run_id = :run").bind(":run", run_id).run();
-  Statement(connection, R"sql(
-    INSERT INTO run_count (run_id, results, correct)
-    SELECT :run, count(*), coalesce(sum(status = 'correct'), 0)
+RunCounts count_results(const Connection& connection, std::int64_t run_id) {
+  Statement select(connection, R"sql(
+    SELECT count(*) AS results, coalesce(sum(status = 'correct'), 0) AS correct
     FROM (SELECT status, max(id) FROM result WHERE run_id = :run
-          GROUP BY kernel_id, problem_id, configuration_id))sql")
+          GROUP BY kernel_id, problem_id, configuration_id))sql");
+  select.bind(":run", run_id).step();
+  return {.results = select.integer("results"), .correct = select.integer("correct")};
+}
+
+void keep_counts(const Connection& connection, std::int64_t run_id, const RunCounts& counts) {
+  Statement(connection, R"sql(
+    INSERT INTO run_count (run_id, results, correct) VALUES (:run, :results, :correct)
+    ON CONFLICT (run_id) DO UPDATE SET results = excluded.results, correct = excluded.correct)sql")
       .bind(":run", run_id)
+      .bind(":results", counts.results)
+      .bind(":correct", counts.correct)
       .run();
 }
 

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 // The rows of a run and of what its results are about, stored where they are not there yet, for
 // runs of ours and for those that come from elsewhere.
@@ -51,17 +49,24 @@ class SubjectRows {
   /// `ours`: what is stored of a problem or configuration of that name becomes what is given.
   SubjectRows(const Connection& connection, bool ours);
 
-  Subject store(std::int64_t space_id, const ResultKey& of);
+  Subject store(std::int64_t space_id, const std::string& kernel_hash, const std::string& kernel,
+                const Problem& problem, const Configuration& configuration);
 
  private:
-  std::int64_t store_kernel(std::int64_t space_id, const ResultKey& of);
   std::int64_t store_problem(std::int64_t space_id, const Problem& problem);
-  std::int64_t insert_or_find(Statement& insert, Statement& find);
+  /// The first parameters of both statements are the key.
+  template <typename... Key>
+  std::int64_t insert_or_find(Statement& insert, Statement& find, const Key&... key);
 
+  struct Version {
+    std::string kernel;
+    std::string hash;
+    Problem problem;
+  };
   const Connection& connection_;
   bool ours_;
   // Of what comes from elsewhere: most results are of the same kernel and problem as the last.
-  std::optional<ResultKey> last_;
+  std::optional<Version> last_;
   Subject last_subject_;
   Statement insert_kernel_;
   Statement find_kernel_;
@@ -89,17 +94,18 @@ class ResultRows {
   std::int64_t store(const Place& place, const Result& result);
 
  private:
-  template <typename T>
-  void set(std::string_view column, const T& value);
-
   const Connection& connection_;
-  std::vector<std::string> columns_;
   Statement insert_;
-  std::size_t next_ = 0;  ///< The column that is probably set next.
 };
 
-/// Counts in run_count what a run has found, where results were added or removed at once.
-void count_results(const Connection& connection, std::int64_t run_id);
+/// How many configurations a run has found, and how many right: a row of run_count.
+struct RunCounts {
+  std::int64_t results = 0;
+  std::int64_t correct = 0;
+};
+/// Of all its results: where some were added or removed at once.
+RunCounts count_results(const Connection& connection, std::int64_t run_id);
+void keep_counts(const Connection& connection, std::int64_t run_id, const RunCounts& counts);
 
 /// Chooses the best of a kernel on a model for a problem among all that is stored, and keeps it.
 void choose_best(const Connection& connection, std::int64_t model_id, const Subject& subject);

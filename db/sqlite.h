@@ -49,10 +49,9 @@ class Statement {
   Statement& bind(const char* name, std::span<const std::uint8_t> blob) {
     return bind(parameter(name), blob);
   }
-  Statement& bind_null(const char* name);
   template <typename T>
   Statement& bind(const char* name, const std::optional<T>& value) {
-    return value ? bind(name, *value) : bind_null(name);
+    return bind(parameter(name), value);
   }
   /// By its place, from 1: for statements that run for very many rows.
   Statement& bind(int place, std::int64_t value);
@@ -64,8 +63,10 @@ class Statement {
     return bind(place, std::string_view(text));
   }
   Statement& bind(int place, std::span<const std::uint8_t> blob);
-  /// All are NULL again.
-  Statement& unbind();
+  template <typename T>
+  Statement& bind(int place, const std::optional<T>& value) {
+    return value ? bind(place, *value) : bind_null(place);
+  }
 
   /// False when there is no further row; the statement is then ready to run again.
   bool step();
@@ -89,6 +90,7 @@ class Statement {
   struct Finalizer {
     void operator()(sqlite3_stmt* statement) const noexcept;
   };
+  Statement& bind_null(int place);
   int parameter(const char* name) const;
   int column(std::string_view name) const;
   void check_bound(int code) const;

@@ -201,7 +201,8 @@ class Translator {
     try {
       read();
     } catch (const InputError& error) {
-      throw InputError(where + ": " + error.what());
+      const bool has_place = std::string_view(error.what()).starts_with('/');
+      throw InputError(has_place ? error.what() : where + ": " + error.what());
     } catch (const Json::exception&) {
       throw InputError(where + ": is not what T1 has there");
     }
@@ -280,8 +281,13 @@ class Translator {
     for (const auto& [name, list] : parameters_.items()) defaults_[name] = list[chosen[i++]];
   }
 
+  /// KTT's specifications name none: then the length of the longest vector.
   Json problem() {
     Json sizes = Json::object();
+    if (!kernel_.contains("ProblemSize") && !has_divisors()) {
+      sizes[kSizes[0]] = longest_vector();
+      return sizes;
+    }
     at("/KernelSpecification/ProblemSize", [&] {
       const Json& given = kernel_.at("ProblemSize");
       const Json list = given.is_array() ? given : Json::array({given});
@@ -291,7 +297,24 @@ class Translator {
     return sizes;
   }
 
-  /// `ProblemSize[0]` by its name, and `max(PARAMETER)`, of all its values, by the number.
+  bool has_divisors() const {
+    return kernel_.contains("GridDivX") || kernel_.contains("GridDivY") ||
+           kernel_.contains("GridDivZ");
+  }
+
+  std::int64_t longest_vector() {
+    std::int64_t longest = 1;
+    at("/KernelSpecification/Arguments", [&] {
+      for (const Json& one : kernel_.at("Arguments")) {
+        const Json size = one.value("Size", Json(1));
+        if (size.is_number_integer()) longest = std::max(longest, size.get<std::int64_t>());
+      }
+    });
+    return longest;
+  }
+
+  /// `ProblemSize[0]` by its name, and `max(PARAMETER)`, of all its values, by the number. `//`
+  /// divides as in Python.
   std::string size_expression(std::string text) const {
     if (text.size() > 4096) throw InputError("an expression of more than 4096 characters");
     static const std::regex kSize(R"(ProblemSize\[\s*([012])\s*\])");
@@ -313,7 +336,8 @@ class Translator {
       }
       text = found.suffix().str();
     }
-    return result + text;
+    result += text;
+    return result.find("//") == std::string::npos ? result : in_python(result);
   }
 
   static std::string cuda_type(const std::string& type) {
@@ -384,9 +408,9 @@ class Translator {
                              : access == "WriteOnly" ? "output"
                                                      : "inout";
     const std::string fill = one.value("FillType", "Constant");
-    if (fill != "Constant" && fill != "Random") {
+    if (fill != "Constant" && fill != "Random" && fill != "Generator") {
       throw InputError(quote(name) + " is filled by " + quote(fill) +
-                       "; Constant and Random are known");
+                       "; Constant, Random and Generator are known");
     }
     Json argument = {{"name", name},
                      {"type", type},
@@ -395,9 +419,11 @@ class Translator {
     const bool is_floating = type == "float" || type == "double" || type == "__half";
     if (role != "output") {
       const std::string value = text_of(one.value("FillValue", Json(0)));
-      argument["init"] = fill == "Constant" ? "constant(" + value + ")"
-                         : is_floating      ? "uniform(-1, 1)"
-                                            : "uniform(0, 100)";
+      argument["init"] = fill == "Generator"
+                             ? name + "[i] = " + one.at("DataSource").get<std::string>()
+                         : fill == "Constant" ? "constant(" + value + ")"
+                         : is_floating        ? "uniform(-1, 1)"
+                                              : "uniform(0, 100)";
     }
     if (role != "input" && is_floating) has_floating_output_ = true;
     if (is_symbol || one.value("MemType", "") == "Constant") argument["memory"] = "constant";
@@ -413,12 +439,16 @@ class Translator {
   }
 
   /// All but the standard: kernels are compiled as C++17. Those for Kernel Tuner ask for its macro.
+  /// NVRTC takes `-use_fast_math` for `--use_fast_math`.
   Json options() {
     Json all = Json::array({"-Dkernel_tuner=1"});
     at("/KernelSpecification/CompilerOptions", [&] {
       for (const Json& one : kernel_.value("CompilerOptions", Json::array())) {
-        const std::string option = one.get<std::string>();
-        if (!option.starts_with("-std") && !option.starts_with("--std")) all.push_back(option);
+        std::string option = one.get<std::string>();
+        if (option.size() > 1 && option[0] == '-' && is_letter(option[1]) && option[1] >= 'a') {
+          option.insert(0, 1, '-');
+        }
+        if (!option.empty() && !option.starts_with("--std")) all.push_back(std::move(option));
       }
     });
     return all;
@@ -449,13 +479,11 @@ class Translator {
   /// What divides the problem's sizes, as Kernel Tuner has it, or the specification's own sizes.
   Json grid() {
     Json all = Json::array();
-    const bool has_divisors = kernel_.contains("GridDivX") || kernel_.contains("GridDivY") ||
-                              kernel_.contains("GridDivZ");
     const Json problem_sizes = problem();
-    if (!has_divisors) {
+    if (!has_divisors()) {
       const Json block = sizes("LocalSize");
       const Json threads = sizes("GlobalSize");
-      const bool counts_threads = kernel_.value("GlobalSizeType", "OpenCL") == "OpenCL";
+      const bool counts_threads = kernel_.value("GlobalSizeType", "CUDA") == "OpenCL";
       for (std::size_t i = 0; i < threads.size(); ++i) {
         const std::string size = threads[i].get<std::string>();
         all.push_back(counts_threads && i < block.size()

@@ -189,6 +189,33 @@ TEST_F(T1, TakesAParameterWithoutEffect) {
   EXPECT_THAT(load(scale_).notes, testing::Contains(HasSubstr("unused has no effect")));
 }
 
+/// Its sizes are those of its vectors, and a grid counts blocks unless it says otherwise.
+TEST_F(T1, OfKttNamesNoProblemSize) {
+  Json& kernel = scale_["KernelSpecification"];
+  kernel.erase("ProblemSize");
+  kernel.erase("GridDivX");
+  kernel["GlobalSize"] = {{"X", "4096 // block_size_x // width"}};
+  kernel["LocalSize"] = {{"X", "block_size_x"}};
+  kernel["CompilerOptions"] = {"", "-std=c++14", "-use_fast_math"};
+  kernel["Arguments"][0]["Size"] = 4096;
+  kernel["Arguments"][1]["Size"] = 4096;
+  kernel["Arguments"][1]["FillType"] = "Generator";
+  kernel["Arguments"][1]["DataSource"] = "2 * i + 3";
+  const auto grid_of_default = [&] {
+    const LoadedSpace loaded = load(scale_);
+    EXPECT_EQ("problem_size_x=4096", key(loaded.space.problems.at(0)));
+    const KernelTemplate& its = loaded.space.kernels.at(0);
+    const Device device = h200_limits();
+    const KernelBinding bound(loaded.space, its, loaded.space.problems.at(0), device);
+    return bound.instantiate(its.default_configuration).launches.at(0).grid[0];
+  };
+  EXPECT_EQ(64, grid_of_default());
+  kernel["GlobalSizeType"] = "OpenCL";
+  EXPECT_EQ(1, grid_of_default());
+  kernel["GlobalSize"]["X"] = "no_parameter";
+  EXPECT_THAT(error(scale_), HasSubstr("no_parameter"));
+}
+
 TEST_F(T1, SaysWhatHasNoCounterpart) {
   Json t1 = scale_;
   t1["KernelSpecification"]["Language"] = "OpenCL";

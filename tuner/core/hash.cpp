@@ -3,6 +3,10 @@
 #include <bit>
 #include <cstddef>
 #include <zlib.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 namespace smemtune {
 
@@ -55,11 +59,77 @@ void add_block(State& state, const std::uint8_t* block) {
   for (std::size_t i = 0; i < state.size(); ++i) state[i] += added[i];
 }
 
+#ifdef __x86_64__
+
+/// Whether the processor has SHA's instructions, with those that they are used with.
+bool has_sha_instructions() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  constexpr unsigned kSse41 = 1u << 19;
+  constexpr unsigned kSha = 1u << 29;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kSse41) != 0 &&
+         __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & kSha) != 0;
+}
+
+/// What add_block() does, for several blocks and about six times as fast.
+__attribute__((target("sha,sse4.1"))) void add_blocks_by_instructions(State& state,
+                                                                      const std::uint8_t* block,
+                                                                      std::size_t blocks) {
+  const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  // The instructions want the words as f e b a and h g d c, the lowest first.
+  auto [a, b, c, d, e, f, g, h] = state;
+  const auto vector = [](std::uint32_t w3, std::uint32_t w2, std::uint32_t w1, std::uint32_t w0) {
+    return _mm_set_epi32(static_cast<int>(w3), static_cast<int>(w2), static_cast<int>(w1),
+                         static_cast<int>(w0));
+  };
+  __m128i abef = vector(a, b, e, f);
+  __m128i cdgh = vector(c, d, g, h);
+  for (; blocks > 0; --blocks, block += kBlockBytes) {
+    const __m128i abef_before = abef;
+    const __m128i cdgh_before = cdgh;
+    __m128i w[4];
+    for (std::size_t i = 0; i < 4; ++i) {
+      const auto* words = reinterpret_cast<const __m128i*>(block) + i;
+      w[i] = _mm_shuffle_epi8(_mm_loadu_si128(words), big_endian);
+    }
+    for (std::size_t i = 0; i < 16; ++i) {
+      const auto* constants = reinterpret_cast<const __m128i*>(kRoundConstants.data()) + i;
+      __m128i& its = w[i % 4];
+      const __m128i sum = _mm_add_epi32(its, _mm_loadu_si128(constants));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
+      const __m128i last = w[(i + 3) % 4];
+      const __m128i seven_back = _mm_alignr_epi8(last, w[(i + 2) % 4], 4);
+      its = _mm_add_epi32(_mm_sha256msg1_epu32(its, w[(i + 1) % 4]), seven_back);
+      its = _mm_sha256msg2_epu32(its, last);
+    }
+    abef = _mm_add_epi32(abef, abef_before);
+    cdgh = _mm_add_epi32(cdgh, cdgh_before);
+  }
+  alignas(16) std::array<std::uint32_t, 4> feba{};
+  alignas(16) std::array<std::uint32_t, 4> hgdc{};
+  _mm_store_si128(reinterpret_cast<__m128i*>(feba.data()), abef);
+  _mm_store_si128(reinterpret_cast<__m128i*>(hgdc.data()), cdgh);
+  state = {feba[3], feba[2], hgdc[3], hgdc[2], feba[1], feba[0], hgdc[1], hgdc[0]};
+}
+
+#endif
+
 constexpr State kStart = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                           0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
 /// Adds the whole blocks of `bytes` and gives what is left of them.
 std::string_view add_blocks(State& state, std::string_view bytes) {
+#ifdef __x86_64__
+  static const bool is_quick = has_sha_instructions();
+  if (is_quick) {
+    const std::size_t blocks = bytes.size() / kBlockBytes;
+    add_blocks_by_instructions(state, reinterpret_cast<const std::uint8_t*>(bytes.data()), blocks);
+    return bytes.substr(blocks * kBlockBytes);
+  }
+#endif
   for (; bytes.size() >= kBlockBytes; bytes.remove_prefix(kBlockBytes)) {
     add_block(state, reinterpret_cast<const std::uint8_t*>(bytes.data()));
   }

@@ -47,6 +47,10 @@ Failure failure_of_reference(const Mismatch& mismatch, const std::string& label)
     failure.detail +=
         "; if it is to leave elements as they are, the role of " + mismatch.argument + " is inout";
   }
+  if (mismatch.reason == "nan") {
+    failure.detail +=
+        "; give its inputs an \"init\" and its scalars values with which it calculates numbers";
+  }
   return failure;
 }
 

@@ -12,6 +12,7 @@ namespace smemtune {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 /// A scripted kernel loaded on a fake device with workloads 0 (seed 1) and 1 (seed 2).
@@ -84,6 +85,13 @@ TEST_F(Verifier, SaysWhatIsNotWrittenAndWhatAReferenceMayMean) {
   EXPECT_EQ(verify(launcher_, checks(handle)).failure().detail, detail);
   EXPECT_EQ(establish_reference(launcher_, checks(handle)[0])->detail,
             detail + "; if it is to leave elements as they are, the role of out is inout");
+}
+
+TEST_F(Verifier, SaysWhatAReferenceNeedsThatCalculatesNoNumbers) {
+  const KernelHandle handle = load("fault nan in run");
+  EXPECT_THAT(verify(launcher_, checks(handle)).failure().detail, Not(HasSubstr("init")));
+  EXPECT_THAT(establish_reference(launcher_, checks(handle)[0])->detail,
+              HasSubstr("; give its inputs an \"init\""));
 }
 
 TEST_F(Verifier, PassesOnWhatTheLauncherSays) {
