@@ -164,7 +164,7 @@ void GaussianProcess::set_candidates(std::span<const std::vector<float>> feature
     Block& block = blocks_[i / kLanes];
     block.features.resize(features[i].size());
     for (std::size_t f = 0; f < features[i].size(); ++f) {
-      block.features[f][i % kLanes] = features[i][f] * inverse_lengths_[f];
+      block.features[f].set(i % kLanes, features[i][f] * inverse_lengths_[f]);
     }
   }
   for (Block& block : blocks_) {

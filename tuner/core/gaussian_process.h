@@ -50,7 +50,7 @@ class GaussianProcess {
     };
     std::array<Part, 4> parts = {};
 
-    float& operator[](std::size_t lane) { return parts[lane / kWidth].floats[lane % kWidth]; }
+    void set(std::size_t lane, float to) { parts[lane / kWidth].floats[lane % kWidth] = to; }
     float operator[](std::size_t lane) const { return parts[lane / kWidth].floats[lane % kWidth]; }
   };
   static constexpr std::size_t kLanes = 4 * Lanes::kWidth;
