@@ -29,8 +29,8 @@ strategies=${*:-auto random}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-for strategy in $strategies; do
-  for seed in $(seq "$seeds"); do
+for seed in $(seq "$seeds"); do
+  for strategy in $strategies; do
     mkdir "$folder/cache"
     XDG_CACHE_HOME=$folder/cache "$smemtune" --space "$space" --kernel "$kernel" \
       --device "$device" --strategy "$strategy" --seed "$seed" --max-time "$seconds" --cold \

@@ -15,9 +15,6 @@ struct Weights {
   double positive = 0;
   double negative = 0;
 
-  void add(const DecisionForest::Sample& sample) {
-    (sample.positive ? positive : negative) += sample.weight;
-  }
   double total() const { return positive + negative; }
   bool is_pure() const { return !(positive > 0) || !(negative > 0); }
   /// The larger the purer; of both halves together, what Gini's impurity leaves of the weight.
@@ -36,24 +33,39 @@ struct Cut {
 class DecisionForest::Growth {
  public:
   Growth(std::span<const Sample> samples, std::vector<Node>& nodes, RandomEngine& random)
-      : samples_(samples), nodes_(nodes), random_(random), order_(samples.size()) {
+      : nodes_(nodes), random_(random), order_(samples.size()) {
     std::iota(order_.begin(), order_.end(), 0u);
+    for (const Sample& sample : samples) {
+      weights_.push_back({.positive = sample.positive ? sample.weight : 0,
+                          .negative = sample.positive ? 0 : sample.weight});
+    }
+    for (std::size_t feature = 0; feature < samples.front().features.size(); ++feature) {
+      for (const Sample& sample : samples) values_.push_back(sample.features[feature]);
+    }
   }
 
   void grow() { grow(order_); }
 
  private:
+  std::span<const float> column(std::size_t feature) const {
+    return std::span(values_).subspan(feature * weights_.size(), weights_.size());
+  }
+
   void grow(std::span<std::uint32_t> members) {
     Weights weights;
-    for (const std::uint32_t member : members) weights.add(samples_[member]);
+    for (const std::uint32_t member : members) {
+      weights.positive += weights_[member].positive;
+      weights.negative += weights_[member].negative;
+    }
     const std::size_t node = nodes_.size();
     const auto share = static_cast<float>(weights.positive / weights.total());
     nodes_.push_back({.cut = share, .feature = kLeaf});
     if (weights.is_pure()) return;
     const Cut cut = best_cut(members, weights);
     if (cut.feature == kLeaf) return;
+    const std::span<const float> values = column(cut.feature);
     const auto middle = std::partition(members.begin(), members.end(), [&](std::uint32_t member) {
-      return samples_[member].features[cut.feature] <= cut.at;
+      return values[member] <= cut.at;
     });
     const auto left = static_cast<std::size_t>(middle - members.begin());
     nodes_[node].cut = cut.at;
@@ -65,20 +77,23 @@ class DecisionForest::Growth {
 
   Cut best_cut(std::span<const std::uint32_t> members, const Weights& all) {
     Cut best;
-    const std::size_t features = samples_[members.front()].features.size();
+    const std::size_t features = values_.size() / weights_.size();
     for (std::uint32_t feature = 0; feature < features; ++feature) {
-      float low = samples_[members.front()].features[feature];
+      const std::span<const float> values = column(feature);
+      float low = values[members.front()];
       float high = low;
       for (const std::uint32_t member : members) {
-        low = std::min(low, samples_[member].features[feature]);
-        high = std::max(high, samples_[member].features[feature]);
+        low = std::min(low, values[member]);
+        high = std::max(high, values[member]);
       }
       if (!(low < high)) continue;
       float at = low + (high - low) * static_cast<float>(uniform(random_));
       if (!(at < high)) at = low;
       Weights left;
       for (const std::uint32_t member : members) {
-        if (samples_[member].features[feature] <= at) left.add(samples_[member]);
+        const double is_left = values[member] <= at ? 1 : 0;  // A branch would be guessed wrongly.
+        left.positive += is_left * weights_[member].positive;
+        left.negative += is_left * weights_[member].negative;
       }
       const Weights right = {.positive = std::max(0.0, all.positive - left.positive),
                              .negative = std::max(0.0, all.negative - left.negative)};
@@ -89,10 +104,11 @@ class DecisionForest::Growth {
     return best;
   }
 
-  std::span<const Sample> samples_;
   std::vector<Node>& nodes_;
   RandomEngine& random_;
   std::vector<std::uint32_t> order_;
+  std::vector<Weights> weights_;  ///< By sample; of the other class 0.
+  std::vector<float> values_;     ///< By feature, then by sample.
 };
 
 DecisionForest::DecisionForest(std::span<const Sample> samples, std::size_t trees,
@@ -104,16 +120,18 @@ DecisionForest::DecisionForest(std::span<const Sample> samples, std::size_t tree
   }
 }
 
-double DecisionForest::score(std::span<const float> features) const {
-  double sum = 0;
+double DecisionForest::score(std::span<const float> features, double least) const {
+  const auto trees = static_cast<double>(roots_.size());
+  double missing = 0;  // Of the score 1, added up over the trees.
   for (std::size_t node : roots_) {
     while (nodes_[node].feature != kLeaf) {
       const Node& inner = nodes_[node];
       node = features[inner.feature] <= inner.cut ? node + 1 : inner.right;
     }
-    sum += static_cast<double>(nodes_[node].cut);
+    missing += 1 - static_cast<double>(nodes_[node].cut);
+    if (missing >= (1 - least) * trees) return 0;
   }
-  return roots_.empty() ? 0 : sum / static_cast<double>(roots_.size());
+  return 1 - missing / trees;
 }
 
 }  // namespace smemtune

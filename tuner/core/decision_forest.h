@@ -20,11 +20,12 @@ class DecisionForest {
     double weight = 1;  ///< Positive.
   };
 
-  /// REQUIRES: samples is not empty.
+  /// REQUIRES: samples is not empty, trees > 0.
   DecisionForest(std::span<const Sample> samples, std::size_t trees, RandomEngine& random);
 
-  /// Share of the positive class where `features` belong, 0 to 1, the mean over the trees.
-  double score(std::span<const float> features) const;
+  /// Share of the positive class where `features` belong, 0 to 1, the mean over the trees. Where it
+  /// is no more than `least`, 0 may be returned instead, in less time.
+  double score(std::span<const float> features, double least = -1) const;
 
  private:
   struct Node {

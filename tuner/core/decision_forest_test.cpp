@@ -49,6 +49,24 @@ TEST(DecisionForest, PutsWhatItHasNotSeenWithItsNeighbors) {
   EXPECT_LT(forest.score(Row{8.5F, .5F, 2.5F}), .2);
 }
 
+TEST(DecisionForest, LeavesOutOnlyWhatScoresNoMore) {
+  const Corner corner(5);
+  RandomEngine random(5);
+  const DecisionForest forest(corner.samples, 30, random);
+  for (float x = 0; x < 10; x += 0.3F) {
+    const Row place = {x, .5F, 9 - x / 3};
+    const double exact = forest.score(place);
+    for (const double least : {0.0, 0.1, 0.5, 0.9}) {
+      const double found = forest.score(place, least);
+      if (exact > least + 1e-9) {
+        EXPECT_DOUBLE_EQ(exact, found);
+      } else {
+        EXPECT_TRUE(found == 0 || found == exact);
+      }
+    }
+  }
+}
+
 TEST(DecisionForest, CountsWeightsWhereClassesCannotBeToldApart) {
   const Row same = {1, 2, 3};
   const std::vector<DecisionForest::Sample> samples = {

@@ -10,17 +10,18 @@ namespace smemtune {
 
 namespace {
 
-constexpr int kAttempts = 40;              // At better lengths.
+constexpr int kAttempts = 160;             // At better lengths.
 constexpr std::size_t kLikelihoodOf = 64;  // Samples, as it costs their third power.
 constexpr double kLeastNoise = 1e-4;
 constexpr double kMostNoise = 0.5;
 constexpr double kUsualNoise = 0.02;
 constexpr double kLeastVariance = 1e-9;
 
-/// Matern's covariance of order 5/2.
-float covariance(float squared_distance) {
-  const float r = std::sqrt(5 * squared_distance);
-  return (1 + r + r * r / 3) * std::exp(-r);
+/// Of one distance, or of a vector of them.
+template <typename Number>
+Number covariance(Number squared_distance) {
+  const Number near = 1 / (1 + squared_distance / 4);
+  return near * near;
 }
 
 float squared_distance(std::span<const float> one, std::span<const float> other,
@@ -163,7 +164,7 @@ void GaussianProcess::set_candidates(std::span<const std::vector<float>> feature
     Block& block = blocks_[i / kLanes];
     block.features.resize(features[i].size());
     for (std::size_t f = 0; f < features[i].size(); ++f) {
-      block.features[f][i % kLanes] = features[i][f] * inverse_lengths_[f];
+      block.features[f].set(i % kLanes, features[i][f] * inverse_lengths_[f]);
     }
   }
   for (Block& block : blocks_) {
@@ -173,27 +174,30 @@ void GaussianProcess::set_candidates(std::span<const std::vector<float>> feature
 
 /// What a sample tells of a block's candidates, after those before it.
 void GaussianProcess::explain(Block& block, std::size_t sample) const {
-  Lanes distances = {};
-  for (std::size_t f = 0; f < block.features.size(); ++f) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const float step = block.features[f][lane] - places_[sample][f];
-      distances[lane] += step * step;
-    }
-  }
   Lanes solved;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) solved[lane] = covariance(distances[lane]);
+  for (std::size_t p = 0; p < solved.parts.size(); ++p) {
+    Lanes::Floats distances = {};
+    for (std::size_t f = 0; f < block.features.size(); ++f) {
+      const Lanes::Floats step = block.features[f].parts[p].floats - places_[sample][f];
+      distances += step * step;
+    }
+    solved.parts[p].floats = covariance(distances);
+  }
   const std::span<const double> row = triangle_row(sample);
   for (std::size_t before = 0; before < sample; ++before) {
     const auto share = static_cast<float>(row[before]);
-    const Lanes& other = block.solved[before];
-    for (std::size_t lane = 0; lane < kLanes; ++lane) solved[lane] -= share * other[lane];
+#pragma GCC unroll 4  // So that they stay in registers.
+    for (std::size_t p = 0; p < solved.parts.size(); ++p) {
+      solved.parts[p].floats -= share * block.solved[before].parts[p].floats;
+    }
   }
   const auto inverse = static_cast<float>(1 / row.back());
   const auto weight = static_cast<float>(weights_[sample]);
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    solved[lane] *= inverse;
-    block.mean[lane] += weight * solved[lane];
-    block.explained[lane] += solved[lane] * solved[lane];
+  for (std::size_t p = 0; p < solved.parts.size(); ++p) {
+    Lanes::Floats& own = solved.parts[p].floats;
+    own *= inverse;
+    block.mean.parts[p].floats += weight * own;
+    block.explained.parts[p].floats += own * own;
   }
   block.solved.push_back(solved);
 }

@@ -10,9 +10,10 @@
 namespace smemtune {
 
 /// A Gaussian process (Rasmussen, Williams 2006): what a value is likely to be at candidates, from
-/// samples of it elsewhere. Its covariance is Matern's of order 5/2 with a length for each feature;
-/// the lengths and the noise are those under which the samples are likeliest. A sample costs time in
-/// proportion to the candidates times the samples before it.
+/// samples of it elsewhere. Its covariance is the rational quadratic one, (1 + d / 4)^-2 for squared
+/// distances d, with a length for each feature; the lengths and the noise are those under which the
+/// samples are likeliest. A sample costs time in proportion to the candidates times the samples
+/// before it.
 class GaussianProcess {
  public:
   struct Sample {
@@ -40,8 +41,19 @@ class GaussianProcess {
   double correlation(std::span<const float> one, std::span<const float> other) const;
 
  private:
-  static constexpr std::size_t kLanes = 64;
-  using Lanes = std::array<float, kLanes>;
+  /// A number for each of some candidates, in vectors that any processor has.
+  struct Lanes {
+    static constexpr std::size_t kWidth = 4;
+    using Floats [[gnu::vector_size(kWidth * sizeof(float))]] = float;
+    struct Part {
+      Floats floats = {};
+    };
+    std::array<Part, 4> parts = {};
+
+    void set(std::size_t lane, float to) { parts[lane / kWidth].floats[lane % kWidth] = to; }
+    float operator[](std::size_t lane) const { return parts[lane / kWidth].floats[lane % kWidth]; }
+  };
+  static constexpr std::size_t kLanes = 4 * Lanes::kWidth;
 
   /// Candidates that are calculated with together.
   struct Block {

@@ -112,7 +112,7 @@ std::optional<ConfigurationIndex> Forest::take_likely() {
   const auto first = static_cast<std::size_t>(below(random_, count));
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = i + first < count ? i + first : i + first - count;
-    const double score = forest.score(pool_.row(at));
+    const double score = forest.score(pool_.row(at), best_score);
     if (!(score > best_score)) continue;
     if (!untried_.contains(pool_.configurations[at])) {
       gone.push_back(at);

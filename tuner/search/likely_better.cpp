@@ -15,7 +15,7 @@ constexpr double kFitAfter = 1.5;  // So many times as many were told as when it
 
 constexpr std::size_t kMostSamples = 200;  // The fastest half, and every so many of the others.
 
-constexpr std::size_t kDrawnCandidates = 2000;  // Candidates, of a space that is not small.
+constexpr std::size_t kDrawnCandidates = 2000;  // Candidates, of a space that has more.
 constexpr std::size_t kBeside = 5;              // The best, whose neighbors are candidates, too.
 
 }  // namespace
@@ -47,7 +47,7 @@ void LikelyBetter::learn() {
     process_.add({.features = features(configuration), .value = value(time_ms)});
   }
   // Where they are not all there is, those beside a new best are missing.
-  if (!untried_.lists_few() && best_of_candidates_ms_ != best_ms_) set_candidates();
+  if (!all_are_candidates() && best_of_candidates_ms_ != best_ms_) set_candidates();
 }
 
 void LikelyBetter::fit() {
@@ -73,9 +73,13 @@ std::vector<LikelyBetter::Told> LikelyBetter::fastest_first() const {
   return sorted;
 }
 
+bool LikelyBetter::all_are_candidates() const {
+  return untried_.lists_few() && untried_.space().size() <= kDrawnCandidates;
+}
+
 void LikelyBetter::set_candidates() {
   candidates_.clear();
-  if (untried_.lists_few()) {
+  if (all_are_candidates()) {
     for (ConfigurationIndex i = 0; i < untried_.space().size(); ++i) {
       if (untried_.contains(i)) candidates_.push_back(i);
     }

@@ -39,6 +39,7 @@ class LikelyBetter final : public KernelSearch {
   double value(std::optional<double> time_ms) const;
   void learn();
   void fit();
+  bool all_are_candidates() const;
   void set_candidates();
   std::optional<ConfigurationIndex> most_promising() const;
 
