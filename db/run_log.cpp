@@ -37,7 +37,7 @@ RunLog::RunLog(const Connection& connection, const Run& run)
   model_id_ = store_model(connection_, run.device, /*imported=*/false);
   space_id_ = store_space(connection_, run.space);
   run_id_ = store_run(connection_, run, space_id_, environment_of(run.device.uuid),
-                      /*origin_id=*/0, this_process());
+                      /*origin_id=*/0, sign_of_life(unix_now(), ""));
   transaction.commit();
 }
 

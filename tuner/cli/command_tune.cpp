@@ -2,6 +2,7 @@
 
 #include "db/device_model.h"
 #include "db/export_json.h"
+#include "db/process_name.h"
 #include "db/result_store.h"
 #include "reports/dry_run_summary.h"
 #include "reports/run_summary.h"
@@ -200,20 +201,19 @@ Observer labelled(Observer observer, const std::string& label, Session& session)
   return observer;
 }
 
-/// Lets `smemtune list` say which hosts the run waits for.
-void note_hosts(Observer& observer, db::ResultStore& store, const std::string& run_id) {
+/// Lets `smemtune list` say, wherever it is asked, that the run goes on and which hosts it waits for.
+void note_alive(Observer& observer, db::ResultStore& store, const std::string& run_id) {
   using Clock = std::chrono::steady_clock;
   observer.progress = [&store, run_id, tell = observer.progress, noted = std::string(),
-                       noted_at =
-                           std::optional<Clock::time_point>()](const Progress& progress) mutable {
+                       noted_at = Clock::now()](const Progress& progress) mutable {
     tell(progress);
-    const Clock::time_point now = Clock::now();
-    if (noted_at && now - *noted_at < kHostsInterval) return;
-    noted_at = now;
+    const Clock::duration since = Clock::now() - noted_at;
+    if (since < kHostsInterval) return;
     std::string state = hosts_text(progress);
-    if (state == noted) return;
-    store.note_hosts(run_id, state);
+    if (state == noted && since < std::chrono::duration<double>(db::kSignInterval_s)) return;
+    store.note_alive(run_id, state);
     noted = std::move(state);
+    noted_at = Clock::now();
   };
 }
 
@@ -265,7 +265,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
     }
     std::ranges::move(shared.findings, std::back_inserter(request.elsewhere));
   }
-  if (!hosts.empty()) note_hosts(observer, store, run.id);
+  note_alive(observer, store, run.id);
   observer.may_use_devices = [&] { return startup.done(StartupCheck::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
     if (!hosts.empty()) return;
