@@ -121,9 +121,10 @@ std::vector<std::int64_t> emptied_runs(const Connection& connection) {
       AND NOT EXISTS (SELECT 1 FROM result
                       WHERE result.run_id = run.id AND result.id NOT IN (SELECT id FROM gone)))sql");
   while (select.step()) {
-    const double begun_s_ago = unix_now() - select.real("started_unix");
+    const double now = unix_now();
+    const double begun_s_ago = now - select.real("started_unix");
     const bool is_open = select.is_null("ended_unix");
-    if (is_open && may_be_alive(select.text("process"), begun_s_ago)) continue;
+    if (is_open && may_be_alive(select.text("process"), begun_s_ago, now)) continue;
     runs.push_back(select.integer("id"));
   }
   return runs;

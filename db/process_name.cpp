@@ -1,6 +1,8 @@
 #include "db/process_name.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <unistd.h>
 #include <vector>
@@ -59,6 +61,8 @@ bool is_elsewhere(const std::vector<std::string>& parts) {
 }
 
 constexpr double kDay_s = 24 * 60 * 60;
+constexpr double kSilence_s = 10 * kSignInterval_s;
+constexpr std::size_t kHeard = 4;  // Of the parts, the one that says when.
 
 }  // namespace
 
@@ -67,14 +71,19 @@ std::string this_process() {
   return boot_id() + "/" + pid + "/" + start_ticks(pid) + "/" + host_name();
 }
 
-std::string state_of(const std::string& process) {
+std::string sign_of_life(double now_unix, const std::string& state) {
+  const auto now_s = static_cast<std::int64_t>(now_unix);
+  return this_process() + "/" + std::to_string(now_s) + "/" + state;
+}
+
+std::string state_of(const std::string& sign) {
   std::size_t begin = 0;
-  for (int part = 0; part < 4; ++part) {
-    const std::size_t end = process.find('/', begin);
+  for (std::size_t part = 0; part <= kHeard; ++part) {
+    const std::size_t end = sign.find('/', begin);
     if (end == std::string::npos) return "";
     begin = end + 1;
   }
-  return process.substr(begin);
+  return sign.substr(begin);
 }
 
 bool is_alive(const std::string& process) {
@@ -86,8 +95,11 @@ bool is_alive(const std::string& process) {
   return parts[0] == boot_id() && !ticks.empty() && start_ticks(pid) == ticks;
 }
 
-bool may_be_alive(const std::string& process, double begun_s_ago) {
-  return is_elsewhere(parts_of(process)) ? begun_s_ago <= kDay_s : is_alive(process);
+bool may_be_alive(const std::string& process, double begun_s_ago, double now_unix) {
+  const std::vector<std::string> parts = parts_of(process);
+  if (!is_elsewhere(parts)) return is_alive(process);
+  if (parts.size() <= kHeard) return begun_s_ago <= kDay_s;
+  return now_unix - std::strtod(parts[kHeard].c_str(), nullptr) <= kSilence_s;
 }
 
 bool went_down_with_machine(const std::string& process, double begun_s_ago) {

@@ -152,9 +152,9 @@ void ResultStore::end_run(const std::string& run_id, const std::string& outcome)
   transaction.commit();
 }
 
-void ResultStore::note_hosts(const std::string& run_id, const std::string& state) {
+void ResultStore::note_alive(const std::string& run_id, const std::string& hosts_state) {
   Statement(*connection_, "UPDATE run SET process = :process WHERE uid = :uid")
-      .bind(":process", state.empty() ? this_process() : this_process() + "/" + state)
+      .bind(":process", sign_of_life(unix_now(), hosts_state))
       .bind(":uid", run_id)
       .run();
 }
@@ -268,7 +268,8 @@ std::vector<StoredRun> ResultStore::runs(const Query& query) const {
     if (!statement.is_null("ended_unix")) run.ended_unix = statement.real("ended_unix");
     run.outcome = statement.text("outcome");
     const std::string process = statement.text("process");
-    run.goes_on = run.outcome.empty() && may_be_alive(process, unix_now() - run.started_unix);
+    const double now = unix_now();
+    run.goes_on = run.outcome.empty() && may_be_alive(process, now - run.started_unix, now);
     if (run.goes_on) run.hosts_state = state_of(process);
     run.imported_from = statement.text("origin_file");
     run.results = static_cast<std::uint64_t>(statement.integer("results"));

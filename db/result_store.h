@@ -118,7 +118,7 @@ struct StoredRun {
   std::optional<double> ended_unix;
   std::string outcome;        ///< `complete`, `interrupted`, `budget`, `failed`; empty: cut off.
   bool goes_on = false;       ///< Its process is at work on this machine, or may be on another.
-  std::string hosts_state;    ///< While it goes on: what ResultStore::note_hosts() was told last.
+  std::string hosts_state;    ///< While it goes on: what ResultStore::note_alive() was told last.
   std::string imported_from;  ///< A file; empty: it is ours.
   std::string shared_from = {};  ///< See StoredResult.
   std::uint64_t results = 0;
@@ -150,8 +150,9 @@ class ResultStore {
   /// the log.
   std::unique_ptr<ResultLog> begin_run(const Run& run);
 
-  /// Which of its hosts a run waits for or does without, for people; empty: none.
-  void note_hosts(const std::string& run_id, const std::string& state);
+  /// That a run goes on, for other machines: kSignInterval_s apart at most. `hosts_state`: which of
+  /// its hosts it waits for or does without, for people; empty: none.
+  void note_alive(const std::string& run_id, const std::string& hosts_state);
 
   /// `outcome`: see StoredRun.
   void end_run(const std::string& run_id, const std::string& outcome);

@@ -872,10 +872,22 @@ TEST(Process, HasGoneDownWithItsMachineOnlyWhereThatHasBootedSince) {
   EXPECT_TRUE(went_down_with_machine("another-boot/1/1/elsewhere", 2000 * kMinute_s));
   EXPECT_TRUE(is_alive(this_process()));
   EXPECT_FALSE(is_alive("another-boot/1/1/elsewhere"));
-  EXPECT_TRUE(may_be_alive(this_process(), kMinute_s));
-  EXPECT_FALSE(may_be_alive("another-boot/1/1" + host, kMinute_s));
-  EXPECT_TRUE(may_be_alive("another-boot/1/1/elsewhere", kMinute_s));
-  EXPECT_FALSE(may_be_alive("another-boot/1/1/elsewhere", 2000 * kMinute_s));
+}
+
+TEST(Process, MayBeAliveElsewhereWhileItGivesSignsOfLife) {
+  constexpr double kMinute_s = 60;
+  constexpr double kNow = 1.8e9;
+  const std::string host = this_process().substr(this_process().rfind('/'));
+  const std::string sign = sign_of_life(kNow, "without a/b");
+  EXPECT_EQ(state_of(sign), "without a/b");
+  EXPECT_TRUE(may_be_alive(sign, 0, kNow + 5000 * kMinute_s)) << "here it is seen";
+  EXPECT_FALSE(may_be_alive("another-boot/1/1" + host, 0, kNow));
+  const std::string heard = "another-boot/1/1/elsewhere/1800000000/";
+  EXPECT_TRUE(may_be_alive(heard, 5000 * kMinute_s, kNow + 9 * kMinute_s));
+  EXPECT_FALSE(may_be_alive(heard, 11 * kMinute_s, kNow + 11 * kMinute_s));
+  const std::string of_an_earlier_version = "another-boot/1/1/elsewhere";
+  EXPECT_TRUE(may_be_alive(of_an_earlier_version, 11 * kMinute_s, kNow));
+  EXPECT_FALSE(may_be_alive(of_an_earlier_version, 2000 * kMinute_s, kNow));
 }
 
 using ResultStoreFindings = InMemory;
@@ -921,12 +933,12 @@ using ResultStoreRuns = InMemory;
 TEST_F(ResultStoreRuns, SayWhichHostsTheyWaitForWhileTheyGoOn) {
   store.begin_run(run_on(h200(), "run-1"));
   EXPECT_EQ(store.runs({}).front().hosts_state, "");
-  store.note_hosts("run-1", "without a/b");
+  store.note_alive("run-1", "without a/b");
   EXPECT_TRUE(store.runs({}).front().goes_on);
   EXPECT_EQ(store.runs({}).front().hosts_state, "without a/b");
-  store.note_hosts("run-1", "");
+  store.note_alive("run-1", "");
   EXPECT_EQ(store.runs({}).front().hosts_state, "");
-  store.note_hosts("run-1", "without c");
+  store.note_alive("run-1", "without c");
   store.end_run("run-1", "complete");
   EXPECT_EQ(store.runs({}).front().hosts_state, "");
 }

@@ -27,17 +27,6 @@ RunLog::RunLog(const Connection& connection, const Run& run)
     : connection_(connection),
       run_(run),
       find_(connection, find_sql()),
-      find_kernel_(connection, R"sql(
-        SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql"),
-      find_open_(connection, R"sql(
-        SELECT run.process, attempt.started_unix FROM attempt JOIN run ON run.id = attempt.run_id
-        WHERE attempt.model_id = :model AND attempt.kernel_id = :kernel
-          AND attempt.problem_id =
-              (SELECT id FROM problem WHERE space_id = :space AND key = :problem)
-          AND attempt.configuration_id =
-              (SELECT id FROM configuration
-               WHERE space_id = :space AND kernel_name = :name AND key = :configuration)
-          AND attempt.outcome IS NULL AND attempt.run_id <> :run)sql"),
       subjects_(connection, /*ours=*/true),
       results_(connection) {
   if (run.device.kind == DeviceKind::gpu && run.device.uuid.empty()) {
@@ -48,14 +37,14 @@ RunLog::RunLog(const Connection& connection, const Run& run)
   model_id_ = store_model(connection_, run.device, /*imported=*/false);
   space_id_ = store_space(connection_, run.space);
   run_id_ = store_run(connection_, run, space_id_, environment_of(run.device.uuid),
-                      /*origin_id=*/0, this_process());
+                      /*origin_id=*/0, sign_of_life(unix_now(), ""));
   transaction.commit();
 }
 
 void RunLog::begin_attempt(const ResultKey& of) {
   write([&] {
     const Subject subject = store_subject(of);
-    Statement(connection_, R"sql(
+    prepared(R"sql(
       INSERT INTO attempt (run_id, model_id, kernel_id, problem_id, configuration_id, started_unix)
       VALUES (:run, :model, :kernel, :problem, :configuration, :now))sql")
         .bind(":run", run_id_)
@@ -110,12 +99,19 @@ void RunLog::write(const std::function<void()>& writes) {
   }
 }
 
+Statement& RunLog::prepared(const char* sql) {
+  const auto found = statements_.try_emplace(sql, connection_, sql).first;
+  found->second.reset();  // An answer that could not be read may have left it half-way.
+  return found->second;
+}
+
 std::optional<std::int64_t> RunLog::kernel_id(const ResultKey& of) {
-  find_kernel_.reset();  // An answer that could not be read may have left it half-way.
-  find_kernel_.bind(":space", space_id_).bind(":name", of.kernel).bind(":hash", of.kernel_hash);
-  if (!find_kernel_.step()) return std::nullopt;
-  const std::int64_t id = find_kernel_.integer("id");
-  find_kernel_.reset();
+  Statement& select = prepared(R"sql(
+    SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql");
+  select.bind(":space", space_id_).bind(":name", of.kernel).bind(":hash", of.kernel_hash);
+  if (!select.step()) return std::nullopt;
+  const std::int64_t id = select.integer("id");
+  select.reset();
   return id;
 }
 
@@ -172,7 +168,7 @@ std::int64_t RunLog::environment_of(const std::string& unit) {
 }
 
 void RunLog::count(const Subject& subject, const Result& result) {
-  Statement last(connection_, R"sql(
+  Statement& last = prepared(R"sql(
     SELECT status FROM result
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
       AND configuration_id = :configuration AND run_id = :run
@@ -185,7 +181,7 @@ void RunLog::count(const Subject& subject, const Result& result) {
   const bool is_known = last.step();
   const bool was_correct = is_known && last.text("status") == "correct";
   last.reset();
-  Statement(connection_, R"sql(
+  prepared(R"sql(
     INSERT INTO run_count (run_id, results, correct) VALUES (:run, :results, :correct)
     ON CONFLICT (run_id) DO UPDATE SET
       results = results + excluded.results, correct = correct + excluded.correct)sql")
@@ -196,9 +192,10 @@ void RunLog::count(const Subject& subject, const Result& result) {
 }
 
 std::int64_t RunLog::store_result(const Subject& subject, const Result& result) {
-  Statement last(connection_, "SELECT max(number) AS number FROM result WHERE run_id = :run");
+  Statement& last = prepared("SELECT max(number) AS number FROM result WHERE run_id = :run");
   last.bind(":run", run_id_).step();
   const std::int64_t number = last.is_null("number") ? 0 : last.integer("number");
+  last.reset();
   return results_.store({.run_id = run_id_,
                          .number = number + 1,
                          .model_id = model_id_,
@@ -209,7 +206,7 @@ std::int64_t RunLog::store_result(const Subject& subject, const Result& result) 
 }
 
 void RunLog::close_attempts(const Subject& subject, const char* outcome, bool lost_too) {
-  Statement(connection_, R"sql(
+  prepared(R"sql(
     UPDATE attempt SET outcome = :outcome
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
       AND configuration_id = :configuration AND outcome IS NULL
@@ -226,7 +223,7 @@ void RunLog::close_attempts(const Subject& subject, const char* outcome, bool lo
 
 void RunLog::update_best(const Subject& subject, const Result& result, std::int64_t result_id) {
   if (result.status == Status::correct ? !result.timed() : is_transient(result)) return;
-  Statement select(connection_, R"sql(
+  Statement& select = prepared(R"sql(
     SELECT configuration_id, median_ms FROM best
     WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql");
   select.bind(":model", model_id_)
@@ -244,7 +241,7 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
   }
   // The common case, a screen, needs no look at the other results.
   if (!result.timed() || (any && best_ms <= result.measurement.median_ms)) return;
-  Statement finals(connection_, R"sql(
+  Statement& finals = prepared(R"sql(
     SELECT 1 FROM result
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id = :run
       AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
@@ -252,8 +249,9 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
       .bind(":model", model_id_)
       .bind(":problem", subject.problem_id)
       .bind(":kernel", subject.kernel_id);
-  if (finals.step()) {
-    finals.reset();
+  const bool has_finals = finals.step();
+  finals.reset();
+  if (has_finals) {
     choose_best(connection_, model_id_, subject);
   } else {
     keep_best(connection_, model_id_, subject, result_id);
@@ -261,14 +259,16 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
 }
 
 bool RunLog::was_in_finals(const Subject& subject) {
-  Statement select(connection_, R"sql(
+  Statement& select = prepared(R"sql(
     SELECT 1 FROM result WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
       AND configuration_id = :configuration AND stage = 'final' LIMIT 1)sql");
   select.bind(":model", model_id_)
       .bind(":kernel", subject.kernel_id)
       .bind(":problem", subject.problem_id)
       .bind(":configuration", subject.configuration_id);
-  return select.step();
+  const bool was = select.step();
+  select.reset();
+  return was;
 }
 
 void RunLog::make_current(std::int64_t kernel_id, const std::string& kernel) {
@@ -279,7 +279,7 @@ void RunLog::make_current(std::int64_t kernel_id, const std::string& kernel) {
 }
 
 void RunLog::store_current(std::int64_t kernel_id, const std::string& kernel) {
-  Statement(connection_, R"sql(
+  prepared(R"sql(
     INSERT INTO current_kernel (model_id, space_id, name, kernel_id)
     VALUES (:model, :space, :name, :kernel)
     ON CONFLICT (model_id, space_id, name) DO UPDATE SET kernel_id = excluded.kernel_id
@@ -292,8 +292,16 @@ void RunLog::store_current(std::int64_t kernel_id, const std::string& kernel) {
 }
 
 int RunLog::lost_attempts(std::int64_t kernel_id, const ResultKey& of) {
-  find_open_.reset();  // An answer that could not be read may have left it half-way.
-  find_open_.bind(":model", model_id_)
+  Statement& select = prepared(R"sql(
+    SELECT run.process, attempt.started_unix FROM attempt JOIN run ON run.id = attempt.run_id
+    WHERE attempt.model_id = :model AND attempt.kernel_id = :kernel
+      AND attempt.problem_id =
+          (SELECT id FROM problem WHERE space_id = :space AND key = :problem)
+      AND attempt.configuration_id =
+          (SELECT id FROM configuration
+           WHERE space_id = :space AND kernel_name = :name AND key = :configuration)
+      AND attempt.outcome IS NULL AND attempt.run_id <> :run)sql");
+  select.bind(":model", model_id_)
       .bind(":kernel", kernel_id)
       .bind(":space", space_id_)
       .bind(":problem", key(of.problem))
@@ -301,9 +309,9 @@ int RunLog::lost_attempts(std::int64_t kernel_id, const ResultKey& of) {
       .bind(":configuration", key(of.configuration))
       .bind(":run", run_id_);
   int lost = 0;
-  while (find_open_.step()) {
-    const double begun_s_ago = unix_now() - find_open_.real("started_unix");
-    if (went_down_with_machine(find_open_.text("process"), begun_s_ago)) ++lost;
+  while (select.step()) {
+    const double begun_s_ago = unix_now() - select.real("started_unix");
+    if (went_down_with_machine(select.text("process"), begun_s_ago)) ++lost;
   }
   return lost;
 }

@@ -29,6 +29,9 @@ class RunLog final : public ResultLog {
   std::optional<Result> find(const ResultKey& of) override;
 
  private:
+  /// The same statement whenever a place asks for it, ready to be bound. `sql`: a literal.
+  Statement& prepared(const char* sql);
+
   /// Calls `writes` in a transaction of its own, unless there is one.
   void write(const std::function<void()>& writes);
 
@@ -56,8 +59,7 @@ class RunLog final : public ResultLog {
   std::map<std::string, std::int64_t> environments_;  ///< Ids by the unit's UUID.
   std::int64_t space_id_ = 0;
   Statement find_;
-  Statement find_kernel_;
-  Statement find_open_;
+  std::map<const char*, Statement> statements_;  ///< Of prepared(), by their texts' addresses.
   SubjectRows subjects_;
   ResultRows results_;
   bool is_together_ = false;

@@ -2,6 +2,7 @@
 
 #include "db/device_model.h"
 #include "db/export_json.h"
+#include "db/process_name.h"
 #include "db/result_store.h"
 #include "reports/dry_run_summary.h"
 #include "reports/run_summary.h"
@@ -26,8 +27,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <mutex>
 #include <optional>
@@ -179,14 +182,16 @@ struct Session {
   const TuningRequest& request;
   const std::vector<Device>& also_on;
   const std::atomic<bool>& stop;
-  std::vector<HostAddress> addresses = {};  ///< Of `--hosts`.
-  std::size_t models = 1;                   ///< That are tuned at once.
-  std::mutex output = {};                   ///< Held by who prints.
+  std::vector<HostAddress> addresses = {};       ///< Of `--hosts`.
+  std::atomic<std::size_t> models = 1;           ///< That are tuned at once.
+  std::function<void(const Device&)> meet = {};  ///< Of a host that has come: see workers_for().
+  std::vector<Device> met = {};                  ///< The first of each model that was met so.
+  std::mutex output = {};                        ///< Held by who prints.
 };
 
-/// `observer`, where several runs print at once: each line says of which it is.
+/// `observer`, where several runs may print at once: each line says of which it is, if there are
+/// several.
 Observer labelled(Observer observer, const std::string& label, Session& session) {
-  if (session.models == 1) return observer;
   const auto locked = [&session](auto call) {
     return [&session, call](const auto&... values) {
       const std::lock_guard lock(session.output);
@@ -195,35 +200,38 @@ Observer labelled(Observer observer, const std::string& label, Session& session)
   };
   observer.progress = locked(observer.progress);
   observer.result = locked(observer.result);
-  observer.note =
-      locked([note = observer.note, label](const std::string& text) { note(label + ": " + text); });
+  observer.note = locked([note = observer.note, label, &session](const std::string& text) {
+    note(session.models == 1 ? text : label + ": " + text);
+  });
   return observer;
 }
 
-/// Lets `smemtune list` say which hosts the run waits for.
-void note_hosts(Observer& observer, db::ResultStore& store, const std::string& run_id) {
+/// Lets `smemtune list` say, wherever it is asked, that the run goes on and which hosts it waits for.
+void note_alive(Observer& observer, db::ResultStore& store, const std::string& run_id) {
   using Clock = std::chrono::steady_clock;
   observer.progress = [&store, run_id, tell = observer.progress, noted = std::string(),
-                       noted_at =
-                           std::optional<Clock::time_point>()](const Progress& progress) mutable {
+                       noted_at = Clock::now()](const Progress& progress) mutable {
     tell(progress);
-    const Clock::time_point now = Clock::now();
-    if (noted_at && now - *noted_at < kHostsInterval) return;
-    noted_at = now;
+    const Clock::duration since = Clock::now() - noted_at;
+    if (since < kHostsInterval) return;
     std::string state = hosts_text(progress);
-    if (state == noted) return;
-    store.note_hosts(run_id, state);
+    if (state == noted && since < std::chrono::duration<double>(db::kSignInterval_s)) return;
+    store.note_alive(run_id, state);
     noted = std::move(state);
+    noted_at = Clock::now();
   };
 }
 
-/// One run over all problems on the units of one model. `hosts`: where they are; none: here.
-int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts) {
+/// One run over all problems on the units of one model, begun so many seconds after the first.
+/// `hosts`: where they are; none: here.
+int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts, double late_s) {
   const TuneOptions& options = session.options;
   const LoadedSpace& loaded = session.loaded;
   const std::atomic<bool>& stop = session.stop;
   TuningRequest request = session.request;
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
+  double& most_s = request.options.budget.max_seconds;
+  if (most_s > 0) most_s = std::max(1e-3, most_s - late_s);
   ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
                         units.front().kind, session.models > 1 ? units.front().name : "",
                         options.sparkline);
@@ -232,8 +240,9 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   StartupCheck startup(hosts.empty() ? units : std::vector<Device>{}, device_use, observer.note,
                        StartupCheck::Clock::now());
   const auto pool = start_workers(
-      hosts.empty() ? workers_for(options.device, units, session.models)
-                    : workers_for(options.device, hosts, units, session.models, observer.note),
+      hosts.empty()
+          ? workers_for(options.device, units, session.models)
+          : workers_for(options.device, hosts, units, session.models, observer.note, session.meet),
       &stop);
   if (stop) return kInterrupted;
   const DeviceGreeting& hello = pool->greeting();
@@ -265,7 +274,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
     }
     std::ranges::move(shared.findings, std::back_inserter(request.elsewhere));
   }
-  if (!hosts.empty()) note_hosts(observer, store, run.id);
+  note_alive(observer, store, run.id);
   observer.may_use_devices = [&] { return startup.done(StartupCheck::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
     if (!hosts.empty()) return;
@@ -300,37 +309,75 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   return status;
 }
 
-/// Each model by itself, all at once. Returns the first status that is not 0. Throws what the first
-/// of those that failed has thrown, when all have ended.
-int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts) {
-  session.models = models.size();
-  std::vector<int> outcomes(models.size(), 0);
-  std::vector<std::exception_ptr> errors(models.size());
-  const auto tune_model = [&](std::size_t i, Hosts its) {
-    try {
-      std::vector<Device> units = models[i];
-      // A link belongs to one run: each further one has its own.
-      if (i > 0 && !session.addresses.empty()) {
-        its = connect_hosts(session.addresses, session.stop, [](const std::string&) {});
-        units = devices_on(its, std::move(units));
-        if (units.empty() && !session.stop) {
-          throw UnavailableError("no host with " + models[i].front().name + " answers any more");
-        }
+/// A model, and what has become of its run.
+struct ModelRun {
+  std::string model;
+  std::vector<Device> units;
+  double late_s = 0;  ///< Behind the first.
+  int status = 0;
+  std::exception_ptr error = nullptr;
+  std::thread thread = {};
+};
+
+/// Without `hosts`, where there are some, it calls them itself: a link belongs to one run.
+void tune_model(Session& session, ModelRun& run, Hosts hosts) {
+  try {
+    if (hosts.empty() && !session.addresses.empty()) {
+      hosts = connect_hosts(session.addresses, session.stop, [](const std::string&) {});
+      const std::string name = run.units.front().name;
+      run.units = devices_of(hosts, run.model);
+      if (run.units.empty() && !session.stop) {
+        throw UnavailableError("no host with " + name + " answers any more");
       }
-      outcomes[i] = session.stop ? kInterrupted : tune_on(session, units, its);
-    } catch (...) {
-      errors[i] = std::current_exception();
     }
-  };
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < models.size(); ++i) others.emplace_back(tune_model, i, Hosts{});
-  tune_model(0, std::move(hosts));
-  for (std::thread& other : others) other.join();
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
+    run.status = session.stop ? kInterrupted : tune_on(session, run.units, hosts, run.late_s);
+  } catch (...) {
+    run.error = std::current_exception();
   }
-  const auto failed = std::ranges::find_if(outcomes, [](int status) { return status != 0; });
-  return failed == outcomes.end() ? 0 : *failed;
+}
+
+/// Each model by itself, all at once, also those of hosts that come later. Returns the first status
+/// that is not 0. Throws what the first of those that failed has thrown, when all have ended.
+int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begun = Clock::now();
+  std::mutex lock;
+  std::deque<ModelRun> runs;  // None is ever removed.
+  for (const std::vector<Device>& units : models) {
+    runs.push_back({.model = db::device_model_key(units.front()), .units = units});
+  }
+  session.models = runs.size();
+  const auto begin = [&](ModelRun& run) {
+    run.thread = std::thread([&session, &run] { tune_model(session, run, {}); });
+  };
+  session.meet = [&](const Device& device) {
+    const std::lock_guard guard(lock);
+    const std::string model = db::device_model_key(device);
+    if (std::ranges::find(runs, model, &ModelRun::model) != runs.end()) return;
+    ++session.models;
+    session.met.push_back(device);
+    const double late_s = std::chrono::duration<double>(Clock::now() - begun).count();
+    begin(runs.emplace_back(ModelRun{.model = model, .units = {device}, .late_s = late_s}));
+  };
+  {
+    const std::lock_guard guard(lock);
+    for (std::size_t i = 1; i < runs.size(); ++i) begin(runs[i]);
+  }
+  tune_model(session, runs.front(), std::move(hosts));
+  // A run is only met by one that goes on, and stands behind it.
+  for (std::size_t i = 1;; ++i) {
+    std::unique_lock guard(lock);
+    if (i == runs.size()) break;
+    std::thread& thread = runs[i].thread;
+    guard.unlock();
+    thread.join();
+  }
+  for (const ModelRun& run : runs) {
+    if (run.error) std::rethrow_exception(run.error);
+  }
+  const auto failed =
+      std::ranges::find_if(runs, [](const ModelRun& run) { return run.status != 0; });
+  return failed == runs.end() ? 0 : failed->status;
 }
 
 void check_host_options(const TuneOptions& options) {
@@ -501,7 +548,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
     if (stop) return kInterrupted;
     offer_compilers(options.device, nvrtc_versions(options.device, hosts), loaded.space);
   }
-  const ChosenDevices chosen =
+  ChosenDevices chosen =
       hosts.empty() ? choose_devices(options.device) : choose_devices(options.device, hosts);
   say_unless_quiet(options, chosen.notice);
   std::vector<DeviceLock> locks;  // Other hosts lock theirs.
@@ -510,6 +557,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   }
   if (stop) return kInterrupted;
   const int status = tune_models(session, by_model(chosen.devices), std::move(hosts));
+  std::ranges::move(session.met, std::back_inserter(chosen.devices));
   if (!options.export_file.empty()) export_best(options, loaded.space, chosen.devices);
   // Whoever cut it off or replaced it meanwhile: opening looks at the whole of it.
   db::ResultStore(options.database, db::ResultStore::Mode::read_only);

@@ -133,9 +133,16 @@ const HostHello* usual_host(const Hosts& hosts, const std::string& backend) {
   return usual;
 }
 
+/// What may be tuned on a host: its GPUs and its cores.
+std::vector<Device> devices_of(const HostHello& hello) {
+  std::vector<Device> devices = hello.gpus;
+  devices.push_back(hello.cpu);
+  return devices;
+}
+
 bool has(const HostHello& hello, const Device& device) {
-  return hello.cpu.uuid == device.uuid ||
-         std::ranges::find(hello.gpus, device.uuid, &Device::uuid) != hello.gpus.end();
+  const std::vector<Device> its = devices_of(hello);
+  return std::ranges::find(its, device.uuid, &Device::uuid) != its.end();
 }
 
 std::string hello_text(const HostHello& hello) {
@@ -186,17 +193,21 @@ std::vector<std::vector<std::string>> device_commands(const ModelOnHosts& tuned,
 }
 
 /// What a host has that has come when the others were at work.
-HostJoin joining(const ModelOnHosts& tuned, const HostHello& hello) {
+HostJoin joining(const ModelOnHosts& tuned, const HostHello& hello,
+                 const std::function<void(const Device&)>& meet) {
   HostJoin join = {.note = hello_text(hello)};
   const std::string why_not =
       take_compilers(tuned, hello, join.compile_workers, join.compile_address_space);
   if (!why_not.empty()) join.note += "; " + why_not;
-  for (const Device& device :
-       tuned.backend == "cpu" ? std::vector<Device>{hello.cpu} : hello.gpus) {
+  std::vector<Device> devices;
+  if (tuned.choice.device != "cpu") devices = hello.gpus;
+  if (tuned.backend == "cpu") devices.push_back(hello.cpu);
+  for (const Device& device : devices) {
     if (db::device_model_key(device) == tuned.model) {
       join.known_devices.push_back(device);
     } else {
-      join.note += "; its " + device.name + " is of another model, and is not used in this run";
+      join.note += "; its " + device.name + " is of another model, which is tuned by itself";
+      meet(device);
     }
   }
   join.devices = device_commands(tuned, hello, join.known_devices);
@@ -283,11 +294,13 @@ ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts) {
                     ".\n*** Their times say nothing about a GPU; correctness does."};
 }
 
-std::vector<Device> devices_on(const Hosts& hosts, std::vector<Device> devices) {
-  std::erase_if(devices, [&](const Device& device) {
-    return std::ranges::none_of(hellos_of(hosts),
-                                [&](const HostHello* hello) { return has(*hello, device); });
-  });
+std::vector<Device> devices_of(const Hosts& hosts, const std::string& model) {
+  std::vector<Device> devices;
+  for (const HostHello* const hello : hellos_of(hosts)) {
+    for (const Device& device : devices_of(*hello)) {
+      if (db::device_model_key(device) == model) devices.push_back(device);
+    }
+  }
   return devices;
 }
 
@@ -305,7 +318,8 @@ std::vector<std::int64_t> nvrtc_versions(const DeviceChoice& choice, const Hosts
 
 WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
                           std::span<const Device> devices, std::size_t share,
-                          const std::function<void(const std::string&)>& say) {
+                          const std::function<void(const std::string&)>& say,
+                          const std::function<void(const Device&)>& meet) {
   ModelOnHosts tuned = {.choice = choice,
                         .backend = devices.front().kind == DeviceKind::cpu ? "cpu" : "cuda",
                         .model = db::device_model_key(devices.front()),
@@ -331,7 +345,7 @@ WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
         command.devices[unit] = device_commands(tuned, hello, {devices[unit]}).front();
       }
     } else {
-      its.join = [tuned, far = host.get()] { return joining(tuned, *far->hello()); };
+      its.join = [tuned, meet, far = host.get()] { return joining(tuned, *far->hello(), meet); };
     }
     command.hosts.push_back(std::move(its));
   }

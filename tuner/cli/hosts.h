@@ -28,8 +28,8 @@ Hosts connect_hosts(const std::vector<HostAddress>& addresses, const std::atomic
 /// cpu` is given. Throws InputError where the options ask for something else.
 ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts);
 
-/// Those of the devices that are on these hosts.
-std::vector<Device> devices_on(const Hosts& hosts, std::vector<Device> devices);
+/// The devices of a model (db::device_model_key()) on these hosts.
+std::vector<Device> devices_of(const Hosts& hosts, const std::string& model);
 
 /// The versions of DeviceChoice::nvrtc on the hosts that compile. Throws UnavailableError when no
 /// host has them all.
@@ -37,11 +37,13 @@ std::vector<std::int64_t> nvrtc_versions(const DeviceChoice& choice, const Hosts
 
 /// How the workers for units of one model are started: device workers where the units are, compile
 /// workers on every host that has the compiler that most of them have. What a host that is away has
-/// of both is taken in when it comes. `share`: how many models are tuned at once and share the
-/// cores. REQUIRES: each of the devices is on one of the hosts.
+/// of both is taken in when it comes; `meet` is told of each device of another model that it has.
+/// `share`: how many models are tuned at once and share the cores. REQUIRES: each of the devices is
+/// on one of the hosts.
 WorkerCommand workers_for(const DeviceChoice& choice, const Hosts& hosts,
                           std::span<const Device> devices, std::size_t share,
-                          const std::function<void(const std::string&)>& say);
+                          const std::function<void(const std::string&)>& say,
+                          const std::function<void(const Device&)>& meet);
 
 /// Of those that are there: `node1,node2`.
 std::string names_of(const Hosts& hosts);

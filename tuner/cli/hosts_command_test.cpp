@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -43,8 +45,8 @@ class HostsCommand : public testing::Test {
            "  echo ssh: connect to host away: No route to host >&2\n"
            "  exit 255\n"
            "fi\n"
-           "if [ $4 = late ] && mkdir \"${0%/*}/called\" 2>/dev/null; then exit 255; fi\n"
-           "if [ $4 = other ]; then export SMEMTUNE_SHARE=\"${0%/*}/share\"; fi\n"
+           "case $4 in late*) if mkdir \"${0%/*}/called\" 2>/dev/null; then exit 255; fi; esac\n"
+           "case $4 in *other) export SMEMTUNE_SHARE=\"${0%/*}/share\"; esac\n"
            "echo Welcome to $4\n"
            "exec sh -c \"$5\"\n";
     std::filesystem::permissions(folder_ / "ssh", std::filesystem::perms::owner_all);
@@ -75,6 +77,70 @@ class HostsCommand : public testing::Test {
     return ended;
   }
 
+  /// In the background, with its messages in `log`.
+  pid_t start(const std::string& words) const {
+    const pid_t child = fork();
+    if (child == 0) {
+      const std::string line = command(words + " >/dev/null 2>'" + log().string() + "'");
+      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      _exit(127);
+    }
+    return child;
+  }
+  std::filesystem::path log() const { return folder_ / "log"; }
+  std::string logged() const {
+    std::ifstream file(log());
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+
+  /// Tells it to end, and returns its status; -1 where it did not exit.
+  static int stop(pid_t child) {
+    kill(child, SIGTERM);
+    int status = 0;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  /// Within minutes.
+  static bool eventually(const std::function<bool()>& condition) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(3);
+    while (std::chrono::steady_clock::now() < until) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return false;
+  }
+
+  /// Words for a space that has more to tune than anyone waits for.
+  std::string much() const {
+    Json many = Json::parse(std::ifstream(SMEMTUNE_SOURCE_DIR "/configs/add_one.json"));
+    Json& items = many["kernels"][0]["parameters"]["ITEMS"] = Json::array();
+    for (int count = 1; count <= 500; ++count) items.push_back(count);
+    std::ofstream(folder_ / "many.json") << many;
+    return "--space '" + (folder_ / "many.json").string() +
+           "' --problem N=100000,T=int --strategy random --jobs 1 ";
+  }
+
+  /// The cores of hosts called `other` borrow the limits of an H200 that has one multiprocessor less.
+  void make_other_model() const {
+    const std::filesystem::path share = folder_ / "share";
+    std::filesystem::create_directories(share / "configs");
+    std::filesystem::create_directories(share / "kernel_templates");
+    std::ifstream known(SMEMTUNE_SOURCE_DIR "/configs/devices.json");
+    std::string devices(std::istreambuf_iterator<char>(known), {});
+    const std::string count = "\"sm_count\": 132";
+    ASSERT_NE(devices.find(count), std::string::npos);
+    for (std::size_t at = 0; (at = devices.find(count, at)) != std::string::npos; ++at) {
+      devices.replace(at, count.size(), "\"sm_count\": 131");
+    }
+    std::ofstream(share / "configs" / "devices.json") << devices;
+  }
+
+  /// What `smemtune list` says of each run; none where there is no database yet.
+  Json runs() const {
+    const Ended listed = run("list --json");
+    return listed.status == 0 ? Json::parse(listed.output).at("runs") : Json::array();
+  }
+
   std::filesystem::path folder_;
 };
 
@@ -92,27 +158,16 @@ TEST_F(HostsCommand, TunesOnAllThatAnswer) {
   EXPECT_EQ(Json::parse(listed.output).at("runs").at(0).at("host"), "a,b,localhost");
 }
 
-// The cores of `other` borrow the limits of an H200 that has one multiprocessor less.
 TEST_F(HostsCommand, TunesDifferentModelsBesideEachOther) {
-  const std::filesystem::path share = folder_ / "share";
-  std::filesystem::create_directories(share / "configs");
-  std::filesystem::create_directories(share / "kernel_templates");
-  std::ifstream known(SMEMTUNE_SOURCE_DIR "/configs/devices.json");
-  std::string devices(std::istreambuf_iterator<char>(known), {});
-  const std::string count = "\"sm_count\": 132";
-  ASSERT_NE(devices.find(count), std::string::npos);
-  for (std::size_t at = 0; (at = devices.find(count, at)) != std::string::npos; ++at) {
-    devices.replace(at, count.size(), "\"sm_count\": 131");
-  }
-  std::ofstream(share / "configs" / "devices.json") << devices;
+  make_other_model();
   const Ended ended = run(std::string(kTune) + "--hosts a,other --jobs 2 --max-evaluations 4");
   ASSERT_EQ(ended.status, 0) << ended.errors;
   const std::size_t first = ended.output.find("best: add_one");
   ASSERT_NE(first, std::string::npos) << ended.output;
   EXPECT_NE(ended.output.find("best: add_one", first + 1), std::string::npos) << ended.output;
-  const Json runs = Json::parse(run("list --json").output).at("runs");
-  ASSERT_EQ(runs.size(), 2u);
-  for (const Json& one : runs) EXPECT_EQ(one.at("outcome"), "budget");
+  const Json listed = runs();
+  ASSERT_EQ(listed.size(), 2u);
+  for (const Json& one : listed) EXPECT_EQ(one.at("outcome"), "budget");
   EXPECT_EQ(run("db check").status, 0);
 }
 
@@ -128,32 +183,28 @@ TEST_F(HostsCommand, SaysThatNoHostHasTheNvrtcThatIsNamed) {
   EXPECT_THAT(ended.errors, HasSubstr("--nvrtc: no host has what is named"));
 }
 
-// There is more to tune than anyone waits for: only the signal ends it.
 TEST_F(HostsCommand, TakesInAHostThatIsAwayAtFirst) {
-  const std::filesystem::path log = folder_ / "late.log";
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string line =
-        command("--space gemm --strategy random --jobs 1 --hosts a,late >/dev/null 2>'" +
-                log.string() + "'");
-    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-    _exit(127);
-  }
-  const auto text = [&log] {
-    std::ifstream file(log);
-    return std::string(std::istreambuf_iterator<char>(file), {});
+  const pid_t child = start(much() + "--hosts a,late");
+  EXPECT_TRUE(eventually([&] { return logged().find("late has come: ") != std::string::npos; }));
+  EXPECT_EQ(stop(child), 130);
+  EXPECT_THAT(logged(), AllOf(HasSubstr("*** going on without late: "),
+                              HasSubstr("; it is tried again"), HasSubstr("late has come: ")));
+}
+
+TEST_F(HostsCommand, TunesAnotherModelOfAHostThatIsAwayAtFirst) {
+  make_other_model();
+  const pid_t child = start(much() + "--hosts a,late_other");
+  const auto both_measure = [this] {
+    const Json listed = runs();
+    return listed.size() == 2 && std::ranges::all_of(listed, [](const Json& one) {
+             return one.at("results").get<int>() > 0;
+           });
   };
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (text().find("late has come: ") == std::string::npos &&
-         std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  kill(child, SIGTERM);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_THAT(text(), AllOf(HasSubstr("*** going on without late: "),
-                            HasSubstr("; it is tried again"), HasSubstr("late has come: ")));
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << text();
+  EXPECT_TRUE(eventually(both_measure)) << logged();
+  EXPECT_EQ(stop(child), 130);
+  EXPECT_THAT(logged(), HasSubstr("is of another model, which is tuned by itself"));
+  for (const Json& one : runs()) EXPECT_EQ(one.at("outcome"), "interrupted");
+  EXPECT_EQ(run("db check").status, 0);
 }
 
 TEST_F(HostsCommand, RefusesAProgramThatIsNotThereOrNotSmemtune) {
@@ -179,32 +230,14 @@ TEST_F(HostsCommand, RefusesWhatIsNoHostAndWhatDoesNotGoTogether) {
 }
 
 TEST_F(HostsCommand, EndsCleanlyWhenTheQueueSaysSoAndGoesOnLater) {
-  // Thousands of configurations: it cannot be over before the signal comes.
-  Json many = Json::parse(std::ifstream(SMEMTUNE_SOURCE_DIR "/configs/add_one.json"));
-  Json& items = many["kernels"][0]["parameters"]["ITEMS"] = Json::array();
-  for (int count = 1; count <= 500; ++count) items.push_back(count);
-  std::ofstream(folder_ / "many.json") << many;
-  const std::string words = "--space '" + (folder_ / "many.json").string() +
-                            "' --problem N=100000,T=int --strategy random --hosts a,b --jobs 1 ";
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string line = command(words + ">/dev/null 2>&1");
-    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-    _exit(127);
-  }
+  const std::string words = much() + "--hosts a,b ";
   const auto measured = [this] {
     const Ended listed = run("list --results --json");
     return listed.status == 0 ? Json::parse(listed.output).at("results").size() : 0;
   };
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (measured() < 3 && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  kill(child, SIGTERM);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
+  const pid_t child = start(words);
+  EXPECT_TRUE(eventually([&] { return measured() >= 3; }));
+  EXPECT_EQ(stop(child), 130);
   const std::size_t kept = measured();
   EXPECT_GE(kept, 3u);
   const Ended again = run(words + "--max-evaluations 5 --json");

@@ -52,16 +52,18 @@ FrameLink::~FrameLink() {
 }
 
 void FrameLink::beat() {
-  const std::vector<std::uint8_t> heartbeat =
-      encode({.type = MessageType::heartbeat, .sequence = 0, .payload = {}});
   std::unique_lock lock(mutex_);
-  while (!end_.wait_for(lock, silence_ / kBeatsInSilence, [this] { return ends_; })) {
-    // Where something waits to be written, that is heard as well.
-    if (sent_ == outbox_.size()) {
-      outbox_.insert(outbox_.end(), heartbeat.begin(), heartbeat.end());
-    }
-    write_locked();
+  while (!end_.wait_for(lock, silence_ / kBeatsInSilence, [this] { return ends_; })) beat_locked();
+}
+
+void FrameLink::beat_locked() {
+  // Where something waits to be written, that is heard as well.
+  if (sent_ == outbox_.size()) {
+    const std::vector<std::uint8_t> heartbeat =
+        encode({.type = MessageType::heartbeat, .sequence = 0, .payload = {}});
+    outbox_.insert(outbox_.end(), heartbeat.begin(), heartbeat.end());
   }
+  write_locked();
 }
 
 void FrameLink::send(const Frame& frame) {
@@ -95,6 +97,7 @@ void FrameLink::write_locked() {
 bool FrameLink::read(std::vector<Frame>& frames) {
   std::array<std::uint8_t, 65536> buffer = {};
   bool open = true;
+  bool anything = false;
   // Frames that came before all bytes were asked for (append()) are found as well.
   for (;;) {
     while (std::optional<Frame> frame = decoder_.next()) {
@@ -107,7 +110,14 @@ bool FrameLink::read(std::vector<Frame>& frames) {
       break;
     }
     heard_at_ = Clock::now();
+    anything = true;
     decoder_.append(std::span(buffer).first(static_cast<std::size_t>(size)));
+  }
+  // srun sends pieces of a kilobyte and lets TCP hold back all but the first (Nagle) until the other
+  // side acknowledges it: after 40 ms, or with the first thing that it has to send itself.
+  if (anything && decoder_.inside_frame()) {
+    const std::lock_guard lock(mutex_);
+    beat_locked();
   }
   return open;
 }

@@ -5,6 +5,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/frame_link.h"
 #include "tuner/engine/host_agent.h"
 #include "tuner/engine/remote_host.h"
 #include "tuner/engine/tuning_loop.h"
@@ -14,14 +15,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -453,6 +457,26 @@ TEST(Hosts, ThatAreAwayAtFirstAreTakenInWhenTheyCome) {
   hosts.expect_whole(summary);
   EXPECT_THAT(summary.evaluated_on, SizeIs(2)) << "the first one waited for the other";
   EXPECT_THAT(hosts.run.notes, Contains("n1 has come: 4 cores"));
+}
+
+TEST(FrameLink, AnswersTheBeginningOfAMessageAndNotAWholeOne) {
+  std::array<int, 2> ends = {};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+  {
+    FrameLink link(ends[0], ends[0], kSilence_s);
+    const std::vector<std::uint8_t> bytes =
+        encode({.type = MessageType::module, .sequence = 1, .payload = {1, 2, 3}});
+    const auto answer_to = [&](std::span<const std::uint8_t> part) {
+      EXPECT_EQ(write(ends[1], part.data(), part.size()), static_cast<ssize_t>(part.size()));
+      std::vector<Frame> frames;
+      EXPECT_TRUE(link.read(frames));
+      std::array<std::uint8_t, 1000> answer = {};
+      return read(ends[1], answer.data(), answer.size());
+    };
+    EXPECT_GT(answer_to(std::span(bytes).first(5)), 0);
+    EXPECT_LT(answer_to(std::span(bytes).subspan(5)), 0);
+  }
+  for (const int end : ends) close(end);
 }
 
 TEST(HostAgent, EndsWithItsWorkersWhenItsParentIsSilent) {

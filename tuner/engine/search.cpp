@@ -404,6 +404,7 @@ class Search {
           continue;
         }
         const std::size_t device = idle[assignments.size()];
+        next_device_ = device + 1;
         pending.on_device = true;
         on_device_[device] = Evaluation{.pending = &pending};
         assignments.push_back({.pending = &pending,
@@ -421,9 +422,11 @@ class Search {
     });
   }
 
+  /// In turn: where compilers are waited for all devices are idle, and none is to be left out.
   std::vector<std::size_t> idle_devices() {
     std::vector<std::size_t> idle;
-    for (std::size_t i = 0; i < state_.devices.size(); ++i) {
+    for (std::size_t behind = 0; behind < state_.devices.size(); ++behind) {
+      const std::size_t i = (next_device_ + behind) % state_.devices.size();
       // All are asked, as that is what prepares them.
       const bool can = !state_.devices[i].busy() && state_.devices[i].ready();
       // Several may have answered at once: what is not taken yet would be lost.
@@ -666,6 +669,7 @@ class Search {
   std::vector<StaticReject> static_rejects_;          ///< By kernel.
   std::vector<EarlyLoss> losses_;                     ///< By kernel.
   ProgressMeter meter_;
+  std::size_t next_device_ = 0;  ///< The first to be given work.
   std::uint64_t last_place_ = 0;
   std::size_t undone_ = 0;  ///< In flight.
   std::uint64_t begun_ = 0;
