@@ -311,10 +311,10 @@ TEST(Templates, RefuseWhatWouldBeWrong) {
       refusal("gemm_tc", "mma", "gemm_tc_mma<int8_t, int, 1, 16, 16, 64, 64, 32, 32, 64, 2>"),
       HasSubstr("sums of products of 8 bits are scaled"));
   EXPECT_THAT(refusal("gemm_tc", "wgmma",
-                      "gemm_tc_wgmma<__half, float, 0, 0, 64, 160, 1, 4, 1, 1, 1, 1, 0, 0>"),
+                      "gemm_tc_wgmma<__half, float, 0, 0, 64, 160, 1, 4, 1, 1, 1, 1, 0>"),
               HasSubstr("boxes have 64 columns of B"));
   EXPECT_THAT(refusal("gemm_fp8", "wgmma",
-                      "gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 0, 64, 64, 1, 4, 1, 1, 1, 0, 1>"),
+                      "gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 0, 64, 64, 1, 4, 1, 1, 1, 1>"),
               HasSubstr("complete before they are added"));
   EXPECT_THAT(refusal("convolution", "rows", "convolution_rows<4, 128, 2, 64, 3, 3>"),
               HasSubstr("whole accesses"));

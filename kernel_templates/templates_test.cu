@@ -72,10 +72,10 @@ template __global__ void gemm_tc_naive_scaled<__nv_fp8_e4m3, float, 16, 8>(const
                                                                            const __nv_fp8_e4m3*,
                                                                            float*, const float*,
                                                                            int, int, int);
-template __global__ void gemm_tc_wgmma<__half, float, 0, 1, 128, 176, 2, 4, 2, 1, 1, 1, 1, 1>(
+template __global__ void gemm_tc_wgmma<__half, float, 0, 1, 128, 176, 2, 4, 2, 1, 1, 1, 1>(
     const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
     const __grid_constant__ TensorMap, int, int, int, int, int);
-template __global__ void gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 1, 64, 16, 1, 8, 2, 1, 0, 0, 1>(
+template __global__ void gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 1, 64, 16, 1, 8, 2, 1, 0, 1>(
     const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
     const __grid_constant__ TensorMap, const float*, int, int, int, int);
 template __global__ void memory_bandwidth<l2, 16>(const unsigned*, cudaTextureObject_t,

@@ -46,8 +46,6 @@
 //   CLUSTER_P, CLUSTER_Q, SPLIT    1, 2, 4
 //   PANELS        panels of each warp on their way to C
 //   DEFER         1: a stage is given back while the next is multiplied; 0: before
-//   PINGPONG      0: the consumers share a tile; 1: they take tiles by turns, so that one stores sums
-//                 while another multiplies, and each thread has CONSUMERS times as many sums
 //   PROMOTE       1: sums of a stage are added to the others in fp32, because tensor cores add up
 //                 products of 8-bit floats with fewer digits; DEFER is 0 then
 //
@@ -141,11 +139,6 @@ struct Turn {
       stage = 0;
       phase ^= 1;
     }
-  }
-  __device__ __forceinline__ void skip(int steps) {
-    stage += steps;
-    phase ^= stage / STAGES % 2;
-    stage %= STAGES;
   }
 };
 
@@ -258,8 +251,7 @@ __device__ __forceinline__ void write_panel(unsigned panel, const Sum* sums, con
 
 /// All tiles of this block. `scale` is used where T has 8 bits.
 template <typename T, typename OUT, int TRANSPOSED, int SWAP, int TILE_P, int TILE_Q, int CONSUMERS,
-          int STAGES, int CLUSTER_P, int CLUSTER_Q, int SPLIT, int PANELS, int DEFER, int PINGPONG,
-          int PROMOTE>
+          int STAGES, int CLUSTER_P, int CLUSTER_Q, int SPLIT, int PANELS, int DEFER, int PROMOTE>
 __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const TensorMap& b_map,
                                               const TensorMap& c_map, float scale, int m, int n,
                                               int k, int group, int hilbert) {
@@ -268,8 +260,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   constexpr bool kYIsDepth = SWAP != 0 || TRANSPOSED != 0;
   using Sum = typename SumOf<T>::Type;
   constexpr int kDepth = 128 / static_cast<int>(sizeof(T));  // Of a stage.
-  constexpr int kParts = PINGPONG != 0 ? 1 : CONSUMERS;      // Of a tile, for a consumer each.
-  constexpr int kPartP = TILE_P / kParts;
+  constexpr int kPartP = TILE_P / CONSUMERS;
   constexpr int kProducerRegisters = 40;
   // The block keeps the registers that it was launched with, which the compiler gives to all alike.
   constexpr int kRegistersAtLaunch = 512 / (CONSUMERS + 1) / 8 * 8;
@@ -278,7 +269,6 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   static_assert(kPartP % 64 == 0, "a product has 64 rows");
   static_assert(kYIsDepth || TILE_Q % 64 == 0, "boxes have 64 columns of B");
   static_assert(PROMOTE == 0 || DEFER == 0, "a stage's sums are complete before they are added");
-  static_assert(PINGPONG == 0 || SPLIT == 1, "sums of a split depth are passed on tile by tile");
 
   extern __shared__ __align__(1024) unsigned char stages[];
   const unsigned shared = hopper::shared_address(stages);
@@ -298,7 +288,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
     hopper::prefetch_map(b_map);
     for (int stage = 0; stage < STAGES; ++stage) {
       hopper::make_barrier(full(stage), 1);
-      hopper::make_barrier(empty(stage), kParts * (CLUSTER_P + CLUSTER_Q - 1));
+      hopper::make_barrier(empty(stage), CONSUMERS * (CLUSTER_P + CLUSTER_Q - 1));
     }
     hopper::make_barrier(sums_full, SPLIT > 1 ? (SPLIT - 1) * CONSUMERS * 4 : 1);
     hopper::make_barrier(sums_empty, CONSUMERS * 4);
@@ -374,8 +364,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   } else {
     // A consumer.
     if constexpr (CONSUMERS > 1) hopper::take_registers<kConsumerRegisters>();
-    const int consumer = warpgroup - 1;
-    const int part = PINGPONG != 0 ? 0 : consumer;
+    const int part = warpgroup - 1;
     const int thread = static_cast<int>(threadIdx.x) % 128;
     const int warp = thread / 32;
     const int lane = thread % 32;
@@ -387,9 +376,8 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
     };
 
     Turn<STAGES> turn;
-    if constexpr (PINGPONG != 0) turn.skip(consumer * (last_step - first_step));
     int sums_phase = 0;
-    for (int number = PINGPONG != 0 ? consumer : 0;; number += PINGPONG != 0 ? CONSUMERS : 1) {
+    for (int number = 0;; ++number) {
       const int tile = tile_of(number);
       if (tile < 0) break;
       Sum sums[kPartP / 64][TILE_Q / 2];
@@ -429,7 +417,6 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
         wgmma::wait<0>();
         if (before >= 0) release(before);
       }
-      if constexpr (PINGPONG != 0) turn.skip((CONSUMERS - 1) * (last_step - first_step));
 
       if constexpr (SPLIT > 1) {
         // Four sums at a time, those of neighboring threads behind each other.
@@ -486,7 +473,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
       p = (p * CLUSTER_P + rank_p) * TILE_P + part * kPartP + warp * 16;
       q = (q * CLUSTER_Q + rank_q) * TILE_Q;
       const unsigned panels =
-          shared + Layout::kPanels + (consumer * 4 + warp) * PANELS * Layout::kPanel;
+          shared + Layout::kPanels + (part * 4 + warp) * PANELS * Layout::kPanel;
 #pragma unroll
       for (int number = 0; number < kPanelsOfTile; ++number) {
         const int i = number / kPanelsOfRow;
@@ -516,7 +503,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
 }  // namespace gemm_tc_detail
 
 template <typename T, typename OUT, int TRANSPOSED, int SWAP, int TILE_P, int TILE_Q, int CONSUMERS,
-          int STAGES, int CLUSTER_P, int CLUSTER_Q, int SPLIT, int PANELS, int DEFER, int PINGPONG,
+          int STAGES, int CLUSTER_P, int CLUSTER_Q, int SPLIT, int PANELS, int DEFER,
           int THREADS = (128 * (CONSUMERS + 1))>
 __global__ void __launch_bounds__(THREADS, 1)
     gemm_tc_wgmma(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
@@ -524,13 +511,12 @@ __global__ void __launch_bounds__(THREADS, 1)
                   int hilbert) {
   static_assert(sizeof(T) == 2, "sums of products of 8 bits are scaled");
   gemm_tc_detail::compute_tiles<T, OUT, TRANSPOSED, SWAP, TILE_P, TILE_Q, CONSUMERS, STAGES,
-                                CLUSTER_P, CLUSTER_Q, SPLIT, PANELS, DEFER, PINGPONG, 0>(
+                                CLUSTER_P, CLUSTER_Q, SPLIT, PANELS, DEFER, 0>(
       a_map, b_map, c_map, 1, m, n, k, group, hilbert);
 }
 
 template <typename T, typename OUT, int SWAP, int TILE_P, int TILE_Q, int CONSUMERS, int STAGES,
-          int SPLIT, int PANELS, int DEFER, int PINGPONG, int PROMOTE,
-          int THREADS = (128 * (CONSUMERS + 1))>
+          int SPLIT, int PANELS, int DEFER, int PROMOTE, int THREADS = (128 * (CONSUMERS + 1))>
 __global__ void __launch_bounds__(THREADS, 1)
     gemm_tc_wgmma_scaled(const __grid_constant__ TensorMap a_map,
                          const __grid_constant__ TensorMap b_map,
@@ -538,6 +524,6 @@ __global__ void __launch_bounds__(THREADS, 1)
                          int k, int group) {
   static_assert(sizeof(T) == 1, "sums of products of 16 bits are stored as they are");
   gemm_tc_detail::compute_tiles<T, OUT, 1, SWAP, TILE_P, TILE_Q, CONSUMERS, STAGES, 1, 1, SPLIT,
-                                PANELS, DEFER, PINGPONG, PROMOTE>(a_map, b_map, c_map, *scale, m, n,
-                                                                  k, group, 0);
+                                PANELS, DEFER, PROMOTE>(a_map, b_map, c_map, *scale, m, n, k, group,
+                                                        0);
 }
