@@ -5,6 +5,7 @@
 #include "convolution/convolution_rows.cu"
 #include "convolution/convolution_tiled.cu"
 #include "gemm/gemm_buffered.cu"
+#include "gemm/gemm_flat.cu"
 #include "gemm/gemm_naive.cu"
 #include "gemm/gemm_narrow.cu"
 #include "gemm/gemm_register_tiled.cu"
@@ -38,6 +39,8 @@ template __global__ void convolution_tiled<32, 4, 1, 2, 1, 0, 0, 3, 5>(const flo
                                                                        int);
 template __global__ void gemm_buffered<float, 64, 16, 4, 4, 1>(const float*, const float*, float*,
                                                                int, int, int);
+template __global__ void gemm_flat<double, 2, 3, 4, 2>(const double*, const double*, double*, int,
+                                                       int);
 template __global__ void gemm_naive<float, 32, 8>(const float*, const float*, float*, int, int,
                                                   int);
 template __global__ void gemm_narrow<double, 2, 3, 4, 2>(const double*, const double*, double*, int,
