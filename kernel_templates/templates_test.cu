@@ -5,6 +5,7 @@
 #include "convolution/convolution_rows.cu"
 #include "convolution/convolution_tiled.cu"
 #include "gemm/gemm_buffered.cu"
+#include "gemm/gemm_flat.cu"
 #include "gemm/gemm_naive.cu"
 #include "gemm/gemm_narrow.cu"
 #include "gemm/gemm_register_tiled.cu"
@@ -38,6 +39,8 @@ template __global__ void convolution_tiled<32, 4, 1, 2, 1, 0, 0, 3, 5>(const flo
                                                                        int);
 template __global__ void gemm_buffered<float, 64, 16, 4, 4, 1>(const float*, const float*, float*,
                                                                int, int, int);
+template __global__ void gemm_flat<double, 2, 3, 4, 2>(const double*, const double*, double*, int,
+                                                       int);
 template __global__ void gemm_naive<float, 32, 8>(const float*, const float*, float*, int, int,
                                                   int);
 template __global__ void gemm_narrow<double, 2, 3, 4, 2>(const double*, const double*, double*, int,
@@ -72,7 +75,7 @@ template __global__ void gemm_tc_naive_scaled<__nv_fp8_e4m3, float, 16, 8>(const
                                                                            const __nv_fp8_e4m3*,
                                                                            float*, const float*,
                                                                            int, int, int);
-template __global__ void gemm_tc_wgmma<__half, float, 0, 0, 128, 256, 2, 4, 2, 1, 1, 1, 1>(
+template __global__ void gemm_tc_wgmma<__half, float, 0, 1, 128, 176, 2, 4, 2, 1, 1, 1, 1>(
     const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
     const __grid_constant__ TensorMap, int, int, int, int, int);
 template __global__ void gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 1, 64, 16, 1, 8, 2, 1, 0, 1>(

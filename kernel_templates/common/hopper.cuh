@@ -40,6 +40,12 @@ __device__ __forceinline__ void sync_cluster() {
           : "memory");
 }
 
+/// A barrier of COUNT threads of this block, whole warps. 0 is that of __syncthreads().
+template <int COUNT>
+__device__ __forceinline__ void sync_threads(int barrier) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(COUNT) : "memory");
+}
+
 /// Four numbers from an address of shared memory of any block of the cluster.
 __device__ __forceinline__ void load_of_cluster(float (&to)[4], unsigned address) {
   asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"

@@ -40,7 +40,7 @@
 //   TRANSPOSED    0: B is k x n; 1: B is n x k, always where scaled
 //   SWAP          0 or 1
 //   TILE_P        64 to 256, whole products of 64 for each consumer
-//   TILE_Q        16, 32, 64, 96, ..., 256, 320
+//   TILE_Q        16 to 256 by 16, 288, 320
 //   CONSUMERS     1 to 4; TILE_P * TILE_Q / CONSUMERS / 128 sums per thread must fit its registers
 //   STAGES        2 or more
 //   CLUSTER_P, CLUSTER_Q, SPLIT    1, 2, 4
@@ -50,12 +50,12 @@
 //                 products of 8-bit floats with fewer digits; DEFER is 0 then
 //
 // Arguments        a_map, b_map: boxes of 128 bytes of each row, as many rows as a block loads at a
-//                  time (64 of B where not TRANSPOSED), swizzled by 128 bytes
+//                  time (where not TRANSPOSED as much depth of B), swizzled by 128 bytes
 //                  c_map: boxes of one panel, swizzled by their width
 //                  group: tiles are taken down the columns of groups of so many rows of tiles
 //                  hilbert: or in squares of group x group (a power of two) along Hilbert's curve
 // Constraints      rows of A, B and C have a multiple of 16 bytes
-//                  TRANSPOSED, or a block's share of B is a multiple of 64 columns
+//                  TRANSPOSED, or a tile has a multiple of 64 columns of B
 //                  PROMOTE: twice the sums must fit a thread's registers
 // Block            128 * (CONSUMERS + 1) threads
 // Cluster          CLUSTER_P * CLUSTER_Q * SPLIT blocks
@@ -68,13 +68,19 @@
 
 namespace gemm_tc_detail {
 
+__host__ __device__ constexpr int largest_power_of_two(int most) {
+  int power = 1;
+  while (2 * power <= most) power *= 2;
+  return power;
+}
+
 /// Where things lie in shared memory, in bytes.
 template <int TILE_P, int TILE_Q, int CONSUMERS, int STAGES, int SPLIT, int PANELS>
 struct Layout {
   static constexpr int kX = TILE_P * 128;
   static constexpr int kY = TILE_Q * 128;
   static constexpr int kStage = kX + kY;
-  static constexpr int kPanel = 2048;  // Bytes: 16 of P by up to 128 bytes.
+  static constexpr int kPanel = 2048;  // Bytes for each warp: 16 of P by up to 128 bytes.
   static constexpr int kPanels = STAGES * kStage;
   static constexpr int kSums = kPanels + CONSUMERS * 4 * PANELS * kPanel;
   static constexpr int kBarriers = kSums + (SPLIT > 1 ? TILE_P * TILE_Q * 4 : 0);
@@ -136,19 +142,24 @@ struct Turn {
   }
 };
 
-/// Loads SHARE rows or columns of an operand from `first` on, 128 bytes of their depth each, and to
-/// several blocks where MULTICAST.
-template <int SHARE, bool X_IS_DEPTH, bool MULTICAST>
+/// Loads a share of a stage of an operand, of which SHARERS blocks load one each, for all of them
+/// where there are several: of ROWS rows or columns from `first` on, 128 bytes of their depth each,
+/// the share-th part of them; or where x is not the depth the share-th part of the depth of all.
+template <int ROWS, int SHARERS, bool X_IS_DEPTH>
 __device__ __forceinline__ void load_share(unsigned to, const TensorMap& map, int first, int depth,
-                                           unsigned barrier, int blocks) {
-  constexpr int kBox = !X_IS_DEPTH ? 64 : SHARE > 256 ? SHARE / 2 : SHARE;
-  static_assert(SHARE % kBox == 0, "shares are whole boxes");
-  static_assert(kBox % 8 == 0, "the swizzle repeats every 8 rows");
+                                           int share, unsigned barrier, int blocks) {
+  constexpr int kRows = X_IS_DEPTH ? ROWS / SHARERS : ROWS;
+  constexpr int kBox = !X_IS_DEPTH ? 64 : kRows > 256 ? kRows / 2 : kRows;
+  constexpr int kStep = X_IS_DEPTH ? kRows : 64 / SHARERS;  // From share to share, in 128 bytes.
+  static_assert(kRows % kBox == 0, "shares are whole boxes");
+  static_assert(kBox % 8 == 0 && kStep % 8 == 0, "the swizzle repeats every 8 rows");
+  to += share * kStep * 128;
+  (X_IS_DEPTH ? first : depth) += share * kStep;
 #pragma unroll
-  for (int i = 0; i < SHARE; i += kBox) {
+  for (int i = 0; i < kRows; i += kBox) {
     const int x = X_IS_DEPTH ? depth : first + i;
     const int y = X_IS_DEPTH ? first + i : depth;
-    if constexpr (MULTICAST) {
+    if constexpr (SHARERS > 1) {
       hopper::load_box(to + i * 128, map, x, y, barrier, blocks);
     } else {
       hopper::load_box(to + i * 128, map, x, y, barrier);
@@ -161,7 +172,7 @@ __device__ __forceinline__ void load_share(unsigned to, const TensorMap& map, in
 template <typename T, bool X_IS_DEPTH, bool Y_IS_DEPTH, int PART_P, int TILE_Q, typename Sum>
 __device__ __forceinline__ void multiply_stage(Sum (&sums)[PART_P / 64][TILE_Q / 2], unsigned x,
                                                unsigned y, int add) {
-  constexpr int kN = TILE_Q <= 256 ? TILE_Q : Y_IS_DEPTH ? 160 : 192;  // Columns of one product.
+  constexpr int kN = TILE_Q <= 256 ? TILE_Q : Y_IS_DEPTH ? TILE_Q / 2 : 192;  // Of one product.
   constexpr int kProducts = (TILE_Q + kN - 1) / kN;
   constexpr int kLastN = TILE_Q - (kProducts - 1) * kN;
   const unsigned long long x_tile = wgmma::describe<X_IS_DEPTH>(x);
@@ -199,20 +210,23 @@ __device__ __forceinline__ unsigned swizzled(unsigned at) {
 }
 
 /// Writes a warp's 16 rows (P) of COLUMNS columns (Q) of sums to a panel, whose rows are those of P,
-/// or of Q where SWAP. `stored` gives what is stored of a sum.
-template <typename OUT, int COLUMNS, bool SWAP, typename Sum, typename Stored>
-__device__ __forceinline__ void write_panel(unsigned panel, const Sum* sums, const Stored& stored) {
+/// or of Q where SWAP. There SHARERS warps lie beside each other, this one at `place`. `stored` gives
+/// what is stored of a sum.
+template <typename OUT, int COLUMNS, bool SWAP, int SHARERS, typename Sum, typename Stored>
+__device__ __forceinline__ void write_panel(unsigned panel, int place, const Sum* sums,
+                                            const Stored& stored) {
   constexpr int kSize = sizeof(OUT);
-  constexpr int kRowBytes = SWAP ? 16 * kSize : COLUMNS * kSize;
+  constexpr int kRowBytes = SWAP ? SHARERS * 16 * kSize : COLUMNS * kSize;
+  const int beside = place * 16 * kSize;  // Bytes.
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if constexpr (kSize == 2) {
 #pragma unroll
     for (int e = 0; e < COLUMNS; e += 16) {
       const Sum* const sum = sums + e / 2;
       // Four matrices of 8 x 8: lane l has the address of row l % 8 of matrix l / 8.
-      const unsigned at = SWAP
-                              ? (e + lane / 16 * 8 + lane % 8) * kRowBytes + lane / 8 % 2 * 16
-                              : (lane / 8 % 2 * 8 + lane % 8) * kRowBytes + (e + lane / 16 * 8) * 2;
+      const unsigned at =
+          SWAP ? (e + lane / 16 * 8 + lane % 8) * kRowBytes + beside + lane / 8 % 2 * 16
+               : (lane / 8 % 2 * 8 + lane % 8) * kRowBytes + (e + lane / 16 * 8) * 2;
       hopper::store_matrices<SWAP>(
           panel + swizzled<kRowBytes>(at), pack<OUT>(stored(sum[0]), stored(sum[1])),
           pack<OUT>(stored(sum[2]), stored(sum[3])), pack<OUT>(stored(sum[4]), stored(sum[5])),
@@ -225,7 +239,7 @@ __device__ __forceinline__ void write_panel(unsigned panel, const Sum* sums, con
       const int row = lane / 4 + e / 4 % 2 * 8;  // Every other pair is 8 rows below.
       const int column = e / 8 * 8 + lane % 4 * 2;
       const unsigned at =
-          SWAP ? column * kRowBytes + row * kSize : row * kRowBytes + column * kSize;
+          SWAP ? column * kRowBytes + beside + row * kSize : row * kRowBytes + column * kSize;
       const auto first = stored(sum[0]);
       const auto second = stored(sum[1]);
       if constexpr (kSize == 1 && SWAP) {
@@ -255,7 +269,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   using Sum = typename SumOf<T>::Type;
   constexpr int kDepth = 128 / static_cast<int>(sizeof(T));  // Of a stage.
   constexpr int kPartP = TILE_P / CONSUMERS;
-  constexpr int kProducerRegisters = 40;
+  constexpr int kProducerRegisters = 56;
   // The block keeps the registers that it was launched with, which the compiler gives to all alike.
   constexpr int kRegistersAtLaunch = 512 / (CONSUMERS + 1) / 8 * 8;
   constexpr int kConsumerRegisters =
@@ -278,6 +292,8 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   const int first_rank = rank_k * CLUSTER_P * CLUSTER_Q;  // Of those that share operands.
 
   if (threadIdx.x == 0) {
+    hopper::prefetch_map(a_map);
+    hopper::prefetch_map(b_map);
     for (int stage = 0; stage < STAGES; ++stage) {
       hopper::make_barrier(full(stage), 1);
       hopper::make_barrier(empty(stage), CONSUMERS * (CLUSTER_P + CLUSTER_Q - 1));
@@ -324,8 +340,6 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
       const TensorMap& x_map = SWAP != 0 ? b_map : a_map;
       const TensorMap& y_map = SWAP != 0 ? a_map : b_map;
       // X's share of this block goes to the blocks of its row of tiles, Y's to those of its column.
-      constexpr int kShareX = TILE_P / CLUSTER_Q;
-      constexpr int kShareY = TILE_Q / CLUSTER_P;
       int x_blocks = 0;
       for (int i = 0; i < CLUSTER_Q; ++i) x_blocks |= 1 << (first_rank + rank_p + i * CLUSTER_P);
       const int y_blocks = ((1 << CLUSTER_P) - 1) << (first_rank + rank_q * CLUSTER_P);
@@ -336,19 +350,17 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
         if (tile < 0) break;
         int p, q;
         order.place(tile, p, q);
-        p = (p * CLUSTER_P + rank_p) * TILE_P + rank_q * kShareX;
-        q = (q * CLUSTER_Q + rank_q) * TILE_Q + rank_p * kShareY;
+        p = (p * CLUSTER_P + rank_p) * TILE_P;
+        q = (q * CLUSTER_Q + rank_q) * TILE_Q;
         for (int step = first_step; step < last_step; ++step) {
           hopper::wait_for_phase(empty(turn.stage), turn.phase ^ 1);
           const unsigned barrier = full(turn.stage);
           hopper::arrive_and_expect(barrier, Layout::kStage);
-          const unsigned x = shared + turn.stage * Layout::kStage + rank_q * kShareX * 128;
-          const unsigned y =
-              shared + turn.stage * Layout::kStage + Layout::kX + rank_p * kShareY * 128;
-          load_share<kShareX, kXIsDepth, (CLUSTER_Q > 1)>(x, x_map, p, step * kDepth, barrier,
-                                                          x_blocks);
-          load_share<kShareY, kYIsDepth, (CLUSTER_P > 1)>(y, y_map, q, step * kDepth, barrier,
-                                                          y_blocks);
+          const unsigned x = shared + turn.stage * Layout::kStage;
+          load_share<TILE_P, CLUSTER_Q, kXIsDepth>(x, x_map, p, step * kDepth, rank_q, barrier,
+                                                   x_blocks);
+          load_share<TILE_Q, CLUSTER_P, kYIsDepth>(x + Layout::kX, y_map, q, step * kDepth, rank_p,
+                                                   barrier, y_blocks);
           turn.next();
         }
       }
@@ -445,13 +457,16 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
         if (rank_k > 0) continue;
       }
 
-      // Each warp stores its 16 of every 64 rows by itself, a panel of kPanel columns at a time: the
-      // most that divide the tile's and have 128 bytes at most.
+      // Each warp stores its 16 of every 64 rows by itself, or where SWAP with its neighbors, whose
+      // rows are neighboring columns of C, a panel of kPanel columns at a time: the largest power of
+      // two that the tile and 128 bytes hold. The last panel of a row of panels overlaps the one
+      // before where the tile is no multiple of it, and stores the same again.
       constexpr int kMost = 128 / static_cast<int>(sizeof(OUT));
-      constexpr int kPanel = (TILE_Q & -TILE_Q) < kMost ? (TILE_Q & -TILE_Q) : kMost;
-      constexpr int kPanelsOfTile = kPartP / 64 * (TILE_Q / kPanel);
-      static_assert(TILE_Q % kPanel == 0 && kPanelsOfTile % PANELS == 0,
-                    "every tile begins with the same panel");
+      constexpr int kPanel = largest_power_of_two(TILE_Q < kMost ? TILE_Q : kMost);
+      constexpr int kSharers = SWAP == 0 ? 1 : kMost < 64 ? kMost / 16 : 4;  // Warps of a panel.
+      constexpr int kPanelsOfRow = (TILE_Q + kPanel - 1) / kPanel;
+      constexpr int kPanelsOfTile = kPartP / 64 * kPanelsOfRow;
+      static_assert(kPanelsOfTile % PANELS == 0, "every tile begins with the same panel");
       const auto stored = [&](Sum value) {
         if constexpr (sizeof(T) == 1) {
           return scaled<OUT>(value, scale);
@@ -461,21 +476,30 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
       };
       int p, q;
       order.place(tile, p, q);
-      p = (p * CLUSTER_P + rank_p) * TILE_P + part * kPartP + warp * 16;
+      const int place = warp % kSharers;
+      const int first_warp = warp - place;
+      p = (p * CLUSTER_P + rank_p) * TILE_P + part * kPartP + first_warp * 16;
       q = (q * CLUSTER_Q + rank_q) * TILE_Q;
       const unsigned panels =
-          shared + Layout::kPanels + (part * 4 + warp) * PANELS * Layout::kPanel;
+          shared + Layout::kPanels + (part * 4 + first_warp) * PANELS * Layout::kPanel;
+      const auto sync_sharers = [&] {
+        if constexpr (kSharers == 1) {
+          __syncwarp();
+        } else {
+          hopper::sync_threads<kSharers * 32>(1 + (part * 4 + first_warp) / kSharers);
+        }
+      };
 #pragma unroll
       for (int number = 0; number < kPanelsOfTile; ++number) {
-        const int i = number / (TILE_Q / kPanel);
-        const int column = number % (TILE_Q / kPanel) * kPanel;
-        const unsigned panel = panels + number % PANELS * Layout::kPanel;
-        if (lane == 0) hopper::wait_until_read<PANELS - 1>();
-        __syncwarp();
-        write_panel<OUT, kPanel, (SWAP != 0)>(panel, sums[i] + column / 2, stored);
+        const int i = number / kPanelsOfRow;
+        const int column = min(number % kPanelsOfRow * kPanel, TILE_Q - kPanel);
+        const unsigned panel = panels + number % PANELS * kSharers * Layout::kPanel;
+        if (place == 0 && lane == 0) hopper::wait_until_read<PANELS - 1>();
+        sync_sharers();
+        write_panel<OUT, kPanel, (SWAP != 0), kSharers>(panel, place, sums[i] + column / 2, stored);
         hopper::publish_to_async();
-        __syncwarp();
-        if (lane == 0) {
+        sync_sharers();
+        if (place == 0 && lane == 0) {
           if constexpr (SWAP != 0) {
             hopper::store_box(c_map, p + i * 64, q + column, panel);
           } else {
