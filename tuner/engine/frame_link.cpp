@@ -67,7 +67,7 @@ void FrameLink::beat_locked() {
 }
 
 void FrameLink::send(const Frame& frame) {
-  const std::vector<std::uint8_t> bytes = encode(frame);
+  const std::vector<std::uint8_t> bytes = encode_deflated(frame);
   const std::lock_guard lock(mutex_);
   outbox_.insert(outbox_.end(), bytes.begin(), bytes.end());
   write_locked();

@@ -3,6 +3,8 @@
 #include "tuner/core/hash.h"
 
 #include <algorithm>
+#include <new>
+#include <zlib.h>
 
 namespace smemtune {
 
@@ -10,6 +12,10 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x4D545753;  // "SWTM" in memory.
 constexpr std::size_t kCrcOffset = 28;
+constexpr std::uint16_t kDeflated = 0x8000;
+
+/// Smaller ones fit into the first pieces that a carrier sends.
+constexpr std::size_t kDeflatedFrom = 1024;
 
 template <typename T>
 void store(std::uint8_t* at, T value) {
@@ -46,23 +52,68 @@ std::size_t max_payload_bytes(MessageType type) {
   }
 }
 
-std::vector<std::uint8_t> encode(const Frame& frame) {
+namespace {
+
+void refuse_too_large(const Frame& frame) {
   if (frame.payload.size() > max_payload_bytes(frame.type)) {
     throw WireError("a message of " + std::to_string(frame.payload.size()) + " bytes, at most " +
                     std::to_string(max_payload_bytes(frame.type)) + " can be sent");
   }
+}
+
+std::vector<std::uint8_t> encode_as(const Frame& frame, std::uint16_t flags,
+                                    std::span<const std::uint8_t> payload) {
   std::vector<std::uint8_t> bytes(kFrameHeaderBytes);
-  bytes.reserve(kFrameHeaderBytes + frame.payload.size());
+  bytes.reserve(kFrameHeaderBytes + payload.size());
   store(bytes.data(), kMagic);
   store(bytes.data() + 4, kWireVersion);
-  store(bytes.data() + 6, static_cast<std::uint16_t>(frame.type));
-  store(bytes.data() + 8, static_cast<std::uint32_t>(frame.payload.size()));
+  store(bytes.data() + 6,
+        static_cast<std::uint16_t>(static_cast<std::uint16_t>(frame.type) | flags));
+  store(bytes.data() + 8, static_cast<std::uint32_t>(payload.size()));
   store(bytes.data() + 12, frame.sequence);
   store(bytes.data() + 20, frame.worker);
   store(bytes.data() + 24, frame.deadline_ms);
-  bytes.insert(bytes.end(), frame.payload.begin(), frame.payload.end());
+  bytes.insert(bytes.end(), payload.begin(), payload.end());
   store(bytes.data() + kCrcOffset, checksum(bytes));
   return bytes;
+}
+
+/// Throws WireError where `bytes` are not the length and the deflated bytes of a payload of at most
+/// `limit` bytes.
+std::vector<std::uint8_t> inflated(std::span<const std::uint8_t> bytes, std::size_t limit) {
+  constexpr std::size_t kMostShrunk = 1032;  // No deflated byte stands for more.
+  const std::size_t length = bytes.size() < 4 ? 0 : load<std::uint32_t>(bytes.data());
+  if (length == 0 || length > limit || length / kMostShrunk > bytes.size()) {
+    throw WireError("a deflated message that says it has " + std::to_string(length) + " bytes");
+  }
+  std::vector<std::uint8_t> payload(length);
+  auto size = static_cast<uLongf>(length);
+  const int status =
+      uncompress(payload.data(), &size, bytes.data() + 4, static_cast<uLong>(bytes.size() - 4));
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();
+  if (status != Z_OK || size != length) throw WireError("a message that cannot be inflated");
+  return payload;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> encode(const Frame& frame) {
+  refuse_too_large(frame);
+  return encode_as(frame, 0, frame.payload);
+}
+
+std::vector<std::uint8_t> encode_deflated(const Frame& frame) {
+  refuse_too_large(frame);
+  const std::size_t length = frame.payload.size();
+  if (length < kDeflatedFrom) return encode(frame);
+  auto size = compressBound(static_cast<uLong>(length));
+  std::vector<std::uint8_t> payload(4 + size);
+  store(payload.data(), static_cast<std::uint32_t>(length));
+  const int status = compress2(payload.data() + 4, &size, frame.payload.data(),
+                               static_cast<uLong>(length), Z_BEST_SPEED);
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();
+  if (status != Z_OK || 4 + size >= length) return encode(frame);
+  return encode_as(frame, kDeflated, std::span(payload).first(4 + size));
 }
 
 void FrameDecoder::append(std::span<const std::uint8_t> bytes) {
@@ -80,7 +131,8 @@ std::optional<Frame> FrameDecoder::next() {
   if (load<std::uint16_t>(bytes.data() + 4) != kWireVersion) {
     throw WireError("a message of another version");
   }
-  const auto type = load<std::uint16_t>(bytes.data() + 6);
+  const auto type_and_flag = load<std::uint16_t>(bytes.data() + 6);
+  const auto type = static_cast<std::uint16_t>(type_and_flag & ~kDeflated);
   if (type < static_cast<std::uint16_t>(MessageType::hello) ||
       type > static_cast<std::uint16_t>(kLastMessageType)) {
     throw WireError("a message of unknown type " + std::to_string(type));
@@ -96,10 +148,13 @@ std::optional<Frame> FrameDecoder::next() {
   if (load<std::uint32_t>(bytes.data() + kCrcOffset) != checksum(whole)) {
     throw WireError("a message with a wrong checksum");
   }
+  const std::span<const std::uint8_t> payload = whole.subspan(kFrameHeaderBytes);
   begin_ += whole.size();
   return Frame{.type = static_cast<MessageType>(type),
                .sequence = load<std::uint64_t>(bytes.data() + 12),
-               .payload = {whole.begin() + kFrameHeaderBytes, whole.end()},
+               .payload = (type_and_flag & kDeflated) != 0
+                              ? inflated(payload, max_payload_bytes(static_cast<MessageType>(type)))
+                              : std::vector(payload.begin(), payload.end()),
                .worker = load<std::uint32_t>(bytes.data() + 20),
                .deadline_ms = load<std::uint32_t>(bytes.data() + 24)};
 }

@@ -65,18 +65,23 @@ struct Frame {
   bool operator==(const Frame&) const = default;
 };
 
-/// Bytes of a header: magic u32, version u16, type u16, payload length u32, sequence u64, worker
-/// u32, deadline u32, CRC-32 of the header's other bytes and the payload.
+/// Bytes of a header: magic u32, version u16, type u16 (its highest bit: the payload is deflated,
+/// behind its true length u32), payload length u32, sequence u64, worker u32, deadline u32, CRC-32
+/// of the header's other bytes and the payload.
 constexpr std::size_t kFrameHeaderBytes = 32;
 
 /// Of the header and of what messages consist of: ends of a link must have the same.
-constexpr std::uint16_t kWireVersion = 3;
+constexpr std::uint16_t kWireVersion = 4;
 
 /// The largest payload of a message: 256 MB where modules are in it, else 16 MB.
 std::size_t max_payload_bytes(MessageType type);
 
 /// Throws WireError when the payload is too large.
 std::vector<std::uint8_t> encode(const Frame& frame);
+
+/// The same for a link on which bytes take longer than deflating them: large payloads are deflated
+/// where that makes them smaller.
+std::vector<std::uint8_t> encode_deflated(const Frame& frame);
 
 /// Puts frames together from bytes as they come. Never holds more than one frame and what was
 /// appended last, because a header that promises too much is refused before its payload comes.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -284,6 +285,54 @@ TEST(Wire, GivesBackWhatWasSent) {
   for (const Example& example : examples()) {
     EXPECT_EQ(decode(encode(example.frame)), example.frame) << example.name;
   }
+}
+
+TEST(Wire, DeflatesWhatBecomesSmaller) {
+  Frame frame = {.type = MessageType::module, .sequence = 7, .payload = {}, .worker = 3};
+  std::uint32_t random = 1;
+  for (int i = 0; i < 5000; ++i) {
+    random = random * 1664525 + 1013904223;
+    frame.payload.push_back(static_cast<std::uint8_t>(random >> 24));
+  }
+  EXPECT_EQ(encode_deflated(frame), encode(frame));  // Noise does not.
+  for (int i = 0; i < 100'000; ++i) frame.payload.push_back(static_cast<std::uint8_t>(i / 1000));
+  EXPECT_LT(encode_deflated(frame).size(), 8000u);
+  EXPECT_EQ(decode(encode_deflated(frame)), frame);
+  for (const Example& example : examples()) {
+    EXPECT_EQ(decode(encode_deflated(example.frame)), example.frame) << example.name;
+  }
+}
+
+TEST(Wire, RefusesWhatCannotBeInflated) {
+  Frame frame = {.type = MessageType::phase, .sequence = 1, .payload = {}};
+  const auto decode_as_deflated = [&](std::vector<std::uint8_t> payload) {
+    // The bit is covered by the checksum: it is set by what deflates, and the payload is put in its place.
+    frame.payload.assign(100'000, 0);
+    const std::vector<std::uint8_t> deflated = encode_deflated(frame);
+    frame.payload = std::move(payload);
+    std::vector<std::uint8_t> bytes = encode(frame);
+    std::copy_n(deflated.begin() + 6, 2, bytes.begin() + 6);
+    std::array<std::uint8_t, 8> sums{};
+    const std::uint32_t of_header = crc32(std::span(bytes).first(28));
+    const std::uint32_t of_payload = crc32(std::span(bytes).subspan(kFrameHeaderBytes));
+    std::memcpy(sums.data(), &of_header, 4);
+    std::memcpy(sums.data() + 4, &of_payload, 4);
+    const std::uint32_t sum = crc32(sums);
+    std::memcpy(bytes.data() + 28, &sum, 4);
+    return decode(bytes);
+  };
+  frame.payload.assign(2000, 5);
+  const std::vector<std::uint8_t> whole = encode_deflated(frame);
+  const std::vector<std::uint8_t> good(whole.begin() + kFrameHeaderBytes, whole.end());
+  EXPECT_EQ(decode_as_deflated(good)->payload, std::vector<std::uint8_t>(2000, 5));
+  EXPECT_THROW(decode_as_deflated({}), WireError);
+  EXPECT_THROW(decode_as_deflated({1, 0, 0}), WireError);
+  for (const std::uint32_t length : {0u, 1999u, 2001u, 16u << 20, 17u << 20, 0xFFFFFFFFu}) {
+    std::vector<std::uint8_t> payload = good;
+    std::memcpy(payload.data(), &length, sizeof length);
+    EXPECT_THROW(decode_as_deflated(payload), WireError) << length;
+  }
+  EXPECT_THROW(decode_as_deflated({good.begin(), good.end() - 1}), WireError);
 }
 
 TEST(Wire, PutsFramesTogetherFromSingleBytes) {
