@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <vector>
 
 namespace smemtune::cuda {
+
+int l2_fetch_bytes(const std::vector<std::uint64_t>& strides) {
+  return std::ranges::all_of(strides, [](auto bytes) { return bytes % 256 == 0; }) ? 256 : 128;
+}
 
 #if CUDA_VERSION >= 12000
 namespace {
@@ -81,12 +84,15 @@ TensorMap make_tensor_map(const Driver& driver, const Argument& argument, CUdevi
   std::vector<cuuint64_t> strides;  // In bytes, of all dimensions but the innermost.
   cuuint64_t stride = size_of(argument.type);
   for (std::size_t i = 0; i + 1 < rank; ++i) strides.push_back(stride *= extents[i]);
+  const CUtensorMapL2promotion promotion = l2_fetch_bytes(strides) == 256
+                                               ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+                                               : CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
   CUtensorMap map = {};
   driver.check(driver.tensor_map_encode_tiled(
                    &map, element_type(argument.type), static_cast<cuuint32_t>(rank),
                    as_pointer(data), extents.data(), strides.data(), box.data(),
                    element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle(argument.swizzle),
-                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                   promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
                "cuTensorMapEncodeTiled");
   return std::bit_cast<TensorMap>(map);
 }
