@@ -16,6 +16,7 @@
 
 #ifdef SMEMTUNE_SANITIZED
 // LeakSanitizer crashes where NVRTC was loaded.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 #endif
 
