@@ -21,6 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <iterator>
 #include <set>
 #include <unistd.h>
@@ -60,6 +61,16 @@ std::string remarks(const db::StoredResult& stored) {
     all.emplace_back("screened only");
   }
   return joined(all, ", ");
+}
+
+/// The name under which a space's results are stored, of that name or of the space's file.
+std::string stored_space_name(const std::string& given) {
+  std::error_code error;
+  if (!given.ends_with(".json") || !std::filesystem::is_regular_file(given, error)) return given;
+  std::ifstream file(given);
+  const Json space = Json::parse(file, nullptr, false);
+  const auto name = space.is_object() ? space.find("name") : space.end();
+  return name != space.end() && name->is_string() ? name->get<std::string>() : given;
 }
 
 /// Throws where the query names what the database has never seen.
@@ -201,7 +212,9 @@ int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
 }  // namespace
 
 void add_selection(CLI::App& app, db::Query& query) {
-  app.add_option("--space", query.space, "Only this space, by name")->type_name("NAME");
+  app.add_option("--space", query.space, "Only this space: its name or its file")
+      ->type_name("NAME|FILE")
+      ->transform(stored_space_name);
   app.add_option("--kernel", query.kernel, "Only this kernel")->type_name("NAME");
   app.add_option("--device", query.device, "Only devices whose name has this in it")
       ->type_name("NAME");
