@@ -54,7 +54,7 @@ DefaultCheck check_defaults(const LoadedSpace& loaded) {
     const KernelBinding bound(space, kernel, space.problems.front(), device);
     if (!bound.satisfies_constraints(kernel.default_configuration)) {
       check.notes.push_back("kernel '" + kernel.name +
-                            "': its default does not fulfill the "
+                            "': its default does not satisfy the "
                             "constraints on " +
                             key(space.problems.front()) + " and was not compiled");
       continue;
