@@ -112,6 +112,13 @@ void work(Tuning& tuning, ProblemState& state, double timeout_s = kWait_s);
 /// that is slow for all of them is given three times as long whatever the options say.
 double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace, double slowest_s);
 
+/// Whether nothing of its kernel was faster.
+bool is_fastest(const ProblemState& state, std::size_t kernel, const Result& result);
+
+/// Keeps the pace of the fastest of each kernel. `evaluation_s`: what the evaluation of `result` took.
+void note_pace(ProblemState& state, std::size_t kernel, const Variant& variant,
+               const Result& result, int screen_samples, double evaluation_s);
+
 /// How long the device has been busy in this run.
 double device_s(const Tuning& tuning, const ProblemState& state);
 
