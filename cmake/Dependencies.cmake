@@ -4,6 +4,7 @@ find_package(nlohmann_json 3.10 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(SQLite3 3.37 REQUIRED)  # 3.37: STRICT tables
 find_package(ZLIB REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 find_package(simdjson 3.0 REQUIRED)
 find_package(Threads REQUIRED)
 
