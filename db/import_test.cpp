@@ -313,7 +313,7 @@ TEST_F(ImportTest, RefusesWhatIsTooDeepOrTooMuch) {
   EXPECT_THAT(error(write("many.json", cache_file("GPU A", many + "]}"))),
               HasSubstr("more than a million values"));
   EXPECT_THAT(error(write("twice.json", cache_file("GPU A", R"("1": {"BLOCK": 1, "BLOCK": 2})"))),
-              HasSubstr("'BLOCK' stands twice"));
+              HasSubstr("'BLOCK' occurs twice"));
   EXPECT_THAT(
       error(write("comma.json", cache_file("GPU A", R"("1": {"BLOCK": "1,TILE=2", "time": 1})"))),
       HasSubstr("cannot be stored"));

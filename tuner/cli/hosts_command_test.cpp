@@ -202,7 +202,7 @@ TEST_F(HostsCommand, TunesAnotherModelOfAHostThatIsAwayAtFirst) {
   };
   EXPECT_TRUE(eventually(both_measure)) << logged();
   EXPECT_EQ(stop(child), 130);
-  EXPECT_THAT(logged(), HasSubstr("is of another model, which is tuned by itself"));
+  EXPECT_THAT(logged(), HasSubstr("is another model, which is tuned separately"));
   for (const Json& one : runs()) EXPECT_EQ(one.at("outcome"), "interrupted");
   EXPECT_EQ(run("db check").status, 0);
 }
