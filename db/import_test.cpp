@@ -328,7 +328,7 @@ TEST_F(ImportTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(error(write("words.json", "no JSON at all")), HasSubstr("neither a Kernel Tuner"));
   EXPECT_THAT(error(write("list.json", "[1, 2]")), HasSubstr("neither a Kernel Tuner"));
   EXPECT_THAT(error(write("more.json", cache_file("GPU A", kFast) + " {}")),
-              HasSubstr("more after the end"));
+              HasSubstr("text after the end"));
   EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
 }
 
