@@ -63,7 +63,7 @@ std::string recording_text(const ReplayedRecording& recording) {
   return text + table.text("  ");
 }
 
-/// Of the strategy's shares of the optimum over all recordings.
+/// The mean of each strategy's shares of the optimum over all recordings.
 std::string means_text(std::span<const ReplayedRecording> recordings) {
   const std::vector<ReplayedRecording::Strategy>& strategies = recordings.front().strategies;
   std::vector<Table::Column> columns = {{"strategy"}};

@@ -72,7 +72,7 @@ struct ProblemState {
   KernelOnProblems reference;
   std::optional<KernelOnProblems> witness;  ///< Which answers for the further problems.
   std::string reference_name;               ///< How to call it in messages.
-  /// Of the units that were left, and of those that came later; none in a dry run.
+  /// One for each unit that was left or came later; none in a dry run.
   std::deque<DeviceSession> devices;
   std::size_t units_seen = 0;  ///< Of the pool's.
   std::shared_ptr<ReferenceRecord> reference_record;
@@ -115,7 +115,7 @@ double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace,
 /// Whether nothing of its kernel was faster.
 bool is_fastest(const ProblemState& state, std::size_t kernel, const Result& result);
 
-/// Keeps the pace of the fastest of each kernel. `evaluation_s`: what the evaluation of `result` took.
+/// Keeps the pace of the fastest of each kernel. `evaluation_s`: what evaluating `result` took.
 void note_pace(ProblemState& state, std::size_t kernel, const Variant& variant,
                const Result& result, int screen_samples, double evaluation_s);
 
