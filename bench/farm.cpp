@@ -150,8 +150,8 @@ class Requests {
     }
   }
 
-  /// Of the configuration that smemtune calls `name` (`tiled ROWS=8,TILE=32`); none where that
-  /// names no configuration, or one that needs no compiler because it exceeds a limit.
+  /// Requests for the configuration that smemtune calls `name` (`tiled ROWS=8,TILE=32`); none
+  /// where that names no configuration, or one that needs no compiler because it exceeds a limit.
   std::vector<CompileRequest> of(const std::string& name) const {
     const auto found = candidates_.find(name);
     if (found == candidates_.end()) return {};

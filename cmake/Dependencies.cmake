@@ -4,6 +4,7 @@ find_package(nlohmann_json 3.10 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(SQLite3 3.37 REQUIRED)  # 3.37: STRICT tables
 find_package(ZLIB REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 find_package(simdjson REQUIRED)  # No version in the call: its package accepts only its own minor version.
 if(simdjson_VERSION VERSION_LESS 3.0)
   message(FATAL_ERROR "simdjson ${simdjson_VERSION} in ${simdjson_DIR} is too old: 3.0 or newer is needed")

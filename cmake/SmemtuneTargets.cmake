@@ -63,14 +63,18 @@ function(smemtune_library name)
   endif()
 endfunction()
 
-# smemtune_test(name SOURCES file... USES library... [LINKS target...] [LABELS label...] [MAIN] [WHOLE])
+# What `ctest -L sanitized` runs: the tests that CI builds with sanitizers.
+add_custom_target(sanitized_tests)
+
+# smemtune_test(name SOURCES file... USES library... [LINKS target...] [MAIN] [WHOLE] [GPU] [UNSANITIZED])
 # MAIN: the sources hold their own main(). WHOLE: the program is one test of CTest's instead of one for
-# each TEST, because what its tests share takes long to make.
+# each TEST, because what its tests share takes long to make. GPU: it needs one. UNSANITIZED: only
+# `.ci/run --all` builds it with sanitizers, as it starts programs or takes much to build.
 function(smemtune_test name)
   if(NOT SMEMTUNE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "MAIN;WHOLE" "" "SOURCES;USES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "MAIN;WHOLE;GPU;UNSANITIZED" "" "SOURCES;USES;LINKS" ${ARGN})
   set(used ${ARG_USES})
   list(TRANSFORM used PREPEND smemtune_)
   add_executable(${name} ${ARG_SOURCES})
@@ -87,8 +91,11 @@ function(smemtune_test name)
     endif()
   endforeach()
   set(properties PROPERTIES TIMEOUT 300)
-  if(ARG_LABELS)
-    list(APPEND properties LABELS "${ARG_LABELS}")
+  if(ARG_GPU)
+    list(APPEND properties LABELS gpu)
+  elseif(NOT ARG_UNSANITIZED)
+    list(APPEND properties LABELS sanitized)
+    add_dependencies(sanitized_tests ${name})
   endif()
   if(ARG_WHOLE)
     add_test(NAME ${name} COMMAND ${name})

@@ -169,7 +169,7 @@ class Analysis {
     return advice;
   }
 
-  /// Of the kernel that is the best on that GPU.
+  /// The main effects of the kernel that is the best on that GPU.
   std::vector<MainEffect> effects(std::size_t on) {
     const auto its = times_.by_key.find(kernels_[on]);
     if (its == times_.by_key.end()) return {};

@@ -87,8 +87,8 @@ struct Comparison {
   bool has_verdicts = true;     ///< Of guests; there are none where pairs are too many.
 };
 
-/// Of the devices' bests for each problem, and each kernel's; `run`: only of runs whose id begins
-/// so. `database_of` tells which database holds such a result.
+/// Compares the devices' bests for each problem, and each kernel's; `run`: only runs whose id
+/// begins so. `database_of` tells which database holds such a result.
 Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResult>& kernels,
                    const std::string& run,
                    const std::function<const Connection&(const StoredResult&)>& database_of);

@@ -117,7 +117,7 @@ void set_pragma(const Connection& connection, const std::string& name, const std
   }
 }
 
-/// Those that write nothing, so that a file can be looked at which may not be ours.
+/// Only pragmas that write nothing: the file may not be ours.
 void set_safety_pragmas(const Connection& connection) {
   set_pragma(connection, "foreign_keys", "ON", "1");
   set_pragma(connection, "trusted_schema", "OFF", "0");

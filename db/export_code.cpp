@@ -54,7 +54,6 @@ constexpr std::string_view kReserved[] = {
 };
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_reserved(std::string_view name) {
   return std::ranges::find(kReserved, name) != std::end(kReserved);

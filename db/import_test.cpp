@@ -313,7 +313,7 @@ TEST_F(ImportTest, RefusesWhatIsTooDeepOrTooMuch) {
   EXPECT_THAT(error(write("many.json", cache_file("GPU A", many + "]}"))),
               HasSubstr("more than a million values"));
   EXPECT_THAT(error(write("twice.json", cache_file("GPU A", R"("1": {"BLOCK": 1, "BLOCK": 2})"))),
-              HasSubstr("'BLOCK' stands twice"));
+              HasSubstr("'BLOCK' occurs twice"));
   EXPECT_THAT(
       error(write("comma.json", cache_file("GPU A", R"("1": {"BLOCK": "1,TILE=2", "time": 1})"))),
       HasSubstr("cannot be stored"));
@@ -328,7 +328,7 @@ TEST_F(ImportTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(error(write("words.json", "no JSON at all")), HasSubstr("neither a Kernel Tuner"));
   EXPECT_THAT(error(write("list.json", "[1, 2]")), HasSubstr("neither a Kernel Tuner"));
   EXPECT_THAT(error(write("more.json", cache_file("GPU A", kFast) + " {}")),
-              HasSubstr("more after the end"));
+              HasSubstr("text after the end"));
   EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
 }
 

@@ -73,7 +73,7 @@ class WholeJson {
     Json all = Json::object();
     for (auto member : value.get_object()) {
       std::string name(within_limit(member.unescaped_key()));
-      if (all.contains(name)) throw InputError("the name " + quote(name) + " stands twice");
+      if (all.contains(name)) throw InputError("the name " + quote(name) + " occurs twice");
       all.get_ref<Json::object_t&>().Container::emplace_back(std::move(name),
                                                              read(member.value(), depth));
     }
@@ -173,7 +173,7 @@ class EntriesReader {
       }
       const char* behind = nullptr;
       if (document_.current_location().get(behind) == simdjson::SUCCESS) {
-        throw InputError("more after the end of the JSON object");
+        throw InputError("there is text after the end of the JSON object");
       }
     } catch (const simdjson::simdjson_error& thrown) {
       note(thrown);
@@ -192,7 +192,7 @@ class EntriesReader {
   }
 
   void take_head(const std::string& name, JsonText value) {
-    if (read_.head.contains(name)) throw InputError("the name " + quote(name) + " stands twice");
+    if (read_.head.contains(name)) throw InputError("the name " + quote(name) + " occurs twice");
     read_.head[name] = nullptr;
     if (!is_list(name, value)) read_.head[name] = head_.read(value);
   }

@@ -59,8 +59,8 @@ Sources sources_of(const std::string& words) {
   }
   if (!sources.file.empty() && sources.file != words) {
     throw InputError("--source: " + quote(sources.file) +
-                     " is none of own, shared, imported and all; part of a file's name stands "
-                     "alone");
+                     " is not one of own, shared, imported and all; part of a file's name is "
+                     "given alone");
   }
   return sources;
 }

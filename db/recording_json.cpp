@@ -129,7 +129,7 @@ class ConfigurationReader {
       next_ = static_cast<std::size_t>(found - parameters_.begin());
     }
     const bool is_new = configuration_.emplace(parameters_[next_++].name, value_of(value)).second;
-    if (!is_new) throw InputError("the name " + quote(std::string(name)) + " stands twice");
+    if (!is_new) throw InputError("the name " + quote(std::string(name)) + " occurs twice");
     return true;
   }
 
@@ -296,7 +296,7 @@ T4Times t4_times(JsonText json) {
 Configuration t4_configuration(JsonText json, Recording& recording) {
   if (recording.parameters.empty()) {
     const Json first = whole_json(json);
-    if (!first.is_object()) throw InputError("a \"configuration\" is no object");
+    if (!first.is_object()) throw InputError("a \"configuration\" is not an object");
     Configuration configuration;
     for (const auto& [name, value] : first.items()) {
       recording.parameters.push_back({.name = name, .values = {}});

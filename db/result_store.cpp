@@ -85,8 +85,7 @@ std::vector<KernelBest> one_version_each(std::vector<KernelBest> rows) {
   return keep(std::move(rows), chosen);
 }
 
-/// Of the kernels that solve a problem on a device the fastest; one that is stale only where all
-/// are.
+/// The fastest of the kernels that solve a problem on a device; a stale one only where all are.
 std::vector<KernelBest> one_kernel_each(const Connection& connection,
                                         std::vector<KernelBest> rows) {
   using ModelAndProblem = std::pair<std::int64_t, std::int64_t>;

@@ -36,7 +36,7 @@ class RunLog final : public ResultLog {
   void write(const std::function<void()>& writes);
 
   Subject store_subject(const ResultKey& of);
-  /// Of the unit with that UUID; empty: of the run's first.
+  /// The environment of the unit with that UUID; empty: of the run's first.
   std::int64_t environment_of(const std::string& unit);
   /// In run_count: a configuration counts once in a run, as it was found last.
   void count(const Subject& subject, const Result& result);

@@ -49,7 +49,7 @@ void check_storable(const Connection& connection, const Result& result) {
   if (result.status == Status::fits) throw std::logic_error("what fits was not launched");
   if (!result.timed() || (ms > 0 && ms < kLongest_ms)) return;
   throw StoreError(connection.file().string() + ": a time of " + decimal(ms, 3) +
-                   " ms cannot be stored: it is to be above 0 and below 1e12");
+                   " ms cannot be stored: it must be above 0 and below 1e12");
 }
 
 bool fits_columns(const Result& result) {

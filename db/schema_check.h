@@ -18,7 +18,7 @@ namespace smemtune::db {
 /// changed cannot be read past.
 void check_schema(const Connection& connection, std::span<const Migration> migrations);
 
-/// Those that the migrations make, by their names.
+/// Names of the tables that the migrations make.
 std::vector<std::string> known_tables(std::span<const Migration> migrations);
 
 }  // namespace smemtune::db

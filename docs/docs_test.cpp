@@ -3,6 +3,7 @@
 
 #include "tuner/core/device.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/in_shell.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,46 +61,13 @@ Words words(const std::string& text, const std::string& pattern) {
   return {found.begin(), found.end()};
 }
 
-/// A folder of this test's own, gone when it ends.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / "smemtune_docs_XXXXXX") {
-    std::string name = path_.string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder " + name);
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-struct Ended {
-  int status = -1;
-  std::string output;  ///< stdout and stderr.
-};
-
-Ended shell(const std::string& command) {
-  Ended ended;
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
-      popen(("{ " + command + "\n} 2>&1").c_str(), "r"), [](FILE*) { return 0; });
-  if (pipe == nullptr) return ended;
-  char buffer[4096];
-  for (std::size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe.get())) > 0;) {
-    ended.output.append(buffer, n);
-  }
-  const int status = pclose(pipe.get());
-  if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
-  return ended;
-}
+/// Both streams are in `out`.
+Ended shell(const std::string& command) { return in_shell("exec 2>&1\n" + command); }
 
 std::string smemtune(const std::string& arguments) {
   const Ended ended = shell(std::string(SMEMTUNE_EXECUTABLE) + " " + arguments);
-  EXPECT_EQ(0, ended.status) << ended.output;
-  return ended.output;
+  EXPECT_EQ(0, ended.status) << ended.out;
+  return ended.out;
 }
 
 /// The part of a page below the heading, up to the next one of its rank or above.
@@ -156,11 +124,11 @@ void expect_links_hold(const fs::path& root) {
 TEST(Pages, HaveLinksThatLeadSomewhere) { expect_links_hold(kRoot); }
 
 TEST(Pages, HaveLinksThatLeadSomewhereWhereTheyAreInstalled) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Ended installed =
       shell(SMEMTUNE_CMAKE " --install " SMEMTUNE_BUILD_DIR " --component documentation --prefix " +
             folder.path().string());
-  ASSERT_EQ(0, installed.status) << installed.output;
+  ASSERT_EQ(0, installed.status) << installed.out;
   expect_links_hold(folder.path() / SMEMTUNE_PAGES);
   EXPECT_TRUE(fs::exists(folder.path() / SMEMTUNE_PAGES / "examples/mine.cu"));
 }
@@ -315,7 +283,7 @@ TEST(Troubleshooting, QuotesMessagesThatExist) {
 
 TEST(Tutorial, RunsAsItStandsThere) {
   const std::string page = read(kRoot / "docs/tutorial.md");
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string setting = "cd " + folder.path().string() + " && export PATH=" +
                               fs::path(SMEMTUNE_EXECUTABLE).parent_path().string() +
                               ":$PATH SMEMTUNE_DB=results.sqlite SMEMTUNE_CACHE=cache && ";
@@ -327,7 +295,7 @@ TEST(Tutorial, RunsAsItStandsThere) {
       text += line + "\n";
       if (block == "console" && line.starts_with("$ ")) {
         const Ended ended = shell(setting + line.substr(2));
-        ASSERT_EQ(0, ended.status) << line << "\n" << ended.output;
+        ASSERT_EQ(0, ended.status) << line << "\n" << ended.out;
         ++commands;
       }
       continue;
@@ -346,10 +314,10 @@ TEST(Tutorial, RunsAsItStandsThere) {
 }
 
 TEST(Figures, AreWhatTheScriptDrawsFromTheStoredResults) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Ended drawn = shell("SMEMTUNE=" SMEMTUNE_EXECUTABLE " " +
                             (kRoot / "docs/figures/draw").string() + " " + folder.path().string());
-  EXPECT_EQ(0, drawn.status) << drawn.output;
+  EXPECT_EQ(0, drawn.status) << drawn.out;
   std::size_t figures = 0;
   for (const auto& entry : fs::directory_iterator(kRoot / "docs/figures")) {
     if (entry.path().extension() != ".svg") continue;
@@ -364,7 +332,7 @@ TEST(Manual, IsReadByManWithoutAWarning) {
   const Ended ended = shell("LC_ALL=C.UTF-8 man --warnings -l -Tutf8 -Z " +
                             (kRoot / "docs/smemtune.1").string() + " >/dev/null");
   EXPECT_EQ(0, ended.status);
-  EXPECT_EQ("", ended.output);
+  EXPECT_EQ("", ended.out);
 }
 
 }  // namespace

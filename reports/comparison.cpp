@@ -24,7 +24,7 @@ using db::Json;
 using db::kSameBetweenSessions_percent;
 using db::StoredResult;
 
-/// Of the parameters, so many are named in a line.
+/// So many parameters are named in a line.
 constexpr std::size_t kNamedEffects = 4;
 
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }

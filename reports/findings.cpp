@@ -59,7 +59,7 @@ std::string ties_text(const std::vector<const StoredResult*>& ties) {
   return text + ".";
 }
 
-/// Of the statuses that failures have, how many: `310 constraints, 12 compile`.
+/// How many failures have each status: `310 constraints, 12 compile`.
 std::string failures_text(const StoredSection& section) {
   std::map<std::string, std::uint64_t> by_status;
   for (const auto& [failure, count] : section.failures) by_status[failure.status] += count;

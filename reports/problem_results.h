@@ -32,7 +32,7 @@ std::string device_label(const Device& device);
 std::vector<const Result*> timed_results(const ProblemSummary& problem,
                                          const std::string& kernel = "");
 
-/// Of the kernel's default configuration; null when it was not timed.
+/// The result of the kernel's default configuration; null when it was not timed.
 const Result* default_result(const ProblemSummary& problem, const std::string& kernel);
 
 /// The final measurement where the kernel has the winner. Null when none was timed.

@@ -1,21 +1,18 @@
 #include "reports/replay_report.h"
 
+#include "db/json_forms.h"
 #include "reports/table.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <iterator>
 #include <optional>
 
 namespace smemtune {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using db::Json;
 using Quality = ReplayStatistics::Quality;
 using Effort = ReplayStatistics::Effort;
 
@@ -66,7 +63,7 @@ std::string recording_text(const ReplayedRecording& recording) {
   return text + table.text("  ");
 }
 
-/// Of the strategy's shares of the optimum over all recordings.
+/// The mean of each strategy's shares of the optimum over all recordings.
 std::string means_text(std::span<const ReplayedRecording> recordings) {
   const std::vector<ReplayedRecording::Strategy>& strategies = recordings.front().strategies;
   std::vector<Table::Column> columns = {{"strategy"}};
@@ -115,69 +112,6 @@ Json strategy_json(const ReplayedRecording::Strategy& strategy) {
   return json;
 }
 
-// One panel of the plot, in pixels.
-constexpr double kWidth = 420;
-constexpr double kHeight = 260;
-constexpr double kLeft = 45;
-constexpr double kTop = 30;
-constexpr double kPlotWidth = kWidth - kLeft - 15;
-constexpr double kPlotHeight = kHeight - kTop - 35;
-constexpr double kLowest = 0.5;  // Shares below it are drawn there: strategies differ above.
-constexpr const char* kColors[] = {"#1b6ca8", "#d1495b", "#2e933c",
-                                   "#8e5aa8", "#c98a12", "#555555"};
-
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : printable(text)) {
-    if (c == '<') {
-      safe += "&lt;";
-    } else if (c == '&') {
-      safe += "&amp;";
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
-}
-
-std::string text_at(double x, double y, const std::string& text, const std::string& color) {
-  return "<text x=\"" + decimal(x, 1) + "\" y=\"" + decimal(y, 1) + "\" fill=\"" + color + "\">" +
-         escaped(text) + "</text>\n";
-}
-
-std::string line_at(double y, double share) {
-  return "<line x1=\"" + decimal(kLeft, 1) + "\" x2=\"" + decimal(kLeft + kPlotWidth, 1) +
-         "\" y1=\"" + decimal(y, 1) + "\" y2=\"" + decimal(y, 1) + "\" stroke=\"#ddd\"/>\n" +
-         text_at(10, y + 4, decimal(share, 1), "#555");
-}
-
-std::string panel(const ReplayedRecording& recording) {
-  const auto y_of = [](double share) {
-    return kTop + kPlotHeight * (1 - (std::max(share, kLowest) - kLowest) / (1 - kLowest));
-  };
-  std::string svg = text_at(kLeft, 18, recording.name, "#000");
-  for (int tenth = 5; tenth <= 10; ++tenth) svg += line_at(y_of(tenth / 10.0), tenth / 10.0);
-  for (std::size_t i = 0; i < recording.strategies.size(); ++i) {
-    const std::vector<double>& curve = recording.strategies[i].statistics.curve;
-    const std::string color = kColors[i % std::size(kColors)];
-    svg += "<polyline fill=\"none\" stroke-width=\"1.5\" stroke=\"" + color + "\" points=\"";
-    const std::size_t step = 1 + curve.size() / 500;
-    for (std::size_t at = 0; at < curve.size(); at += step) {
-      const double x =
-          kLeft + kPlotWidth * static_cast<double>(at + 1) / static_cast<double>(curve.size());
-      svg += decimal(x, 1) + "," + decimal(y_of(curve[at]), 1) + " ";
-    }
-    svg += "\"/>\n";
-    svg += text_at(kLeft + kPlotWidth - 70, kTop + kPlotHeight - 10 - 14 * static_cast<double>(i),
-                   recording.strategies[i].name, color);
-  }
-  const std::size_t evaluations = recording.strategies.front().statistics.curve.size();
-  svg += text_at(kLeft, kHeight - 12,
-                 "share of the optimum over 1 to " + std::to_string(evaluations) + " evaluations",
-                 "#555");
-  return svg;
-}
-
 }  // namespace
 
 std::string replay_text(std::span<const ReplayedRecording> recordings,
@@ -186,9 +120,9 @@ std::string replay_text(std::span<const ReplayedRecording> recordings,
                      " seeds; " + std::to_string(settings.in_flight) + " in flight, " +
                      std::to_string(settings.compilers) + " compiler" +
                      (settings.compilers == 1 ? "" : "s") +
-                     "; medians of evaluations and seconds to a share;\nhow often they said that "
-                     "at most 10 % is the "
-                     "chance that something more than 1 % faster is left, and were wrong\n\n";
+                     "; medians of evaluations and seconds to a share;\nsure, wrong: how often a "
+                     "strategy put the chance that something more than 1 % faster is left\n"
+                     "at 10 % or less, and how often that was wrong\n\n";
   for (const ReplayedRecording& recording : recordings) text += recording_text(recording) + "\n";
   if (recordings.size() > 1) text += means_text(recordings);
   return text;
@@ -196,9 +130,10 @@ std::string replay_text(std::span<const ReplayedRecording> recordings,
 
 std::string replay_json(std::span<const ReplayedRecording> recordings,
                         const ReplaySettings& settings) {
-  Json json = {{"format", "smemtune-replay"},     {"version", 1},
-               {"seeds", settings.seeds},         {"evaluations", settings.evaluations},
-               {"in_flight", settings.in_flight}, {"compilers", settings.compilers},
+  Json json = {{"seeds", settings.seeds},
+               {"evaluations", settings.evaluations},
+               {"in_flight", settings.in_flight},
+               {"compilers", settings.compilers},
                {"recordings", Json::array()}};
   for (const ReplayedRecording& recording : recordings) {
     Json strategies = Json::array();
@@ -214,20 +149,7 @@ std::string replay_json(std::span<const ReplayedRecording> recordings,
                                   {"best_ms", recording.best_ms},
                                   {"strategies", std::move(strategies)}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string replay_svg(std::span<const ReplayedRecording> recordings) {
-  const double height = kHeight * static_cast<double>(recordings.size());
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + decimal(kWidth, 0) +
-                    "\" height=\"" + decimal(height, 0) +
-                    "\" font-family=\"sans-serif\" font-size=\"11\">\n"
-                    "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
-  for (std::size_t i = 0; i < recordings.size(); ++i) {
-    svg += "<g transform=\"translate(0," + decimal(kHeight * static_cast<double>(i), 0) + ")\">\n" +
-           panel(recordings[i]) + "</g>\n";
-  }
-  return svg + "</svg>\n";
+  return db::document_text("smemtune-replay", 1, json);
 }
 
 }  // namespace smemtune

@@ -43,8 +43,4 @@ std::string replay_text(std::span<const ReplayedRecording> recordings,
 std::string replay_json(std::span<const ReplayedRecording> recordings,
                         const ReplaySettings& settings);
 
-/// The mean share of the optimum over evaluations, a curve for each strategy, a panel for each
-/// recording.
-std::string replay_svg(std::span<const ReplayedRecording> recordings);
-
 }  // namespace smemtune

@@ -78,7 +78,7 @@ constexpr LaunchColumn kLaunchColumns[] = {
 
 using Rows = std::vector<const StoredResult*>;
 
-/// Those that were timed, the fastest first; then the others.
+/// What was timed, the fastest first; then the others.
 Rows rows_of(const StoredSection& section) {
   Rows rows = by_time(section);
   for (const StoredResult& one : section.results) {
@@ -176,7 +176,7 @@ class ReportWriter {
     return list;
   }
 
-  /// Of the finalists, the fastest first: the row, the interval of the median, quartiles, samples.
+  /// For each finalist, the fastest first: the row, the interval of the median, quartiles, samples.
   static Json samples(const Rows& rows) {
     Json list = Json::array();
     for (std::size_t row = 0; row < rows.size() && list.size() < kFinalists; ++row) {

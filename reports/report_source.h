@@ -34,7 +34,7 @@ const db::StoredResult* default_of(const ReportSource& source, const db::StoredS
 /// Finalists of the best's run whose intervals overlap the best's.
 std::vector<const db::StoredResult*> ties(const db::StoredSection& section);
 
-/// Those that were timed, of one kernel or (empty) of all, the fastest first.
+/// What was timed, of one kernel or (empty) of all, the fastest first.
 std::vector<const db::StoredResult*> by_time(const db::StoredSection& section,
                                              const std::string& kernel = "");
 

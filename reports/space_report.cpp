@@ -1,5 +1,6 @@
 #include "reports/space_report.h"
 
+#include "db/json_forms.h"
 #include "reports/table.h"
 #include "tuner/core/error.h"
 #include "tuner/core/limits.h"
@@ -11,13 +12,12 @@
 #include <cstdio>
 #include <map>
 #include <optional>
-#include <variant>
 
 namespace smemtune {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using db::Json;
 
 constexpr std::uint64_t kMostLookedAt = 200'000;
 constexpr std::uint64_t kMostDrawn = 20'000;  // Where they are not listed: each is built.
@@ -81,17 +81,9 @@ std::string survey_text(const SpaceSurvey& survey) {
   return text;
 }
 
-Json bindings_json(const Bindings& bindings) {
-  Json json = Json::object();
-  for (const auto& [name, value] : bindings) {
-    std::visit([&, &member = name](const auto& held) { json[member] = held; }, value);
-  }
-  return json;
-}
-
 Json survey_json(const SpaceSurvey& survey) {
   Json json = {{"kernel", survey.kernel},
-               {"problem", bindings_json(survey.problem)},
+               {"problem", db::bindings_json(survey.problem)},
                {"device", survey.device},
                {"cartesian", survey.cartesian},
                {"valid", survey.is_listed ? Json(survey.valid) : Json(nullptr)},
@@ -112,7 +104,7 @@ Json survey_json(const SpaceSurvey& survey) {
     for (const auto& [value, count] : parameter.left) left[value] = count;
   }
   for (const Configuration& sample : survey.samples) {
-    json["samples"].push_back(bindings_json(sample));
+    json["samples"].push_back(db::bindings_json(sample));
   }
   return json;
 }
@@ -177,9 +169,9 @@ std::string space_text(std::span<const SpaceSurvey> surveys) {
 }
 
 std::string space_json(std::span<const SpaceSurvey> surveys) {
-  Json json = {{"format", "smemtune-space"}, {"version", 1}, {"kernels", Json::array()}};
-  for (const SpaceSurvey& survey : surveys) json["kernels"].push_back(survey_json(survey));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json kernels = Json::array();
+  for (const SpaceSurvey& survey : surveys) kernels.push_back(survey_json(survey));
+  return db::document_text("smemtune-space", 1, {{"kernels", std::move(kernels)}});
 }
 
 }  // namespace smemtune

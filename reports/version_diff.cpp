@@ -130,7 +130,7 @@ std::vector<std::string> version_diff_findings(const VersionDiff& diff) {
   const std::string more = "slower by more than " + decimal(diff.tolerance_percent, 1) + " %";
   std::vector<std::string> lines = {losses > 0 ? std::to_string(losses) + " of " +
                                                      std::to_string(diff.pairs.size()) + " " +
-                                                     more + ", or no longer right: see LOSS"
+                                                     more + ", or no longer correct: see LOSS"
                                                : "nothing is known to be " + more};
   if (unclear > 0) {
     lines.push_back(std::to_string(unclear) + " of " + std::to_string(diff.pairs.size()) +

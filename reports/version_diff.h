@@ -24,8 +24,8 @@ struct VersionPair {
   std::optional<Slowdown> slower = {};  ///< The new one than the old one, from rounds of both.
   double same_percent = 0.5;            ///< Differences up to this are noise or of no consequence.
 
-  /// Of the new one: it no longer works where the old one did, or is slower by the verdict, and by
-  /// more than the tolerance by the estimate.
+  /// Whether the new one is a loss: it no longer works where the old one did, or is slower
+  /// by the verdict, and by more than the tolerance by the estimate.
   bool is_loss(double tolerance_percent) const;
 };
 

@@ -121,7 +121,7 @@ std::string compared_with_text(const Space& space, const Result& result) {
     case ComparedWith::unknown:
       break;
   }
-  return "stored by an earlier release, which did not tell what it was compared with";
+  return "stored by an earlier release, which did not record what it was compared with";
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kVersion = "simulated";
 constexpr const char* kFarWord = "__far";
-// Of the time, what the finals leave to the search.
+// The share of the time that the finals leave to the search.
 constexpr double kSearchShare = 0.8;
 
 struct Options {

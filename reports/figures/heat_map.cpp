@@ -65,7 +65,7 @@ Figure heat_map_figure(const ReportSource& source, const db::StoredSection& sect
   svg.text({kLeft, svg.top() + 12},
            across + " across, " + down +
                " down: " + (dry ? "share that fits" : "best share of the optimum") +
-               "; in words, why there is none",
+               "; words say why there is none",
            Svg::Anchor::start, true);
   for (std::size_t column = 0; column < columns.size(); ++column) {
     svg.text({kLeft + width * (static_cast<double>(column) + 0.5), svg.top() + 32}, columns[column],

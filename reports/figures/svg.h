@@ -37,7 +37,7 @@ class Svg {
   void turned_text(Point at, const std::string& text);  ///< Upwards, its middle there.
   /// `says`: what a pointer that rests on it is told.
   void bar(Point upper_left, double width, double height, int series, const std::string& says = "");
-  /// Of the color scale, `share` from 0 to 1, with its text in the middle.
+  /// Colored by `share`, from 0 to 1, with its text in the middle.
   void cell(Point upper_left, double width, double height, double share, const std::string& text,
             const std::string& says = "");
   void dot(Point at, double radius, int series, const std::string& says = "");

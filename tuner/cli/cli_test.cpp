@@ -3,6 +3,7 @@
 
 #include "db/result_store.h"
 #include "db/sqlite.h"
+#include "tuner/core/in_shell.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,11 +30,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ended {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
+using smemtune::Ended;
 
 std::string read(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -66,13 +63,9 @@ std::vector<pid_t> children_of(pid_t parent) {
 class CommandLine : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-cli-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     std::filesystem::create_directory(folder_ / "tmp");
     setenv("SMEMTUNE_SHIPPED", "off", 1);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   /// Starts the program with the database in the test's own folder.
   pid_t start(const std::vector<std::string>& arguments) {
@@ -161,7 +154,8 @@ class CommandLine : public testing::Test {
     return (folder_ / "mine.json").string();
   }
 
-  std::filesystem::path folder_;
+  smemtune::TemporaryFolder own_folder_;
+  std::filesystem::path folder_ = own_folder_.path();
   std::string program_ = SMEMTUNE_EXECUTABLE;
   sighandler_t hangup_ = SIG_DFL;  ///< What the program is started with, whoever runs the tests.
 };

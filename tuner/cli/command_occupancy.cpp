@@ -257,9 +257,8 @@ int run_occupancy(const OccupancyOptions& options) {
   const bool of_kernel = !options.space.empty();
   if (of_kernel && (!options.threads.empty() || options.registers || options.shared)) {
     throw InputError(
-        "with --space the compiler tells threads, registers and shared memory: leave out "
-        "--threads, "
-        "--registers and --shared");
+        "with --space, threads, registers and shared memory come from the compiler: leave out "
+        "--threads, --registers and --shared");
   }
   if (!of_kernel && options.threads.empty()) {
     throw InputError("--threads N or --space FILE is missing; see smemtune occupancy --help");

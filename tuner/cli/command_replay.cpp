@@ -1,9 +1,11 @@
 #include "tuner/cli/command_replay.h"
 
 #include "db/recording.h"
+#include "reports/figures/replays.h"
 #include "reports/replay_report.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
@@ -15,7 +17,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -205,8 +206,8 @@ int run_replay(const ReplayCommandOptions& options) {
   for (const std::filesystem::path& file : options.data) {
     for (const db::Recording& recording : db::read_recordings(file)) {
       if (recording.cut_off) {
-        std::fprintf(stderr, "smemtune: %s ends too early; %zu results were read\n", file.c_str(),
-                     recording.evaluations.size());
+        say("smemtune: " + file.string() + " ends too early; " +
+            std::to_string(recording.evaluations.size()) + " results were read");
       }
       recordings.push_back(replayed(recording, from, space, strategies, options));
     }
@@ -216,10 +217,9 @@ int run_replay(const ReplayCommandOptions& options) {
                                    .evaluations = options.evaluations,
                                    .in_flight = options.in_flight,
                                    .compilers = options.compilers};
-  const std::string text =
-      options.json ? replay_json(recordings, settings) : replay_text(recordings, settings);
-  if (!options.plot.empty()) write_whole_file(options.plot, replay_svg(recordings));
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!options.plot.empty()) write_whole_file(options.plot, replays_figure(recordings));
+  write_document(options.json ? replay_json(recordings, settings)
+                              : replay_text(recordings, settings));
   return 0;
 }
 

@@ -4,9 +4,8 @@
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/selected_kernels.h"
+#include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
-
-#include <cstdio>
 
 namespace smemtune::cli {
 
@@ -38,8 +37,7 @@ int run_space(const SpaceOptions& options) {
           survey(loaded.space, *kernel, problem, device, options.samples, options.seed));
     }
   }
-  const std::string text = options.json ? space_json(surveys) : space_text(surveys);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  write_document(options.json ? space_json(surveys) : space_text(surveys));
   return 0;
 }
 

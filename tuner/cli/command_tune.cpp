@@ -467,7 +467,7 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
       "report what rejecting them would have lost");
   app.add_flag_callback(
       "--no-early-loss", [&options] { options.tuning.early_loss = false; },
-      "Also verify in full and time in full what its first launch shows to be clearly behind");
+      "Also verify and time in full what its first launch shows to be clearly behind");
   app.add_flag(
       "--with-host", options.with_host,
       "Also time the reference on one thread of the host, on a problem that takes seconds");

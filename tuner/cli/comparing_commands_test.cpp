@@ -3,7 +3,7 @@
 #include "db/planted_results.h"
 #include "smemtune/smemtune.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/temporary_folder.h"
+#include "tuner/core/in_shell.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <sys/wait.h>
 
 namespace smemtune {
 namespace {
@@ -29,27 +28,16 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ended {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
-
 class ComparingCommands : public testing::Test {
  protected:
   ComparingCommands() { setenv("SMEMTUNE_SHIPPED", "off", 1); }
 
   /// In the test's folder, through a shell.
   Ended run(const std::string& words) const {
-    const std::string command = "cd '" + folder_.path().string() +
-                                "' && export SMEMTUNE_DB=$PWD/results.sqlite "
-                                "XDG_CACHE_HOME=$PWD/cache XDG_RUNTIME_DIR=$PWD "
-                                "GIT_CONFIG_GLOBAL=/dev/null && ( " +
-                                words + " ) > out 2> err";
-    const int status = std::system(command.c_str());
-    return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-            .out = read("out"),
-            .err = read("err")};
+    return in_shell("cd '" + folder_.path().string() +
+                    "' && export SMEMTUNE_DB=$PWD/results.sqlite XDG_CACHE_HOME=$PWD/cache "
+                    "XDG_RUNTIME_DIR=$PWD GIT_CONFIG_GLOBAL=/dev/null && " +
+                    words);
   }
   Ended smemtune(const std::string& words) const {
     return run("'" SMEMTUNE_EXECUTABLE "' " + words);

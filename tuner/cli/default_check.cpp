@@ -9,6 +9,8 @@
 #include "tuner/engine/fit_check.h"
 #include "tuner/engine/worker_pool.h"
 
+#include <algorithm>
+
 namespace smemtune::cli {
 namespace {
 
@@ -49,21 +51,20 @@ DefaultCheck check_defaults(const LoadedSpace& loaded) {
   const Space& space = loaded.space;
   const Device device = find_device(published_devices(), kDevice);
   std::map<std::string, KernelSource> sources = loaded.sources;
+  std::vector<Problem> problems = space.problems;
+  for (const auto& more : {space.cpu_problems, space.verify.also}) {
+    problems.insert(problems.end(), more.begin(), more.end());
+  }
   std::vector<FitQuestion> questions;
   for (const KernelTemplate& kernel : space.kernels) {
-    const KernelBinding bound(space, kernel, space.problems.front(), device);
-    if (!bound.satisfies_constraints(kernel.default_configuration)) {
-      check.notes.push_back("kernel '" + kernel.name +
-                            "': its default does not fulfill the "
-                            "constraints on " +
-                            key(space.problems.front()) + " and was not compiled");
-      continue;
-    }
-    sources.at(kernel.name).files.front().text +=
-        signature_probe(bound.instantiate(kernel.default_configuration));
-    questions.push_back({.kernel = &kernel,
-                         .problem = space.problems.front(),
-                         .configuration = kernel.default_configuration});
+    const Configuration& configuration = kernel.default_configuration;
+    const auto problem = std::ranges::find_if(problems, [&](const Problem& one) {
+      return KernelBinding(space, kernel, one, device).satisfies_constraints(configuration);
+    });
+    if (problem == problems.end()) continue;  // load_space() found one where it does.
+    const KernelBinding bound(space, kernel, *problem, device);
+    sources.at(kernel.name).files.front().text += signature_probe(bound.instantiate(configuration));
+    questions.push_back({.kernel = &kernel, .problem = *problem, .configuration = configuration});
   }
   try {
     const auto pool = std::make_shared<WorkerPool>(compile_workers_for({}, device));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tuner/core/in_shell.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -10,7 +12,6 @@
 #include <fstream>
 #include <map>
 #include <string>
-#include <sys/wait.h>
 
 // Sums of 4096 terms of either sign, compared with a run of their reference in double precision, on
 // any device.
@@ -104,24 +105,17 @@ inline std::string tuned_program() {
 /// are in `messages`.
 inline nlohmann::json tuned(const std::string& device, const std::string& space,
                             std::string* messages, int expected_status = 0) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-sums-XXXXXX").string();
-  const std::filesystem::path folder = mkdtemp(pattern.data());
-  std::ofstream(folder / "sums.cu") << kSums;
-  std::ofstream(folder / "two.cu") << kTwo;
-  std::ofstream(folder / "bits.cu") << kBits;
-  std::ofstream(folder / "sums.json") << space;
-  const std::string command =
-      "SMEMTUNE_CACHE=off " + tuned_program() + " --space " + (folder / "sums.json").string() +
-      " --db " + (folder / "db.sqlite").string() + " --device " + device + " --json > " +
-      (folder / "out").string() + " 2> " + (folder / "err").string();
-  const int status = std::system(command.c_str());
-  std::ifstream err(folder / "err");
-  const std::string said((std::istreambuf_iterator<char>(err)), std::istreambuf_iterator<char>());
-  *messages = said;
-  EXPECT_EQ(WEXITSTATUS(status), expected_status) << said;
-  std::ifstream out(folder / "out");
-  const nlohmann::json run = nlohmann::json::parse(out, nullptr, false);
-  std::filesystem::remove_all(folder);
+  const TemporaryFolder folder;
+  folder.write("sums.cu", kSums);
+  folder.write("two.cu", kTwo);
+  folder.write("bits.cu", kBits);
+  folder.write("sums.json", space);
+  const std::string in = folder.path().string() + "/";
+  const Ended ended = in_shell("SMEMTUNE_CACHE=off " + tuned_program() + " --space " + in +
+                               "sums.json --db " + in + "db.sqlite --device " + device + " --json");
+  *messages = ended.err;
+  EXPECT_EQ(ended.status, expected_status) << ended.err;
+  const nlohmann::json run = nlohmann::json::parse(ended.out, nullptr, false);
   return run.is_object() ? run["problems"].at(0) : nlohmann::json();
 }
 

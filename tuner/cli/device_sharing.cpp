@@ -115,7 +115,7 @@ bool StartupCheck::done(Clock::time_point now) {
   if (loaded_.empty()) return true;
   if (now < again_at_) return false;
   for (const Device& device : std::exchange(loaded_, {})) {
-    // Of the processes one is our worker by now; it has not been given work.
+    // One of the processes is our worker by now; it has not been given work.
     look(device, {.processes = {}, .busy_percent = use_(device).busy_percent});
   }
   return true;

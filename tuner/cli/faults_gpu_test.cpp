@@ -2,6 +2,8 @@
 // program tunes a space in which every configuration but one does something else that is wrong;
 // each must be recorded for what it is, and the run must go on and find the right winner.
 
+#include "tuner/core/temporary_folder.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -105,9 +107,6 @@ constexpr const char* kSpace = R"json({
 class GpuFaults : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-gpu-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     std::ofstream(folder_ / "faults.cu") << kKernel;
     std::ofstream(folder_ / "faults.json") << kSpace;
     setenv("SMEMTUNE_DB", (folder_ / "results.sqlite").c_str(), 1);
@@ -121,7 +120,6 @@ class GpuFaults : public testing::Test {
       GTEST_SKIP() << "no GPU here";
     }
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   int run(const std::string& words) {
     const std::string command = executable_ + " " + words + " >" + (folder_ / "out").string() +
@@ -149,7 +147,8 @@ class GpuFaults : public testing::Test {
     return words;
   }
 
-  std::filesystem::path folder_;
+  smemtune::TemporaryFolder own_folder_;
+  std::filesystem::path folder_ = own_folder_.path();
   std::string executable_;
 };
 

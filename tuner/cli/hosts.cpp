@@ -48,7 +48,7 @@ std::vector<std::string> lines_of(const char* command) {
 std::vector<std::string> slurm_nodes() {
   if (environment("SLURM_JOB_ID") == nullptr || environment("SLURM_JOB_NODELIST") == nullptr) {
     throw InputError(
-        "--hosts slurm: this is no allocation of Slurm (SLURM_JOB_ID and SLURM_JOB_NODELIST are "
+        "--hosts slurm: this is not a Slurm allocation (SLURM_JOB_ID and SLURM_JOB_NODELIST are "
         "not set); run it in sbatch or salloc");
   }
   return lines_of("scontrol show hostnames \"$SLURM_JOB_NODELIST\"");
@@ -172,7 +172,7 @@ std::string take_compilers(const ModelOnHosts& tuned, const HostHello& hello, in
     return "it compiles nothing: " + (why == hello.lacking.end() ? "no compiler" : why->second);
   }
   if (its->sha256 != tuned.compiler.sha256) {
-    return "it compiles nothing: it has " + its->version + ", another build than most have";
+    return "it compiles nothing: it has " + its->version + ", not the build that most have";
   }
   const std::uint64_t asked = tuned.choice.compile_workers;
   const std::uint64_t cores = asked > 0 ? asked : hello.cores;
@@ -206,7 +206,7 @@ HostJoin joining(const ModelOnHosts& tuned, const HostHello& hello,
     if (db::device_model_key(device) == tuned.model) {
       join.known_devices.push_back(device);
     } else {
-      join.note += "; its " + device.name + " is of another model, which is tuned by itself";
+      join.note += "; its " + device.name + " is another model, which is tuned separately";
       meet(device);
     }
   }

@@ -1,15 +1,15 @@
 // `smemtune --hosts` as its users see it: the built executable is run, and a script in the place of
 // ssh starts what ssh would start on another host.
 
+#include "tuner/core/in_shell.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -27,17 +27,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ended {
-  int status = -1;
-  std::string output;
-  std::string errors;
-};
-
 class HostsCommand : public testing::Test {
  protected:
   HostsCommand() {
-    std::string pattern = testing::TempDir() + "smemtune-hosts-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
     std::ofstream(folder_ / "ssh")
         << "#!/bin/sh\n"
            "[ \"$1 $2 $3\" = '-T -o BatchMode=yes' ] || exit 254\n"
@@ -51,7 +43,6 @@ class HostsCommand : public testing::Test {
            "exec sh -c \"$5\"\n";
     std::filesystem::permissions(folder_ / "ssh", std::filesystem::perms::owner_all);
   }
-  ~HostsCommand() override { std::filesystem::remove_all(folder_); }
 
   /// With a database, a cache and an ssh of its own.
   std::string command(const std::string& words) const {
@@ -61,21 +52,7 @@ class HostsCommand : public testing::Test {
            " SMEMTUNE_HOST_SILENCE=120 exec '" SMEMTUNE_EXECUTABLE "' " + words;
   }
 
-  Ended run(const std::string& words) const {
-    const std::filesystem::path errors = folder_ / "errors";
-    FILE* const stream =
-        popen(("{ " + command(words) + "; } 2>'" + errors.string() + "'").c_str(), "r");
-    Ended ended;
-    std::array<char, 4096> buffer{};
-    while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), stream)) {
-      ended.output.append(buffer.data(), count);
-    }
-    const int status = pclose(stream);
-    if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
-    std::ifstream file(errors);
-    ended.errors.assign(std::istreambuf_iterator<char>(file), {});
-    return ended;
-  }
+  Ended run(const std::string& words) const { return in_shell(command(words)); }
 
   /// In the background, with its messages in `log`.
   pid_t start(const std::string& words) const {
@@ -138,10 +115,11 @@ class HostsCommand : public testing::Test {
   /// What `smemtune list` says of each run; none where there is no database yet.
   Json runs() const {
     const Ended listed = run("list --json");
-    return listed.status == 0 ? Json::parse(listed.output).at("runs") : Json::array();
+    return listed.status == 0 ? Json::parse(listed.out).at("runs") : Json::array();
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder own_folder_;
+  std::filesystem::path folder_ = own_folder_.path();
 };
 
 constexpr const char* kTune = "--space add_one --problem N=100000,T=int --strategy random ";
@@ -149,22 +127,22 @@ constexpr const char* kTune = "--space add_one --problem N=100000,T=int --strate
 TEST_F(HostsCommand, TunesOnAllThatAnswer) {
   const Ended ended =
       run(std::string(kTune) + "--hosts a,away,b,localhost --jobs 1 --max-evaluations 9 --json");
-  ASSERT_EQ(ended.status, 0) << ended.errors;
-  EXPECT_THAT(ended.errors, AllOf(HasSubstr("a: "), HasSubstr("going on without away: "),
-                                  HasSubstr("No route to host")));
-  const Json summary = Json::parse(ended.output);
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("a: "), HasSubstr("going on without away: "),
+                               HasSubstr("No route to host")));
+  const Json summary = Json::parse(ended.out);
   EXPECT_FALSE(summary.at("evaluated_on").empty());  // All three, unless one is quick.
   const Ended listed = run("list --json");
-  EXPECT_EQ(Json::parse(listed.output).at("runs").at(0).at("host"), "a,b,localhost");
+  EXPECT_EQ(Json::parse(listed.out).at("runs").at(0).at("host"), "a,b,localhost");
 }
 
 TEST_F(HostsCommand, TunesDifferentModelsBesideEachOther) {
   make_other_model();
   const Ended ended = run(std::string(kTune) + "--hosts a,other --jobs 2 --max-evaluations 4");
-  ASSERT_EQ(ended.status, 0) << ended.errors;
-  const std::size_t first = ended.output.find("best: add_one");
-  ASSERT_NE(first, std::string::npos) << ended.output;
-  EXPECT_NE(ended.output.find("best: add_one", first + 1), std::string::npos) << ended.output;
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  const std::size_t first = ended.out.find("best: add_one");
+  ASSERT_NE(first, std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("best: add_one", first + 1), std::string::npos) << ended.out;
   const Json listed = runs();
   ASSERT_EQ(listed.size(), 2u);
   for (const Json& one : listed) EXPECT_EQ(one.at("outcome"), "budget");
@@ -174,13 +152,13 @@ TEST_F(HostsCommand, TunesDifferentModelsBesideEachOther) {
 TEST_F(HostsCommand, SaysWhyNoHostCanBeUsed) {
   const Ended ended = run(std::string(kTune) + "--hosts away");
   EXPECT_EQ(ended.status, 5);
-  EXPECT_THAT(ended.errors, HasSubstr("no host can be used: away: it does not answer"));
+  EXPECT_THAT(ended.err, HasSubstr("no host can be used: away: it does not answer"));
 }
 
 TEST_F(HostsCommand, SaysThatNoHostHasTheNvrtcThatIsNamed) {
   const Ended ended = run(std::string(kTune) + "--hosts a --nvrtc /no/such/nvrtc");
   EXPECT_EQ(ended.status, 5);
-  EXPECT_THAT(ended.errors, HasSubstr("--nvrtc: no host has what is named"));
+  EXPECT_THAT(ended.err, HasSubstr("--nvrtc: no host has what is named"));
 }
 
 TEST_F(HostsCommand, TakesInAHostThatIsAwayAtFirst) {
@@ -202,7 +180,7 @@ TEST_F(HostsCommand, TunesAnotherModelOfAHostThatIsAwayAtFirst) {
   };
   EXPECT_TRUE(eventually(both_measure)) << logged();
   EXPECT_EQ(stop(child), 130);
-  EXPECT_THAT(logged(), HasSubstr("is of another model, which is tuned by itself"));
+  EXPECT_THAT(logged(), HasSubstr("is another model, which is tuned separately"));
   for (const Json& one : runs()) EXPECT_EQ(one.at("outcome"), "interrupted");
   EXPECT_EQ(run("db check").status, 0);
 }
@@ -210,13 +188,13 @@ TEST_F(HostsCommand, TunesAnotherModelOfAHostThatIsAwayAtFirst) {
 TEST_F(HostsCommand, RefusesAProgramThatIsNotThereOrNotSmemtune) {
   const Ended missing = run(std::string(kTune) + "--hosts a --host-program /no/such/program");
   EXPECT_EQ(missing.status, 5);
-  EXPECT_THAT(missing.errors, HasSubstr("/no/such/program: not found"));
+  EXPECT_THAT(missing.err, HasSubstr("/no/such/program: not found"));
   const std::filesystem::path old = folder_ / "old";
   std::ofstream(old) << "#!/bin/sh\necho smemtune-host 0.0.1 1\ncat >/dev/null\n";
   std::filesystem::permissions(old, std::filesystem::perms::owner_all);
   const Ended other = run(std::string(kTune) + "--hosts a --host-program '" + old.string() + "'");
   EXPECT_EQ(other.status, 5);
-  EXPECT_THAT(other.errors, AllOf(HasSubstr("0.0.1"), HasSubstr("must be of one version")));
+  EXPECT_THAT(other.err, AllOf(HasSubstr("0.0.1"), HasSubstr("must be of one version")));
 }
 
 TEST_F(HostsCommand, RefusesWhatIsNoHostAndWhatDoesNotGoTogether) {
@@ -225,7 +203,7 @@ TEST_F(HostsCommand, RefusesWhatIsNoHostAndWhatDoesNotGoTogether) {
         "--hosts a --dry-run", "--hosts a --with-host", "--hosts a --devices 0",
         "--hosts a --device 1", "--host-program /bin/true"}) {
     const Ended ended = run(std::string(kTune) + words);
-    EXPECT_EQ(ended.status, 2) << words << ": " << ended.errors;
+    EXPECT_EQ(ended.status, 2) << words << ": " << ended.err;
   }
 }
 
@@ -233,7 +211,7 @@ TEST_F(HostsCommand, EndsCleanlyWhenTheQueueSaysSoAndGoesOnLater) {
   const std::string words = much() + "--hosts a,b ";
   const auto measured = [this] {
     const Ended listed = run("list --results --json");
-    return listed.status == 0 ? Json::parse(listed.output).at("results").size() : 0;
+    return listed.status == 0 ? Json::parse(listed.out).at("results").size() : 0;
   };
   const pid_t child = start(words);
   EXPECT_TRUE(eventually([&] { return measured() >= 3; }));
@@ -241,8 +219,8 @@ TEST_F(HostsCommand, EndsCleanlyWhenTheQueueSaysSoAndGoesOnLater) {
   const std::size_t kept = measured();
   EXPECT_GE(kept, 3u);
   const Ended again = run(words + "--max-evaluations 5 --json");
-  ASSERT_EQ(again.status, 0) << again.errors;
-  EXPECT_GE(Json::parse(again.output).at("problems").at(0).at("known"), 3);
+  ASSERT_EQ(again.status, 0) << again.err;
+  EXPECT_GE(Json::parse(again.out).at("problems").at(0).at("known"), 3);
   EXPECT_EQ(run("db check").status, 0);
 }
 

@@ -4,6 +4,7 @@
 #include "db/result_store.h"
 #include "tuner/backend/fake/fake_compiler.h"
 #include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/core/temporary_folder.h"
 #include "tuner/engine/compile_worker.h"
 #include "tuner/engine/device_worker.h"
 #include "tuner/engine/engine_test_kit.h"
@@ -115,13 +116,6 @@ int wait_for(pid_t child) {
 
 class Killed : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "smemtune-kill-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   /// Configurations with a result.
   std::size_t recorded() const {
     if (!fs::exists(folder_ / "results.sqlite")) return 0;
@@ -152,7 +146,8 @@ class Killed : public testing::Test {
     EXPECT_EQ(best[0].result.stage, Stage::final) << where;
   }
 
-  fs::path folder_;
+  TemporaryFolder own_folder_;
+  fs::path folder_ = own_folder_.path();
 };
 
 TEST_F(Killed, NeverTheRunEndsWithTheBest) {

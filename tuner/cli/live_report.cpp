@@ -127,7 +127,7 @@ int follow_run(const ReportOptions& options, const std::atomic<bool>& stop) {
     server.serve_for(std::max(kLook, 9 * took));
   }
   if (stop) return kInterrupted;
-  say(page.state() == kGone ? "the run is gone: its process has ended without a word"
+  say(page.state() == kGone ? "the run is gone: its process ended without saying how the run went"
                             : "the run has ended: " + page.state());
   // A page that is open asks every two seconds.
   const auto deadline = Clock::now() + kLastTaking;

@@ -2,6 +2,7 @@
 // built executable is run.
 
 #include "db/result_store.h"
+#include "tuner/core/in_shell.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +14,6 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <sys/wait.h>
 
 namespace smemtune {
 namespace {
@@ -22,36 +22,12 @@ using Json = nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ended {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string read(const std::filesystem::path& file) {
-  std::stringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 class Occupancies : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-occ-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   /// `words` as a shell reads them, with the database and caches in the test's own folder.
   Ended run(const std::string& words) {
-    const std::string folder = folder_.string();
-    const std::string command = "SMEMTUNE_DB='" + database().string() + "' XDG_CACHE_HOME='" +
-                                folder + "' '" SMEMTUNE_EXECUTABLE "' " + words + " >'" + folder +
-                                "/out' 2>'" + folder + "/err'";
-    const int status = std::system(command.c_str());
-    EXPECT_TRUE(WIFEXITED(status)) << command;
-    return {WEXITSTATUS(status), read(folder_ / "out"), read(folder_ / "err")};
+    return in_shell("SMEMTUNE_DB='" + database().string() + "' XDG_CACHE_HOME='" +
+                    folder_.string() + "' '" SMEMTUNE_EXECUTABLE "' " + words);
   }
 
   Json answer(const std::string& words) {
@@ -66,7 +42,8 @@ class Occupancies : public testing::Test {
     return std::string(SMEMTUNE_SOURCE_DIR) + "/configs/" + name;
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder own_folder_;
+  std::filesystem::path folder_ = own_folder_.path();
 };
 
 // The fifth article: 16 x 16 threads at 100 per cent on 1.3 and 2.0, 16 KB in one block, and 32

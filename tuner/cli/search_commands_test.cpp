@@ -1,16 +1,15 @@
 // `smemtune replay` and `smemtune space` as their users see them: the built executable is run.
 
+#include "tuner/core/in_shell.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
-#include <sys/wait.h>
 
 namespace smemtune {
 namespace {
@@ -18,32 +17,13 @@ namespace {
 using Json = nlohmann::json;
 using testing::HasSubstr;
 
-struct Ended {
-  int status = -1;
-  std::string output;  ///< Both streams.
-};
-
+/// Both streams are in `out`.
 Ended run(const std::string& words) {
-  const std::string command = "'" SMEMTUNE_EXECUTABLE "' " + words + " 2>&1";
-  FILE* stream = popen(command.c_str(), "r");
-  Ended ended;
-  char buffer[4096];
-  while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, stream)) {
-    ended.output.append(buffer, count);
-  }
-  const int status = pclose(stream);
-  if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
-  return ended;
+  return in_shell("'" SMEMTUNE_EXECUTABLE "' " + words + " 2>&1");
 }
 
 class SearchCommands : public testing::Test {
  protected:
-  SearchCommands() {
-    std::string pattern = testing::TempDir() + "smemtune-search-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~SearchCommands() override { std::filesystem::remove_all(folder_); }
-
   /// A Kernel Tuner cache of 64 configurations, the best of which is 8,8.
   std::string cache() const {
     std::string text =
@@ -63,7 +43,8 @@ class SearchCommands : public testing::Test {
     return file.string();
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder own_folder_;
+  std::filesystem::path folder_ = own_folder_.path();
 };
 
 TEST_F(SearchCommands, ReplaysWhatWasMeasured) {
@@ -71,8 +52,8 @@ TEST_F(SearchCommands, ReplaysWhatWasMeasured) {
   const Ended ended =
       run("replay --data " + cache() +
           " --strategy auto,random --seeds 5 --evaluations 64 --json --plot " + plot.string());
-  ASSERT_EQ(0, ended.status) << ended.output;
-  const Json recording = Json::parse(ended.output).at("recordings").at(0);
+  ASSERT_EQ(0, ended.status) << ended.out;
+  const Json recording = Json::parse(ended.out).at("recordings").at(0);
   EXPECT_EQ("Some GPU", recording.at("device"));
   EXPECT_EQ(64, recording.at("configurations"));
   EXPECT_EQ(1, recording.at("best_ms"));
@@ -85,7 +66,7 @@ TEST_F(SearchCommands, ReplaysWhatWasMeasured) {
   const std::string svg{std::istreambuf_iterator<char>(stream), {}};
   EXPECT_THAT(svg, HasSubstr("<svg"));
   EXPECT_THAT(svg, HasSubstr("auto"));
-  EXPECT_THAT(run("replay --data " + cache() + " --seeds 2 --evaluations 30").output,
+  EXPECT_THAT(run("replay --data " + cache() + " --seeds 2 --evaluations 30").out,
               HasSubstr("genetic"));
 }
 
@@ -108,8 +89,8 @@ TEST_F(SearchCommands, ReplayWithWhatASpaceFileKnowsOfLaunches) {
   const auto after_one = [&](const std::string& options) {
     const Ended ended = run("replay --json --strategy model --seeds 20 --evaluations 1 --data " +
                             file.string() + options);
-    EXPECT_EQ(0, ended.status) << ended.output;
-    return Json::parse(ended.output)
+    EXPECT_EQ(0, ended.status) << ended.out;
+    return Json::parse(ended.out)
         .at("recordings")
         .at(0)
         .at("strategies")
@@ -124,7 +105,7 @@ TEST_F(SearchCommands, ReplayWithWhatASpaceFileKnowsOfLaunches) {
   EXPECT_LT(after_one(""), 1);
   const Ended other = run("replay --data " + file.string() + " --space " + configs + "gemm.json");
   EXPECT_EQ(2, other.status);
-  EXPECT_THAT(other.output, HasSubstr("no kernel has parameters that are all in"));
+  EXPECT_THAT(other.out, HasSubstr("no kernel has parameters that are all in"));
   const Ended unknown =
       run("replay --data " + cache() + " --space " + configs + "convolution.json --device none");
   EXPECT_EQ(2, unknown.status);
@@ -149,9 +130,9 @@ TEST(SearchOfConvolutions, FindsInAHundredEvaluationsWhatRandomDoesNotFindInTwoH
       (folder / "A4000.json.gz").string() + " " + (folder / "A6000.json.gz").string();
   const auto shares = [&](const std::string& options) {
     const Ended ended = run("replay --json --data " + files + " " + options);
-    EXPECT_EQ(0, ended.status) << ended.output;
+    EXPECT_EQ(0, ended.status) << ended.out;
     std::map<int, double> means;
-    const Json recordings = Json::parse(ended.output).at("recordings");
+    const Json recordings = Json::parse(ended.out).at("recordings");
     for (const Json& recording : recordings) {
       for (const Json& share : recording.at("strategies").at(0).at("share_of_optimum")) {
         means[share.at("evaluations").get<int>()] += share.at("mean").get<double>() / 2;
@@ -170,8 +151,8 @@ TEST(SearchOfConvolutions, FindsInAHundredEvaluationsWhatRandomDoesNotFindInTwoH
 TEST_F(SearchCommands, SayWhatASpaceIsMadeOf) {
   const std::string gemm = std::string(SMEMTUNE_SOURCE_DIR) + "/configs/gemm.json";
   const Ended ended = run("space " + gemm + " --device h200 --json --samples 3");
-  ASSERT_EQ(0, ended.status) << ended.output;
-  const Json kernels = Json::parse(ended.output).at("kernels");
+  ASSERT_EQ(0, ended.status) << ended.out;
+  const Json kernels = Json::parse(ended.out).at("kernels");
   for (const Json& kernel : kernels) {
     EXPECT_LE(kernel.at("valid").get<double>(), kernel.at("cartesian").get<double>());
     EXPECT_LE(kernel.at("fit"), kernel.at("looked_at"));
@@ -182,7 +163,7 @@ TEST_F(SearchCommands, SayWhatASpaceIsMadeOf) {
       EXPECT_EQ(kernel.at("fit"), sum) << name;
     }
   }
-  EXPECT_THAT(run("space " + gemm + " --device h200").output, HasSubstr("satisfy the constraints"));
+  EXPECT_THAT(run("space " + gemm + " --device h200").out, HasSubstr("satisfy the constraints"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tuner/config/devices_file.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -203,17 +204,15 @@ void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
 class FaultyDevicesFile : public testing::TestWithParam<Fault> {};
 
 TEST_P(FaultyDevicesFile, IsRefusedWithThePlace) {
-  std::string directory = std::filesystem::temp_directory_path() / "devices_XXXXXX";
-  ASSERT_NE(nullptr, mkdtemp(directory.data()));
-  const std::filesystem::path file = std::filesystem::path(directory) / "devices.json";
-  std::ofstream(file) << GetParam().text;
+  const TemporaryFolder folder;
+  folder.write("devices.json", GetParam().text);
+  const std::filesystem::path file = folder.path() / "devices.json";
   std::string what;
   try {
     load_devices(file);
   } catch (const InputError& error) {
     what = error.what();
   }
-  std::filesystem::remove_all(directory);
   EXPECT_THAT(what, testing::StartsWith(file.string() + ":"));
   EXPECT_THAT(what, testing::HasSubstr(GetParam().expected));
 }

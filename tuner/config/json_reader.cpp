@@ -151,7 +151,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     std::set<std::string> keys;  ///< Of an object.
   };
 
-  /// Of the value that comes next.
+  /// The JSON pointer of the value that comes next.
   std::string pointer() const {
     std::string result;
     for (const Frame& frame : frames_) {

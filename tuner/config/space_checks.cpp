@@ -140,7 +140,7 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
       if (holds_word(value) && scalar_type(std::get<std::string>(value))) {
         return check_texel(std::get<std::string>(value), where);
       }
-      fault(where, quote(to_text(value)) + " is not a type of elements" +
+      fault(where, quote(to_text(value)) + " is not an element type" +
                        suggestion(to_text(value), type_names()));
     };
     if (parameter != kernel.parameters.end()) {
@@ -167,7 +167,7 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
       for (const std::string& name : names_of(space_.problems.front())) known.push_back(name);
       fault(child(argument.where, "type"),
             quote(argument.type) +
-                " is neither a type of elements nor a name of the problems that stands for one" +
+                " is neither an element type nor a name in the problems that stands for one" +
                 suggestion(argument.type, known));
     } else {
       check_texel(argument.type, child(argument.where, "type"));

@@ -29,7 +29,7 @@ constexpr const char* kSizes[] = {"problem_size_x", "problem_size_y", "problem_s
 
 [[noreturn]] void no_list(std::string_view text) {
   throw InputError(quote(text) +
-                   " is no list of values such as [1, 2, 4], range(1, 9) or "
+                   " is not a list of values such as [1, 2, 4], range(1, 9) or "
                    "[2**i for i in range(6)]");
 }
 

@@ -4,6 +4,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
+#include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,17 +60,9 @@ TEST(PythonList, RunsNothing) {
   EXPECT_THROW(python_list(deep), InputError);
 }
 
-fs::path new_folder() {
-  std::string name = (fs::temp_directory_path() / "smemtune-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  return name;
-}
-
 /// A specification like the hub's, with a kernel beside it.
 class T1 : public testing::Test {
  protected:
-  ~T1() override { fs::remove_all(folder_); }
-
   fs::path write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
@@ -88,7 +81,8 @@ class T1 : public testing::Test {
     return "none";
   }
 
-  const fs::path folder_ = new_folder();
+  const TemporaryFolder own_folder_;
+  const fs::path folder_ = own_folder_.path();
   Json scale_ = Json::parse(R"({
     "ConfigurationSpace": {
       "TuningParameters": [
@@ -222,7 +216,7 @@ TEST_F(T1, SaysWhatHasNoCounterpart) {
   EXPECT_THAT(error(t1), HasSubstr("t1.json: /KernelSpecification/Language: 'OpenCL' is not CUDA"));
   t1 = scale_;
   t1["ConfigurationSpace"]["TuningParameters"][0]["Values"] = "exec('1')";
-  EXPECT_THAT(error(t1), HasSubstr("no list of values"));
+  EXPECT_THAT(error(t1), HasSubstr("not a list of values"));
   t1 = scale_;
   t1["KernelSpecification"]["Arguments"][0]["FillType"] = "Script";
   EXPECT_THAT(error(t1), HasSubstr("'out' is filled by 'Script'"));

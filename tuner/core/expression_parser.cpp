@@ -144,7 +144,7 @@ class ExpressionParser {
         holds = add(known->operation, token.column, {left, right});
         left = copy(right);
       } else {
-        if (is_not && !is_name("in")) tokens_.fail(token.column, "expected 'in' behind 'not'");
+        if (is_not && !is_name("in")) tokens_.fail(token.column, "expected 'in' after 'not'");
         if (is_not) tokens_.take();
         holds = is_among(left);
         if (is_not) holds = add(Operation::logical_not, token.column, {holds});
@@ -157,7 +157,7 @@ class ExpressionParser {
   // What stands behind `in`: [A, B] or (A, B).
   std::size_t is_among(std::size_t value) {
     const Token open = tokens_.take();
-    if (!open.is("[") && !open.is("(")) tokens_.fail(open.column, "expected a list behind 'in'");
+    if (!open.is("[") && !open.is("(")) tokens_.fail(open.column, "expected a list after 'in'");
     const std::string_view close = open.is("[") ? "]" : ")";
     const Nesting nesting(tokens_, depth_);
     std::size_t any = add_constant(open.column, 0);
@@ -231,7 +231,7 @@ class ExpressionParser {
     in_python_ = was_in_python;
     tokens_.expect(")");
     if (nodes_[inner].is_real && !in_python_) {
-      tokens_.fail(token.column, "gives a fraction; int(...) drops what is behind the point");
+      tokens_.fail(token.column, "gives a fraction; int(...) drops what follows the decimal point");
     }
     nodes_[inner].in_parentheses = true;
     return inner;
@@ -448,9 +448,9 @@ class ExpressionParser {
   bool is_word(std::size_t node) const { return nodes_[node].kind == Scope::Kind::word; }
 
   void require_integer(std::size_t node) const {
-    if (is_word(node)) tokens_.fail(nodes_[node].column, "a word stands where a number is needed");
+    if (is_word(node)) tokens_.fail(nodes_[node].column, "a word where a number is needed");
     if (nodes_[node].is_real) {
-      tokens_.fail(nodes_[node].column, "a fraction stands where an integer is needed");
+      tokens_.fail(nodes_[node].column, "a fraction where an integer is needed");
     }
   }
 

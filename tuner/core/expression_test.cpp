@@ -79,9 +79,9 @@ TEST(Expression, ReadsPythonAsPythonDoes) {
 TEST(Expression, SaysWhatPythonCannotBeReadAs) {
   EXPECT_THAT(message_of("python(7 / 2)"), HasSubstr("gives a fraction"));
   EXPECT_THAT(message_of("python(7 / 0 == 1)"), HasSubstr("division by zero: 7 / 0"));
-  EXPECT_THAT(message_of("python(1.5 << 2 == 1)"), HasSubstr("a fraction stands where"));
-  EXPECT_THAT(message_of("python(log2(1.5) == 1)"), HasSubstr("a fraction stands where"));
-  EXPECT_THAT(message_of("python(1.5 == 'float')"), HasSubstr("a word stands where"));
+  EXPECT_THAT(message_of("python(1.5 << 2 == 1)"), HasSubstr("a fraction where"));
+  EXPECT_THAT(message_of("python(log2(1.5) == 1)"), HasSubstr("a fraction where"));
+  EXPECT_THAT(message_of("python(1.5 == 'float')"), HasSubstr("a word where"));
   EXPECT_THAT(message_of("python(ITEMS not 4)"), HasSubstr("expected 'in'"));
   EXPECT_THAT(message_of("python(1 in 2)"), HasSubstr("expected a list"));
   EXPECT_THAT(message_of("python(1 if 2)"), HasSubstr("expected 'else'"));
@@ -177,8 +177,8 @@ TEST(Expression, ComparesWordsWithTypesAndWords) {
   EXPECT_EQ(1, evaluate("U == 'float'"));
   EXPECT_EQ(0, evaluate("\"unsigned char\" != unsigned char"));
   EXPECT_THAT(message_of("T == 3"), HasSubstr("column 6: a word is compared with a number"));
-  EXPECT_THAT(message_of("T < U"), HasSubstr("column 1: a word stands where a number is needed"));
-  EXPECT_THAT(message_of("T"), HasSubstr("column 1: a word stands where a number is needed"));
+  EXPECT_THAT(message_of("T < U"), HasSubstr("column 1: a word where a number is needed"));
+  EXPECT_THAT(message_of("T"), HasSubstr("column 1: a word where a number is needed"));
 }
 
 TEST(Expression, KnowsTheSizesOfTypes) {

@@ -131,7 +131,7 @@ void KernelBinding::Compiled::check_swapped(const Repeat& repeat, const std::str
   for (const ArgumentTemplate& argument : kernel->arguments) {
     if (argument.name == name && argument.is_buffer() && argument.is_passed()) return;
   }
-  fail(repeat.times.where, in_quotes(name) + ", which is swapped, is no buffer that is passed");
+  fail(repeat.times.where, in_quotes(name) + ", which is swapped, is not a buffer that is passed");
 }
 
 void KernelBinding::Compiled::check_option(const std::string& option) const {

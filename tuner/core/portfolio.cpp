@@ -48,7 +48,7 @@ struct Candidate {
   std::vector<double> losses;
 };
 
-/// Those that no other one is as good as in every case: a portfolio needs no others.
+/// Candidates that no other one matches in every case: a portfolio needs no others.
 std::vector<Candidate> undominated(const TimeTable& table) {
   std::vector<Candidate> all(table.variants());
   for (std::size_t i = 0; i < all.size(); ++i) {

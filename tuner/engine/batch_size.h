@@ -12,8 +12,8 @@ class BatchSize {
   /// A module of so many entries took so long, in milliseconds.
   void add(std::size_t entries, double compile_ms);
 
-  /// Of the next batch, when so many configurations wait for so many workers; at least 1. No
-  /// worker is left without work for the sake of a larger batch, and none takes much longer than
+  /// How many make the next batch, when so many configurations wait for so many workers; at
+  /// least 1. No worker is left without work for a larger batch, and none takes much longer than
   /// kMaxBatch_ms.
   std::size_t next(std::size_t waiting, std::size_t workers) const;
 

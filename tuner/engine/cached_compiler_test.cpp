@@ -1,5 +1,7 @@
 #include "tuner/engine/cached_compiler.h"
 
+#include "tuner/core/temporary_folder.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -46,13 +48,6 @@ class CountingCompiler final : public Compiler {
 
 class CachedCompilerTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "smemtune-cache-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   CachedCompiler compiler(const std::string& version = "1", std::uint64_t max_bytes = 1u << 30) {
     return {std::make_unique<CountingCompiler>(version, calls_), folder_, max_bytes};
   }
@@ -70,7 +65,8 @@ class CachedCompilerTest : public testing::Test {
         std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
 
-  fs::path folder_;
+  TemporaryFolder own_folder_;
+  fs::path folder_ = own_folder_.path();
   int calls_ = 0;
 };
 

@@ -27,7 +27,7 @@ struct Contender {
 /// Everyone who was timed; entries that are the same code and launches are one contender.
 std::vector<Contender> find_contenders(const ProblemState& state);
 
-/// Of the entry that stands for it.
+/// The result of the entry that stands for it.
 Result& result_of(ProblemState& state, const Contender& contender);
 const Result& result_of(const ProblemState& state, const Contender& contender);
 const KernelOnProblems& kernel_of(const ProblemState& state, const Contender& contender);

@@ -1,6 +1,7 @@
 #include "tuner/engine/device_lock.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,19 +26,12 @@ constexpr const char* kName = "GPU-1";
 
 class Locks : public testing::Test {
  protected:
-  Locks() {
-    std::string pattern = (fs::temp_directory_path() / "smemtune-lock-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder");
-    root_ = pattern;
-  }
-  ~Locks() override {
-    unsetenv("XDG_RUNTIME_DIR");
-    fs::remove_all(root_);
-  }
+  ~Locks() override { unsetenv("XDG_RUNTIME_DIR"); }
 
   fs::path folder() const { return root_ / "locks"; }
 
-  fs::path root_;
+  TemporaryFolder own_folder_;
+  fs::path root_ = own_folder_.path();
 };
 
 LockHolder someone() { return {.process_id = getpid(), .purpose = "tuning gemm", .since = 5}; }

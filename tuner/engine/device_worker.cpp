@@ -329,7 +329,7 @@ class DeviceWorker {
     channel_.tell_phase("definition");
     const auto note_guess = [&notes](const std::string& why) {
       notes.push_back(
-          "the definition that init read in the kernel is not what it computes, so "
+          "the definition that init derived from the kernel is not what the kernel computes: "
           "correct or remove it: " +
           why);
     };

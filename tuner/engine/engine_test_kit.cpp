@@ -197,20 +197,11 @@ const Result& result_of(const ProblemSummary& summary, const std::string& kernel
   throw std::out_of_range("no result for " + kernel + " " + configuration);
 }
 
-FakeFolder::FakeFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "smemtune-fake-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder " + pattern);
-  path_ = pattern;
-  setenv("SMEMTUNE_FAKE_FOLDER", pattern.c_str(), 1);
-}
+FakeFolder::FakeFolder() { setenv("SMEMTUNE_FAKE_FOLDER", path().c_str(), 1); }
 
-FakeFolder::~FakeFolder() {
-  unsetenv("SMEMTUNE_FAKE_FOLDER");
-  std::error_code ignored;  // Left behind in the folder for temporary files at worst.
-  std::filesystem::remove_all(path_, ignored);
-}
+FakeFolder::~FakeFolder() { unsetenv("SMEMTUNE_FAKE_FOLDER"); }
 
-void FakeFolder::let_happen() const { std::ofstream(path_ / "happened"); }
+void FakeFolder::let_happen() const { write("happened", ""); }
 
 bool is_alive(int process_id) {
   std::ifstream stat("/proc/" + std::to_string(process_id) + "/stat");

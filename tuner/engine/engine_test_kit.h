@@ -2,6 +2,7 @@
 
 #include "tuner/core/result_log.h"
 #include "tuner/core/space.h"
+#include "tuner/core/temporary_folder.h"
 #include "tuner/engine/tuning_loop.h"
 
 #include <atomic>
@@ -108,19 +109,15 @@ const Result& result_of(const ProblemSummary& summary, const std::string& kernel
                         const std::string& configuration);
 
 /// A folder that exists as long as this, named by SMEMTUNE_FAKE_FOLDER.
-class FakeFolder {
+class FakeFolder : public TemporaryFolder {
  public:
   FakeFolder();
   FakeFolder(const FakeFolder&) = delete;
   FakeFolder& operator=(const FakeFolder&) = delete;
   ~FakeFolder();
-  const std::filesystem::path& path() const { return path_; }
 
   /// What scripts call HAPPENED and wait for.
   void let_happen() const;
-
- private:
-  std::filesystem::path path_;
 };
 
 /// Whether a process is there and no zombie.

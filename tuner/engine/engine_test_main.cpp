@@ -4,6 +4,7 @@
 #include "tuner/backend/fake/fake_launcher.h"
 #include "tuner/backend/fake/script.h"
 #include "tuner/core/error.h"
+#include "tuner/core/temporary_folder.h"
 #include "tuner/engine/compile_worker.h"
 #include "tuner/engine/device_worker.h"
 #include "tuner/engine/engine_test_kit.h"
@@ -76,34 +77,10 @@ int run_agent(const std::string& silence_s) {
     hello.cores = 4;
     return hello;
   };
-  std::string files = (std::filesystem::temp_directory_path() / "smemtune-files-XXXXXX").string();
-  if (mkdtemp(files.data()) == nullptr) return 2;
-  const int status =
-      host_agent_main(kTestVersion, std::stod(silence_s), describe, files, STDIN_FILENO, out);
-  std::filesystem::remove_all(files);
-  return status;
+  const TemporaryFolder files;
+  return host_agent_main(kTestVersion, std::stod(silence_s), describe, files.path(), STDIN_FILENO,
+                         out);
 }
-
-/// Devices are locked here, so that test programs that run beside each other share none.
-class LockFolder {
- public:
-  LockFolder() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "smemtune-locks-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw UnavailableError("no folder " + pattern);
-    path_ = pattern;
-    setenv("XDG_RUNTIME_DIR", pattern.c_str(), 1);
-  }
-  LockFolder(const LockFolder&) = delete;
-  LockFolder& operator=(const LockFolder&) = delete;
-  ~LockFolder() {
-    std::error_code ignored;  // Left behind in the folder for temporary files at worst.
-    std::filesystem::remove_all(path_, ignored);
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 void write_id(const std::string& file, pid_t id) {
   std::ofstream(file + ".new") << id;
@@ -198,6 +175,8 @@ int main(int argc, char** argv) {
   if (word == test::kRelayWord && argc > 3) return test::run_relay(argv[2], argv[3]);
   if (word == test::kParentWord && argc > 2) return test::run_parent(argv[2]);
   testing::InitGoogleTest(&argc, argv);
-  const test::LockFolder locks;
+  // Devices are locked here, so that test programs that run beside each other share none.
+  const smemtune::TemporaryFolder locks;
+  setenv("XDG_RUNTIME_DIR", locks.path().c_str(), 1);
   return RUN_ALL_TESTS();
 }

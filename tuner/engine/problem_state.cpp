@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_hash.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 
@@ -93,17 +94,25 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   show_progress(tuning, state, "prepare");
 
   double cartesian = 0;
+  std::vector<std::string> left_out;
   for (const KernelTemplate* kernel : tuning.request.kernels) {
     state.kernels.push_back(bind(tuning, state.set, *kernel));
     const SearchSpace& space =
         state.kernels.back().bound.front().search_space([&tuning] { return tuning.must_end(); });
     cartesian += space.cartesian_size();
     state.summary.valid += space.size();
-    if (!space.index_of(kernel->default_configuration)) {
-      tuning.observer.note("the default configuration of " + kernel->name + ", " +
-                           key(kernel->default_configuration) + ", is not valid for " +
-                           key(problem));
+    if (space.size() == 0) {
+      left_out.push_back(kernel->name);
+    } else if (!space.index_of(kernel->default_configuration)) {
+      tuning.observer.note("the default of " + kernel->name + ", " +
+                           key(kernel->default_configuration) +
+                           ", does not satisfy the constraints on " + key(problem) +
+                           ": nothing is compared with it");
     }
+  }
+  if (!left_out.empty()) {
+    tuning.observer.note("left out on " + key(problem) + ": " + joined(left_out, ", ") +
+                         " (no configuration satisfies the constraints)");
   }
   constexpr double kLargest = 18446744073709549568.0;  // Below 2^64.
   state.summary.cartesian =
@@ -148,6 +157,23 @@ double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace,
   if (!pace) return most_s;
   return std::min(most_s, options.min_deadline_s + kOverheadFactor * pace->evaluation_s +
                               kHangFactor * pace->launches * pace->median_ms * 1e-3);
+}
+
+bool is_fastest(const ProblemState& state, std::size_t kernel, const Result& result) {
+  const std::optional<Pace>& pace = state.paces[kernel];
+  return result.timed() && (!pace || result.measurement.median_ms < pace->median_ms);
+}
+
+void note_pace(ProblemState& state, std::size_t kernel, const Variant& variant,
+               const Result& result, int screen_samples, double evaluation_s) {
+  if (!is_fastest(state, kernel, result)) return;
+  std::size_t runs = 1;
+  for (const Part& part : variant.parts) runs += part.workloads.size();
+  const double samples = std::max(1, screen_samples) + 1;
+  state.paces[kernel] =
+      Pace{.median_ms = result.measurement.median_ms,
+           .launches = static_cast<double>(runs) + samples * result.measurement.launches_per_sample,
+           .evaluation_s = evaluation_s};
 }
 
 double device_s(const Tuning& tuning, const ProblemState& state) {

@@ -72,7 +72,7 @@ struct ProblemState {
   KernelOnProblems reference;
   std::optional<KernelOnProblems> witness;  ///< Which answers for the further problems.
   std::string reference_name;               ///< How to call it in messages.
-  /// Of the units that were left, and of those that came later; none in a dry run.
+  /// One for each unit that was left or came later; none in a dry run.
   std::deque<DeviceSession> devices;
   std::size_t units_seen = 0;  ///< Of the pool's.
   std::shared_ptr<ReferenceRecord> reference_record;
@@ -111,6 +111,13 @@ void work(Tuning& tuning, ProblemState& state, double timeout_s = kWait_s);
 /// kernel; nullopt for a default. `slowest_s`: the longest evaluation that came through; a device
 /// that is slow for all of them is given three times as long whatever the options say.
 double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace, double slowest_s);
+
+/// Whether nothing of its kernel was faster.
+bool is_fastest(const ProblemState& state, std::size_t kernel, const Result& result);
+
+/// Keeps the pace of the fastest of each kernel. `evaluation_s`: what evaluating `result` took.
+void note_pace(ProblemState& state, std::size_t kernel, const Variant& variant,
+               const Result& result, int screen_samples, double evaluation_s);
 
 /// How long the device has been busy in this run.
 double device_s(const Tuning& tuning, const ProblemState& state);

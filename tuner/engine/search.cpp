@@ -2,18 +2,16 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
-#include "tuner/engine/early_loss.h"
-#include "tuner/engine/evaluation.h"
+#include "tuner/engine/device_feed.h"
 #include "tuner/engine/finals.h"
-#include "tuner/engine/preparation.h"
+#include "tuner/engine/in_flight.h"
 #include "tuner/engine/progress_meter.h"
-#include "tuner/engine/static_reject.h"
+#include "tuner/engine/seen_times.h"
 #include "tuner/engine/strategy_choice.h"
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -52,15 +50,13 @@ class Search {
         budget_(budget),
         begin_s_(tuning.elapsed_s()),
         begin_device_s_(device_s(tuning, state)),
-        best_ms_(state.kernels.size(), HUGE_VAL),
-        incumbents_ms_(best_ms_),
-        static_rejects_(state.kernels.size()),
-        losses_(state.kernels.size(),
-                EarlyLoss(race_options(options(), state.devices.size() > 1).keep_within_percent)) {}
+        times_(state.kernels.size(),
+               SeenTimes(race_options(options(), state.devices.size() > 1).keep_within_percent)),
+        feed_(tuning, state, times_) {}
 
   void run() {
     for (;;) {
-      follow_devices();
+      window_ = window(tuning_, state_);  // Devices and compilers may have come.
       ask_and_tell();
       if ((in_flight_.empty() && !begin_again()) || ended()) break;
       advance();
@@ -73,42 +69,8 @@ class Search {
   }
 
  private:
-  struct InFlight {
-    Candidate candidate;
-    std::uint64_t place = 0;  ///< In the order asked.
-    Result result = {};
-    std::optional<Variant> variant = std::nullopt;
-    std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for...
-    std::size_t not_compiled = 0;             ///< ... and how many of them are not ready.
-    std::vector<Module> modules = {};         ///< Once it is compiled.
-    std::string identity = {};                ///< Once it is compiled.
-    StaticLimits limits = {};                 ///< From what had been told when it was asked.
-    bool hopeless = false;                    ///< It is beyond those limits.
-    bool in_full = false;                     ///< However far it is behind.
-    bool known = false;
-    bool on_device = false;
-    bool done = false;
-    bool shared = false;  ///< Measured with another of the same identity.
-    std::string output_class = {};
-    bool saved = false;  ///< Its result is in the log.
-    bool begun = false;  ///< The log knows that it is about to touch a device.
-    int lost_hosts = 0;  ///< That were measuring it.
-  };
-
-  /// What a device is doing.
-  struct Evaluation {
-    InFlight* pending = nullptr;
-    EvaluateRequest asked = {};  ///< Without modules.
-  };
-
   const KernelOnProblems& kernel(const InFlight& pending) const {
     return state_.kernels[pending.candidate.kernel];
-  }
-
-  /// Devices and compilers may have come.
-  void follow_devices() {
-    on_device_.resize(state_.devices.size());
-    window_ = window(tuning_, state_);
   }
 
   // Asks again after each result that is told, never after several, so that a strategy sees the
@@ -137,7 +99,7 @@ class Search {
         .candidate = *candidate, .result = begin_result(kernel, configuration), .limits = {}};
     // What is slow is as much a part of a predicted curve as what is fast; a default is what people
     // compare with, however slow it is.
-    if (!kernel.kernel().expect) pending.limits = static_rejects_[candidate->kernel].limits();
+    if (!kernel.kernel().expect) pending.limits = times_[candidate->kernel].static_limits();
     pending.in_full = kernel.kernel().expect || pending.result.is_default ||
                       !options().early_loss || !tuning_.request.only.empty();
     std::optional<Result> known = find(kernel, pending.result);
@@ -147,7 +109,7 @@ class Search {
       pending.hopeless = rejects(pending.limits, pending.result).has_value();
       note_known_pace(pending);
       show(pending);
-      note_time(pending, incumbents_ms_);
+      times_[candidate->kernel].see(pending.result);
       add(std::move(pending));
       return;
     }
@@ -185,11 +147,12 @@ class Search {
     for (const std::uint64_t number : added.numbers) compiling_.emplace(number, &added);
   }
 
-  /// What was given up early, and may win after all by what is known now: the best that it was
-  /// behind is no more, or a first launch turned out to say less. It is evaluated in full.
+  /// Evaluates in full what was given up early and may win after all.
   bool begin_again() {
-    const auto is_wanted = [&](const Entry& entry) { return may_win(entry); };
-    if (std::ranges::none_of(state_.entries, is_wanted) || ended()) return false;
+    const auto may_win = [&](const Entry& entry) {
+      return times_[entry.candidate.kernel].may_win(entry.result, options().cut_factor);
+    };
+    if (std::ranges::none_of(state_.entries, may_win) || ended()) return false;
     std::vector<Entry> again;
     std::erase_if(state_.entries, [&](Entry& entry) {
       if (begun_ + again.size() >= budget_.evaluations || !may_win(entry)) return false;
@@ -209,15 +172,6 @@ class Search {
              .in_full = true});
     }
     return !in_flight_.empty();
-  }
-
-  bool may_win(const Entry& entry) const {
-    if (!entry.result.behind()) return false;
-    const double best_ms = best_ms_[entry.candidate.kernel];
-    const LossLimits limits = losses_[entry.candidate.kernel].limits(best_ms);
-    const double least_ms =
-        limits.sampled_above_ms > 0 ? limits.sampled_above_ms : options().cut_factor * best_ms;
-    return !(entry.result.first_launch_ms > least_ms);
   }
 
   std::optional<Result> find(const KernelOnProblems& kernel, const Result& wanted) {
@@ -249,10 +203,7 @@ class Search {
 
   void tell(InFlight& pending) {
     strategy_->tell(pending.candidate, pending.result);
-    // A hopeless one would not have been timed, so nothing is learnt from it.
-    if (pending.result.timed() && !pending.hopeless) {
-      static_rejects_[pending.candidate.kernel].tell(pending.result);
-    }
+    times_[pending.candidate.kernel].tell(pending.result, pending.hopeless);
     keep(pending);
   }
 
@@ -261,7 +212,6 @@ class Search {
       ++state_.summary.known;
       tuning_.observer.result(pending.result, true);
     }
-    note_time(pending, best_ms_);
     state_.entries.push_back({.candidate = pending.candidate,
                               .result = std::move(pending.result),
                               .known = pending.known,
@@ -316,20 +266,20 @@ class Search {
     } else {
       pending.identity = identity(*pending.variant, pending.modules);
       if (!state_.devices.empty()) {
-        compiled_.emplace(pending.place, &pending);
+        feed_.add(pending);
         return;
       }
       pending.result.status = Status::fits;
     }
-    count();
-    complete(pending);
+    finish(pending);
   }
 
-  /// A configuration that was compiled or measured has its result.
-  void count() {
+  /// It was compiled or measured, and has its result.
+  void finish(InFlight& pending) {
     ++state_.summary.evaluated;
     ++tuning_.summary.evaluated;
     meter_.count(tuning_.elapsed_s());
+    complete(pending);
   }
 
   /// It has its result, which is written down with whatever is written next: a device waits
@@ -339,7 +289,7 @@ class Search {
     --undone_;
     pending.modules.clear();
     pending.variant.reset();
-    note_time(pending, incumbents_ms_);
+    times_[pending.candidate.kernel].see(pending.result);
     show(pending);
     const Result& result = pending.result;
     const bool failed = result.failed() && !result.behind();
@@ -369,196 +319,38 @@ class Search {
     }
   }
 
-  /// What a device is given next.
-  struct Assignment {
-    InFlight* pending = nullptr;
-    std::size_t device = 0;
-    /// By kernel: a slow rung of a ladder is measured as well as the others.
-    double incumbent_ms = 0;
-  };
-
   void feed_devices() {
-    const std::vector<Assignment> assignments = assign();
+    const DeviceFeed::Assigned assigned = feed_.assign(undone_);
+    for (InFlight* pending : assigned.shared) finish(*pending);
     std::vector<const InFlight*> begun;
-    for (const Assignment& assignment : assignments) {
+    for (const DeviceFeed::Assignment& assignment : assigned.assignments) {
       if (!std::exchange(assignment.pending->begun, true)) begun.push_back(assignment.pending);
     }
     if (!begun.empty()) save(begun);
-    for (const Assignment& assignment : assignments) submit(assignment);
-  }
-
-  /// The first of what is compiled, for each device that is idle.
-  std::vector<Assignment> assign() {
-    const auto is_at_work = [](const auto& evaluation) { return evaluation.has_value(); };
-    const auto at_work = static_cast<std::size_t>(std::ranges::count_if(on_device_, is_at_work));
-    if (state_.devices.empty() || undone_ == at_work) return {};
-    if (!devices_have_preparation(tuning_, state_)) return {};
-    const std::vector<std::size_t> idle = idle_devices();
-    std::vector<Assignment> assignments;
-    for (auto next = compiled_.begin();
-         next != compiled_.end() && assignments.size() < idle.size();) {
-      InFlight& pending = *next->second;
-      if (!share(pending)) {
-        if (is_being_measured(pending.identity)) {
-          ++next;
-          continue;
-        }
-        const std::size_t device = idle[assignments.size()];
-        next_device_ = device + 1;
-        pending.on_device = true;
-        on_device_[device] = Evaluation{.pending = &pending};
-        assignments.push_back({.pending = &pending,
-                               .device = device,
-                               .incumbent_ms = incumbents_ms_[pending.candidate.kernel]});
-      }
-      next = compiled_.erase(next);
-    }
-    return assignments;
-  }
-
-  bool is_being_measured(const std::string& identity) const {
-    return !identity.empty() && std::ranges::any_of(on_device_, [&](const auto& evaluation) {
-      return evaluation && evaluation->pending->identity == identity;
-    });
-  }
-
-  /// In turn: where compilers are waited for all devices are idle, and none is to be left out.
-  std::vector<std::size_t> idle_devices() {
-    std::vector<std::size_t> idle;
-    for (std::size_t behind = 0; behind < state_.devices.size(); ++behind) {
-      const std::size_t i = (next_device_ + behind) % state_.devices.size();
-      // All are asked, as that is what prepares them.
-      const bool can = !state_.devices[i].busy() && state_.devices[i].ready();
-      // Several may have answered at once: what is not taken yet would be lost.
-      if (can && !on_device_[i]) idle.push_back(i);
-    }
-    return idle;
-  }
-
-  static void note_time(const InFlight& pending, std::vector<double>& best_ms) {
-    if (!pending.result.timed()) return;
-    double& least_ms = best_ms[pending.candidate.kernel];
-    least_ms = std::min(least_ms, pending.result.measurement.median_ms);
-  }
-
-  /// What ran the same code in the same way has been measured already. Returns false where nothing
-  /// has.
-  bool share(InFlight& pending) {
-    const auto found = measured_.find(pending.identity);
-    if (found == measured_.end()) return false;
-    const Result& twin = found->second;
-    const auto samples = static_cast<std::size_t>(options().screen_samples);
-    const bool was_cut =
-        twin.behind() || (twin.timed() && twin.measurement.samples_ms.size() < samples);
-    if (pending.in_full && was_cut) return false;
-    take_measurement(pending.result, twin);
-    pending.shared = true;
-    count();
-    complete(pending);
-    return true;
-  }
-
-  void submit(const Assignment& assignment) {
-    const InFlight& pending = *assignment.pending;
-    const double incumbent_ms = assignment.incumbent_ms;
-    const Result& result = pending.result;
-    EvaluateRequest asked = {.job = make_job(*pending.variant, pending.modules),
-                             .verify = true,
-                             .screen_samples = std::max(1, options().screen_samples),
-                             .enough_ms = options().screen_ms,
-                             .classify = kernel(pending).is_only_witness()};
-    if (!pending.in_full) asked.loss = losses_[pending.candidate.kernel].limits(incumbent_ms);
-    const bool is_cut =
-        !result.is_default && incumbent_ms < HUGE_VAL && asked.loss.sampled_above_ms == 0;
-    asked.stop_above_ms = is_cut ? options().cut_factor * incumbent_ms : 0;
-    const std::optional<Pace>& pace = state_.paces[pending.candidate.kernel];
-    state_.devices[assignment.device].submit(
-        MessageType::evaluate, pack(asked), pending.modules,
-        deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
-    asked.job.modules.clear();
-    on_device_[assignment.device]->asked = std::move(asked);
+    for (const DeviceFeed::Assignment& assignment : assigned.assignments) feed_.submit(assignment);
   }
 
   void take_answers() {
-    follow_devices();
-    for (std::size_t i = 0; i < state_.devices.size(); ++i) take_answer(i);
+    for (InFlight* pending : feed_.take_answers()) finish(*pending);
     if (!ended()) feed_devices();
     save();
-  }
-
-  void take_answer(std::size_t device) {
-    std::optional<DeviceAnswer> answer = state_.devices[device].take_answer();
-    if (!answer) return;
-    const auto evaluation = std::exchange(on_device_[device], std::nullopt);
-    InFlight* const pending = evaluation->pending;
-    pending->on_device = false;
-    // Another device takes it; what was at work when two hosts were lost, nobody does.
-    if (answer->not_asked || (answer->host_lost && ++pending->lost_hosts < kMaxLostHosts)) {
-      compiled_.emplace(pending->place, pending);
-      return;
-    }
-    pending->result.unit = state_.devices[device].device().uuid;
-    const std::string worker =
-        pending->result.unit + "/" + std::to_string(answer->generation) + "/";
-    const EvaluateReply reply = read_evaluation(*answer, evaluation->asked, state_.devices[device]);
-    if (reply.output_class >= 0) {
-      pending->output_class = worker + std::to_string(reply.output_class);
-    }
-    take_screening(reply, evaluation->asked, pending->result);
-    note_loss(reply, pending->candidate.kernel);
-    if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer->elapsed_s);
-    note_pace(*pending, *pending->variant, answer->elapsed_s);
-    if (!pending->result.unit.empty()) ++tuning_.summary.evaluated_on[pending->result.unit];
-    count();
-    // A crash or a hang may have been bad luck; what is right or wrong is so again.
-    const Status status = pending->result.status;
-    if (!pending->identity.empty() &&
-        (status == Status::correct || status == Status::correctness || pending->result.behind())) {
-      measured_.insert_or_assign(pending->identity, pending->result);
-    }
-    complete(*pending);
-  }
-
-  /// What the first launch said of the samples that followed, or that none did.
-  void note_loss(const EvaluateReply& reply, std::size_t kernel) {
-    if (reply.failure) return;
-    if (reply.time.samples_ms.empty()) {
-      losses_[kernel].tell_unsampled();
-    } else {
-      losses_[kernel].tell(reply.first_launch_ms, quantile(reply.time.samples_ms, 0.5));
-    }
-  }
-
-  bool is_fastest_of_kernel(const InFlight& pending) const {
-    const std::optional<Pace>& pace = state_.paces[pending.candidate.kernel];
-    return pending.result.timed() &&
-           (!pace || pending.result.measurement.median_ms < pace->median_ms);
-  }
-
-  void note_pace(const InFlight& pending, const Variant& variant, double elapsed_s) {
-    if (!is_fastest_of_kernel(pending)) return;
-    const Measurement& measured = pending.result.measurement;
-    std::size_t runs = 1;
-    for (const Part& part : variant.parts) runs += part.workloads.size();
-    const double samples = std::max(1, options().screen_samples) + 1;
-    state_.paces[pending.candidate.kernel] =
-        Pace{.median_ms = measured.median_ms,
-             .launches = static_cast<double>(runs) + samples * measured.launches_per_sample,
-             .evaluation_s = elapsed_s};
   }
 
   /// What is known from the log tells how long others may take, too: by what of its evaluation was
   /// written down, verifying.
   void note_known_pace(const InFlight& pending) {
-    if (!pending.result.timed()) return;
-    losses_[pending.candidate.kernel].tell(pending.result.first_launch_ms,
-                                           pending.result.measurement.median_ms);
-    const double evaluation_s = pending.result.verify_ms * 1e-3;
+    const Result& result = pending.result;
+    const std::size_t kernel_number = pending.candidate.kernel;
+    if (!result.timed()) return;
+    times_[kernel_number].see_launches(result);
+    const double evaluation_s = result.verify_ms * 1e-3;
     state_.slowest_s = std::max(state_.slowest_s, evaluation_s);
-    if (!is_fastest_of_kernel(pending)) return;
+    if (!is_fastest(state_, kernel_number, result)) return;
     const Outcome<Variant> variant =
-        plan(kernel(pending), state_.set, pending.result.configuration, tuning_.device);
-    if (variant) note_pace(pending, *variant, evaluation_s);
+        plan(kernel(pending), state_.set, result.configuration, tuning_.device);
+    if (variant) {
+      note_pace(state_, kernel_number, *variant, result, options().screen_samples, evaluation_s);
+    }
   }
 
   bool ended() {
@@ -646,7 +438,7 @@ class Search {
       return device.busy() || device.preparing() || device.gone();
     });
     if (state_.devices.empty() || !all_busy) return "compiler";
-    return compiled_.empty() ? "" : "device";
+    return feed_.any_waits_for_device() ? "device" : "";
   }
 
   const TuningOptions& options() const { return tuning_.request.options; }
@@ -660,16 +452,10 @@ class Search {
   double begin_device_s_;
   std::deque<InFlight> in_flight_;
   std::unordered_map<std::uint64_t, InFlight*> compiling_;  ///< By the queue's number.
-  std::map<std::uint64_t, InFlight*> compiled_;  ///< That wait for a device, in the order asked.
-  std::vector<InFlight*> unsaved_;               ///< Done, and not in the log yet.
-  std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.
-  std::vector<double> best_ms_;                       ///< Of what was told, by kernel...
-  std::vector<double> incumbents_ms_;                 ///< ... and of what has not been told yet.
-  std::map<std::string, Result> measured_;            ///< By identity.
-  std::vector<StaticReject> static_rejects_;          ///< By kernel.
-  std::vector<EarlyLoss> losses_;                     ///< By kernel.
+  std::vector<InFlight*> unsaved_;                          ///< Done, and not in the log yet.
+  std::vector<SeenTimes> times_;                            ///< By kernel.
+  DeviceFeed feed_;
   ProgressMeter meter_;
-  std::size_t next_device_ = 0;  ///< The first to be given work.
   std::uint64_t last_place_ = 0;
   std::size_t undone_ = 0;  ///< In flight.
   std::uint64_t begun_ = 0;

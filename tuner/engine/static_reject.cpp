@@ -22,7 +22,7 @@ constexpr std::int64_t kFarMore = 4;
 constexpr Reason kSpills(Status::constraints, "spills");
 constexpr Reason kSerializedWgmma(Status::constraints, "serialized_wgmma");
 
-/// Of the launch that spills most, per thread.
+/// Per thread, in the launch that spills most.
 std::int64_t spilled_bytes(const Result& result) {
   std::int64_t most = 0;
   for (const LaunchResult& launch : result.launches) {

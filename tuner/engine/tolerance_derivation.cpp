@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kEnoughElements = 32;
 constexpr std::size_t kMostDataSets = 8;
 
-// Of the largest element. What differs by more in two precisions is not the same computation.
+// A share of the largest element. What differs by more in two precisions is another computation.
 constexpr double kMostOfKernel = 1.0 / 16;
 
 // The same against a definition, in ulps: about what a float sum of 65,536 terms of one sign has. A

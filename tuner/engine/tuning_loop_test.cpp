@@ -73,6 +73,22 @@ TEST(TuningLoop, FillsInWhatIsKnownOfAResult) {
   EXPECT_TRUE(result_of(summary.problems.front(), "naive", "BLOCK=64").is_reference);
 }
 
+TEST(TuningLoop, SaysWhichKernelsAndDefaultsTheConstraintsLeaveOut) {
+  FakeSpace none;
+  none.kernel("tiled").constraints = {{"N < 0", "/test"}};
+  FakeRun without(none);
+  without.run();
+  EXPECT_THAT(without.notes, testing::ElementsAre("left out on N=1000: tiled (no configuration "
+                                                  "satisfies the constraints)"));
+  FakeSpace some;
+  some.kernel("tiled").constraints = {{"TILE > 1", "/test"}};
+  FakeRun run(some);
+  run.run();
+  EXPECT_THAT(run.notes,
+              testing::ElementsAre("the default of tiled, ITEMS=1,TILE=1, does not satisfy the "
+                                   "constraints on N=1000: nothing is compared with it"));
+}
+
 TEST(TuningLoop, RecordsEveryResultAndClosesEveryAttempt) {
   const FakeSpace fake;
   FakeRun run(fake);

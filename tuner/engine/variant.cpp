@@ -61,7 +61,7 @@ const CompiledEntry& entry_of(const Part& part, const std::vector<Module>& modul
   return *entry;
 }
 
-/// Of the machine code of the part's launches; of the whole module where that is not known.
+/// Hash of the machine code of the part's launches; of the whole module where that is not known.
 std::string code_sha256(const Part& part, const std::vector<Module>& modules) {
   std::string codes;
   for (const LaunchShape& launch : part.launches) {

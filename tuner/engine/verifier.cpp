@@ -31,7 +31,7 @@ Failure failure_of(const Mismatch& mismatch, const std::string& label) {
   if (mismatch.reason == "unwritten") {
     detail += "not written";
   } else if (mismatch.reason == "overrun") {
-    detail += mismatch.index < 0 ? "written, before its beginning" : "written, behind its end";
+    detail += mismatch.index < 0 ? "written, before its beginning" : "written, past its end";
   } else {
     detail += significant(mismatch.value, kDigits);
     if (!std::isnan(mismatch.expected))
@@ -49,7 +49,7 @@ Failure failure_of_reference(const Mismatch& mismatch, const std::string& label)
   }
   if (mismatch.reason == "nan") {
     failure.detail +=
-        "; give its inputs an \"init\" and its scalars values with which it calculates numbers";
+        "; give its inputs an \"init\" and its scalars values for which it computes numbers";
   }
   return failure;
 }

@@ -8,6 +8,19 @@
 
 namespace smemtune {
 
+std::size_t max_payload_bytes(MessageType type) {
+  constexpr std::size_t kMegabyte = 1024 * 1024;
+  switch (type) {
+    case MessageType::compiled:
+    case MessageType::prepare:
+    case MessageType::evaluate:
+    case MessageType::module:
+      return 256 * kMegabyte;
+    default:
+      return 16 * kMegabyte;
+  }
+}
+
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4D545753;  // "SWTM" in memory.
@@ -36,23 +49,6 @@ std::uint32_t checksum(std::span<const std::uint8_t> frame) {
   store(sums.data() + 4, crc32(frame.subspan(kFrameHeaderBytes)));
   return crc32(sums);
 }
-
-}  // namespace
-
-std::size_t max_payload_bytes(MessageType type) {
-  constexpr std::size_t kMegabyte = 1024 * 1024;
-  switch (type) {
-    case MessageType::compiled:
-    case MessageType::prepare:
-    case MessageType::evaluate:
-    case MessageType::module:
-      return 256 * kMegabyte;
-    default:
-      return 16 * kMegabyte;
-  }
-}
-
-namespace {
 
 void refuse_too_large(const Frame& frame) {
   if (frame.payload.size() > max_payload_bytes(frame.type)) {

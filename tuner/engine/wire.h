@@ -70,7 +70,7 @@ struct Frame {
 /// of the header's other bytes and the payload.
 constexpr std::size_t kFrameHeaderBytes = 32;
 
-/// Of the header and of what messages consist of: ends of a link must have the same.
+/// Version of the header and of what messages consist of: both ends of a link must have the same.
 constexpr std::uint16_t kWireVersion = 4;
 
 /// The largest payload of a message: 256 MB where modules are in it, else 16 MB.

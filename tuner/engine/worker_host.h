@@ -93,7 +93,7 @@ class WorkerHost {
   /// Takes what has come. `polled`: what was added, polled.
   virtual void take(std::span<const pollfd> polled, std::vector<HostEvent>& events) = 0;
 
-  /// Of the worker; -1 where it is not a process of this machine.
+  /// -1 where the worker is not a process of this machine.
   virtual pid_t process_id(std::uint32_t worker) const = 0;
 };
 

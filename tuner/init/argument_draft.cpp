@@ -246,7 +246,7 @@ class ArgumentDrafter {
         }
         return {"output", "it is only written"};
       case Access::added:
-        return {"inout", "it is added to by atomic functions"};
+        return {"inout", "atomic functions add to it"};
       case Access::both:
         return {"inout", "it is read and written"};
       case Access::unknown:
@@ -261,7 +261,7 @@ class ArgumentDrafter {
         parameter.access == Access::written || parameter.access == Access::added;
     if (!parameter.is_const && begins_empty) return "zero";
     if (is_integer && indices_.contains(parameter.name)) {
-      return "TODO: they choose elements of other arrays, so what keeps them in range: "
+      return "TODO: they choose elements of other arrays, so give values that are in range: "
              "permutation, "
              "iota, uniform(0, 99), " +
              SpaceNames::argument_name(parameter.name) + "[i] = i % 100, file(\"NAME.npy\")";
@@ -365,7 +365,7 @@ class ArgumentDrafter {
     const bool is_known = !elements.type.empty() && is_texel_type(*scalar_type(elements.type));
     json["type"] = is_known ? elements.type
                             : "TODO: type of the texels that tex1Dfetch reads, such as float; "
-                              "there are no textures for tex2D and others";
+                              "textures for tex2D and others are not supported";
     json["shape"] =
         Json::array({"TODO: texels of " + parameter.name + ", such as " + names_.sizes_text()});
     if (elements.count > 1) json["shape"].push_back(elements.count);

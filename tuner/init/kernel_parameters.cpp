@@ -132,7 +132,7 @@ class ParameterDraft {
     add_parameter(name, value.value_or(guess));
   }
 
-  /// Of the type with this name, with words to choose from; nullptr: there is none.
+  /// The enumeration of this name, with words to choose from; nullptr: there is none.
   const Enumeration* enumeration(const std::string& type) const {
     for (const Enumeration& known : of_.file.enumerations) {
       if (last_name(known.name) == last_name(type) && !known.words.empty()) return &known;

@@ -35,7 +35,7 @@ bool uses(const std::string& text, const std::string& name, const LaunchSite& si
   return false;
 }
 
-/// Of the innermost loop around a launch whose counter it uses.
+/// The innermost loop around a launch whose counter the launch uses.
 std::optional<HostLoop> used_loop(const LaunchSite& site) {
   std::vector<std::string> texts = site.arguments;
   texts.insert(texts.end(), site.grid.begin(), site.grid.end());

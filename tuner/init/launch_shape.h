@@ -53,7 +53,7 @@ class LaunchShapeDraft {
   /// A parameter for each variable in a text for which the host tries several values.
   void add_choices(const std::string& text, int depth = 0);
   Json block_of_bounds() const;
-  /// Of the parameters whose names say that they are the block's extents; empty where not all of
+  /// The block by parameters whose names say that they are its extents; empty where not all of
   /// its dimensions have one.
   Json named_block();
   /// The kernel reads its block's size, and nothing says how large it is.

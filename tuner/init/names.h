@@ -32,7 +32,7 @@ enum class Meaning { tunable, unknown, problem };
 
 Meaning meaning_of(const std::string& name);
 
-/// Of the C library: SIZE_MAX.
+/// Whether it is a limit of the C library, such as SIZE_MAX.
 bool is_limit(const std::string& name);
 
 bool is_macro_name(const std::string& name);

@@ -40,7 +40,7 @@ struct SpaceDraft {
 /// values tell.
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file);
 
-/// Those that change what is computed: sizes, radii.
+/// The numbers that change what is computed: sizes, radii.
 std::vector<NamedNumber> problem_numbers(const KernelFile& file);
 
 /// Kernels that take the same arguments as `kernel`, itself included, in the file's order; at most

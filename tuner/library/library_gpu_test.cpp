@@ -1,4 +1,5 @@
 #include "smemtune/smemtune.h"
+#include "tuner/core/temporary_folder.h"
 
 #include <cuda_runtime.h>
 
@@ -27,11 +28,10 @@ TEST(TunedKernel, CompilesLaunchesAndIsRight) {
   selection.space = selection.kernel = "scale";
   selection.problem = {{"N", std::int64_t{1000}}, {"T", "float"}};
   selection.parameters = {{"ITEMS", std::int64_t{2}}, {"THREADS", std::int64_t{64}}};
-  std::string cache = (std::filesystem::temp_directory_path() / "smemtune-XXXXXX").string();
-  ASSERT_NE(mkdtemp(cache.data()), nullptr);
+  const TemporaryFolder cache;
   for (int round = 0; round < 2; ++round) {  // Compiled, then out of the cache.
     const TunedKernel kernel(std::string(SMEMTUNE_SOURCE_DIR) + "/examples/scale.json", selection,
-                             gpu, {.share = SMEMTUNE_SOURCE_DIR, .cache = cache});
+                             gpu, {.share = SMEMTUNE_SOURCE_DIR, .cache = cache.path()});
     std::vector<float> host(1000, 3.0f);
     float* in = nullptr;
     float* out = nullptr;

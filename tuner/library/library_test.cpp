@@ -2,6 +2,7 @@
 #include "db/result_store.h"
 #include "smemtune/smemtune.h"
 #include "tuner/core/error.h"
+#include "tuner/core/temporary_folder.h"
 #include "tuner/core/whole_file.h"
 
 #include <gmock/gmock.h>
@@ -27,15 +28,11 @@ Configuration threads(std::int64_t n) { return {{"ITEMS", number(2)}, {"THREADS"
 class Library : public testing::Test {
  protected:
   Library() {
-    std::string name = (fs::temp_directory_path() / "smemtune-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
     fill(folder_ / "r.sqlite");
     const db::ResultStore store(folder_ / "r.sqlite", db::ResultStore::Mode::read_only);
     write_whole_file(folder_ / "best.json",
                      db::export_json(store.best({}, true), store.defaults({})));
   }
-  ~Library() override { fs::remove_all(folder_); }
 
   static Device gpu() {
     Device device;
@@ -82,7 +79,8 @@ class Library : public testing::Test {
     return "none";
   }
 
-  fs::path folder_;
+  TemporaryFolder own_folder_;
+  fs::path folder_ = own_folder_.path();
 };
 
 TEST_F(Library, DatabaseAndExportSelectTheSame) {

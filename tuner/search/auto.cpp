@@ -8,7 +8,7 @@ namespace smemtune {
 
 namespace {
 
-// Of the place that is most alike, and of each other.
+// Questions about the place that is most alike, and about each other.
 constexpr std::size_t kOfTheNearest = 5;
 constexpr std::size_t kOfAnother = 1;
 

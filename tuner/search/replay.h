@@ -53,7 +53,7 @@ std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& 
 
 /// What replays of one strategy with many seeds came to.
 struct ReplayStatistics {
-  /// Of the share of the optimum after so many evaluations.
+  /// How the share of the optimum after so many evaluations is distributed.
   struct Quality {
     std::uint64_t evaluations = 0;
     double mean = 0;

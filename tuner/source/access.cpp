@@ -122,7 +122,7 @@ Access AccessReader::of(const CppTokens& tokens, TokenRange range, const std::st
   return all.value_or(Access::unknown);
 }
 
-/// Of the pointer at token i, which stands in `f(a, pointer + b)` or `*(pointer + b)`.
+/// How the pointer at token i is used in `f(a, pointer + b)` or `*(pointer + b)`.
 Access AccessReader::passed(const CppTokens& tokens, std::size_t i, TokenRange range) {
   const auto [first, end] = range;
   std::size_t argument = 0;

@@ -1,13 +1,13 @@
 #include "tuner/source/cpp_tokens.h"
 
+#include "tuner/core/text.h"
+
 #include <algorithm>
 #include <array>
 #include <string>
 
 namespace smemtune {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
@@ -22,7 +22,7 @@ std::size_t behind(std::string_view text, std::string_view mark, std::size_t fro
   return found == std::string_view::npos ? text.size() : found + mark.size();
 }
 
-/// Of the line that holds `at` and those that are joined to it; the line feed itself is not in.
+/// Where the line of `at` ends, with those that are joined to it; its line feed is not included.
 std::size_t end_of_line(std::string_view text, std::size_t at) {
   while (at < text.size() && text[at] != '\n') {
     at += std::max<std::size_t>(1, splice(text.substr(at)));

@@ -277,7 +277,7 @@ TokenRange HostCode::given_by_function(std::size_t i) {
   return known->second;
 }
 
-/// Of the name at token i.
+/// Reads an assignment to the name at token i.
 void HostCode::read_assignment(std::size_t i) {
   const CppToken& next = tokens_[i + 1];
   // What a function is passed the address of, it may change.

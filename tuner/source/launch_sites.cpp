@@ -46,7 +46,7 @@ class LaunchReader {
     TokenRange body;
   };
 
-  /// Of the `for` at token i, where its header counts.
+  /// Reads the `for` at token i, where its header counts.
   void read_loop(std::size_t i) {
     const std::size_t close = closing(tokens_, i + 1);
     if (close + 1 >= tokens_.size()) return;

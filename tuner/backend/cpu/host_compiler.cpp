@@ -310,7 +310,7 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   const auto users = read_outside(sources / "read_of_users", folder.path(), sources);
   if (!users.empty()) {
     return failure({Status::compile, "error"},
-                   users.front().string() + " was read, which is none of the kernel's files");
+                   users.front().string() + " was read, which is not one of the kernel's files");
   }
   // No libraries: what is left undefined is in the C library of the process that loads it. The
   // hooks of instrumented code are found in the object itself before any in that process.

@@ -96,7 +96,7 @@ Module::Symbol Module::symbol(const std::string& lowered_name) const {
 std::string Module::line_of(const void* place) const {
   Dl_info found = {};
   if (place == nullptr || dladdr(place, &found) == 0 || found.dli_fbase == nullptr) return {};
-  // Of the call itself, not of what follows it.
+  // The place of the call itself, not of what follows it.
   const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(place) -
                                                  static_cast<const char*>(found.dli_fbase)) -
                       1;

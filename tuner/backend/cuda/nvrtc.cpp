@@ -230,8 +230,8 @@ Nvrtc open_nvrtc_version(std::int64_t version) {
     }
   }
   throw UnavailableError("NVRTC " + compiler_version_text(version) +
-                         " was not found, by which this configuration was compiled when it was "
-                         "measured; CUDA_PATH names the toolkit to look in. Tried:" +
+                         ", which compiled this configuration when it was measured, was not found; "
+                         "CUDA_PATH names the toolkit to look in. Tried:" +
                          tried);
 }
 

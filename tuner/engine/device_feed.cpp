@@ -1,0 +1,143 @@
+#include "tuner/engine/device_feed.h"
+
+#include "tuner/engine/evaluation.h"
+#include "tuner/engine/preparation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace smemtune {
+
+DeviceFeed::Assigned DeviceFeed::assign(std::size_t undone) {
+  on_device_.resize(state_.devices.size());  // Some may have come.
+  const auto is_at_work = [](const auto& evaluation) { return evaluation.has_value(); };
+  const auto at_work = static_cast<std::size_t>(std::ranges::count_if(on_device_, is_at_work));
+  if (state_.devices.empty() || undone == at_work) return {};
+  if (!devices_have_preparation(tuning_, state_)) return {};
+  const std::vector<std::size_t> idle = idle_devices();
+  Assigned assigned;
+  for (auto next = compiled_.begin();
+       next != compiled_.end() && assigned.assignments.size() < idle.size();) {
+    InFlight& pending = *next->second;
+    if (share(pending)) {
+      assigned.shared.push_back(&pending);
+    } else if (is_being_measured(pending.identity)) {
+      ++next;
+      continue;
+    } else {
+      const std::size_t device = idle[assigned.assignments.size()];
+      next_device_ = device + 1;
+      pending.on_device = true;
+      on_device_[device] = Evaluation{.pending = &pending};
+      assigned.assignments.push_back({.pending = &pending, .device = device});
+    }
+    next = compiled_.erase(next);
+  }
+  return assigned;
+}
+
+bool DeviceFeed::is_being_measured(const std::string& identity) const {
+  return !identity.empty() && std::ranges::any_of(on_device_, [&](const auto& evaluation) {
+    return evaluation && evaluation->pending->identity == identity;
+  });
+}
+
+/// In turn: where compilers are waited for all devices are idle, and none is to be left out.
+std::vector<std::size_t> DeviceFeed::idle_devices() {
+  std::vector<std::size_t> idle;
+  for (std::size_t behind = 0; behind < state_.devices.size(); ++behind) {
+    const std::size_t i = (next_device_ + behind) % state_.devices.size();
+    // All are asked, as that is what prepares them.
+    const bool can = !state_.devices[i].busy() && state_.devices[i].ready();
+    // Several may have answered at once: what is not taken yet would be lost.
+    if (can && !on_device_[i]) idle.push_back(i);
+  }
+  return idle;
+}
+
+/// What ran the same code in the same way has been measured already. Returns false where nothing
+/// has.
+bool DeviceFeed::share(InFlight& pending) {
+  const auto found = measured_.find(pending.identity);
+  if (found == measured_.end()) return false;
+  const Result& twin = found->second;
+  const auto samples = static_cast<std::size_t>(options().screen_samples);
+  const bool was_cut =
+      twin.behind() || (twin.timed() && twin.measurement.samples_ms.size() < samples);
+  if (pending.in_full && was_cut) return false;
+  take_measurement(pending.result, twin);
+  pending.shared = true;
+  return true;
+}
+
+void DeviceFeed::submit(const Assignment& assignment) {
+  const InFlight& pending = *assignment.pending;
+  const SeenTimes& times = times_[pending.candidate.kernel];
+  const Result& result = pending.result;
+  EvaluateRequest asked = {.job = make_job(*pending.variant, pending.modules),
+                           .verify = true,
+                           .screen_samples = std::max(1, options().screen_samples),
+                           .enough_ms = options().screen_ms,
+                           .classify = kernel(pending).is_only_witness()};
+  if (!pending.in_full) asked.loss = times.loss_limits();
+  const bool is_cut =
+      !result.is_default && times.least_ms() < HUGE_VAL && asked.loss.sampled_above_ms == 0;
+  asked.stop_above_ms = is_cut ? options().cut_factor * times.least_ms() : 0;
+  const std::optional<Pace>& pace = state_.paces[pending.candidate.kernel];
+  state_.devices[assignment.device].submit(
+      MessageType::evaluate, pack(asked), pending.modules,
+      deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
+  asked.job.modules.clear();
+  on_device_[assignment.device]->asked = std::move(asked);
+}
+
+std::vector<InFlight*> DeviceFeed::take_answers() {
+  on_device_.resize(state_.devices.size());
+  std::vector<InFlight*> answered;
+  for (std::size_t i = 0; i < state_.devices.size(); ++i) {
+    if (InFlight* const pending = take_answer(i)) answered.push_back(pending);
+  }
+  return answered;
+}
+
+/// Null: it has not answered, or with nothing that makes a result.
+InFlight* DeviceFeed::take_answer(std::size_t device) {
+  std::optional<DeviceAnswer> answer = state_.devices[device].take_answer();
+  if (!answer) return nullptr;
+  const auto evaluation = std::exchange(on_device_[device], std::nullopt);
+  InFlight* const pending = evaluation->pending;
+  pending->on_device = false;
+  // Another device takes it; what was at work when two hosts were lost, nobody does.
+  if (answer->not_asked || (answer->host_lost && ++pending->lost_hosts < kMaxLostHosts)) {
+    add(*pending);
+    return nullptr;
+  }
+  take_result(*pending, *answer, *evaluation, device);
+  return pending;
+}
+
+void DeviceFeed::take_result(InFlight& pending, const DeviceAnswer& answer,
+                             const Evaluation& evaluation, std::size_t device) {
+  Result& result = pending.result;
+  result.unit = state_.devices[device].device().uuid;
+  const EvaluateReply reply = read_evaluation(answer, evaluation.asked, state_.devices[device]);
+  if (reply.output_class >= 0) {
+    pending.output_class = result.unit + "/" + std::to_string(answer.generation) + "/" +
+                           std::to_string(reply.output_class);
+  }
+  take_screening(reply, evaluation.asked, result);
+  times_[pending.candidate.kernel].see_launches(reply);
+  if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer.elapsed_s);
+  note_pace(state_, pending.candidate.kernel, *pending.variant, result, options().screen_samples,
+            answer.elapsed_s);
+  if (!result.unit.empty()) ++tuning_.summary.evaluated_on[result.unit];
+  // A crash or a hang may have been bad luck; what is right or wrong is so again.
+  const Status status = result.status;
+  if (!pending.identity.empty() &&
+      (status == Status::correct || status == Status::correctness || result.behind())) {
+    measured_.insert_or_assign(pending.identity, result);
+  }
+}
+
+}  // namespace smemtune

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "tuner/engine/in_flight.h"
+#include "tuner/engine/messages.h"
+#include "tuner/engine/problem_state.h"
+#include "tuner/engine/seen_times.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// Gives what is compiled to the devices of a problem, in the order asked, and takes their answers.
+/// What runs the same code in the same way is measured once.
+class DeviceFeed {
+ public:
+  /// `times`: by kernel.
+  DeviceFeed(Tuning& tuning, ProblemState& state, std::vector<SeenTimes>& times)
+      : tuning_(tuning), state_(state), times_(times) {}
+
+  /// It is compiled. It is not moved until it has its result.
+  void add(InFlight& pending) { compiled_.emplace(pending.place, &pending); }
+
+  bool any_waits_for_device() const { return !compiled_.empty(); }
+
+  /// What a device is given next.
+  struct Assignment {
+    InFlight* pending = nullptr;
+    std::size_t device = 0;
+  };
+
+  struct Assigned {
+    std::vector<Assignment> assignments;
+    std::vector<InFlight*> shared;  ///< They have the result of another with the same code.
+  };
+
+  /// The first of what is compiled, for each device that is idle. `undone`: in flight and without
+  /// a result.
+  Assigned assign(std::size_t undone);
+
+  void submit(const Assignment& assignment);
+
+  /// Those whose result a device has found.
+  std::vector<InFlight*> take_answers();
+
+ private:
+  /// What a device is doing.
+  struct Evaluation {
+    InFlight* pending = nullptr;
+    EvaluateRequest asked = {};  ///< Without modules.
+  };
+
+  const KernelOnProblems& kernel(const InFlight& pending) const {
+    return state_.kernels[pending.candidate.kernel];
+  }
+  const TuningOptions& options() const { return tuning_.request.options; }
+
+  bool is_being_measured(const std::string& identity) const;
+  std::vector<std::size_t> idle_devices();
+  bool share(InFlight& pending);
+  InFlight* take_answer(std::size_t device);
+  void take_result(InFlight& pending, const DeviceAnswer& answer, const Evaluation& evaluation,
+                   std::size_t device);
+
+  Tuning& tuning_;
+  ProblemState& state_;
+  std::vector<SeenTimes>& times_;
+  std::map<std::uint64_t, InFlight*> compiled_;  ///< That wait for a device, in the order asked.
+  std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.
+  std::map<std::string, Result> measured_;            ///< By identity.
+  std::size_t next_device_ = 0;                       ///< The first to be given work.
+};
+
+}  // namespace smemtune
