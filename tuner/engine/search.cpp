@@ -505,6 +505,7 @@ class Search {
       pending->output_class = worker + std::to_string(reply.output_class);
     }
     take_screening(reply, evaluation->asked, pending->result);
+    refuse_unlike_itself(kernel(*pending), pending->result);
     note_loss(reply, pending->candidate.kernel);
     if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer->elapsed_s);
     note_pace(*pending, *pending->variant, answer->elapsed_s);
