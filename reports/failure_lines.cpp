@@ -10,7 +10,10 @@ std::string telling_line(const Result& result) {
   const std::string& detail = result.detail;
   std::size_t begin = result.status == Status::compile ? detail.find("error") : std::string::npos;
   begin = begin == std::string::npos ? 0 : detail.rfind('\n', begin) + 1;
-  return detail.substr(begin, detail.find('\n', begin) - begin);
+  const std::string line = detail.substr(begin, detail.find('\n', begin) - begin);
+  const bool is_texture = line.find("texture is not a template") != std::string::npos;
+  return line +
+         (is_texture ? "; CUDA 12 removed texture references: pass a cudaTextureObject_t" : "");
 }
 
 std::string failure_lines(const ProblemSummary& problem) {

@@ -222,9 +222,17 @@ ChosenDevices choose_devices(const DeviceChoice& choice) {
     throw UnavailableError((by_default ? "there is an NVIDIA GPU, but " : asked + ": ") +
                            std::string(kNoCudaBuild));
   }
-  const std::vector<Device> gpus = present_gpus();
-  if (!choice.devices.empty()) return {.devices = select_gpus(gpus, choice.devices), .notice = {}};
-  return {.devices = {select_gpu(gpus, choice.device)}, .notice = {}};
+  std::vector<std::string> known = {kCpu};
+  try {
+    const std::vector<Device> gpus = present_gpus();
+    for (const Device& gpu : gpus) known.push_back(gpu.name);
+    if (!choice.devices.empty()) {
+      return {.devices = select_gpus(gpus, choice.devices), .notice = {}};
+    }
+    return {.devices = {select_gpu(gpus, choice.device)}, .notice = {}};
+  } catch (const UnavailableError& error) {
+    throw UnavailableError(error.what() + suggested_device(choice.device, known));
+  }
 }
 
 std::uint64_t compile_address_space([[maybe_unused]] int workers,

@@ -4,7 +4,9 @@
 #include "db/run_log.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
+#include "tuner/cli/unknown_names.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
@@ -96,6 +98,10 @@ int run_prune(const DatabaseOptions& options) {
   }
   if (!query.status.empty()) parse_status(query.status);  // Throws.
   const db::Pruned pruned = db::prune(options.database, rule, options.yes);
+  if (pruned.results == 0 && pruned.runs == 0) {
+    refuse_unknown(options.database, query,
+                   open_results(options.database, query.source, /*no_shipped=*/true));
+  }
   std::string text = counted(pruned.results, "result") + (options.yes ? " went, " : " would go, ") +
                      counted(pruned.bests, "best") + " among them; " + counted(pruned.runs, "run") +
                      (options.yes ? " went" : " would go") + " with all results";

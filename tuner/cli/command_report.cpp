@@ -12,6 +12,7 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
+#include "tuner/cli/unknown_names.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 #include "tuner/core/whole_file.h"
@@ -35,6 +36,7 @@ std::string the_space(const ReportOptions& options, const db::LayeredStore& stor
   if (spaces.size() == 1) return *spaces.begin();
   const std::string database = options.database.string();
   if (spaces.empty()) {
+    refuse_unknown(options.database, options.query, store);
     db::Query imported = options.query;
     imported.source = "imported";
     throw InputError(database + (store.runs(imported).empty()
@@ -54,6 +56,7 @@ ReportSource stored(const ReportOptions& options) {
   query.space = the_space(options, store);
   ReportSource source = stored_source(store, query, static_cast<std::size_t>(options.max_rows));
   if (source.sections.empty()) {
+    refuse_unknown(options.database, query, store);
     throw InputError(options.database.string() + ": what is stored of " + quote(query.space) +
                      " is of kernels that have changed since: nothing to report");
   }

@@ -15,6 +15,7 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
+#include "tuner/cli/unknown_names.h"
 #include "tuner/core/error.h"
 #include "tuner/core/whole_file.h"
 
@@ -23,16 +24,12 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <unistd.h>
 
 namespace smemtune::cli {
 namespace {
 
 using db::Json;
-
-/// Of a run's id.
-constexpr std::size_t kShownIdCharacters = 8;
 
 void add_query(CLI::App& app, ResultsOptions& options) {
   add_database(app, options.database);
@@ -73,52 +70,11 @@ std::string stored_space_name(const std::string& given) {
   return name != space.end() && name->is_string() ? name->get<std::string>() : given;
 }
 
-/// Throws where the query names what the database has never seen.
-void refuse_unknown(const ResultsOptions& options, const db::LayeredStore& store) {
-  const std::vector<db::StoredRun> runs = store.runs({.source = options.query.source});
-  const auto refuse = [&](const std::string& what, const std::string& name,
-                          const std::set<std::string>& all) {
-    const std::vector<std::string> known(all.begin(), all.end());
-    const std::string nearest = suggestion(name, known);
-    throw InputError(options.database.string() + ": no " + what + " " + quote(name) + " is stored" +
-                     (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
-  };
-  const db::Query& query = options.query;
-  if (runs.empty()) {
-    const bool asks_imports = query.source != "own" && query.source != kOwnAndShared;
-    if (asks_imports || store.runs({.source = "imported"}).empty()) return;
-    throw InputError(options.database.string() +
-                     ": nothing was measured here; what was imported is shown by --source "
-                     "imported");
-  }
-  std::set<std::string> spaces;
-  std::set<std::string> devices;
-  std::set<std::string> kernels;
-  std::set<std::string> ids;
-  for (const db::StoredRun& run : runs) {
-    spaces.insert(run.space);
-    devices.insert(run.device);
-    ids.insert(run.id.substr(0, kShownIdCharacters));
-  }
-  for (const std::string& kernel : store.kernels()) kernels.insert(kernel);
-  if (!query.space.empty() && !spaces.contains(query.space)) refuse("space", query.space, spaces);
-  if (!query.device.empty() &&
-      store.runs({.device = query.device, .source = query.source}).empty()) {
-    refuse("device", query.device, devices);
-  }
-  if (!query.run.empty() && store.runs({.run = query.run, .source = query.source}).empty()) {
-    refuse("run", query.run, ids);
-  }
-  const bool known_kernel = query.kernel.empty() || query.kernel.find('/') != std::string::npos ||
-                            kernels.contains(query.kernel);
-  if (!known_kernel) refuse("kernel", query.kernel, kernels);
-}
-
 std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
                                             const db::LayeredStore& store, bool per_kernel) {
   std::vector<db::StoredResult> best = store.best(options.query, per_kernel);
   if (best.empty()) {
-    refuse_unknown(options, store);
+    refuse_unknown(options.database, options.query, store);
     throw InputError(options.database.string() +
                      ": no verified result matches (smemtune list shows what is there)");
   }
@@ -305,12 +261,16 @@ int run_best(const ResultsOptions& options) {
 }
 
 int run_list(const ResultsOptions& options) {
-  if (!options.query.status.empty() && !options.results) {
-    throw InputError("--status is for single results: add --results");
+  const db::Query& query = options.query;
+  const char* const of_results = !query.status.empty()    ? "--status"
+                                 : !query.kernel.empty()  ? "--kernel"
+                                 : !query.problem.empty() ? "--problem"
+                                                          : nullptr;
+  if (of_results != nullptr && !options.results) {
+    throw InputError(std::string(of_results) + " is for single results: add --results");
   }
-  if (!options.query.status.empty()) parse_status(options.query.status);  // Throws.
+  if (!query.status.empty()) parse_status(query.status);  // Throws.
   const db::LayeredStore store = open(options);
-  refuse_unknown(options, store);
   const auto limit = static_cast<std::size_t>(options.limit);
   if (options.results) {
     const bool on_terminal = isatty(STDOUT_FILENO) == 1;
@@ -323,7 +283,9 @@ int run_list(const ResultsOptions& options) {
                  {"time", Table::Align::right},
                  {"detail"}});
     Json json = Json::array();
-    for (const db::StoredResult& row : store.results(options.query, limit)) {
+    const std::vector<db::StoredResult> rows = store.results(query, limit);
+    if (rows.empty()) refuse_unknown(options.database, query, store);
+    for (const db::StoredResult& row : rows) {
       const Result& result = row.result;
       const std::string detail = telling_line(result);
       json.push_back(db::stored_json(row));
@@ -352,7 +314,8 @@ int run_list(const ResultsOptions& options) {
                {"compiler"},
                {"host"}});
   Json json = Json::array();
-  std::vector<db::StoredRun> runs = store.runs(options.query);
+  std::vector<db::StoredRun> runs = store.runs(query);
+  if (runs.empty()) refuse_unknown(options.database, query, store);
   if (limit > 0 && runs.size() > limit)
     runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
   for (const db::StoredRun& run : runs) {

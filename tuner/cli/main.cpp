@@ -96,27 +96,25 @@ std::string mistyped_word(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
   if (words.empty()) return "";
   const std::string word = words.front().substr(0, words.front().find('='));
-  const auto used = app.get_subcommands();
-  const CLI::App& command = used.empty() ? app : *used.front();
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   std::vector<std::string> known;
   if (word.starts_with('-')) {
-    for (const CLI::Option* option : command.get_options()) {
+    for (const CLI::Option* option : command->get_options()) {
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     }
     return "unknown option " + quote(word) + suggestion(word, known);
   }
-  if (used.empty()) {
-    for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
-      known.push_back(one->get_name());
-    }
+  for (const CLI::App* one : command->get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(one->get_name());
   }
   std::string meant = suggestion(word, known);
-  if (word.ends_with(".json") && command.get_option_no_throw("--space") != nullptr) {
+  if (word.ends_with(".json") && command->get_option_no_throw("--space") != nullptr) {
     meant = "; did you mean --space " + quote(word);
-    if (command.get_name() == "check") meant += ", or smemtune --check " + quote(word);
+    if (command->get_name() == "check") meant += ", or smemtune --check " + quote(word);
     meant += "?";
   }
-  return (used.empty() ? "unknown command " : "unexpected argument ") + quote(word) + meant;
+  return (known.empty() ? "unexpected argument " : "unknown command ") + quote(word) + meant;
 }
 
 /// Adds a command with options of its own; where the command line names it, `chosen` runs it. One

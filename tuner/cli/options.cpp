@@ -3,16 +3,20 @@
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 namespace smemtune::cli {
 namespace {
+
+constexpr std::string_view kJson = ".json";
 
 /// Without an exponent: 1000000000, 0.001.
 std::string plain(double number) {
@@ -31,6 +35,16 @@ bool holds_share(const std::filesystem::path& folder) {
   std::error_code ignored;
   return std::filesystem::is_directory(folder / "kernel_templates", ignored) &&
          std::filesystem::is_directory(folder / "configs", ignored);
+}
+
+/// The names of a folder's JSON files; none where it cannot be read.
+std::vector<std::string> json_files(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == kJson) names.push_back(entry.path().filename().string());
+  }
+  return names;
 }
 
 }  // namespace
@@ -139,13 +153,21 @@ std::filesystem::path share_folder() {
 }
 
 std::filesystem::path find_space(const std::filesystem::path& given) {
-  std::error_code ignored;
-  if (given.has_parent_path() || std::filesystem::exists(given, ignored)) return given;
+  std::error_code unreadable;
+  if (std::filesystem::exists(given, unreadable) || unreadable) return given;
+  if (given.has_parent_path()) {
+    const std::vector<std::string> beside = json_files(given.parent_path());
+    throw InputError(quote(given.string()) + ": there is no such file" +
+                     suggestion(given.filename().string(), beside));
+  }
   const std::filesystem::path shipped = share_folder() / "configs";
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(shipped, ignored)) {
-    names.push_back(entry.path().filename().string());
-    if (names.back() == given || names.back() == given.string() + ".json") return entry.path();
+  std::vector<std::string> names = json_files(shipped);
+  for (const std::string& name : names) {
+    if (name == given || name == given.string() + std::string(kJson)) return shipped / name;
+  }
+  std::ranges::move(json_files("."), std::back_inserter(names));
+  if (given.extension() != kJson) {  // As spaces that come with smemtune may be named.
+    for (std::string& name : names) name.resize(name.size() - kJson.size());
   }
   throw InputError(quote(given.string()) + ": there is no such file, here or in " +
                    shipped.string() + suggestion(given.string(), names));

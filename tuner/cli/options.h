@@ -50,7 +50,7 @@ void add_database(CLI::App& app, std::filesystem::path& database);
 std::filesystem::path share_folder();
 
 /// The space file that is meant: one that is here, else one of that name (`gemm.json` or `gemm`)
-/// that smemtune brings along. Throws InputError where a bare name is neither.
+/// that smemtune brings along. Throws InputError with the nearest name where there is none.
 std::filesystem::path find_space(const std::filesystem::path& given);
 
 /// Where this executable lies; workers are started from it.

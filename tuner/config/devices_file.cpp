@@ -238,9 +238,8 @@ std::vector<Device> load_devices(const std::filesystem::path& file) {
 
 Device find_device(const std::vector<Device>& devices, std::string_view name) {
   const std::vector<std::string> asked = words(name);
-  std::vector<const Device*> containing;  // `h100` is in `NVIDIA H100 SXM`.
-  std::vector<std::string> known;         // As people type them, and...
-  std::vector<std::string> shown;         // ... as they are written, at the same place.
+  std::vector<const Device*> containing;     // `h100` is in `NVIDIA H100 SXM`.
+  std::vector<std::string> known = {"cpu"};  // Not among the GPUs, but perhaps meant.
   for (const Device& device : devices) {
     const std::vector<std::string> model = words(device.name);
     if (device.architecture == name || capability_text(device) == name ||
@@ -250,24 +249,28 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
     // Not std::ranges::search, whose result clang 14 cannot have with this standard library.
     const auto found = std::search(model.begin(), model.end(), asked.begin(), asked.end());
     if (!asked.empty() && found != model.end()) containing.push_back(&device);
-    known.insert(known.end(), {joined(model, ""), joined(words(device.architecture), "")});
-    shown.insert(shown.end(), {device.name, device.architecture});
+    known.insert(known.end(), {device.name, device.architecture});
   }
   if (one_architecture(containing)) return *containing.front();
   const std::string message = "no device " + quote(name) + " is known";
   if (!containing.empty()) {
     throw InputError("device " + quote(name) + " may be any of " + device_names(containing));
   }
-  const auto nearest =
-      std::find(known.begin(), known.end(), nearest_name(joined(asked, ""), known));
-  if (nearest == known.end()) {
-    throw InputError(message + " (smemtune devices --known lists the " +
-                     std::to_string(devices.size()) +
-                     " that are); an architecture such as sm_90 "
-                     "or a compute capability such as 9.0 is one too");
-  }
-  throw InputError(message + "; did you mean " +
-                   quote(shown[static_cast<std::size_t>(nearest - known.begin())]) + "?");
+  const std::string meant = suggested_device(name, known);
+  if (!meant.empty()) throw InputError(message + meant);
+  throw InputError(message + " (smemtune devices --known lists the " +
+                   std::to_string(devices.size()) +
+                   " that are); an architecture such as sm_90 "
+                   "or a compute capability such as 9.0 is one too");
+}
+
+std::string suggested_device(std::string_view name, std::span<const std::string> known) {
+  std::vector<std::string> typed;  // As people type them.
+  for (const std::string& one : known) typed.push_back(joined(words(one), ""));
+  const std::string nearest = nearest_name(joined(words(name), ""), typed);
+  if (nearest.empty()) return "";
+  const auto place = std::ranges::find(typed, nearest) - typed.begin();
+  return "; did you mean " + quote(known[static_cast<std::size_t>(place)]) + "?";
 }
 
 }  // namespace smemtune

@@ -3,6 +3,8 @@
 #include "tuner/core/device.h"
 
 #include <filesystem>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,5 +19,8 @@ std::vector<Device> load_devices(const std::filesystem::path& file);
 /// capability (`9.0`: the first listed that has it). Throws InputError with the nearest known name,
 /// or with all that the name may mean.
 Device find_device(const std::vector<Device>& devices, std::string_view name);
+
+/// As suggestion(), of devices' names: case and vendor do not matter.
+std::string suggested_device(std::string_view name, std::span<const std::string> known);
 
 }  // namespace smemtune

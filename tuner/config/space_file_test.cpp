@@ -632,7 +632,7 @@ INSTANTIATE_TEST_SUITE_P(
               ": /problems/1/T: 'int, int' is not a word: a letter, then letters, digits, _ : < > "
               "and single spaces, at most 64"},
         Fault{"NoElementType", "{ \"N\": 100, \"T\": \"int\" }", "{ \"N\": 100, \"T\": \"flaot\" }",
-              ": /problems/1/T: 'flaot' is not an element type"},
+              ": /problems/1/T: 'flaot' is not an element type; did you mean 'float'?"},
         Fault{"NoElementTypeInAlso", "\"also\": [{ \"N\": 1, \"T\": \"int\" }]",
               "\"also\": [{ \"N\": 1, \"T\": \"floats\" }]",
               ": /verify/also/0/T: 'floats' is not an element type; did you mean 'float'?"},
@@ -708,7 +708,7 @@ INSTANTIATE_TEST_SUITE_P(
               ": /arguments/2/value: 1.5 is not an integer, but the type is 'int'"},
         Fault{"OtherType", "\"type\": \"int\", \"value\"", "\"type\": \"itn\", \"value\"",
               ": /arguments/2/type: 'itn' is neither an element type nor a name in the problems "
-              "that stands for one"},
+              "that stands for one; did you mean 'int'?"},
         Fault{"NoOutput", "\"role\": \"output\"", "\"role\": \"scratch\"",
               ": /arguments: none has the role \"output\" or \"inout\", so nothing could be "
               "verified"},

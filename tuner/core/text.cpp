@@ -65,15 +65,23 @@ bool is_blank(std::optional<std::uint32_t> code_point) {
   return code_point == '\n' || code_point == '\t' || code_point == '\r';
 }
 
+/// Of characters left out, added, changed, and of neighbors that are swapped; case is ignored.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+  const auto same = [&](std::size_t i, std::size_t j) { return lower(a[i]) == lower(b[j]); };
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::size_t> above(b.size() + 1);
+  std::vector<std::size_t> above_that(b.size() + 1);
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
+    std::swap(above_that, above);
+    std::swap(above, row);
+    row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({change, row[j] + 1, row[j - 1] + 1}));
+      const std::size_t change = above[j - 1] + (same(i - 1, j - 1) ? 0 : 1);
+      row[j] = std::min({change, above[j] + 1, row[j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1);
+      if (swapped) row[j] = std::min(row[j], above_that[j - 2] + 1);
     }
   }
   return row[b.size()];

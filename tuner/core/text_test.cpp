@@ -57,6 +57,8 @@ TEST(Text, IsPutTogether) {
 TEST(NearestName, IsAtMostAThirdAway) {
   const std::vector<std::string> known = {"TILE_M", "TILE_N", "THREADS"};
   EXPECT_EQ("TILE_N", nearest_name("TILEN", known));
+  EXPECT_EQ("THREADS", nearest_name("HTREDAS", known));
+  EXPECT_EQ("run", nearest_name("rnu", std::vector<std::string>{"ruin", "run"}));
   EXPECT_EQ("", nearest_name("ROWS", known));
   EXPECT_EQ("; did you mean 'THREADS'?", suggestion("threads", known));
   EXPECT_EQ("", suggestion("", known));

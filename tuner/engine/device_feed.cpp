@@ -127,6 +127,7 @@ void DeviceFeed::take_result(InFlight& pending, const DeviceAnswer& answer,
                            std::to_string(reply.output_class);
   }
   take_screening(reply, evaluation.asked, result);
+  refuse_unlike_itself(kernel(pending), result);
   times_[pending.candidate.kernel].see_launches(reply);
   if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer.elapsed_s);
   note_pace(state_, pending.candidate.kernel, *pending.variant, result, options().screen_samples,

@@ -2,6 +2,7 @@
 
 #include "tuner/core/definition.h"
 #include "tuner/core/error.h"
+#include "tuner/engine/fitted_tolerances.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/output_classes.h"
 #include "tuner/engine/sampler.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <new>
 #include <unistd.h>
@@ -49,6 +51,7 @@ class DeviceWorker {
     }
     workloads_.clear();
     derived_.clear();
+    fitted_.clear();
     PrepareReply reply;
     channel_.tell_phase("prepare");
     for (const NumberedWorkload& workload : request.workloads) {
@@ -73,7 +76,12 @@ class DeviceWorker {
       }
       reply.derived = derived_ = std::move(derived->tolerances);
       exact = std::move(derived->exact);
-      for (Check& check : *checks) set_tolerances(check);
+    }
+    channel_.tell_phase("reference");
+    for (Check& check : *checks) {
+      reply.failure = fit_tolerances(check, reply.notes);
+      if (reply.failure) return reply;
+      set_tolerances(check);
     }
     if (!request.definitions.empty() && !follows_from_definitions(request)) {
       reply.failure = hold_against_definitions(*checks, request, reply.notes);
@@ -312,10 +320,26 @@ class DeviceWorker {
     });
   }
 
-  /// Where the kernel's tolerance is to be derived, and has been.
+  /// Once for each problem.
+  std::optional<Failure> fit_tolerances(const Check& reference, std::vector<std::string>& notes) {
+    const NumberedWorkload& workload = workloads_.at(reference.workload);
+    const std::string problem = key(workload.problem);
+    if (reference.tolerance.derived || fitted_.contains(problem)) return std::nullopt;
+    auto fitted = fitted_tolerances(launcher_, reference, workload.workload);
+    if (!fitted) return fitted.failure();
+    std::ranges::move(fitted->notes, std::back_inserter(notes));
+    fitted_[problem] = std::move(fitted->tolerances);
+    return std::nullopt;
+  }
+
+  /// Where a kernel's tolerance is to be derived, and has been, or where it has none.
   void set_tolerances(Check& check) const {
-    if (!check.tolerance.derived) return;
     const std::string problem = key(workloads_.at(check.workload).problem);
+    const auto fitted = fitted_.find(problem);
+    if (!check.tolerance.is_given() && !check.tolerance.derived && fitted != fitted_.end()) {
+      check.tolerances = fitted->second;
+    }
+    if (!check.tolerance.derived) return;
     for (const DerivedTolerance& derived : derived_) {
       if (derived.problem != problem) continue;
       check.tolerances[derived.output] = tolerance_of(derived, *check.tolerance.derived);
@@ -372,6 +396,7 @@ class DeviceWorker {
   WorkerChannel& channel_;
   std::map<WorkloadId, NumberedWorkload> workloads_;
   std::vector<DerivedTolerance> derived_;
+  std::map<std::string, std::map<std::string, Tolerance>> fitted_;  ///< By problem and output.
   std::vector<LoadedKernel> reference_handles_;
   std::map<std::int32_t, KernelHandle> kept_;
   OutputClasses classes_;

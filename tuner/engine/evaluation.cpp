@@ -1,8 +1,8 @@
 #include "tuner/engine/evaluation.h"
 
+#include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
-#include "tuner/engine/variant.h"
 
 #include <cstddef>
 #include <cstdio>
@@ -46,6 +46,14 @@ EvaluateReply read_evaluation(const DeviceAnswer& answer, const EvaluateRequest&
   }
   if (reply.failure && reply.failure->context_lost) device.context_is_lost();
   return reply;
+}
+
+void refuse_unlike_itself(const KernelOnProblems& kernel, const Result& result) {
+  if (!kernel.is_only_witness() || !result.is_default || result.reason != "mismatch") return;
+  throw ReferenceError(kernel.kernel().name + " (" + key(result.configuration) +
+                       "), which the others are compared with, does not agree with itself from "
+                       "run to run: " +
+                       result.detail);
 }
 
 void take_launch_times(const EvaluateReply& reply, Result& result) {

@@ -3,6 +3,7 @@
 #include "tuner/core/result.h"
 #include "tuner/engine/device_session.h"
 #include "tuner/engine/messages.h"
+#include "tuner/engine/variant.h"
 
 namespace smemtune {
 
@@ -11,6 +12,10 @@ namespace smemtune {
 /// is replaced. `asked` needs no modules.
 EvaluateReply read_evaluation(const DeviceAnswer& answer, const EvaluateRequest& asked,
                               DeviceSession& device);
+
+/// Throws ReferenceError for the default of a kernel that is compared with nothing else, where it
+/// differs from what it gave before: two runs may agree by luck while blocks race for an element.
+void refuse_unlike_itself(const KernelOnProblems& kernel, const Result& result);
 
 /// What each launch took by itself, where that was measured.
 void take_launch_times(const EvaluateReply& reply, Result& result);

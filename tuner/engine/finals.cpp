@@ -2,6 +2,7 @@
 
 #include "tuner/engine/choice.h"
 #include "tuner/engine/contender.h"
+#include "tuner/engine/evaluation.h"
 #include "tuner/engine/finals_device.h"
 #include "tuner/engine/race.h"
 
@@ -289,6 +290,7 @@ class Finals {
     contender.modules.clear();
     Result& failed = result(contender);
     set_failure(failed, failure);
+    refuse_unlike_itself(kernel(contender), failed);
     share_with_twins(state_, contender);
     record({&contender});
     tuning_.observer.result(failed, false);

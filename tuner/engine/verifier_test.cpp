@@ -3,6 +3,7 @@
 #include "tuner/backend/fake/fake_compiler.h"
 #include "tuner/backend/fake/fake_launcher.h"
 #include "tuner/core/expression.h"
+#include "tuner/engine/fitted_tolerances.h"
 #include "tuner/engine/sampler.h"
 
 #include <gmock/gmock.h>
@@ -11,6 +12,7 @@
 namespace smemtune {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
@@ -107,6 +109,23 @@ TEST_F(Verifier, TakesAReferenceOnlyWhenItRepeatsItself) {
       establish_reference(launcher_, checks(load("fault mismatch in run when RUNS % 2 == 1"))[1]);
   ASSERT_TRUE(failure);
   EXPECT_THAT(failure->detail, HasSubstr("do not agree"));
+}
+
+TEST_F(Verifier, TakesNoToleranceByWhichZerosWouldPass) {
+  const auto fitted = [&](const std::string& definition, const Tolerance& given) {
+    Check check = checks(load("computes out[i] = " + definition))[0];
+    check.tolerance = given;
+    return *fitted_tolerances(launcher_, check, workload(0).workload);
+  };
+  EXPECT_TRUE(fitted("in[i] * 2", {}).tolerances.empty());
+  EXPECT_TRUE(fitted("in[i] * 2", {}).notes.empty());
+  const FittedTolerances small = fitted("in[i] / 1000000000", {});
+  EXPECT_LT(small.tolerances.at("out").absolute, 1e-12);
+  EXPECT_THAT(small.notes, ElementsAre(HasSubstr("zeros would pass by its type's")));
+  const FittedTolerances lax = fitted("in[i] * 2", {.absolute = 10, .relative = {}});
+  EXPECT_TRUE(lax.tolerances.empty());
+  EXPECT_THAT(lax.notes, ElementsAre(HasSubstr("larger than most of its elements")));
+  EXPECT_THAT(fitted("in[i] * 0", {}).notes, ElementsAre(HasSubstr("is 0 everywhere")));
 }
 
 TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {

@@ -260,7 +260,7 @@ class ArgumentDrafter {
     const bool begins_empty =
         parameter.access == Access::written || parameter.access == Access::added;
     if (!parameter.is_const && begins_empty) return "zero";
-    if (is_integer && indices_.contains(parameter.name)) {
+    if (!elements.type.empty() && indices_.contains(parameter.name)) {
       return "TODO: they choose elements of other arrays, so give values that are in range: "
              "permutation, "
              "iota, uniform(0, 99), " +
@@ -380,7 +380,9 @@ class ArgumentDrafter {
   void add_constants(Json& arguments) const {
     for (const SharedArray& constant : file_.constants) {
       const std::string name = last_name(constant.name);
-      if (!first_.reached.contains(name)) continue;
+      const bool is_reached = std::ranges::any_of(
+          names_.kernels(), [&](const auto* kernel) { return kernel->reached.contains(name); });
+      if (!is_reached) continue;
       const Elements elements = elements_of(constant.type);
       Json json = {{"name", name}};
       json["type"] = elements.type.empty()
@@ -400,12 +402,33 @@ class ArgumentDrafter {
       if (constant.extents.empty()) json["shape"].push_back(1);
       if (elements.count > 1) json["shape"].push_back(elements.count);
       json["role"] = "input";
-      json["init"] = "uniform(-1, 1)";
+      json["init"] = copy_of(name, json, arguments).value_or("uniform(-1, 1)");
       json["memory"] = "constant";
       if (constant.name != name) json["symbol"] = constant.name;
       json["description"] = "A __constant__ variable; not passed.";
       arguments.push_back(std::move(json));
     }
+  }
+
+  /// The definition of a constant of one dimension that the host fills with what it also passes.
+  std::optional<std::string> copy_of(const std::string& name, const Json& constant,
+                                     const Json& arguments) const {
+    const auto copied = file_.copied_to_constants.find(name);
+    const LaunchSite* const site = names_.launch_of(first_.name);
+    if (copied == file_.copied_to_constants.end() || site == nullptr) return std::nullopt;
+    const auto passed = std::ranges::find(site->arguments, copied->second);
+    const auto number = static_cast<std::size_t>(passed - site->arguments.begin());
+    if (number >= std::min(site->arguments.size(), first_.parameters.size())) return std::nullopt;
+    const Json& original = arguments[number];
+    const auto is_plain = [](const Json& one) {
+      if (!one.contains("shape") || one["shape"].size() != 1) return false;
+      const Json& extent = one["shape"][0];
+      return !extent.is_string() || !is_todo(extent.get<std::string>());
+    };
+    if (!is_plain(original) || !is_plain(constant)) return std::nullopt;
+    const Json& extent = original["shape"][0];
+    const std::string elements = extent.is_string() ? extent.get<std::string>() : extent.dump();
+    return name + "[i] = " + original["name"].get<std::string>() + "[min(i, " + elements + " - 1)]";
   }
 
   void add_scalar(Json& json, const KernelParameter& parameter, const Elements& elements,

@@ -91,6 +91,7 @@ class SequenceReader {
     std::set<std::string> kernels;
     for (const LaunchSite& site : sequence_.sites) kernels.insert(site.kernel);
     if (kernels.size() < 2 && sequence_.loops.empty()) return std::nullopt;
+    if (sequence_.loops.empty() && compares_kernels()) return std::nullopt;
     for (LaunchSite& site : sequence_.sites) add_arguments(site);
     make_launch();
     for (LaunchSite& site : sequence_.sites) {
@@ -115,6 +116,28 @@ class SequenceReader {
     for (const auto& [counter, value] : counters_) replace(site, counter, value);
     sequence_.sites.push_back(std::move(site));
     if (loop) sequence_.loops.back().end = sequence_.sites.size();
+  }
+
+  /// Whether of two launches the later one writes all anew that the earlier one has written, so that
+  /// the host tries one kernel after the other.
+  bool compares_kernels() const {
+    const std::vector<LaunchSite>& sites = sequence_.sites;
+    for (std::size_t i = 0; i + 1 < sites.size(); ++i) {
+      const LaunchSite& next = sites[i + 1];
+      if (sites[i].arguments == next.arguments && sites[i].kernel != next.kernel &&
+          writes_only(next) && writes_only(sites[i])) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether a launch reads nothing that it writes.
+  bool writes_only(const LaunchSite& site) const {
+    return std::ranges::all_of(kernel_of(file_, site)->parameters, [](const auto& parameter) {
+      return parameter.pointers == 0 || parameter.is_const || parameter.access == Access::read ||
+             parameter.access == Access::written;
+    });
   }
 
   void enter(const HostLoop& loop) {

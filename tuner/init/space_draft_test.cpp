@@ -396,6 +396,114 @@ TEST(DraftSpace, PassesWhatSeveralKernelsShareOnce) {
   EXPECT_THAT(drafted.faults(), IsEmpty());
 }
 
+TEST(DraftSpace, ComparesKernelsThatTheHostTriesOneAfterTheOther) {
+  const Drafted space(R"cu(
+__global__ void naive(float* out, const float* in) { out[threadIdx.x] = in[threadIdx.x]; }
+__global__ void padded(float* out, const float* in) { out[threadIdx.x] = in[threadIdx.x]; }
+int main() {
+  naive<<<8, 64>>>(d_out, d_in);
+  cudaDeviceSynchronize();
+  padded<<<8, 64>>>(d_out, d_in);
+}
+)cu");
+  const Json json = space.json();
+  ASSERT_THAT(json["kernels"], SizeIs(2));
+  EXPECT_EQ("padded", json["kernels"][1]["entry"]);
+  EXPECT_EQ("naive", json["verify"]["reference"]);
+}
+
+TEST(DraftSpace, FillsConstantsOfAllKernelsAsTheHostDoes) {
+  const Drafted space(R"cu(
+__constant__ float table[16];
+__global__ void plain(float* out, const float* taps, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = taps[0];
+}
+__global__ void cached(float* out, const float* taps, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = table[0];
+}
+void run(int kind, int n) {
+  float *d_out, *d_taps;
+  cudaMalloc(&d_out, n * sizeof(float));
+  cudaMalloc(&d_taps, 9 * sizeof(float));
+  cudaMemcpyToSymbol(table, d_taps, 9 * sizeof(float), 0, cudaMemcpyDeviceToDevice);
+  if (kind == 0) plain<<<n / 64, 64>>>(d_out, d_taps, n);
+  else cached<<<n / 64, 64>>>(d_out, d_taps, n);
+}
+)cu");
+  const Json table = space.json()["arguments"].back();
+  EXPECT_EQ("table", table["name"]);
+  EXPECT_EQ("table[i] = taps[min(i, 9 - 1)]", table["init"]);
+  EXPECT_THAT(space.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, TakesArgumentsOfALaunchCallFromWhatTheHostDeclares) {
+  const Json json = Drafted(R"cu(
+__global__ void twice(float* a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) a[i] *= 2;
+}
+int main() {
+  int n = 1 << 16;
+  float* a;
+  cudaMalloc(&a, n * sizeof(float));
+  void* list[] = {&a, &n};
+  cudaLaunchKernel((void*)twice, dim3(n / 256), dim3(256), list, 0, 0);
+}
+)cu")
+                        .json();
+  EXPECT_EQ(65536, json["problems"][0]["N"]);
+}
+
+TEST(DraftSpace, PassesTheHostsZeroAndWhatIsRoundedUp) {
+  const Json json = Drafted(R"cu(
+__global__ void tiles(float* out, int n, int width, int parts, int lower) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = parts + lower;
+}
+void run(float* out, int n) {
+  const int width = 32;
+  const int parts = ceil((float)n / width);
+  tiles<<<n / 64, 64>>>(out, n, width, parts, 0);
+}
+)cu")
+                        .json();
+  EXPECT_EQ(0, json["arguments"][4]["value"]);
+  EXPECT_EQ("ceil_div(N, WIDTH)", json["arguments"][3]["value"]);
+}
+
+TEST(DraftSpace, DoesNotSizeArraysByMembersOfAClass) {
+  const Json json = Drafted(R"cu(
+__global__ void twice(float* a, int n) { a[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
+class Buffer {
+ public:
+  void copy() { cudaMalloc(&data_, size_ * sizeof(float)); }
+  float* data_;
+  int size_;
+};
+int main() {
+  Buffer x;
+  twice<<<16, 64>>>(x.data_, 1024);
+}
+)cu")
+                        .json();
+  EXPECT_THAT(json["arguments"][0]["shape"][0].get<std::string>(), HasSubstr("TODO"));
+}
+
+TEST(DraftSpace, KnowsWhatIsReadAndWrittenThroughParentheses) {
+  const Json json = Drafted(R"cu(
+__global__ void count(unsigned* bins, int* total, const int* in) {
+  atomicAdd(&(bins[threadIdx.x]), 1u);
+  (*total)++;
+}
+)cu")
+                        .json();
+  EXPECT_EQ("inout", json["arguments"][0]["role"]);
+  EXPECT_EQ("zero", json["arguments"][0]["init"]);
+  EXPECT_EQ("inout", json["arguments"][1]["role"]);
+}
+
 TEST(DraftSpace, CountsLoopsThatBeginLaterOrFall) {
   const Drafted drafted(
       "#ifndef TILE\n#define TILE 16\n#endif\n"

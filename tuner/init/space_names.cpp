@@ -17,6 +17,14 @@ std::int64_t guessed_size(const MissingName& missing) {
   return holds_any(missing.name, kFew) ? 3 : 4096;
 }
 
+/// At most `most`, and divided by blocks as `size` is: what is wrong with a tail shows there as well.
+std::int64_t smaller(std::int64_t size, std::int64_t most) {
+  if (size <= most) return size;
+  const std::int64_t block = most > 1024 ? 1024 : 64;
+  const std::int64_t rest = size % block;
+  return rest == 0 ? most : most - block + rest;
+}
+
 /// Whether a template argument is the number of threads that are launched: of `if (n == 16)
 /// k<16><<<..., n>>>() else k<32><<<..., n>>>()` it tells the one that is.
 bool names_its_block(const LaunchSite& site) {
@@ -139,7 +147,7 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     if (is_known) continue;
     const std::string chosen = free_name(upper(name));
     host_sizes_.push_back({.function = function, .variable = name, .chosen = chosen});
-    const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : 1024;
+    const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : host_size_;
     add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 256));
   }
 }
@@ -168,7 +176,7 @@ void SpaceNames::add_number(const std::string& name, std::int64_t value) {
   });
   if (!is_reached) return;
   macro_sizes_.push_back(name);
-  add_problem(name, value, std::min(value, kMostOnCpu));
+  add_problem(name, value, smaller(value, kMostOnCpu));
 }
 
 void SpaceNames::add_problem(const std::string& name, const Json& value, const Json& cpu_value) {
@@ -191,6 +199,12 @@ Json SpaceNames::small_problem() const {
                                                              : kMost);
   }
   return small;
+}
+
+std::vector<const KernelFunction*> SpaceNames::kernels() const {
+  std::vector<const KernelFunction*> kernels;
+  for (const std::string& name : request_.kernels) kernels.push_back(&kernel_named(file_, name));
+  return kernels;
 }
 
 const LaunchSite* SpaceNames::launch_of(const std::string& kernel) const {
@@ -279,7 +293,12 @@ void SpaceNames::choose_sizes() {
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
     const bool is_counted =
         site != nullptr && i < site->arguments.size() && counts(site->arguments[i]);
-    if (is_size(first_.parameters[i]) && !is_counted) names.push_back(first_.parameters[i].name);
+    const std::string passed = passed_text(first_.parameters[i].name);
+    const auto number = passed.empty() ? std::nullopt : constant_value(passed);
+    const bool is_none = number && *number <= 0;  // `offset` of the host's 0 and the like.
+    if (is_size(first_.parameters[i]) && !is_counted && !is_none) {
+      names.push_back(first_.parameters[i].name);
+    }
   }
   const bool is_line = names.size() == 1 && first_.grid_dimensions == 1;
   // Of nx, ny, nz the product counts, of a matrix product's sizes that of two.
@@ -289,10 +308,19 @@ void SpaceNames::choose_sizes() {
       });
   const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : is_volume ? 256 : 1024;
   const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;
+  if (!is_line && !names.empty()) host_size_ = size;  // What the host has besides is as large.
   std::ranges::stable_sort(names, {}, [&](const std::string& name) { return is_product(name); });
   for (const std::string& name : names) {
     if (const auto macro = passed_name(name)) {
       sizes_.emplace_back(name, *macro);
+      continue;
+    }
+    const std::string text = passed_text(name);
+    const auto alike = std::ranges::find_if(sizes_, [&](const auto& other) {
+      return !text.empty() && identifiers(text).size() == 1 && passed_text(other.first) == text;
+    });
+    if (alike != sizes_.end()) {
+      sizes_.emplace_back(name, std::string(alike->second));
       continue;
     }
     if (follows_from_sizes(name)) continue;
@@ -300,7 +328,7 @@ void SpaceNames::choose_sizes() {
     sizes_.emplace_back(name, chosen);
     const auto parameter = std::ranges::find(first_.parameters, name, &KernelParameter::name);
     const std::int64_t passed = passed_size(*parameter).value_or(size);
-    add_problem(chosen, passed, std::min(passed, cpu_size));
+    add_problem(chosen, passed, smaller(passed, cpu_size));
   }
 }
 
@@ -328,11 +356,13 @@ bool SpaceNames::is_product(const std::string& argument) const {
   const auto& variables = launch_of(first_.name)->frames.front().variables;
   const auto made_of = variables.find(text);
   const std::string whole = made_of == variables.end() ? text : made_of->second;
-  const CppTokens tokens = cpp_tokens(whole);
+  const std::string plain = without_casts(whole);
+  const CppTokens tokens = cpp_tokens(plain);
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {  // `atoi(argv[1])`
-    if (tokens[i].is_word() && (tokens[i + 1].is("(") || tokens[i + 1].is("["))) return false;
+    const bool is_call = tokens[i].is_word() && !tokens[i].is("ceil_div");
+    if (is_call && (tokens[i + 1].is("(") || tokens[i + 1].is("["))) return false;
   }
-  return identifiers(whole).size() > 1;
+  return identifiers(plain).size() > 1;
 }
 
 /// What the host passes for an argument, where the problem has it as a name already.

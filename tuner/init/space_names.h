@@ -24,6 +24,7 @@ class SpaceNames {
              const LaunchSequence* sequence = nullptr);
 
   const KernelFunction& first() const { return first_; }  ///< Whose arguments they are.
+  std::vector<const KernelFunction*> kernels() const;     ///< All of the space.
   const std::vector<NamedNumber>& numbers() const { return numbers_; }  ///< The tunable ones.
   const Json& problem() const { return problem_; }
   const Json& cpu_problem() const { return cpu_problem_; }
@@ -106,6 +107,7 @@ class SpaceNames {
     std::string chosen;  ///< Name of the problem.
   };
   std::vector<HostSize> host_sizes_;
+  std::int64_t host_size_ = 1024;  ///< A guess.
   std::vector<std::string> counters_;
   Json parameters_ = Json::object();
   Json problem_ = Json::object();

@@ -48,6 +48,11 @@ bool is_unary(const CppTokens& tokens, std::size_t i, std::size_t first) {
          !before.is(")") && !before.is("]");
 }
 
+/// Whether token i opens parentheses that call nothing.
+bool is_grouping(const CppTokens& tokens, std::size_t i, std::size_t first) {
+  return tokens[i].is("(") && is_unary(tokens, i, first) && !(i > first && tokens[i - 1].is(">"));
+}
+
 /// Whether the pointer at token i is only compared with none.
 bool is_asked_for(const CppTokens& tokens, std::size_t i, std::size_t end) {
   if (i + 2 >= end || (!tokens[i + 1].is("!=") && !tokens[i + 1].is("=="))) return false;
@@ -95,7 +100,7 @@ Access AccessReader::of(const CppTokens& tokens, TokenRange range, const std::st
     if (before == "." || before == "->") continue;  // A member of something else.
     const bool is_element = i + 1 < end && tokens[i + 1].is("[");
     const bool is_dereferenced = before == "*" && is_unary(tokens, i - 1, first);
-    const std::size_t behind = behind_element(tokens, i + 1, end);
+    std::size_t behind = behind_element(tokens, i + 1, end);
     const std::string_view after = behind < end ? tokens[behind].text : std::string_view();
     if (!is_element && !is_dereferenced) {
       // Advancing the pointer itself touches nothing.
@@ -112,12 +117,20 @@ Access AccessReader::of(const CppTokens& tokens, TokenRange range, const std::st
       }
       continue;
     }
-    if (before == "&" && is_unary(tokens, i - 1, first)) {
-      const Access access = passed(tokens, i, range);
+    std::size_t begin = is_dereferenced ? i - 1 : i;
+    while (begin > first && behind < end && tokens[behind].is(")") &&
+           is_grouping(tokens, begin - 1, first)) {  // `&(x[i])`, `(*x)++`
+      --begin;
+      behind = behind_element(tokens, behind + 1, end);
+    }
+    const CppToken none;
+    const CppToken& in_front = begin > first ? tokens[begin - 1] : none;
+    if (in_front.is("&") && is_unary(tokens, begin - 1, first)) {
+      const Access access = passed(tokens, begin, range);
       add(access == Access::unknown ? Access::both : access);
       continue;
     }
-    add(of_element(before, after));
+    add(of_element(in_front.text, behind < end ? tokens[behind].text : std::string_view()));
   }
   return all.value_or(Access::unknown);
 }

@@ -76,6 +76,7 @@ void HostCode::read_allocation(std::size_t call) {
                        "(" + joined(tokens_, parts[2]) + ") * (" + joined(tokens_, parts[3]) + ")");
   } else if (!copies && parts.size() > 1) {
     read_allocator(call, pointer(parts[0]), parts[1]);
+    if (function_at(call) == nullptr) of_classes_.insert(pointer(parts[0]));
     allocated_.emplace(pointer(parts[0]), joined(tokens_, parts[1]));
   }
 }
@@ -245,23 +246,31 @@ std::string HostCode::assigned_before(std::size_t i) const {
   return is_assigned ? std::string(tokens_[i - 2].text) : "";
 }
 
-/// Of `f(&name)`, the name being token i: what f assigns last, `*parameter = value;`. Empty where
-/// that is not seen.
-TokenRange HostCode::given_by_function(std::size_t i) {
-  std::size_t number = 0;
+/// Of the list that token i stands in: its parenthesis or brace, kNoToken: none. `number` becomes
+/// the number of those before it.
+std::size_t HostCode::list_around(std::size_t i, std::size_t& number) const {
+  number = 0;
   std::size_t open = i;
   constexpr std::size_t kMost = 300;
   while (open > 0 && i - open < kMost) {
     const CppToken& token = tokens_[--open];
-    if (token.is(";") || token.is("{") || token.is("}")) return {};
-    if (token.is("(")) break;
+    if (token.is("(") || token.is("{")) return open;
+    if (token.is(";") || token.is("}")) return kNoToken;
     if (token.is(",")) ++number;
     if (token.is(")") || token.is("]")) {
       open = opening(tokens_, open);
-      if (open == kNoToken) return {};
+      if (open == kNoToken) return kNoToken;
     }
   }
-  if (open == 0 || !tokens_[open].is("(")) return {};
+  return kNoToken;
+}
+
+/// Of `f(&name)`, the name being token i: what f assigns last, `*parameter = value;`. Empty where
+/// that is not seen.
+TokenRange HostCode::given_by_function(std::size_t i) {
+  std::size_t number = 0;
+  const std::size_t open = list_around(i, number);
+  if (open == kNoToken || open == 0 || !tokens_[open].is("(")) return {};
   const auto called = by_name_.find(tokens_[open - 1].text);
   if (called == by_name_.end()) return {};
   const SourceItem& function = *called->second;
@@ -275,6 +284,13 @@ TokenRange HostCode::given_by_function(std::size_t i) {
     if (assigns) known->second = value_behind(j + 1);
   }
   return known->second;
+}
+
+/// Whether token i stands in `{&a, &b}`, such as what cudaLaunchKernel() is passed.
+bool HostCode::is_listed(std::size_t i) const {
+  std::size_t number = 0;
+  const std::size_t open = list_around(i, number);
+  return open != kNoToken && tokens_[open].is("{");
 }
 
 /// Reads an assignment to the name at token i.
@@ -291,7 +307,7 @@ void HostCode::read_assignment(std::size_t i) {
     }
     read_host_allocation(i, value);
     assignments_[tokens_[i].text].push_back({.name = i, .value = value});
-  } else if (is_handed_over && !next.is("[")) {
+  } else if (is_handed_over && !next.is("[") && !is_listed(i)) {
     assignments_[tokens_[i].text].push_back({.name = i, .value = given_by_function(i)});
   } else if (changes(next) || changes(tokens_[i - 1])) {
     assignments_[tokens_[i].text].push_back({.name = i, .value = {}});
@@ -387,7 +403,11 @@ void HostCode::add_variables(const std::string& text, std::size_t before, HostFr
   for (const std::string_view word : identifiers(text)) {
     if (frame.variables.size() >= kMostVariables) return;
     if (frame.variables.contains(std::string(word))) continue;
-    if (const auto bytes = allocated_.find(std::string(word)); bytes != allocated_.end()) {
+    const auto bytes = allocated_.find(std::string(word));
+    // What a class allocates has the names of its members, which mean nothing outside of it.
+    const bool is_members =
+        of_classes_.contains(std::string(word)) && function_at(before) != nullptr;
+    if (bytes != allocated_.end() && !is_members) {
       const bool is_new = frame.allocated.emplace(*bytes).second;
       if (is_new) add_variables(bytes->second, before, frame);
     }

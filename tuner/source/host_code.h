@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,6 +65,8 @@ class HostCode {
   void read_container(std::size_t i);
   void read_allocator(std::size_t call, const std::string& pointer, TokenRange bytes);
   void use_allocators();
+  std::size_t list_around(std::size_t i, std::size_t& number) const;
+  bool is_listed(std::size_t i) const;
   TokenRange given_by_function(std::size_t i);
   std::vector<std::string> members_of(std::string_view name, std::size_t before) const;
   TokenRange value_behind(std::size_t equals) const;
@@ -86,6 +89,7 @@ class HostCode {
   std::map<std::string_view, std::vector<std::size_t>> dim3s_;   ///< `dim3 NAME(`: its tokens.
   std::map<std::string_view, std::vector<Call>> calls_;
   std::map<std::string, std::string> allocated_;  ///< By cudaMalloc or a container.
+  std::set<std::string> of_classes_;              ///< Of those: allocated by classes' functions.
   std::map<std::string, std::string> copied_;     ///< By cudaMemcpy.
   std::map<std::string, std::string> of_host_;    ///< By malloc() and its like, a vector.
   /// What `v.size()` and `sizeof(array)` are, by these texts' names.

@@ -79,6 +79,7 @@ class FileReader {
     read_missing();
     read_declarations();
     file_.launches = launch_sites(tokens_, items_);
+    read_copies_to_constants();
     DeviceText text = device_text(source_, tokens_, items_, kept_, guarded_);
     file_.device_text = headers_for(text.text) + text.text;
     file_.left_out = std::move(text.left_out);
@@ -254,6 +255,18 @@ class FileReader {
     if (mark.what.starts_with("#else")) return true;
     if (!asks || !is_plain) return std::nullopt;
     return defined.contains(mark.uses.back()) != is_negated;
+  }
+
+  /// `cudaMemcpyToSymbol(constant, pointer, ...)`
+  void read_copies_to_constants() {
+    for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
+      if (!tokens_[i].is("cudaMemcpyToSymbol") || !tokens_[i + 1].is("(")) continue;
+      const std::size_t close = closing(tokens_, i + 1);
+      if (close >= tokens_.size()) return;
+      const std::vector<TokenRange> parts = split(tokens_, {i + 2, close});
+      if (parts.size() < 2 || parts[0].empty()) continue;
+      file_.copied_to_constants.emplace(tokens_[parts[0].end - 1].text, joined(tokens_, parts[1]));
+    }
   }
 
   void read_missing() {

@@ -29,6 +29,8 @@ class LaunchReader {
     for (std::size_t i = 1; i < tokens_.size(); ++i) {
       const bool is_call = is_launch_call(i);
       if (!is_call && !three(i, "<")) continue;
+      const SourceItem* const function = host_.function_at(i);
+      if (function != nullptr && function->is_kernel) continue;  // A kernel launches it.
       if (std::optional<LaunchSite> site = is_call ? called_launch(i) : launch(i)) {
         site->follows = before != kNoToken && host_.function_at(before) == host_.function_at(i) &&
                         goes_straight(before, i);

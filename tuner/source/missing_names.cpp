@@ -31,6 +31,8 @@ bool is_builtin(std::string_view word) {
       "cuda", "__", "CUDART_", "FLT_", "DBL_", "INT_", "UINT_", "M_", "CHAR_", "LONG_", "SHRT_"};
   const bool is_sized = word.ends_with("_t") && word.find("int") != std::string_view::npos;
   if (std::ranges::find(kWords, word) != kWords.end() || is_sized) return true;
+  const bool is_reserved = word.size() > 1 && word[0] == '_' && word[1] >= 'A' && word[1] <= 'Z';
+  if (is_reserved) return true;  // `_MSC_VER`: of other compilers.
   const bool is_vector = word.size() > 3 && word.back() >= '1' && word.back() <= '4' &&
                          std::ranges::find(kWords, word.substr(0, word.size() - 1)) != kWords.end();
   return is_vector || std::ranges::any_of(

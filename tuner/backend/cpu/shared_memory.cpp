@@ -96,7 +96,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
                                variable_.name + ", which its block has not written"};
       }
       const bool both_atomic = kind == abi::Access::atomic && cell.write_is_atomic != 0;
-      if (was_written && !both_atomic) return race(variable_, offset, kind, cell.writer, true);
+      if (was_written && !both_atomic) return race(variable_, offset, kind, wrote(cell));
     }
     if (kind == abi::Access::read) {
       if (cell.read_epoch != epoch_ || cell.read_bytes != mask) {
@@ -120,10 +120,15 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
       const bool other_warp = cell.several_warps != 0 || cell.reader / kWarpSize != warp;
       const bool other_lane = cell.read_warp_epoch == warp_epochs_[warp] &&
                               (cell.several_readers != 0 || cell.reader != thread);
-      if (other_warp || other_lane) return race(variable_, offset, kind, cell.reader, false);
+      if (other_warp || other_lane) {
+        const bool also_read_it = cell.reader == thread;  // After the others, who are not known.
+        return race(variable_, offset, kind,
+                    also_read_it ? "other threads have read"
+                                 : "thread " + thread_coordinates(cell.reader, block_) + " read");
+      }
     }
     if (was_written && kind == abi::Access::write && cell.write_is_atomic != 0) {
-      return race(variable_, offset, kind, cell.writer, true);
+      return race(variable_, offset, kind, wrote(cell));
     }
     if (cell.first_epoch != first_epoch_) {
       cell.first_epoch = first_epoch_;
@@ -165,12 +170,15 @@ AccessFault SharedMemory::overrun(std::size_t offset, std::size_t bytes, abi::Ac
               std::to_string(nearest.bytes)};
 }
 
+std::string SharedMemory::wrote(const Cell& cell) const {
+  return "thread " + thread_coordinates(cell.writer, block_) + " wrote";
+}
+
 AccessFault SharedMemory::race(const SharedLayout::Variable& variable, std::size_t offset,
-                               abi::Access kind, unsigned other, bool other_wrote) const {
+                               abi::Access kind, const std::string& what_others_did) {
   return {{Status::correctness, "race"},
           access_text(kind) + " byte " + std::to_string(offset - variable.offset) + " of " +
-              variable.name + ", which thread " + thread_coordinates(other, block_) +
-              (other_wrote ? " wrote" : " read") + " without a barrier between them"};
+              variable.name + ", which " + what_others_did + " without a barrier between them"};
 }
 
 }  // namespace smemtune::cpu

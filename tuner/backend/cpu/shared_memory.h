@@ -51,8 +51,10 @@ class SharedMemory {
 
   bool find_variable(std::size_t offset);
   AccessFault overrun(std::size_t offset, std::size_t bytes, abi::Access kind) const;
-  AccessFault race(const SharedLayout::Variable& variable, std::size_t offset, abi::Access kind,
-                   unsigned other, bool other_wrote) const;
+  std::string wrote(const Cell& cell) const;
+  /// `what_others_did`: `thread (1, 0, 0) wrote`.
+  static AccessFault race(const SharedLayout::Variable& variable, std::size_t offset,
+                          abi::Access kind, const std::string& what_others_did);
   bool is_ordered(unsigned thread, unsigned other, std::uint16_t warp_epoch) const;
 
   MappedMemory memory_;

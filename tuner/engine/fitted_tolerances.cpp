@@ -1,0 +1,91 @@
+#include "tuner/engine/fitted_tolerances.h"
+
+#include "tuner/backend/element_codec.h"
+#include "tuner/backend/tolerances.h"
+#include "tuner/core/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace smemtune {
+namespace {
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 25;  // 256 MB as doubles.
+
+/// The sizes of what is not 0.
+std::vector<double> sizes_of(const Argument& argument, const std::vector<double>& elements) {
+  std::vector<double> sizes;
+  const auto add = [&](double value) {
+    if (value != 0) sizes.push_back(std::abs(value));
+  };
+  if (argument.compares_sum) {
+    add(sum_of(elements));
+  } else {
+    std::ranges::for_each(elements, add);
+  }
+  return sizes;
+}
+
+double median(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+void fit(const Argument& argument, std::vector<double> sizes, const Tolerance& given,
+         const std::string& label, FittedTolerances& fitted) {
+  if (sizes.empty()) {
+    fitted.notes.push_back("*** " + argument.name + " of the reference is 0 everywhere on " +
+                           label + ": a kernel that writes zeros passes for right");
+    return;
+  }
+  Tolerance used = tolerance_for(given, argument.type);
+  const auto passing = std::ranges::count_if(
+      sizes, [&](double size) { return size <= allowed_error(used, argument.type, size); });
+  if (2 * static_cast<std::size_t>(passing) <= sizes.size()) return;
+  if (given.is_given()) {
+    fitted.notes.push_back("*** the tolerance of " + argument.name +
+                           " is larger than most of its elements on " + label +
+                           ": zeros would pass for them");
+    return;
+  }
+  *used.absolute *= median(sizes);
+  fitted.tolerances[argument.name] = used;
+  fitted.notes.push_back("tolerance of " + argument.name + ": absolute " +
+                         significant(*used.absolute, 2) + ", relative " +
+                         significant(*used.relative, 2) +
+                         ", as its elements are so small that zeros would pass by its type's");
+}
+
+}  // namespace
+
+Outcome<FittedTolerances> fitted_tolerances(Launcher& launcher, const Check& reference,
+                                            const Workload& workload) {
+  RunRequest request = {.workload = reference.workload,
+                        .as_reference = true,
+                        .tolerance = reference.tolerance,
+                        .tolerances = reference.tolerances,
+                        .download = {}};
+  std::int64_t elements = 0;
+  std::vector<const Argument*> outputs;
+  for (const Argument& argument : workload.arguments) {
+    if (!argument.is_result() || !is_floating(argument.type)) continue;
+    elements += argument.elements();
+    outputs.push_back(&argument);
+    request.download.push_back(argument.name);
+  }
+  FittedTolerances fitted;
+  if (outputs.empty() || elements > kMostElements) return fitted;
+  const auto after = run_reference(launcher, reference, request);
+  if (!after) return after.failure();
+  for (const Argument* output : outputs) {
+    const auto found = after->find(output->name);
+    if (found == after->end()) continue;
+    fit(*output, sizes_of(*output, found->second), request.tolerance_of(output->name),
+        reference.label, fitted);
+  }
+  return fitted;
+}
+
+}  // namespace smemtune
