@@ -200,7 +200,7 @@ int run_replay(const ReplayCommandOptions& options) {
     for (db::Recording& recording : db::read_recordings(file)) from.push_back(std::move(recording));
   }
   std::optional<LoadedSpace> space;
-  if (!options.space.empty()) space = load_space(options.space, share_folder());
+  if (!options.space.empty()) space = load_space(find_space(options.space), share_folder());
   std::vector<ReplayedRecording> recordings;
   for (const std::filesystem::path& file : options.data) {
     for (const db::Recording& recording : db::read_recordings(file)) {

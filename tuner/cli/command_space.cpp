@@ -27,7 +27,7 @@ void add_space_options(CLI::App& app, SpaceOptions& options) {
 }
 
 int run_space(const SpaceOptions& options) {
-  const LoadedSpace loaded = load_space(options.space, share_folder());
+  const LoadedSpace loaded = load_space(find_space(options.space), share_folder());
   const Device device = device_to_check(options.device, options.database);
   std::vector<Problem> problems = chosen_problems(loaded.space, options.problems, device.kind);
   if (options.problems.empty() && problems.size() > 1) problems.resize(1);

@@ -140,7 +140,9 @@ std::filesystem::path share_folder() {
 
 std::filesystem::path find_space(const std::filesystem::path& given) {
   std::error_code ignored;
-  if (given.has_parent_path() || std::filesystem::exists(given, ignored)) return given;
+  const auto status = std::filesystem::status(given, ignored);
+  const bool is_here = std::filesystem::exists(status) && !std::filesystem::is_directory(status);
+  if (given.has_parent_path() || is_here) return given;
   const std::filesystem::path shipped = share_folder() / "configs";
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(shipped, ignored)) {
