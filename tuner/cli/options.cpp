@@ -154,7 +154,9 @@ std::filesystem::path share_folder() {
 
 std::filesystem::path find_space(const std::filesystem::path& given) {
   std::error_code unreadable;
-  if (std::filesystem::exists(given, unreadable) || unreadable) return given;
+  const bool is_here = std::filesystem::exists(given, unreadable) &&
+                       !std::filesystem::is_directory(given, unreadable);
+  if (is_here || unreadable) return given;
   if (given.has_parent_path()) {
     const std::vector<std::string> beside = json_files(given.parent_path());
     throw InputError(quote(given.string()) + ": there is no such file" +
