@@ -89,7 +89,7 @@ for (const [event, paper] of [['beforeprint', true], ['afterprint', false]]) {
   });
 }
 
-const axis = (title, type = 'linear') => ({type, title: {display: true, text: title}});
+const axis = (title, type = 'linear') => ({type, title: {display: true, text: title}, ticks: {maxRotation: 0, autoSkipPadding: type === 'linear' ? 10 : 3}});
 // Logarithmic, from a round time below to a round time above.
 const msAxis = (title, times) => {
   const [low, high] = extent(times);
@@ -146,7 +146,7 @@ const intervals = (sets, title, ticks, names, reach = {}) => ({type: 'scatter',
     borderColor: set.color, backgroundColor: set.color, pointRadius: set.intervals.flatMap(() => [0, 4, 0, 0]),
     data: set.intervals.flatMap(([y, low, middle, high]) =>
       [{x: low, y}, {x: middle, y, low, high}, {x: high, y}, {x: NaN, y}])}))},
-  options: {scales: {x: {...axis(title), ...reach, ticks: {callback: ticks}},
+  options: {scales: {x: {...axis(title), ...reach, ticks: {callback: ticks, includeBounds: false, maxRotation: 0, autoSkipPadding: 10}},
     y: {min: -0.5, max: names.length - 0.5, reverse: true, afterBuildTicks: scale => {
       scale.ticks = names.map((_, value) => ({value}));
     }, ticks: {autoSkip: false, callback: n => names[n]}, grid: {display: false}}},

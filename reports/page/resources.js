@@ -5,12 +5,12 @@ const resources = (section, rows, timed) => {
   const against = (name, title, y, yAxis, of) => chart(`${of} against ${title}`,
     `Each point is a configuration${section.dry ? ' that fits' : ' that was timed'}.` + sampleText(section, rows),
     scatter(rows, known, i => rows[name][i], y, axis(title), yAxis, i => `occupancy ${digits(rows.occupancy[i], 3)} %`), null);
-  const axes = [['registers', 'registers per thread'], ['shared', 'shared memory of a block (bytes)'], ['threads', 'threads of a block']];
+  const axes = [['registers', 'registers per thread'], ['shared', 'shared bytes of a block'], ['threads', 'threads of a block']];
   if (section.dry) {
     return element('div', {}, element('div', {class: 'grid'}, ...axes.map(([name, title]) =>
       against(name, title, i => rows.occupancy[i], axis('occupancy (%)'), 'Occupancy'))), fitting(rows, known));
   }
-  return element('div', {class: 'grid'}, ...[...axes, ['occupancy', 'occupancy (%)']].map(([name, title]) =>
+  return element('div', {class: 'grid wide'}, ...[...axes, ['occupancy', 'occupancy (%)']].map(([name, title]) =>
     against(name, title, i => rows.ms[i], msAxis('time', known.map(k => rows.ms[k])), 'Time')));
 };
 
