@@ -41,7 +41,7 @@ const parallel = (rows, timed, kernel, ranked) => {
       data: chosen.flatMap(i => [...heights.map(([p, of], n) => ({x: n, y: of.get(rows.values[p][i]) ?? NaN})), {x: NaN, y: NaN}]),
       borderColor: ink(), backgroundColor: ink()};
   })}, options: {normalized: false, scales: {
-    x: {type: 'linear', min: 0, max: axes.length - 1, ticks: {stepSize: 1, autoSkip: false, callback: n => data.parameters[axes[n]?.p]?.name}},
+    x: {type: 'linear', min: 0, max: axes.length - 1, ticks: {stepSize: 1, autoSkip: false, callback: n => axes[n] && short(data.parameters[axes[n].p].name, 16)}},
     y: {display: false, min: -0.04, max: 1.04}}, plugins: {tooltip: {enabled: false}},
     layout: {padding: {right: Math.min(maxLabel, 4 + 8 * Math.max(...axes.at(-1).values.map(one => one.text.length)))}}}, plugins: [axisValues(axes)]}), null);
 };

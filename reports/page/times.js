@@ -1,6 +1,6 @@
 // Every configuration's time, the fastest first.
 const sampleText = (section, rows) => rows.ms.length < section.total
-  ? ` A sample: ${count(rows.ms.length)} of ${count(section.total)} configurations, evenly chosen, with all finalists and defaults.` : '';
+  ? ` A sample: ${count(rows.ms.length)} of ${count(section.total)} configurations, drawn by lot, with all finalists, all defaults and the best of each kernel.` : '';
 
 const rounded = value => value === null ? null : {text: digits(value, 3), value};
 
