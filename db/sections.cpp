@@ -5,8 +5,10 @@
 #include "db/run_log.h"
 #include "db/run_rows.h"
 #include "db/sqlite.h"
+#include "tuner/core/hash.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -23,29 +25,43 @@ struct Entry {
   Result result;              ///< Status, reason, stage, and whether it was chosen.
 };
 
-/// Of numbers that come one by one, evenly many: at most `most`, at least half of that where there
-/// are so many.
+/// Of entries that come one by one at most `most`, each as likely as any other and always the same:
+/// those whose ids, scrambled, are the least. Every so-manieth would meet some values of parameters
+/// that repeat in the same step, and others never.
 class EvenChoice {
  public:
   explicit EvenChoice(std::size_t most) : most_(std::max<std::size_t>(most, 1)) {}
 
   void add(const Entry& entry) {
-    if (met_++ % stride_ != 0) return;
-    chosen_.push_back(entry);
-    if (chosen_.size() <= most_) return;
-    stride_ *= 2;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < chosen_.size(); i += 2) chosen_[kept++] = chosen_[i];
-    chosen_.resize(kept);
+    const std::uint64_t lot = random_bits(0, static_cast<std::uint64_t>(entry.first_id));
+    if (lot > highest_) return;
+    drawn_.push_back({lot, entry});
+    if (drawn_.size() >= 2 * most_) leave_the_least();
   }
 
-  const std::vector<Entry>& chosen() const { return chosen_; }
+  std::vector<Entry> chosen() {
+    if (drawn_.size() > most_) leave_the_least();
+    std::vector<Entry> chosen;
+    for (const Drawn& one : drawn_) chosen.push_back(one.entry);
+    return chosen;
+  }
 
  private:
+  struct Drawn {
+    std::uint64_t lot = 0;
+    Entry entry;
+  };
+
+  void leave_the_least() {
+    const auto last = drawn_.begin() + static_cast<std::ptrdiff_t>(most_ - 1);
+    std::ranges::nth_element(drawn_, last, {}, &Drawn::lot);
+    highest_ = last->lot;
+    drawn_.resize(most_);
+  }
+
   std::size_t most_;
-  std::size_t stride_ = 1;
-  std::size_t met_ = 0;
-  std::vector<Entry> chosen_;
+  std::uint64_t highest_ = ~std::uint64_t{0};
+  std::vector<Drawn> drawn_;
 };
 
 /// The runs that a query means.

@@ -34,7 +34,7 @@ struct StoredSection {
   Problem problem;
   /// The one result of each configuration that counts: the newest, where a failure that may pass
   /// counts only if there is no other. In the order in which the configurations were first met; of
-  /// many some, evenly chosen, with all that were in finals and all defaults.
+  /// many some, drawn by lot, with all that were in finals and all defaults.
   std::vector<StoredResult> results;
   std::vector<StoredResult> best;  ///< Of each kernel, the fastest first.
   // Of all configurations, those too that were not chosen.

@@ -97,7 +97,7 @@ TEST_F(Sections, ReadAnEvenChoiceOfManyWithAllFinalistsAndDefaults) {
   EXPECT_EQ(section.configurations, 1000u);
   EXPECT_EQ(section.timed, 999u);
   EXPECT_LE(section.results.size(), 102u);
-  EXPECT_GE(section.results.size(), 50u);
+  EXPECT_GE(section.results.size(), 100u);
   std::vector<std::int64_t> values;
   for (const StoredResult& one : section.results) {
     values.push_back(std::get<std::int64_t>(one.result.configuration.at("TILE")));
@@ -105,6 +105,9 @@ TEST_F(Sections, ReadAnEvenChoiceOfManyWithAllFinalistsAndDefaults) {
   EXPECT_THAT(values, testing::IsSupersetOf({15, 501}));
   EXPECT_TRUE(std::is_sorted(values.begin(), values.end())) << "in the order they were met";
   EXPECT_GT(values.back(), 900) << "evenly";
+  std::map<std::int64_t, int> of_eight;
+  for (const std::int64_t value : values) ++of_eight[value % 8];
+  EXPECT_EQ(of_eight.size(), 8u) << "not in step with values that repeat";
 }
 
 TEST_F(Sections, FollowTheBestSoFarWithoutFinals) {

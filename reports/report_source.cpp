@@ -38,6 +38,17 @@ void leave_kernel(StoredSection& section, const std::string& kernel) {
       section.results, [](const StoredResult& one) { return one.result.timed(); }));
 }
 
+/// Where only some results were read, the fastest of a kernel need not be among them.
+void show_the_best(StoredSection& section) {
+  for (const StoredResult& best : section.best) {
+    const bool is_there = std::ranges::any_of(section.results, [&](const StoredResult& one) {
+      return one.result.kernel == best.result.kernel &&
+             one.result.configuration == best.result.configuration;
+    });
+    if (!is_there) section.results.push_back(best);
+  }
+}
+
 }  // namespace
 
 void narrow(ReportSource& source, const db::Query& query) {
@@ -55,6 +66,7 @@ ReportSource stored_source(const Store& store, const db::Query& query, std::size
                       .sections = store.sections(query, most),
                       .defaults = store.defaults(query),
                       .runs = store.runs(query)};
+  std::ranges::for_each(source.sections, show_the_best);
   if (source.sections.size() > 1) source.devices = store.compare(query);
   return source;
 }

@@ -6,6 +6,24 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kMostLines = 300;  // More than these nobody tells apart.
+constexpr double kValueHeight = 13;
+
+/// How lines of configurations down to this share of the best speed are drawn.
+struct Band {
+  double least_share;
+  int series;
+  double width;
+  const char* name;
+};
+
+constexpr Band kBands[] = {{0.95, 1, 2, "within 5 % of the best"},
+                           {0.8, 0, 1, "80 to 95 %"},
+                           {0.5, Svg::kQuiet, 0.7, "50 to 80 %"},
+                           {0, 7, 0.3, "below half of it"}};
+
+const Band& band_of(double share) {
+  return *std::ranges::find_if(kBands, [&](const Band& one) { return share >= one.least_share; });
+}
 
 }  // namespace
 
@@ -40,18 +58,28 @@ Figure parallel_figure(const ReportSource& source, const db::StoredSection& sect
       if (value.empty()) continue;
       points.push_back({60 + step * static_cast<double>(axis), y_of(axis, value)});
     }
-    svg.line_of_share(points, median_ms(*timed.front()) / median_ms(*timed[i]));
+    const Band& band = band_of(median_ms(*timed.front()) / median_ms(*timed[i]));
+    svg.line(points, band.series, band.width);
   }
   for (std::size_t axis = 0; axis < parameters.size(); ++axis) {
     const double x = 60 + step * static_cast<double>(axis);
     svg.grid_line({x, low}, {x, low - height});
-    for (const std::string& value : values[axis]) svg.text({x + 4, y_of(axis, value) + 4}, value);
+    double last = low + 2 * kValueHeight;
+    for (const std::string& value : values[axis]) {
+      const double y = y_of(axis, value);
+      const bool is_highest = &value == &values[axis].back();
+      if (last - y < kValueHeight || (!is_highest && y - (low - height) < kValueHeight)) continue;
+      svg.text_on_lines({x + 4, y + 4}, value);
+      last = y;
+    }
     svg.text({x, low + (axis % 2 == 0 ? 18 : 33)}, parameters[axis], Svg::Anchor::middle, true);
   }
-  for (const double share : {0.2, 0.4, 0.6, 0.8, 1.0}) {
-    svg.cell({60 + 60 * (share * 5 - 1), svg.bottom() - 22}, 60, 18, share, percent_text(share));
+  double x = 60;
+  for (const Band& band : kBands) {
+    svg.line({{x, svg.bottom() - 13}, {x + 20, svg.bottom() - 13}}, band.series, band.width);
+    svg.text({x + 26, svg.bottom() - 9}, band.name, Svg::Anchor::start, true);
+    x += 46 + text_width(band.name);
   }
-  svg.text({370, svg.bottom() - 9}, "of the best speed", Svg::Anchor::start, true);
   return svg;
 }
 

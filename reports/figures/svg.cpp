@@ -12,20 +12,21 @@ namespace smemtune {
 namespace {
 
 constexpr double kTitleHeight = 46;
-constexpr double kLetter = 6.7;  // Of DejaVu Sans and its like at 12 pixels.
+constexpr double kLetter = 7.2;  // Of DejaVu Sans and its like at 12 pixels.
 
 // The colors of the page (page.css, elements.js).
 constexpr const char* kStyle = R"css(
 text{font:12px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1b1f24}
 .h{font-size:14px;font-weight:600}.q{fill:#57606a}.g{fill:#fff}.l{stroke:#d0d7de}
 .f{fill:#57606a}.p{stroke:#57606a}.c{stroke:#fff}polyline{fill:none}
+.o{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}
 .f0{fill:#0b7285}.f1{fill:#d9480f}.f2{fill:#5f3dc4}.f3{fill:#2b8a3e}
 .f4{fill:#c2255c}.f5{fill:#1864ab}.f6{fill:#e67700}.f7{fill:#868e96}
 .p0{stroke:#0b7285}.p1{stroke:#d9480f}.p2{stroke:#5f3dc4}.p3{stroke:#2b8a3e}
 .p4{stroke:#c2255c}.p5{stroke:#1864ab}.p6{stroke:#e67700}.p7{stroke:#868e96}
 @media(prefers-color-scheme:dark){
 text{fill:#e6eaef}.q{fill:#9aa6b2}.g{fill:#14181d}.l{stroke:#37414c}
-.f{fill:#9aa6b2}.p{stroke:#9aa6b2}.c{stroke:#14181d}
+.f{fill:#9aa6b2}.p{stroke:#9aa6b2}.c,.o{stroke:#14181d}
 .f0{fill:#3bc9db}.f1{fill:#ff922b}.f2{fill:#b197fc}.f3{fill:#69db7c}
 .f4{fill:#f783ac}.f5{fill:#74c0fc}.f6{fill:#ffd43b}.f7{fill:#adb5bd}
 .p0{stroke:#3bc9db}.p1{stroke:#ff922b}.p2{stroke:#b197fc}.p3{stroke:#69db7c}
@@ -110,6 +111,11 @@ void Svg::text(Point at, const std::string& text, Anchor anchor, bool quiet) {
   text_ += std::string(quiet ? " class=\"q\"" : "") + ">" + for_html(printable(text)) + "</text>\n";
 }
 
+void Svg::text_on_lines(Point at, const std::string& text) {
+  text_ += "<text class=\"o\"" + attribute("x", at.x) + attribute("y", at.y) + ">" +
+           for_html(printable(text)) + "</text>\n";
+}
+
 void Svg::turned_text(Point at, const std::string& text) {
   text_ += "<text class=\"q\" text-anchor=\"middle\" transform=\"translate(" + pixels(at.x) + " " +
            pixels(at.y) + ") rotate(-90)\">" + for_html(printable(text)) + "</text>\n";
@@ -138,15 +144,8 @@ void Svg::dot(Point at, double radius, int series, const std::string& says) {
 }
 
 void Svg::line(const std::vector<Point>& points, int series, double width) {
-  polyline(points, number_class("p", series) + attribute("stroke-width", width));
-}
-
-void Svg::line_of_share(const std::vector<Point>& points, double share) {
-  polyline(points, " stroke=\"" + color_text(viridis(share)) + "\" stroke-opacity=\"0.6\"");
-}
-
-void Svg::polyline(const std::vector<Point>& points, const std::string& attributes) {
-  text_ += "<polyline" + attributes + " points=\"";
+  text_ += "<polyline" + number_class("p", series) + attribute("stroke-width", width);
+  text_ += " points=\"";
   for (const Point& point : points) {
     text_ += (text_.back() == '"' ? "" : " ") + pixels(point.x) + "," + pixels(point.y);
   }

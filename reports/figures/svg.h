@@ -34,7 +34,8 @@ class Svg {
   double bottom() const { return height_; }
 
   void text(Point at, const std::string& text, Anchor anchor = Anchor::start, bool quiet = false);
-  void turned_text(Point at, const std::string& text);  ///< Upwards, its middle there.
+  void text_on_lines(Point at, const std::string& text);  ///< Legible where lines meet.
+  void turned_text(Point at, const std::string& text);    ///< Upwards, its middle there.
   /// `says`: what a pointer that rests on it is told.
   void bar(Point upper_left, double width, double height, int series, const std::string& says = "");
   /// Colored by `share`, from 0 to 1, with its text in the middle.
@@ -42,8 +43,6 @@ class Svg {
             const std::string& says = "");
   void dot(Point at, double radius, int series, const std::string& says = "");
   void line(const std::vector<Point>& points, int series, double width = 1.5);
-  /// Colored as cells are.
-  void line_of_share(const std::vector<Point>& points, double share);
   void grid_line(Point from, Point to);
   /// Names of series from `at` on, side by side.
   void legend(Point at, const std::vector<std::string>& names);
@@ -51,8 +50,6 @@ class Svg {
   std::string str() const { return text_ + "</svg>\n"; }
 
  private:
-  void polyline(const std::vector<Point>& points, const std::string& attributes);
-
   double width_;
   double height_;
   std::string text_;

@@ -20,11 +20,11 @@ void draw_panel(Svg& svg, Point corner, const std::string& parameter, const Time
   const double height = kPanelHeight - 46;
   for (const double share : {0.5, 1.0}) {
     const double y = bottom - height * share;
-    svg.grid_line({corner.x + 44, y}, {corner.x + kPanelWidth - 6, y});
-    svg.text({corner.x + 40, y + 4}, percent_text(share), Svg::Anchor::end, true);
+    svg.grid_line({corner.x + 54, y}, {corner.x + kPanelWidth - 6, y});
+    svg.text({corner.x + 50, y + 4}, percent_text(share), Svg::Anchor::end, true);
   }
-  const double group = (kPanelWidth - 50) / static_cast<double>(times.size());
-  double x = corner.x + 44;
+  const double group = (kPanelWidth - 60) / static_cast<double>(times.size());
+  double x = corner.x + 54;
   double labelled = 0;  // Up to where there are labels.
   for (const auto& [value, ms] : times) {
     const double best = best_ms / *std::ranges::min_element(ms);
@@ -66,7 +66,7 @@ Figure values_figure(const ReportSource& source, const db::StoredSection& sectio
         {i % 2 == 0 ? 0 : kFigureWidth / 2, svg.top() + kPanelHeight * static_cast<double>(row)},
         parameters[i], times, median_ms(*timed.front()));
   }
-  svg.legend({44, svg.bottom() - 8}, {"best with the value", "median with the value"});
+  svg.legend({54, svg.bottom() - 8}, {"best with the value", "median with the value"});
   return svg;
 }
 

@@ -8,6 +8,9 @@ const theme = () => {
   Chart.defaults.font.family = 'system-ui, "DejaVu Sans", sans-serif';
   Chart.defaults.animation = false;
   Chart.defaults.responsive = false;
+  Chart.defaults.scales.category.ticks = {...Chart.defaults.scales.category.ticks, callback(n) {
+    return short(this.getLabelForValue(n), this.isHorizontal() ? 16 : this.chart.width / 22);
+  }};
 };
 
 // `make` gives Chart.js's configuration; it is asked again when light turns to dark. `makeTable`, where there is a table,
@@ -89,7 +92,14 @@ for (const [event, paper] of [['beforeprint', true], ['afterprint', false]]) {
   });
 }
 
-const axis = (title, type = 'linear') => ({type, title: {display: true, text: title}});
+// On logarithmic axes 1, 2, 5, 10 and so on have words.
+const logarithmic = text => v => {
+  const lead = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
+  return [1, 2, 5].some(n => Math.abs(lead - n) < 1e-6) ? text(v) : null;
+};
+const axis = (title, type = 'linear') => ({type, title: {display: true, text: title},
+  ticks: {maxRotation: 0, autoSkipPadding: 10, ...(type === 'logarithmic' ? {callback: logarithmic(digits)} : {})}});
+const occupancyAxis = () => ({...axis('occupancy (%)'), min: 0, max: 100});
 // Logarithmic, from a round time below to a round time above.
 const msAxis = (title, times) => {
   const [low, high] = extent(times);
@@ -97,10 +107,7 @@ const msAxis = (title, times) => {
     const power = 10 ** Math.floor(Math.log10(v) + 1e-9), near = [0.5, 1, 2, 5, 10].map(lead => lead * power);
     return away > 0 ? near.find(at => at > v * 1.001) : near.findLast(at => at < v * 0.999);
   };
-  return {...axis(title, 'logarithmic'), min: round(low, -1), max: round(high, 1), ticks: {callback: v => {
-    const lead = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
-    return [1, 2, 5].some(n => Math.abs(lead - n) < 1e-6) ? time(v, digits) : null;
-  }}};
+  return {...axis(title, 'logarithmic'), min: round(low, -1), max: round(high, 1), ticks: {callback: logarithmic(v => time(v, digits))}};
 };
 
 // A point for each row of `list`; where they are many, of those that fall on one spot of the screen the first: tens of
@@ -135,7 +142,7 @@ const tooltip = (rows, extra) => ({callbacks: {label: context => {
 // A point for each row of `list`, colored by kernel.
 const scatter = (rows, list, x, y, xAxis, yAxis, extra) => () => ({type: 'scatter',
   data: {datasets: [...grouped(list, i => rows.kernel[i])].sort(([a], [b]) => a - b).map(([k, its]) => ({
-    label: data.kernels[k], pointRadius: 2.5, pointBorderWidth: 0, backgroundColor: color(k),
+    label: short(data.kernels[k]), pointRadius: 2.5, pointBorderWidth: 0, clip: 3, backgroundColor: color(k),
     data: points(its, x, y, xAxis, yAxis)}))},
   options: {scales: {x: xAxis, y: yAxis}, normalized: true, parsing: false, plugins: {tooltip: tooltip(rows, extra)}}});
 
@@ -146,10 +153,10 @@ const intervals = (sets, title, ticks, names, reach = {}) => ({type: 'scatter',
     borderColor: set.color, backgroundColor: set.color, pointRadius: set.intervals.flatMap(() => [0, 4, 0, 0]),
     data: set.intervals.flatMap(([y, low, middle, high]) =>
       [{x: low, y}, {x: middle, y, low, high}, {x: high, y}, {x: NaN, y}])}))},
-  options: {scales: {x: {...axis(title), ...reach, ticks: {callback: ticks}},
+  options: {scales: {x: {...axis(title), ...reach, ticks: {callback: ticks, includeBounds: false, maxRotation: 0, autoSkipPadding: 10}},
     y: {min: -0.5, max: names.length - 0.5, reverse: true, afterBuildTicks: scale => {
       scale.ticks = names.map((_, value) => ({value}));
-    }, ticks: {autoSkip: false, callback: n => names[n]}, grid: {display: false}}},
+    }, ticks: {autoSkip: false, callback(n) { return names[n] && short(names[n], this.chart.width / 22); }}, grid: {display: false}}},
   plugins: {legend: {display: sets.length > 1},
     tooltip: {filter: item => item.raw.low !== undefined,
-      callbacks: {label: c => `${c.dataset.label}: ${ticks(c.raw.x)} (${ticks(c.raw.low)} to ${ticks(c.raw.high)})`}}}}});
+      callbacks: {title: items => items.map(one => names[Math.round(one.raw.y)]), label: c => `${c.dataset.label}: ${ticks(c.raw.x)} (${ticks(c.raw.low)} to ${ticks(c.raw.high)})`}}}}});

@@ -11,6 +11,6 @@ const convergence = section => {
   () => table(title, [{title: xTitle, number: true}, {title: 'best so far', number: true},
     {title: 'share of the last', number: true}], steps.map(step => [{text: digits(step[at], 4), value: step[at]},
     {text: time(step[2]), value: step[2]}, {text: percent(last / step[2]), value: last / step[2]}])));
-  return element('div', {class: 'grid'}, against('Convergence by evaluations', 0, 'evaluations'),
+  return element('div', {class: 'grid wide'}, against('Convergence by evaluations', 0, 'evaluations'),
     against('Convergence by seconds', 1, 'seconds'));
 };

@@ -22,6 +22,7 @@ const css = name => getComputedStyle(document.documentElement).getPropertyValue(
 const digits = (x, n = 4) => Number(x.toPrecision(n)).toString();
 const time = (ms, text = x => x < 1000 ? x.toPrecision(4) : String(Math.round(x))) => ms >= 1000 ? text(ms / 1000) + ' s' : ms >= 1 ? text(ms) + ' ms'
   : ms >= 1e-3 ? text(ms * 1e3) + ' us' : text(ms * 1e6) + ' ns';
+const short = (text, most = 40) => text.length > most ? text.slice(0, most - 1) + '…' : text;
 const count = n => n.toLocaleString('en');
 const percent = share => (100 * share).toFixed(share >= 0.9995 ? 0 : 1) + ' %';
 const median = sorted => sorted.length % 2 ? sorted[(sorted.length - 1) / 2]

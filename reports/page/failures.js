@@ -6,7 +6,7 @@ const failures = (section, rows) => {
   const kernels = [...new Set(sorted.map(one => one[0]))];
   return chart('Failures by reason', 'How many configurations were rejected by which limit, or failed in which way.',
     () => ({type: 'bar', data: {labels: reasons.map(one => data.statuses[one.status]), datasets: kernels.map(k => ({
-      label: data.kernels[k], backgroundColor: color(k), stack: 'all',
+      label: short(data.kernels[k]), backgroundColor: color(k), stack: 'all',
       data: reasons.map(one => one.list.filter(of => of[0] === k).reduce((sum, of) => sum + of[2], 0))}))},
     options: {indexAxis: 'y', scales: {x: {...axis('configurations'), stacked: true}, y: {stacked: true}},
       plugins: {legend: {display: kernels.length > 1}}}}),
@@ -23,5 +23,5 @@ const failuresByValue = (rows, list) => {
     return [data.parameters[p].name, {text, value: numeric(text)}, its.length, failed, {text: percent(failed / its.length), value: failed / its.length}];
   }));
   return lines.length ? table('Failures by parameter value', [{title: 'parameter'}, {title: 'value'},
-    {title: 'tried', number: true}, {title: 'failed', number: true}, {title: 'share', number: true}], lines, 400) : null;
+    {title: 'tried', number: true}, {title: 'failed', number: true}, {title: 'share', number: true}], lines.sort((a, b) => b[4].value - a[4].value), 30) : null;
 };

@@ -6,12 +6,14 @@ const finalists = (section, rows) => {
     'outside). Where intervals overlap, neither is faster for certain.',
   () => {
     const config = intervals([{label: '95 % interval of the median', color: color(0),
-      intervals: list.map((one, n) => [n, one.low, rows.ms[one.row], one.high])}], 'time', v => time(v), list.map((_, n) => String(n + 1)));
+      intervals: list.map((one, n) => [n, one.low, rows.ms[one.row], one.high])}], 'time', v => time(v, digits), list.map((_, n) => String(n + 1)));
     const samples = list.flatMap((one, n) => one.ms.map((x, j) => ({x, y: n + 0.15 + 0.2 * ((j * 0.618) % 1)})));
     config.data.datasets.push({label: 'samples', data: samples, pointRadius: 1.5, backgroundColor: color(7), borderColor: color(7)});
     config.options.plugins.legend.display = true;
+    config.options.scales.y.title = {display: true, text: 'rank'};
     const sorted = samples.map(p => p.x).sort((a, b) => a - b);
-    config.options.scales.x.max = Math.max(sorted[Math.floor(0.98 * (sorted.length - 1))], ...list.map(one => one.high)) * 1.002;
+    const most = Math.max(sorted[Math.floor(0.98 * (sorted.length - 1))], ...list.map(one => one.high));
+    config.options.scales.x.max = most + (0.02 * (most - sorted[0]) || 0.01 * most);
     return config;
   },
   () => table('Finalists', [{title: 'rank', number: true}, {title: 'configuration'}, {title: 'median', number: true}, {title: 'low', number: true},

@@ -5,7 +5,9 @@ const heading = report.firstElementChild;
 const sectionParts = section => {
   const rows = section.rows, timed = timedOf(rows);
   const present = data.kernels.map((name, k) => [String(k), name]).filter((_, k) => rows.kernel.includes(k));
-  const winner = present.find(([, name]) => section.best.length && name === section.best[0].kernel) ?? present[0];
+  const tried = ([k]) => rows.kernel.filter(one => one === Number(k)).length;
+  const winner = present.find(([, name]) => section.best.length && name === section.best[0].kernel) ??
+    present.toSorted((a, b) => tried(b) - tried(a))[0];
   const ofKernel = element('div');
   const fillKernel = () => {
     drop(ofKernel);
@@ -14,6 +16,7 @@ const sectionParts = section => {
     const ranked = byImportance(rows, fast, varied(rows, list));
     ofKernel.append(...[byValue(rows, fast, ranked), heatMap(rows, list, name, ranked, section.dry),
       parallel(rows, fast, name, ranked), failuresByValue(rows, list)].filter(node => node));
+    if (!ofKernel.hasChildNodes() && present.length > 1) ofKernel.append(element('p', {text: `Of ${name} too little was tried to compare values.`}));
   };
   const kernel = choice('Kernel', present, winner[0], () => { fillKernel(); draw(); });
   fillKernel();

@@ -121,6 +121,16 @@ const tests = {
     assert.match(await browser.evaluate('document.querySelector("[aria-label=\\"Heat map\\"] caption").textContent'), new RegExp(` ${kernel}:`));
     assert.deepEqual(browser.complaints(), []);
   },
+  'parallel coordinates name the values on their axes': async () => {
+    await open('stored');
+    const [written, values] = await browser.evaluate(`(() => {
+      const one = charts.find(one => one.canvas.ariaLabel.startsWith('Parallel coordinates')).drawn, written = [];
+      one.ctx.fillText = function(text, ...rest) { written.push(text); CanvasRenderingContext2D.prototype.fillText.call(this, text, ...rest); };
+      one.draw();
+      return [written, data.parameters.filter(one => one.values.length > 1).flatMap(({name, values}) => [name, values.reduce((a, b) => Number(a) < Number(b) ? a : b)])];
+    })()`);
+    for (const text of values) assert.ok(written.includes(text), `${text} in ${written}`);
+  },
   'what is saved is what is stored': async () => {
     const save = async (name, button) => {
       await open(name);

@@ -18,18 +18,22 @@ const csv = section => {
   return [header, ...lines].map(line => line.map(quoted).join(',')).join('\r\n') + '\r\n';
 };
 
+// Of a device that another tuner named, no more is known.
+const deviceProperties = device => Object.entries(device).filter(([name]) => device.kind === 'cpu' || device.sm_count > 0 || name === 'name')
+  .map(([name, value]) => [name.replaceAll('_', ' '), String(value)]).filter(([, text]) => !/^[0.,]*$/.test(text));
+
 const moment = unix => new Date(unix * 1000).toISOString().slice(0, 19).replace('T', ' ');
 
 const provenance = section => {
-  const runs = data.run_list;
+  const runs = [...data.run_list].sort((a, b) => b.results - a.results);
   return [
     section.commands.length ? element('p', {text: 'Measured again by:'}) : null,
-    section.commands.length ? element('pre', {}, element('code', {text: section.commands.join('\n')})) : null,
-    table('Device', [{title: 'property'}, {title: 'value'}], Object.entries(section.device)
-      .map(([name, value]) => [name.replaceAll('_', ' '), String(value)]).filter(([, text]) => !/^[0.,]*$/.test(text))),
+    section.commands.length ? element('pre', {}, element('code', {}, ...section.commands.join('\n').split(/(--[a-z-]+)/).flatMap((part, n) =>
+      n % 2 ? [element('span', {class: 'option', text: part})] : breakable(part)))) : null,
+    table('Device', [{title: 'property'}, {title: 'value'}], deviceProperties(section.device)),
     runs.length ? table('Runs', ['run', 'started (UTC)', 'device', 'compiler', 'strategy', 'seed', 'results', 'outcome', 'imported from']
       .map(title => ({title})), runs.map(run => [run.run.slice(0, 8), moment(run.started_unix),
-      run.device, run.compiler, run.strategy, run.seed, run.results, run.outcome, run.imported_from.split('/').pop()])) : null,
+      run.device, run.compiler, run.strategy, run.seed, run.results, run.outcome, run.imported_from.split('/').pop()]), 20) : null,
     element('p', {class: 'controls'},
       element('button', {type: 'button', text: 'Save these results as CSV', onclick: () => download('results.csv', 'text/csv', csv(section))}),
       element('button', {type: 'button', text: 'Save everything as JSON',

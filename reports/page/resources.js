@@ -2,16 +2,16 @@
 const resources = (section, rows, timed) => {
   const known = (section.dry ? indices(rows) : timed).filter(i => rows.occupancy[i] !== null && !failedOf(rows, i));
   if (known.length < 2) return null;
-  const against = (name, title, y, yAxis, of) => chart(`${of} against ${title}`,
+  const against = (name, title, y, yAxis, of, xAxis = axis(title)) => chart(`${of} against ${title}`,
     `Each point is a configuration${section.dry ? ' that fits' : ' that was timed'}.` + sampleText(section, rows),
-    scatter(rows, known, i => rows[name][i], y, axis(title), yAxis, i => `occupancy ${digits(rows.occupancy[i], 3)} %`), null);
-  const axes = [['registers', 'registers per thread'], ['shared', 'shared memory of a block (bytes)'], ['threads', 'threads of a block']];
+    scatter(rows, known, i => rows[name][i], y, xAxis, yAxis, i => `occupancy ${digits(rows.occupancy[i], 3)} %`), null);
+  const axes = [['registers', 'registers per thread'], ['shared', 'shared bytes'], ['threads', 'threads of a block']];
   if (section.dry) {
     return element('div', {}, element('div', {class: 'grid'}, ...axes.map(([name, title]) =>
-      against(name, title, i => rows.occupancy[i], axis('occupancy (%)'), 'Occupancy'))), fitting(rows, known));
+      against(name, title, i => rows.occupancy[i], occupancyAxis(), 'Occupancy'))), fitting(rows, known));
   }
-  return element('div', {class: 'grid'}, ...[...axes, ['occupancy', 'occupancy (%)']].map(([name, title]) =>
-    against(name, title, i => rows.ms[i], msAxis('time', known.map(k => rows.ms[k])), 'Time')));
+  return element('div', {class: 'grid wide'}, ...[...axes, ['occupancy', 'occupancy (%)', occupancyAxis()]].map(([name, title, xAxis]) =>
+    against(name, title, i => rows.ms[i], msAxis('time', known.map(k => rows.ms[k])), 'Time', xAxis)));
 };
 
 const fitting = (rows, known) => table('What fits', [{title: 'kernel'}, {title: 'configuration'},

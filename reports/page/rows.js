@@ -9,6 +9,10 @@ const valueText = (rows, p, i) => rows.values[p][i] < 0 ? null : data.parameters
 const configuration = (rows, i) => data.parameters.map((one, p) => [one.name, valueText(rows, p, i)])
   .filter(([, v]) => v !== null).map(([n, v]) => `${n}=${v}`).join(',');
 
+// Work of the i-th configuration for each byte that must move, and in a second; null where it is not known.
+const flopPerByte = (rows, i) => rows.flops[i] > 0 && rows.bytes[i] > 0 ? rows.flops[i] / rows.bytes[i] : null;
+const tflopPerSecond = (rows, i) => rows.flops[i] > 0 && rows.ms[i] !== null ? rows.flops[i] / rows.ms[i] / 1e9 : null;
+
 const numeric = text => text !== null && text !== '' && isFinite(text) ? Number(text) : text;
 const before = (a, b) => {
   const [x, y] = [numeric(a), numeric(b)];

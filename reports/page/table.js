@@ -47,7 +47,7 @@ const table = (caption, allColumns, allRows, limit = 200) => {
 const colored = (caption, corner, columns, rows) =>
   element('table', {}, element('caption', {text: caption}),
     element('thead', {}, element('tr', {}, element('th', {scope: 'col', text: corner}),
-      ...columns.map(text => element('th', {scope: 'col', class: 'number', text})))),
+      ...columns.map(text => element('th', {scope: 'col', class: 'cell', text})))),
     element('tbody', {}, ...rows.map(([name, cells]) => element('tr', {}, element('th', {scope: 'row', text: name}),
       ...cells.map(cell => {
         if (!cell) return element('td', {class: 'cell gap', text: '·', title: 'not measured'});

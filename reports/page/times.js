@@ -1,6 +1,8 @@
 // Every configuration's time, the fastest first.
 const sampleText = (section, rows) => rows.ms.length < section.total
-  ? ` A sample: ${count(rows.ms.length)} of ${count(section.total)} configurations, evenly chosen, with all finalists and defaults.` : '';
+  ? ` A sample: ${count(rows.ms.length)} of ${count(section.total)} configurations, drawn by lot, with all finalists, all defaults and the best of each kernel.` : '';
+
+const rounded = value => value === null ? null : {text: digits(value, 3), value};
 
 const everyTime = (section, rows, timed) => {
   const failed = section.total - section.timed;
@@ -9,7 +11,7 @@ const everyTime = (section, rows, timed) => {
     scatter(rows, timed, i => i + 1, i => rows.ms[i], axis('rank'), msAxis('time (logarithmic)', timed.map(i => rows.ms[i]))),
     () => table('Configurations by time', [{title: 'rank', number: true}, {title: 'kernel'}, {title: 'configuration'},
       {title: 'time', number: true}, {title: 'registers', number: true}, {title: 'shared bytes', number: true},
-      {title: 'occupancy %', number: true}], timed.map(i => [i + 1, data.kernels[rows.kernel[i]],
-      configuration(rows, i), {text: time(rows.ms[i]), value: rows.ms[i]}, rows.registers[i], rows.shared[i],
-      rows.occupancy[i]])));
+      {title: 'occupancy %', number: true}, {title: 'FLOP per byte', number: true}, {title: 'TFLOP/s', number: true}],
+    timed.map(i => [i + 1, data.kernels[rows.kernel[i]], configuration(rows, i), {text: time(rows.ms[i]), value: rows.ms[i]},
+      rows.registers[i], rows.shared[i], rows.occupancy[i], rounded(flopPerByte(rows, i)), rounded(tflopPerSecond(rows, i))])));
 };

@@ -12,7 +12,7 @@ const versions = () => {
     element('div', {class: 'findings', role: 'status'}, ...data.findings.map(text => element('p', {}, ...breakable(text)))),
     element('h2', {text: 'Before and after'}),
     timed.length ? chart('Before and after', 'Medians and their 95 % confidence intervals, as a share of the old median: left is faster.',
-      () => intervals([{label: data.old, color: color(7), intervals: relative('old')}, {label: data.new, color: color(0), intervals: relative('new')}],
+      () => intervals([{label: short(data.old), color: color(7), intervals: relative('old')}, {label: short(data.new), color: color(0), intervals: relative('new')}],
         'time, as a share of the old', v => percent(v), timed.map(name)), null, timed.length < 4) : null,
     judged.length ? chart('Change', `How much slower the new version is, from rounds of both in turn; ${digits(data.tolerance_percent, 3)} % are tolerated.`,
       () => intervals([{label: 'slower by', color: color(1), intervals: judged.map((pair, n) => [n, pair.low_percent, pair.percent, pair.high_percent])}],

@@ -162,7 +162,7 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
          "With --live: the port of 127.0.0.1 [any that is free]")
       ->type_name("N");
   add_count(app, "--max-rows", options.max_rows, 100, 1'000'000,
-            "Of a device and problem with more configurations, so many are shown, evenly spread");
+            "Of a device and problem with more configurations, so many are shown, drawn by lot");
 }
 
 int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
