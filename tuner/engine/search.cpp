@@ -389,24 +389,24 @@ class Search {
 
   /// The first of what is compiled, for each device that is idle.
   std::vector<Assignment> assign() {
-    const auto is_at_work = [](const auto& evaluation) { return evaluation.has_value(); };
-    const auto at_work = static_cast<std::size_t>(std::ranges::count_if(on_device_, is_at_work));
+    std::size_t at_work = 0;
+    for (const auto& evaluations : on_device_) at_work += evaluations.size();
     if (state_.devices.empty() || undone_ == at_work) return {};
     if (!devices_have_preparation(tuning_, state_)) return {};
-    const std::vector<std::size_t> idle = idle_devices();
+    const std::vector<std::size_t> free = free_devices();
     std::vector<Assignment> assignments;
     for (auto next = compiled_.begin();
-         next != compiled_.end() && assignments.size() < idle.size();) {
+         next != compiled_.end() && assignments.size() < free.size();) {
       InFlight& pending = *next->second;
       if (!share(pending)) {
         if (is_being_measured(pending.identity)) {
           ++next;
           continue;
         }
-        const std::size_t device = idle[assignments.size()];
+        const std::size_t device = free[assignments.size()];
         next_device_ = device + 1;
         pending.on_device = true;
-        on_device_[device] = Evaluation{.pending = &pending};
+        on_device_[device].push_back({.pending = &pending});
         assignments.push_back({.pending = &pending,
                                .device = device,
                                .incumbent_ms = incumbents_ms_[pending.candidate.kernel]});
@@ -417,21 +417,27 @@ class Search {
   }
 
   bool is_being_measured(const std::string& identity) const {
-    return !identity.empty() && std::ranges::any_of(on_device_, [&](const auto& evaluation) {
-      return evaluation && evaluation->pending->identity == identity;
+    const auto is_it = [&](const Evaluation& evaluation) {
+      return evaluation.pending->identity == identity;
+    };
+    return !identity.empty() && std::ranges::any_of(on_device_, [&](const auto& evaluations) {
+      return std::ranges::any_of(evaluations, is_it);
     });
   }
 
-  /// In turn: where compilers are waited for all devices are idle, and none is to be left out.
-  std::vector<std::size_t> idle_devices() {
+  /// Those that are idle, then those that take something ahead. In turn: where compilers are waited
+  /// for all devices are idle, and none is to be left out.
+  std::vector<std::size_t> free_devices() {
     std::vector<std::size_t> idle;
+    std::vector<std::size_t> ahead;
     for (std::size_t behind = 0; behind < state_.devices.size(); ++behind) {
       const std::size_t i = (next_device_ + behind) % state_.devices.size();
       // All are asked, as that is what prepares them.
-      const bool can = !state_.devices[i].busy() && state_.devices[i].ready();
-      // Several may have answered at once: what is not taken yet would be lost.
-      if (can && !on_device_[i]) idle.push_back(i);
+      const bool is_idle = !state_.devices[i].busy() && state_.devices[i].ready();
+      if (is_idle) idle.push_back(i);
+      if (state_.devices[i].takes_ahead()) ahead.push_back(i);
     }
+    idle.insert(idle.end(), ahead.begin(), ahead.end());
     return idle;
   }
 
@@ -476,38 +482,38 @@ class Search {
         MessageType::evaluate, pack(asked), pending.modules,
         deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
     asked.job.modules.clear();
-    on_device_[assignment.device]->asked = std::move(asked);
+    on_device_[assignment.device].back().asked = std::move(asked);
   }
 
   void take_answers() {
     follow_devices();
-    for (std::size_t i = 0; i < state_.devices.size(); ++i) take_answer(i);
+    for (std::size_t i = 0; i < state_.devices.size(); ++i) {
+      while (auto answer = state_.devices[i].take_answer()) take_answer(i, *answer);
+    }
     if (!ended()) feed_devices();
     save();
   }
 
-  void take_answer(std::size_t device) {
-    std::optional<DeviceAnswer> answer = state_.devices[device].take_answer();
-    if (!answer) return;
-    const auto evaluation = std::exchange(on_device_[device], std::nullopt);
-    InFlight* const pending = evaluation->pending;
+  void take_answer(std::size_t device, const DeviceAnswer& answer) {
+    const Evaluation evaluation = std::move(on_device_[device].front());
+    on_device_[device].pop_front();
+    InFlight* const pending = evaluation.pending;
     pending->on_device = false;
     // Another device takes it; what was at work when two hosts were lost, nobody does.
-    if (answer->not_asked || (answer->host_lost && ++pending->lost_hosts < kMaxLostHosts)) {
+    if (answer.not_asked || (answer.host_lost && ++pending->lost_hosts < kMaxLostHosts)) {
       compiled_.emplace(pending->place, pending);
       return;
     }
     pending->result.unit = state_.devices[device].device().uuid;
-    const std::string worker =
-        pending->result.unit + "/" + std::to_string(answer->generation) + "/";
-    const EvaluateReply reply = read_evaluation(*answer, evaluation->asked, state_.devices[device]);
+    const std::string worker = pending->result.unit + "/" + std::to_string(answer.generation) + "/";
+    const EvaluateReply reply = read_evaluation(answer, evaluation.asked, state_.devices[device]);
     if (reply.output_class >= 0) {
       pending->output_class = worker + std::to_string(reply.output_class);
     }
-    take_screening(reply, evaluation->asked, pending->result);
+    take_screening(reply, evaluation.asked, pending->result);
     note_loss(reply, pending->candidate.kernel);
-    if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer->elapsed_s);
-    note_pace(*pending, *pending->variant, answer->elapsed_s);
+    if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer.elapsed_s);
+    note_pace(*pending, *pending->variant, answer.elapsed_s);
     if (!pending->result.unit.empty()) ++tuning_.summary.evaluated_on[pending->result.unit];
     count();
     // A crash or a hang may have been bad luck; what is right or wrong is so again.
@@ -660,14 +666,14 @@ class Search {
   double begin_device_s_;
   std::deque<InFlight> in_flight_;
   std::unordered_map<std::uint64_t, InFlight*> compiling_;  ///< By the queue's number.
-  std::map<std::uint64_t, InFlight*> compiled_;  ///< That wait for a device, in the order asked.
-  std::vector<InFlight*> unsaved_;               ///< Done, and not in the log yet.
-  std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.
-  std::vector<double> best_ms_;                       ///< Of what was told, by kernel...
-  std::vector<double> incumbents_ms_;                 ///< ... and of what has not been told yet.
-  std::map<std::string, Result> measured_;            ///< By identity.
-  std::vector<StaticReject> static_rejects_;          ///< By kernel.
-  std::vector<EarlyLoss> losses_;                     ///< By kernel.
+  std::map<std::uint64_t, InFlight*> compiled_;    ///< That wait for a device, in the order asked.
+  std::vector<InFlight*> unsaved_;                 ///< Done, and not in the log yet.
+  std::vector<std::deque<Evaluation>> on_device_;  ///< As ProblemState::devices.
+  std::vector<double> best_ms_;                    ///< Of what was told, by kernel...
+  std::vector<double> incumbents_ms_;              ///< ... and of what has not been told yet.
+  std::map<std::string, Result> measured_;         ///< By identity.
+  std::vector<StaticReject> static_rejects_;       ///< By kernel.
+  std::vector<EarlyLoss> losses_;                  ///< By kernel.
   ProgressMeter meter_;
   std::size_t next_device_ = 0;  ///< The first to be given work.
   std::uint64_t last_place_ = 0;
