@@ -33,6 +33,8 @@
 #include <memory>
 #include <poll.h>
 #include <queue>
+#include <random>
+#include <sstream>
 #include <string>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -56,6 +58,8 @@ struct Options {
   int gpus = 256;
   int cores = 2500;
   int gpus_per_host = 8;
+  int hosts = 0;
+  std::string carrier;
   int module_kb = 32;
   double seconds = 30;
 };
@@ -83,7 +87,13 @@ Device simulated_gpu(const std::string& uuid) {
 class FarHost {
  public:
   FarHost(std::vector<Times> times, int module_kb)
-      : times_(std::move(times)), module_bytes_(static_cast<std::size_t>(module_kb) * 1024) {}
+      : times_(std::move(times)), image_(static_cast<std::size_t>(module_kb) * 1024) {
+    // On a link it takes about a third of its bytes, as machine code does.
+    std::mt19937 random(1);
+    for (std::size_t i = 0; i < image_.size(); i += 3) {
+      image_[i] = static_cast<std::uint8_t>(random());
+    }
+  }
 
   int serve() {
     const std::string line = host_line(kVersion) + "\n";
@@ -113,9 +123,14 @@ class FarHost {
     bool operator<(const Answer& other) const { return at > other.at; }
   };
 
+  /// Once its worker is through with what it was asked for before, and so long.
   template <typename Message>
   void reply(const Frame& to, MessageType type, const Message& message, double after_ms) {
-    answers_.push({.at = in_seconds(1e-3 * after_ms),
+    Clock::time_point& free_at = free_at_[to.worker];
+    free_at =
+        std::max(free_at, Clock::now()) + std::chrono::duration_cast<Clock::duration>(
+                                              std::chrono::duration<double, std::milli>(after_ms));
+    answers_.push({.at = free_at,
                    .frame = {.type = type,
                              .sequence = to.sequence,
                              .payload = pack(message),
@@ -175,7 +190,7 @@ class FarHost {
       for (const std::string& name : request.symbol_expressions) {
         module.symbols.push_back({.name_expression = name, .lowered_name = name});
       }
-      module.image.resize(module_bytes_);
+      module.image = image_;
       module.compile_ms = next_times().compile_ms;
       after_ms += module.compile_ms;
       compiled.answers.push_back({.module = static_cast<std::int32_t>(compiled.modules.size())});
@@ -213,7 +228,8 @@ class FarHost {
   }
 
   std::vector<Times> times_;
-  std::size_t module_bytes_;
+  std::vector<std::uint8_t> image_;
+  std::map<std::uint32_t, Clock::time_point> free_at_;  ///< Of each worker.
   std::size_t next_ = static_cast<std::size_t>(getpid());
   std::priority_queue<Answer> answers_;
 };
@@ -230,20 +246,33 @@ class NoDatabase final : public ResultLog {
 };
 
 std::shared_ptr<RemoteHost> far_host(const Options& options, const std::string& name) {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  return std::make_shared<RemoteHost>(HostAddress{
-      .name = name,
-      .carrier = {self, kFarWord, options.times.string(), std::to_string(options.module_kb)},
-      .version = kVersion,
-      .welcome = {.name = name, .limits_of = "", .purpose = "", .waits = true}});
+  std::vector<std::string> words;
+  std::istringstream carrier(options.carrier);
+  for (std::string word; carrier >> word;) {
+    const std::size_t place = word.find('%');
+    if (place != std::string::npos) word.replace(place, 1, name);
+    words.push_back(word);
+  }
+  for (const std::string& word :
+       {std::filesystem::read_symlink("/proc/self/exe").string(), std::string(kFarWord),
+        options.times.empty() ? "" : std::filesystem::absolute(options.times).string(),
+        std::to_string(options.module_kb)}) {
+    words.push_back(word);
+  }
+  return std::make_shared<RemoteHost>(
+      HostAddress{.name = name,
+                  .carrier = std::move(words),
+                  .version = kVersion,
+                  .welcome = {.name = name, .limits_of = "", .purpose = "", .waits = true}});
 }
 
 WorkerCommand workers(const Options& options) {
   WorkerCommand command;
   command.compile = {"compile"};
-  const int hosts = (options.gpus + options.gpus_per_host - 1) / options.gpus_per_host;
+  const int needed = (options.gpus + options.gpus_per_host - 1) / options.gpus_per_host;
+  const int hosts = std::max(options.hosts, needed);
   for (int i = 0; i < hosts; ++i) {
-    const std::string name = "n" + std::to_string(i);
+    const std::string name = "node" + std::to_string(i + 1);
     const auto host = far_host(options, name);
     while (!host->is_up()) {
       std::vector<pollfd> polled;
@@ -379,6 +408,9 @@ int main(int argc, char** argv) {
   app.add_option("--gpus", options.gpus, "GPUs of all hosts")->capture_default_str();
   app.add_option("--cores", options.cores, "Compile workers of all hosts")->capture_default_str();
   app.add_option("--gpus-per-host", options.gpus_per_host, "GPUs of a host")->capture_default_str();
+  app.add_option("--hosts", options.hosts, "Hosts, where they are more than the GPUs need");
+  app.add_option("--carrier", options.carrier,
+                 "What starts a host and carries its messages; % is its name, node1 and so on");
   app.add_option("--module-kb", options.module_kb, "Size of a module")->capture_default_str();
   app.add_option("--seconds", options.seconds, "Length of the run")->capture_default_str();
   CLI11_PARSE(app, argc, argv);

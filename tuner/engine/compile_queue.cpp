@@ -130,7 +130,7 @@ std::vector<std::uint64_t> CompileQueue::next_batch() {
 }
 
 void CompileQueue::pump() {
-  while (!order_.empty() && pool_.has_idle_compiler()) {
+  while (!order_.empty() && pool_.can_compile(order_.size())) {
     make_room();
     if (*held_bytes_ > max_bytes_ && !wanted_.at(order_.front()).first) return;
     CompileBatch batch;

@@ -11,14 +11,14 @@ namespace smemtune {
 
 DeviceFeed::Assigned DeviceFeed::assign(std::size_t undone) {
   on_device_.resize(state_.devices.size());  // Some may have come.
-  const auto is_at_work = [](const auto& evaluation) { return evaluation.has_value(); };
-  const auto at_work = static_cast<std::size_t>(std::ranges::count_if(on_device_, is_at_work));
+  std::size_t at_work = 0;
+  for (const auto& evaluations : on_device_) at_work += evaluations.size();
   if (state_.devices.empty() || undone == at_work) return {};
   if (!devices_have_preparation(tuning_, state_)) return {};
-  const std::vector<std::size_t> idle = idle_devices();
+  const std::vector<std::size_t> free = free_devices();
   Assigned assigned;
   for (auto next = compiled_.begin();
-       next != compiled_.end() && assigned.assignments.size() < idle.size();) {
+       next != compiled_.end() && assigned.assignments.size() < free.size();) {
     InFlight& pending = *next->second;
     if (share(pending)) {
       assigned.shared.push_back(&pending);
@@ -26,10 +26,10 @@ DeviceFeed::Assigned DeviceFeed::assign(std::size_t undone) {
       ++next;
       continue;
     } else {
-      const std::size_t device = idle[assigned.assignments.size()];
+      const std::size_t device = free[assigned.assignments.size()];
       next_device_ = device + 1;
       pending.on_device = true;
-      on_device_[device] = Evaluation{.pending = &pending};
+      on_device_[device].push_back({.pending = &pending});
       assigned.assignments.push_back({.pending = &pending, .device = device});
     }
     next = compiled_.erase(next);
@@ -38,22 +38,28 @@ DeviceFeed::Assigned DeviceFeed::assign(std::size_t undone) {
 }
 
 bool DeviceFeed::is_being_measured(const std::string& identity) const {
-  return !identity.empty() && std::ranges::any_of(on_device_, [&](const auto& evaluation) {
-    return evaluation && evaluation->pending->identity == identity;
+  const auto is_it = [&](const Evaluation& evaluation) {
+    return evaluation.pending->identity == identity;
+  };
+  return !identity.empty() && std::ranges::any_of(on_device_, [&](const auto& evaluations) {
+    return std::ranges::any_of(evaluations, is_it);
   });
 }
 
-/// In turn: where compilers are waited for all devices are idle, and none is to be left out.
-std::vector<std::size_t> DeviceFeed::idle_devices() {
-  std::vector<std::size_t> idle;
+/// Those that are idle, then those that take something ahead. In turn: where compilers are waited
+/// for all devices are idle, and none is to be left out.
+std::vector<std::size_t> DeviceFeed::free_devices() {
+  std::vector<std::size_t> free;
+  std::vector<std::size_t> ahead;
   for (std::size_t behind = 0; behind < state_.devices.size(); ++behind) {
     const std::size_t i = (next_device_ + behind) % state_.devices.size();
     // All are asked, as that is what prepares them.
-    const bool can = !state_.devices[i].busy() && state_.devices[i].ready();
-    // Several may have answered at once: what is not taken yet would be lost.
-    if (can && !on_device_[i]) idle.push_back(i);
+    const bool is_idle = !state_.devices[i].busy() && state_.devices[i].ready();
+    if (is_idle) free.push_back(i);
+    if (state_.devices[i].takes_ahead()) ahead.push_back(i);
   }
-  return idle;
+  free.insert(free.end(), ahead.begin(), ahead.end());
+  return free;
 }
 
 /// What ran the same code in the same way has been measured already. Returns false where nothing
@@ -89,31 +95,32 @@ void DeviceFeed::submit(const Assignment& assignment) {
       MessageType::evaluate, pack(asked), pending.modules,
       deadline_s(options(), result.is_default ? std::nullopt : pace, state_.slowest_s), true);
   asked.job.modules.clear();
-  on_device_[assignment.device]->asked = std::move(asked);
+  on_device_[assignment.device].back().asked = std::move(asked);
 }
 
 std::vector<InFlight*> DeviceFeed::take_answers() {
   on_device_.resize(state_.devices.size());
   std::vector<InFlight*> answered;
   for (std::size_t i = 0; i < state_.devices.size(); ++i) {
-    if (InFlight* const pending = take_answer(i)) answered.push_back(pending);
+    while (const auto answer = state_.devices[i].take_answer()) {
+      if (InFlight* const pending = take_answer(i, *answer)) answered.push_back(pending);
+    }
   }
   return answered;
 }
 
-/// Null: it has not answered, or with nothing that makes a result.
-InFlight* DeviceFeed::take_answer(std::size_t device) {
-  std::optional<DeviceAnswer> answer = state_.devices[device].take_answer();
-  if (!answer) return nullptr;
-  const auto evaluation = std::exchange(on_device_[device], std::nullopt);
-  InFlight* const pending = evaluation->pending;
+/// Null where the answer is nothing that makes a result.
+InFlight* DeviceFeed::take_answer(std::size_t device, const DeviceAnswer& answer) {
+  const Evaluation evaluation = std::move(on_device_[device].front());
+  on_device_[device].pop_front();
+  InFlight* const pending = evaluation.pending;
   pending->on_device = false;
   // Another device takes it; what was at work when two hosts were lost, nobody does.
-  if (answer->not_asked || (answer->host_lost && ++pending->lost_hosts < kMaxLostHosts)) {
+  if (answer.not_asked || (answer.host_lost && ++pending->lost_hosts < kMaxLostHosts)) {
     add(*pending);
     return nullptr;
   }
-  take_result(*pending, *answer, *evaluation, device);
+  take_result(*pending, answer, evaluation, device);
   return pending;
 }
 

@@ -7,8 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +38,7 @@ class DeviceFeed {
     std::vector<InFlight*> shared;  ///< They have the result of another with the same code.
   };
 
-  /// The first of what is compiled, for each device that is idle. `undone`: in flight and without
+  /// The first of what is compiled, for each device that is free. `undone`: in flight and without
   /// a result.
   Assigned assign(std::size_t undone);
 
@@ -60,19 +60,19 @@ class DeviceFeed {
   const TuningOptions& options() const { return tuning_.request.options; }
 
   bool is_being_measured(const std::string& identity) const;
-  std::vector<std::size_t> idle_devices();
+  std::vector<std::size_t> free_devices();
   bool share(InFlight& pending);
-  InFlight* take_answer(std::size_t device);
+  InFlight* take_answer(std::size_t device, const DeviceAnswer& answer);
   void take_result(InFlight& pending, const DeviceAnswer& answer, const Evaluation& evaluation,
                    std::size_t device);
 
   Tuning& tuning_;
   ProblemState& state_;
   std::vector<SeenTimes>& times_;
-  std::map<std::uint64_t, InFlight*> compiled_;  ///< That wait for a device, in the order asked.
-  std::vector<std::optional<Evaluation>> on_device_;  ///< As ProblemState::devices.
-  std::map<std::string, Result> measured_;            ///< By identity.
-  std::size_t next_device_ = 0;                       ///< The first to be given work.
+  std::map<std::uint64_t, InFlight*> compiled_;    ///< That wait for a device, in the order asked.
+  std::vector<std::deque<Evaluation>> on_device_;  ///< As ProblemState::devices.
+  std::map<std::string, Result> measured_;         ///< By identity.
+  std::size_t next_device_ = 0;                    ///< The first to be given work.
 };
 
 }  // namespace smemtune

@@ -34,34 +34,53 @@ bool DeviceSession::ready() {
   if (!preparation_) return false;
   wanted_ = true;
   step();
-  return !ticket_ && pool_.device_is_idle(unit_) && prepared_generation_ == generation();
+  return !preparing_ && pool_.device_is_idle(unit_) && prepared_generation_ == generation();
+}
+
+bool DeviceSession::takes_ahead() const {
+  return pending_.size() == 1 && pending_.front().ticket && answers_.empty() &&
+         pool_.device_has_room(unit_);
 }
 
 void DeviceSession::submit(MessageType type, std::vector<std::uint8_t> payload,
                            std::vector<Module> modules, double deadline_s, bool try_again) {
-  pending_ = Pending{.type = type,
-                     .payload = std::move(payload),
-                     .modules = std::move(modules),
-                     .deadline_s = deadline_s,
-                     .try_again = try_again};
-  answer_.reset();
+  pending_.push_back({.type = type,
+                      .payload = std::move(payload),
+                      .modules = std::move(modules),
+                      .deadline_s = deadline_s,
+                      .try_again = try_again});
   step();
 }
 
 void DeviceSession::step() {
-  if (!wanted_ || ticket_ || !pool_.device_is_idle(unit_)) return;
-  if (prepared_generation_ != generation()) {
-    preparing_ = true;
-    asked_at_s_ = now_s();
-    for (const DataFile& file : preparation_->files) pool_.provide(unit_, file);
-    ticket_ = pool_.ask_device(unit_, MessageType::prepare, preparation_->payload,
-                               preparation_->modules, prepare_deadline_s_);
-    return;
+  if (!wanted_ || preparing_) return;
+  if (prepared_generation_ == generation()) {
+    send();
+  } else if (pool_.device_is_idle(unit_)) {
+    prepare();
   }
-  if (!pending_) return;
+}
+
+void DeviceSession::prepare() {
   asked_at_s_ = now_s();
-  ticket_ = pool_.ask_device(unit_, pending_->type, pending_->payload, pending_->modules,
-                             pending_->deadline_s);
+  for (const DataFile& file : preparation_->files) pool_.provide(unit_, file);
+  preparing_ = pool_.ask_device(unit_, MessageType::prepare, preparation_->payload,
+                                preparation_->modules, prepare_deadline_s_);
+}
+
+void DeviceSession::send() {
+  for (Pending& pending : pending_) {
+    if (pending.ticket) continue;
+    if (!pool_.device_has_room(unit_)) return;
+    if (pool_.device_is_idle(unit_)) asked_at_s_ = now_s();
+    pending.ticket =
+        pool_.ask_device(unit_, pending.type, pending.payload, pending.modules, pending.deadline_s);
+  }
+}
+
+/// Once the device is prepared: what it was sent is lost.
+void DeviceSession::send_again() {
+  for (Pending& pending : pending_) pending.ticket.reset();
 }
 
 void DeviceSession::handle(const WorkerEvent& event) {
@@ -71,18 +90,26 @@ void DeviceSession::handle(const WorkerEvent& event) {
     unit_gone(event);
     return;
   }
-  if (event.kind == WorkerEvent::Kind::compiled || !ticket_ || event.ticket != *ticket_) return;
-  ticket_.reset();
-  const double elapsed_s = now_s() - asked_at_s_;
-  busy_s_ += elapsed_s;
-  if (preparing_) {
-    preparing_ = false;
+  if (event.kind == WorkerEvent::Kind::compiled) return;
+  if (preparing_ == event.ticket) {
+    preparing_.reset();
+    busy_s_ += now_s() - asked_at_s_;
     prepared(event);
-    return;
+  } else if (!pending_.empty() && pending_.front().ticket == event.ticket) {
+    answered(event);
   }
+}
+
+void DeviceSession::answered(const WorkerEvent& event) {
+  const double end_s = now_s();
+  const double elapsed_s = end_s - std::exchange(asked_at_s_, end_s);
+  busy_s_ += elapsed_s;
   const bool lost = event.kind == WorkerEvent::Kind::device_lost;
+  if (lost) send_again();
+  if (event.not_begun) return;
+  Pending& asked = pending_.front();
   const bool is_machines_fault = lost && (event.death.from_outside() || event.death.shortage);
-  if (is_machines_fault && std::exchange(pending_->try_again, false)) {
+  if (is_machines_fault && std::exchange(asked.try_again, false)) {
     note_(event.death.shortage ? event.death.message + "; trying again"
                                : "the device worker was killed by something else; trying again");
     return;
@@ -90,34 +117,36 @@ void DeviceSession::handle(const WorkerEvent& event) {
   if (lost && event.death.shortage) throw UnavailableError(event.death.message);
   DeviceAnswer answer = {.generation = event.generation, .elapsed_s = elapsed_s};
   if (lost) {
-    answer.failure = failure_of(event.death, pending_->deadline_s);
+    answer.failure = failure_of(event.death, asked.deadline_s);
     answer.from_outside = event.death.from_outside();
     answer.phase_number = event.death.phase_number;
   } else {
     answer.reply = event.reply;
   }
-  pending_.reset();
-  answer_ = std::move(answer);
+  pending_.pop_front();
+  answers_.push_back(std::move(answer));
 }
 
 /// Unless it has ended by itself: then its successor is there.
 void DeviceSession::restart(std::uint64_t its_generation) {
-  if (its_generation == generation()) pool_.restart_device(unit_);
+  if (its_generation != generation()) return;
+  pool_.restart_device(unit_);
+  send_again();
 }
 
 void DeviceSession::unit_gone(const WorkerEvent& event) {
-  const bool was_asked = ticket_ && !preparing_;
-  if (ticket_) busy_s_ += now_s() - asked_at_s_;
-  preparing_ = false;
-  ticket_.reset();
-  if (!pending_) return;
-  // What was running when the unit was lost may have taken it along: nobody is asked again.
-  answer_ = DeviceAnswer{
-      .failure = failure({Status::runtime, "lost"}, "the device was lost: " + event.death.message),
-      .not_asked = !was_asked,
-      .host_lost = was_asked && event.kind == WorkerEvent::Kind::host_lost,
-      .phase_number = event.death.phase_number};
-  pending_.reset();
+  bool was_asked = !pending_.empty() && pending_.front().ticket;
+  if (was_asked || preparing_) busy_s_ += now_s() - asked_at_s_;
+  preparing_.reset();
+  for (; !pending_.empty(); pending_.pop_front()) {
+    // What was running when the unit was lost may have taken it along: nobody is asked again.
+    answers_.push_back({.failure = failure({Status::runtime, "lost"},
+                                           "the device was lost: " + event.death.message),
+                        .not_asked = !was_asked,
+                        .host_lost = was_asked && event.kind == WorkerEvent::Kind::host_lost,
+                        .phase_number = event.death.phase_number});
+    was_asked = false;  // It had not come to the others.
+  }
 }
 
 void DeviceSession::prepared(const WorkerEvent& event) {
@@ -178,7 +207,10 @@ void DeviceSession::preparation_failed(const std::string& what, bool from_outsid
 }
 
 std::optional<DeviceAnswer> DeviceSession::take_answer() {
-  return std::exchange(answer_, std::nullopt);
+  if (answers_.empty()) return std::nullopt;
+  DeviceAnswer answer = std::move(answers_.front());
+  answers_.pop_front();
+  return answer;
 }
 
 }  // namespace smemtune

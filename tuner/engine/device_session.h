@@ -4,6 +4,7 @@
 #include "tuner/engine/worker_pool.h"
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -65,6 +66,10 @@ class DeviceSession {
   /// Whether a request could be sent now. Preparing begins when this is first asked.
   bool ready();
 
+  /// Whether the next one could be sent while the device is at one: to a unit of a host that is far,
+  /// which then need not wait for it.
+  bool takes_ahead() const;
+
   /// What preparing said of the copies between host and device.
   const std::optional<Transfers>& transfers() const { return transfers_; }
 
@@ -72,11 +77,11 @@ class DeviceSession {
   const std::vector<DerivedTolerance>& derived() const { return derived_; }
 
   /// Whether a request has not been answered yet, or nobody has taken the answer.
-  bool busy() const { return pending_.has_value() || answer_.has_value(); }
-  bool preparing() const { return preparing_; }
+  bool busy() const { return !pending_.empty() || !answers_.empty(); }
+  bool preparing() const { return preparing_.has_value(); }
 
   /// Asks the device. `modules`: those that the request names. A worker that something else killed
-  /// is asked again, once, when `try_again`. REQUIRES: !busy() && ready().
+  /// is asked again, once, when `try_again`. REQUIRES: !busy() && ready(), or takes_ahead().
   void submit(MessageType type, std::vector<std::uint8_t> payload, std::vector<Module> modules,
               double deadline_s, bool try_again);
 
@@ -87,7 +92,7 @@ class DeviceSession {
   /// Sends what can be sent now.
   void step();
 
-  /// The answer, once it is there.
+  /// The next answer, in the order of the requests, once it is there.
   std::optional<DeviceAnswer> take_answer();
 
   /// What was kept at one generation, of any unit, is not there at another one.
@@ -107,8 +112,13 @@ class DeviceSession {
     std::vector<Module> modules;
     double deadline_s = 0;
     bool try_again = false;
+    std::optional<Ticket> ticket = std::nullopt;  ///< Once it is sent.
   };
 
+  void prepare();
+  void send();
+  void answered(const WorkerEvent& event);
+  void send_again();
   void restart(std::uint64_t its_generation);
   void unit_gone(const WorkerEvent& event);
   void prepared(const WorkerEvent& event);
@@ -122,13 +132,12 @@ class DeviceSession {
   std::shared_ptr<const Preparation> preparation_;
   std::optional<Transfers> transfers_;
   std::vector<DerivedTolerance> derived_;
-  std::optional<Pending> pending_;
-  std::optional<DeviceAnswer> answer_;
-  std::optional<Ticket> ticket_;
+  std::deque<Pending> pending_;  ///< The device is at the first.
+  std::deque<DeviceAnswer> answers_;
+  std::optional<Ticket> preparing_;
   bool wanted_ = false;
-  double asked_at_s_ = 0;  ///< Of the ticket.
+  double asked_at_s_ = 0;  ///< When it could begin with what it is at.
   double busy_s_ = 0;
-  bool preparing_ = false;
   std::uint64_t prepared_generation_ = 0;  ///< 0: never.
   int failed_preparations_ = 0;            ///< One after another.
 };

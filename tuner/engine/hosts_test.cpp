@@ -28,7 +28,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace smemtune::test {
@@ -225,6 +227,57 @@ TEST(Hosts, GetEachModuleOnceAndNoneThatTheyHaveCompiled) {
   }
   EXPECT_GT(sent, 0u) << "the reference was compiled on one of them, and runs on both";
 }
+
+// Nothing goes on before a second request is there.
+TEST(Hosts, GetTheNextRequestWhileTheyAreAtOne) {
+  for (const auto& [place, asked, answered] :
+       {std::tuple("compile", MessageType::compile, MessageType::compiled),
+        std::tuple("load", MessageType::evaluate, MessageType::evaluated)}) {
+    FakeSpace fake;
+    fake.add("tiled", std::string("fault wait in ") + place);
+    HostsRun hosts(fake, 1);
+    hosts.run.observer.progress = [&, asked = asked, answered = answered](const Progress&) {
+      const std::size_t there = hosts.messages("n0", "there", asked).size();
+      if (there >= hosts.messages("n0", "back", answered).size() + 2) hosts.folder.let_happen();
+    };
+    hosts.expect_whole(hosts.run.run());
+  }
+}
+
+class FaultOnHost : public testing::TestWithParam<std::pair<std::string, std::string>> {};
+
+TEST_P(FaultOnHost, IsNotThatOfTheNextRequest) {
+  const auto& [fault, reason] = GetParam();
+  const Configuration faulty = {{"TILE", std::int64_t{4}}, {"ITEMS", std::int64_t{2}}};
+  const std::string when = " when TILE == 4 && ITEMS == 2";
+  FakeSpace fake;
+  fake.add("tiled", "fault wait in load" + when);
+  fake.add("tiled", "fault " + fault + when);
+  HostsRun hosts(fake, 1);
+  hosts.run.request.options.strategy = "exhaustive";  // So that one follows.
+  hosts.run.observer.progress = [&](const Progress&) {
+    const std::vector<MemoryLog::Attempt>& attempts = hosts.run.own_log.attempts;
+    const bool is_next_there =
+        attempts.size() > 1 && attempts[attempts.size() - 2].configuration == faulty;
+    if (is_next_there) hosts.folder.let_happen();
+  };
+  const TuningSummary summary = hosts.run.run();
+  EXPECT_EQ(summary.evaluated, kConfigurations);
+  for (const Result& result : summary.problems.front().results) {
+    if (result.behind()) continue;
+    const bool is_faulty = result.kernel == "tiled" && result.configuration == faulty;
+    EXPECT_EQ(result.reason, is_faulty ? reason : "") << key(result.configuration);
+  }
+  EXPECT_THAT(hosts.run.own_log.attempts, SizeIs(kConfigurations));
+  EXPECT_THAT(hosts.run.own_log.open, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(EachOf, FaultOnHost,
+                         testing::Values(std::pair("crash in run", "crash"),
+                                         std::pair("killed in run", "crash"),
+                                         std::pair("garbage in run", "crash"),
+                                         std::pair("torn in run", "crash"),
+                                         std::pair("context_lost in run", "illegal_address")));
 
 TEST(Hosts, HoldFinalsOnOneBoard) {
   FakeSpace fake;

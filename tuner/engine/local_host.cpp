@@ -64,12 +64,22 @@ void LocalHost::start(std::uint32_t worker, const WorkerStart& start) {
 void LocalHost::send(const Frame& frame, std::span<const Module> modules) {
   const auto found = workers_.find(frame.worker);
   if (found == workers_.end()) return;
-  Worker& worker = found->second;
-  if (frame.deadline_ms > 0) worker.deadline = in_seconds(1e-3 * frame.deadline_ms);
+  Request request = {.frame = frame, .modules = {modules.begin(), modules.end()}};
+  if (found->second.is_busy) {
+    found->second.waiting.push_back(std::move(request));
+  } else {
+    ask(found->second, request);
+  }
+}
+
+void LocalHost::ask(Worker& worker, const Request& request) {
+  if (request.frame.deadline_ms > 0) {
+    worker.deadline = in_seconds(1e-3 * request.frame.deadline_ms);
+  }
   worker.is_busy = true;
   worker.phase = Phase{};
-  for (const Module& module : modules) worker.process->send(image_frame(*module));
-  worker.process->send(frame);
+  for (const Module& module : request.modules) worker.process->send(image_frame(*module));
+  worker.process->send(request.frame);
 }
 
 void LocalHost::end(std::uint32_t worker, WorkerDeath::Cause cause, const std::string& message) {
@@ -142,6 +152,10 @@ void LocalHost::read(std::uint32_t number, Worker& worker, std::vector<HostEvent
     frame.worker = number;
     events.push_back(
         {.kind = HostEvent::Kind::message, .worker = number, .frame = std::move(frame)});
+  }
+  if (!worker.is_busy && !worker.waiting.empty()) {
+    ask(worker, worker.waiting.front());
+    worker.waiting.pop_front();
   }
   if (!wrong.empty()) {
     end(number, WorkerDeath::Cause::protocol, wrong);

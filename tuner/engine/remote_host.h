@@ -54,6 +54,7 @@ class RemoteHost final : public WorkerHost {
   void add_polled(std::vector<pollfd>& polled) const override;
   Clock::time_point wake_at() const override;
   void take(std::span<const pollfd> polled, std::vector<HostEvent>& events) override;
+  bool is_far() const override { return true; }
   pid_t process_id(std::uint32_t) const override { return -1; }
 
  private:

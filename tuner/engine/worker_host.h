@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -68,8 +69,9 @@ class WorkerHost {
   /// Throws UnavailableError when that is known at once; else `ended` tells of it.
   virtual void start(std::uint32_t worker, const WorkerStart& start) = 0;
 
-  /// To the worker `frame.worker`, if it is there; its next message but a phase ends the deadline.
-  /// `modules`: those of which the request needs the images.
+  /// To the worker `frame.worker`, if it is there, once it has answered what it was sent before; its
+  /// next message but a phase ends the deadline. `modules`: those of which the request needs the
+  /// images.
   virtual void send(const Frame& frame, std::span<const Module> modules) = 0;
 
   /// A worker of this host has compiled it: its image is there.
@@ -93,6 +95,10 @@ class WorkerHost {
   /// Takes what has come. `polled`: what was added, polled.
   virtual void take(std::span<const pollfd> polled, std::vector<HostEvent>& events) = 0;
 
+  /// Whether a message takes so long that a worker is better sent its next request while it is at
+  /// one.
+  virtual bool is_far() const { return false; }
+
   /// -1 where the worker is not a process of this machine.
   virtual pid_t process_id(std::uint32_t worker) const = 0;
 };
@@ -111,14 +117,20 @@ class LocalHost final : public WorkerHost {
   pid_t process_id(std::uint32_t worker) const override;
 
  private:
+  struct Request {
+    Frame frame;
+    std::vector<Module> modules;
+  };
   struct Worker {
     std::unique_ptr<WorkerProcess> process;
     std::optional<Clock::time_point> deadline;  ///< Of the greeting or the answer.
     Phase phase = {};                           ///< What it does, as it said last.
     bool is_busy = false;
     bool ends_in_order = false;
+    std::deque<Request> waiting = {};  ///< For it to answer.
   };
 
+  static void ask(Worker& worker, const Request& request);
   void read(std::uint32_t number, Worker& worker, std::vector<HostEvent>& events);
 
   std::map<std::uint32_t, Worker> workers_;

@@ -30,8 +30,8 @@ std::string stuck_text(bool is_device) {
          " cannot be ended: the driver does not let it go";
 }
 
-bool is_idle(const auto& worker) {
-  return !worker.gone && !worker.away && worker.greeted && !worker.condemned && !worker.ticket;
+bool is_there(const auto& worker) {
+  return !worker.gone && !worker.away && worker.greeted && !worker.condemned;
 }
 
 }  // namespace
@@ -94,14 +94,29 @@ std::string WorkerPool::place_of(const Worker& worker) const {
   return name.empty() ? "" : name + ": ";
 }
 
-/// One that has nothing to do waits in line; whether that still holds is seen when its turn comes.
-void WorkerPool::note_idle(Worker& worker) {
-  if (!worker.is_device && is_idle(worker)) idle_.push_back(&worker);
+bool WorkerPool::has_room(const Worker& worker) const {
+  const std::size_t most = host_of(worker).is_far() ? lines_.size() : 1;
+  return is_there(worker) && worker.asked.size() < most;
 }
 
-bool WorkerPool::has_idle_compiler() {
-  while (!idle_.empty() && !is_idle(*idle_.front())) idle_.pop_front();
-  return !idle_.empty();
+/// One that could take more waits in line; whether that still holds is seen when its turn comes.
+void WorkerPool::note_room(Worker& worker) {
+  if (worker.is_device || !has_room(worker)) return;
+  const std::size_t line = worker.asked.size();
+  if (!std::exchange(worker.in_line[line], true)) lines_[line].push_back(&worker);
+}
+
+/// Null where there is none.
+WorkerPool::Worker* WorkerPool::next_compiler(bool ahead) {
+  for (std::size_t asked = 0; asked < (ahead ? lines_.size() : 1); ++asked) {
+    std::deque<Worker*>& line = lines_[asked];
+    for (; !line.empty(); line.pop_front()) {
+      Worker& worker = *line.front();
+      if (has_room(worker) && worker.asked.size() == asked) return &worker;
+      worker.in_line[asked] = false;
+    }
+  }
+  return nullptr;
 }
 
 std::vector<std::string> WorkerPool::compiling_hosts() const {
@@ -121,7 +136,9 @@ std::vector<std::string> WorkerPool::hosts_away() const {
   return names;
 }
 
-bool WorkerPool::device_is_idle(std::size_t unit) const { return is_idle(*units_[unit]); }
+bool WorkerPool::device_is_idle(std::size_t unit) const {
+  return is_there(*units_[unit]) && units_[unit]->asked.empty();
+}
 
 std::vector<pid_t> WorkerPool::process_ids() const {
   std::vector<pid_t> ids;
@@ -202,38 +219,45 @@ void WorkerPool::drop(Worker& worker) {
   }
 }
 
-void WorkerPool::ask(const Worker& worker, MessageType type, std::vector<std::uint8_t> payload,
-                     std::span<const Module> modules, double deadline_s) {
+void WorkerPool::ask(const Worker& worker, Ticket ticket, MessageType type,
+                     std::vector<std::uint8_t> payload, std::span<const Module> modules,
+                     double deadline_s) {
   constexpr double kDay_s = 86400;
   const double deadline_ms = std::clamp(1e3 * deadline_s, 1.0, 1e3 * kDay_s);
   host_of(worker).send({.type = type,
-                        .sequence = *worker.ticket,
+                        .sequence = ticket,
                         .payload = std::move(payload),
                         .worker = worker.number,
                         .deadline_ms = static_cast<std::uint32_t>(std::ceil(deadline_ms))},
                        modules);
 }
 
-void WorkerPool::send_compile(Worker& worker) {
-  ++worker.attempts;
-  ask(worker, MessageType::compile, pack(worker.batch), {}, command_.compile_timeout_s);
+void WorkerPool::send_compile(const Worker& worker, const Asked& asked) {
+  ask(worker, asked.ticket, MessageType::compile, pack(asked.batch), {},
+      command_.compile_timeout_s);
 }
 
 Ticket WorkerPool::compile(CompileBatch batch) {
-  Worker& worker = *idle_.front();
-  idle_.pop_front();
-  worker.ticket = ++last_ticket_;
-  worker.batch = std::move(batch);
-  worker.attempts = 0;
+  Worker& worker = *next_compiler(/*ahead=*/true);
+  worker.asked.push_back({.ticket = ++last_ticket_, .batch = std::move(batch)});
   ++compiling_[worker.host];
-  send_compile(worker);
+  send_compile(worker, worker.asked.back());
+  note_room(worker);
   return last_ticket_;
 }
 
-/// It has done, or will not do, what it was asked for.
+/// It has done, or will not do, what it was asked for first.
 void WorkerPool::give_back(Worker& worker) {
-  if (!worker.is_device && worker.ticket) --compiling_[worker.host];
-  worker.ticket.reset();
+  if (!worker.is_device) --compiling_[worker.host];
+  worker.asked.pop_front();
+}
+
+/// Nothing comes of what a compile worker was asked for.
+void WorkerPool::give_all_back(Worker& worker, std::vector<WorkerEvent>& events) {
+  while (!worker.asked.empty()) {
+    events.push_back({.ticket = worker.asked.front().ticket, .not_compiled = true});
+    give_back(worker);
+  }
 }
 
 Ticket WorkerPool::ask_device(std::size_t unit, MessageType type, std::vector<std::uint8_t> payload,
@@ -243,8 +267,9 @@ Ticket WorkerPool::ask_device(std::size_t unit, MessageType type, std::vector<st
   if (type == MessageType::prepare && device.spare.number != 0) {
     host_of(device).end(std::exchange(device.spare.number, 0), WorkerDeath::Cause::protocol, "");
   }
-  device.ticket = ++last_ticket_;
-  ask(device, type, std::move(payload), modules, deadline_s);
+  const bool ahead = !device.asked.empty();
+  device.asked.push_back({.ticket = ++last_ticket_, .ahead = ahead});
+  ask(device, last_ticket_, type, std::move(payload), modules, deadline_s);
   return last_ticket_;
 }
 
@@ -252,7 +277,7 @@ void WorkerPool::restart_device(std::size_t unit) {
   Worker& device = *units_[unit];
   if (!has_unit(unit) || device.condemned) return;
   ++deaths_;
-  device.ticket.reset();
+  device.asked.clear();
   host_of(device).end(std::exchange(device.number, 0), WorkerDeath::Cause::protocol, "");
   start(device);
 }
@@ -281,13 +306,11 @@ void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<Wor
   }
   worker.gone = true;
   drop(worker);
-  WorkerEvent event = {.kind = WorkerEvent::Kind::unit_gone,
-                       .ticket = worker.ticket.value_or(0),
-                       .unit = worker.unit};
+  WorkerEvent event = {.kind = WorkerEvent::Kind::unit_gone, .unit = worker.unit};
   event.death.message = place_of(worker) + why;
   event.death.phase_number = phase_number;
   events.push_back(std::move(event));
-  worker.ticket.reset();
+  worker.asked.clear();
 }
 
 void WorkerPool::give_up_compilers(std::size_t host, std::vector<WorkerEvent>& events) {
@@ -296,9 +319,7 @@ void WorkerPool::give_up_compilers(std::size_t host, std::vector<WorkerEvent>& e
     compiler.gone = true;
     --compilers_;
     drop(compiler);
-    if (!compiler.ticket) continue;
-    events.push_back({.ticket = *compiler.ticket, .not_compiled = true});
-    give_back(compiler);
+    give_all_back(compiler, events);
   }
 }
 
@@ -384,7 +405,7 @@ void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEven
     greet(worker, frame, events);
     return;
   }
-  if (!worker.ticket || frame.sequence != *worker.ticket) {
+  if (worker.asked.empty() || frame.sequence != worker.asked.front().ticket) {
     throw WireError("an answer to no question");
   }
   reply(worker, frame, events);
@@ -412,12 +433,14 @@ void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEve
   worker.greeted = true;
   worker.has_started = true;
   failed_starts_ = 0;
-  if (!worker.is_device && worker.ticket) send_compile(worker);
-  note_idle(worker);
+  if (worker.is_device) return;
+  for (const Asked& asked : worker.asked) send_compile(worker, asked);
+  note_room(worker);
 }
 
 void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events) {
-  WorkerEvent event = {.ticket = *worker.ticket};
+  const Asked& asked = worker.asked.front();
+  WorkerEvent event = {.ticket = asked.ticket};
   if (worker.is_device) {
     event.kind = WorkerEvent::Kind::replied;
     event.generation = worker.generation;
@@ -426,14 +449,14 @@ void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEve
   } else {
     if (frame.type != MessageType::compiled) throw WireError("no module");
     auto compiled = unpack<CompileReply>(frame.payload);
-    check(compiled, worker.batch);
-    event.compiled = outcomes_of(std::move(compiled), *worker.ticket);
+    check(compiled, asked.batch);
+    event.compiled = outcomes_of(std::move(compiled), asked.ticket);
     for (const Outcome<Module>& module : event.compiled) {
       if (module) host_of(worker).has_compiled(*module);
     }
   }
   give_back(worker);
-  note_idle(worker);
+  note_room(worker);
   events.push_back(std::move(event));
 }
 
@@ -445,11 +468,14 @@ void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent
     start(worker);
     return;
   }
+  const bool was_at_work = worker.greeted && !worker.asked.empty();
+  if (was_at_work) ++worker.asked.front().attempts;
   if (worker.broken) {
     // A compiler that is broken is broken for every variant, and so is a worker that cannot start.
     if (worker.broken->input) throw InputError(worker.broken->message);
     death.shortage = worker.broken->shortage;
-    const bool try_again = death.shortage && worker.greeted && worker.attempts < kMaxAttempts;
+    const bool try_again = death.shortage && worker.greeted &&
+                           (!was_at_work || worker.asked.front().attempts < kMaxAttempts);
     if (!worker.greeted || (!worker.is_device && !try_again)) {
       give_up(worker, worker.broken->message, events);
       return;
@@ -464,21 +490,24 @@ void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent
   }
   if (!worker.is_device) {
     lose_compiler(worker, death, events);
-  } else if (worker.ticket) {
+  } else if (!worker.asked.empty()) {
+    const Asked& asked = worker.asked.front();
     events.push_back({.kind = WorkerEvent::Kind::device_lost,
-                      .ticket = *worker.ticket,
+                      .ticket = asked.ticket,
                       .generation = worker.generation,
+                      .not_begun = asked.ahead && death.phase.empty(),
                       .death = death});
-    worker.ticket.reset();
+    worker.asked.clear();
   }
   start(worker);
 }
 
 void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
                                std::vector<WorkerEvent>& events) {
-  if (!worker.ticket) return;
+  if (worker.asked.empty()) return;
+  const Asked& asked = worker.asked.front();
   const bool try_again = !worker.greeted || ((death.from_outside() || death.shortage) &&
-                                             worker.attempts < kMaxAttempts);
+                                             asked.attempts < kMaxAttempts);
   if (try_again) return;  // Sent when the next worker has greeted.
   const bool overdue = death.cause == WorkerDeath::Cause::deadline;
   const Failure lost =
@@ -489,8 +518,8 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
                         " s and was ended")
           : failure({Status::compile, "crash"}, "the compiler's process was lost: " + death.text());
   events.push_back({.kind = WorkerEvent::Kind::compiled,
-                    .ticket = *worker.ticket,
-                    .compiled = std::vector<Outcome<Module>>(worker.batch.requests.size(), lost),
+                    .ticket = asked.ticket,
+                    .compiled = std::vector<Outcome<Module>>(asked.batch.requests.size(), lost),
                     .compiler_lost = true});
   give_back(worker);
 }
@@ -507,15 +536,13 @@ void WorkerPool::host_down(std::size_t host, const std::string& why,
     by_number_.erase(worker.spare.number);
     worker.number = worker.spare.number = 0;
     if (worker.is_device) {
-      WorkerEvent event = {.kind = WorkerEvent::Kind::host_lost,
-                           .ticket = worker.ticket.value_or(0),
-                           .unit = worker.unit};
+      WorkerEvent event = {.kind = WorkerEvent::Kind::host_lost, .unit = worker.unit};
       event.death.message = last_loss_;
       events.push_back(std::move(event));
-    } else if (worker.ticket) {
-      events.push_back({.ticket = *worker.ticket, .not_compiled = true});
+      worker.asked.clear();
+    } else {
+      give_all_back(worker, events);
     }
-    give_back(worker);
   }
   if (!was_in_use) return;
   ++deaths_;

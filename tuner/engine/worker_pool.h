@@ -4,6 +4,7 @@
 #include "tuner/engine/worker_command.h"
 #include "tuner/engine/worker_host.h"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +41,7 @@ struct WorkerEvent {
   Ticket ticket = 0;
   std::size_t unit = 0;
   std::uint64_t generation = 0;  ///< Of the device worker that this is about.
+  bool not_begun = false;        ///< A device worker was lost that had not begun with this yet.
   std::vector<Outcome<Module>> compiled = {};
   bool compiler_lost = false;  ///< `compiled` says how its worker ended.
   bool not_compiled = false;   ///< The worker's host was lost: `compiled` is empty.
@@ -51,7 +53,8 @@ struct WorkerEvent {
 /// Compile workers, and a device worker for each unit (one board). Units are numbered from 0, in
 /// the order of the command; one that fails for good is gone, and the others go on. Ended workers
 /// are started again at once, and what they were compiling becomes a failure (or is tried again,
-/// once, when something else has killed them). A unit whose worker was lost has a spare from then on,
+/// once, when something else has killed them). A worker of a host that is far (WorkerHost::is_far())
+/// is asked for a second thing while it is at the first. A unit whose worker was lost has a spare from then on,
 /// which has greeted and holds no data, and takes the place of the next one that is lost. Workers
 /// of a host that is lost are away until it is back; a host that comes later than the others brings
 /// its units and compile workers along. Nothing here waits but the constructor and wait().
@@ -73,10 +76,11 @@ class WorkerPool {
   /// ... and whether it can or may come back.
   bool may_have_unit(std::size_t unit) const { return !units_[unit]->gone; }
 
-  /// Whether a compile worker could take a request now.
-  bool has_idle_compiler();
+  /// Whether a compile worker could take a request now, when so many wait: one that is at work
+  /// already where more wait than there are workers, and each will have another anyway.
+  bool can_compile(std::size_t waiting) { return next_compiler(waiting > compilers_) != nullptr; }
 
-  /// In one go. REQUIRES: has_idle_compiler(), and requests of one program.
+  /// In one go. REQUIRES: can_compile(), and requests of one program.
   Ticket compile(CompileBatch batch);
 
   /// Compile workers that are not gone for good.
@@ -86,8 +90,11 @@ class WorkerPool {
   std::vector<std::string> compiling_hosts() const;
   std::vector<std::string> hosts_away() const;
 
-  /// Whether the unit's worker has greeted and is not answering a request.
+  /// Whether the unit's worker has greeted and is not answering a request...
   bool device_is_idle(std::size_t unit) const;
+
+  /// ... or could be asked for something now all the same.
+  bool device_has_room(std::size_t unit) const { return has_room(*units_[unit]); }
 
   /// Which of all device workers started so far the unit's is, from 1: what was prepared or kept on
   /// an earlier one is gone.
@@ -96,7 +103,8 @@ class WorkerPool {
   /// Sees to it that the unit's worker can read the file.
   void provide(std::size_t unit, const DataFile& file) { host_of(*units_[unit]).provide(file); }
 
-  /// `modules`: those that the request names. REQUIRES: device_is_idle(unit).
+  /// `modules`: those that the request names. REQUIRES: device_has_room(unit). What is asked of one
+  /// that is not idle must be asked again where its worker is lost.
   Ticket ask_device(std::size_t unit, MessageType type, std::vector<std::uint8_t> payload,
                     std::span<const Module> modules, double deadline_s);
 
@@ -120,6 +128,12 @@ class WorkerPool {
   std::vector<pid_t> process_ids() const;
 
  private:
+  struct Asked {
+    Ticket ticket = 0;
+    CompileBatch batch = {};  ///< What is compiled, to try it again.
+    int attempts = 0;         ///< That failed.
+    bool ahead = false;       ///< While the worker was at another one.
+  };
   struct Worker {
     bool is_device = false;
     std::size_t unit = 0;      ///< Of a device worker.
@@ -130,9 +144,8 @@ class WorkerPool {
     bool greeted = false;
     bool condemned = false;    ///< What it sends is not looked at any more: its end will be told.
     bool has_started = false;  ///< It, or one before it, has greeted.
-    std::optional<Ticket> ticket = std::nullopt;  ///< What it is asked for.
-    CompileBatch batch = {};                      ///< What is compiled, to try it again.
-    int attempts = 0;
+    std::deque<Asked> asked = {};      ///< In this order: it is at the first.
+    std::array<bool, 2> in_line = {};  ///< Of WorkerPool::lines_.
     std::uint64_t generation = 0;
     std::optional<Broken> broken = std::nullopt;
     bool was_lost = false;   ///< Or one before it.
@@ -155,11 +168,14 @@ class WorkerPool {
   static void take_spare(Worker& worker, const HostEvent& event, const Device& device);
   void lose_spare(Worker& worker);
   void drop(Worker& worker);
-  void send_compile(Worker& worker);
-  void ask(const Worker& worker, MessageType type, std::vector<std::uint8_t> payload,
+  void send_compile(const Worker& worker, const Asked& asked);
+  void ask(const Worker& worker, Ticket ticket, MessageType type, std::vector<std::uint8_t> payload,
            std::span<const Module> modules, double deadline_s);
-  void note_idle(Worker& worker);
+  bool has_room(const Worker& worker) const;
+  void note_room(Worker& worker);
+  Worker* next_compiler(bool ahead);
   void give_back(Worker& worker);
+  void give_all_back(Worker& worker, std::vector<WorkerEvent>& events);
   void take(const HostEvent& event, std::vector<WorkerEvent>& events);
   void take(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
   void greet(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events);
@@ -182,8 +198,10 @@ class WorkerPool {
   std::deque<Worker> workers_;  ///< None is ever removed.
   std::vector<Worker*> units_;  ///< The device workers.
   std::size_t compilers_ = 0;   ///< That are not gone.
-  std::deque<Worker*> idle_;    ///< Compile workers, and some that are not idle any more.
-  std::vector<int> compiling_;  ///< How many, on each host.
+  /// Compile workers that are asked for nothing, and those that are for one thing and could be for
+  /// another; and some of which that does not hold any more.
+  std::array<std::deque<Worker*>, 2> lines_;
+  std::vector<int> compiling_;                  ///< How many requests, on each host.
   std::map<std::uint32_t, Worker*> by_number_;  ///< Also of spares and of those being ended.
   std::vector<WorkerEvent> early_events_;       ///< Of the next wait().
   std::string last_loss_;                       ///< Why a host was lost.
