@@ -15,9 +15,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -28,17 +28,18 @@ namespace {
 
 const std::filesystem::path kRoot = SMEMTUNE_SOURCE_DIR;
 
-// Kernels with so many configurations on a problem are walked whole. Of larger ones (convolution
-// has thousands, most of a minute of one core each) so many are taken, evenly spaced over the
-// space's order.
-constexpr std::uint64_t kWalkedWhole = 1500;
-constexpr std::uint64_t kSample = 200;
+// So many configurations of a kernel are looked at on each problem, evenly spaced over the space's
+// order, and so many of their launches are compiled, evenly spaced from the smallest block to the
+// largest: to compile all of a space takes minutes.
+constexpr std::uint64_t kLookedAt = 200;
+constexpr std::size_t kCompared = 24;
 
 // Instantiations that are compiled as one program.
-constexpr std::size_t kTogether = 8;
+constexpr std::size_t kTogether = 4;
 
 /// Launches of one kernel that can be compiled together.
 struct Batch {
+  std::string kernel;
   CompileRequest request;
   std::vector<LaunchShape> launches;
 };
@@ -53,57 +54,67 @@ std::vector<std::string> shipped_spaces() {
   return names;
 }
 
-/// The different launches of a kernel on all problems of its space, by compiler options.
-using Launches = std::map<std::vector<std::string>, std::vector<LaunchShape>>;
+/// A launch with the compiler options that it needs.
+struct Launch {
+  std::vector<std::string> options;
+  LaunchShape shape;
+};
 
-Launches launches_of(const Space& space, const KernelTemplate& kernel, const Device& device) {
+/// Different launches of a kernel on all problems of its space: the smallest, the largest, and what
+/// lies between them.
+std::vector<Launch> launches_of(const Space& space, const KernelTemplate& kernel,
+                                const Device& device) {
   std::vector<Problem> problems = space.problems;
   problems.insert(problems.end(), space.cpu_problems.begin(), space.cpu_problems.end());
   problems.insert(problems.end(), space.verify.also.begin(), space.verify.also.end());
-  Launches launches;
-  std::set<std::tuple<std::vector<std::string>, std::string, Dim3, std::int64_t>> seen;
+  using Size = std::tuple<std::int64_t, std::int64_t, Dim3, std::string, std::vector<std::string>>;
+  std::map<Size, Launch> by_size;
   for (const Problem& problem : problems) {
     const KernelBinding bound(space, kernel, problem, device);
     const std::uint64_t size = bound.search_space().size();
-    const std::uint64_t step = size <= kWalkedWhole ? 1 : size / kSample;
+    const std::uint64_t step = std::max<std::uint64_t>(1, size / kLookedAt);
     for (std::uint64_t i = 0; i < size; i += step) {
       const KernelInstance instance = bound.instantiate(bound.search_space().configuration(i));
       if (exceeds_limits(instance, device)) continue;
       for (LaunchShape launch : instance.launches) {
-        if (!seen.emplace(instance.options, launch.name_expression, launch.block,
-                          launch.dynamic_shared_bytes)
-                 .second) {
-          continue;
-        }
         launch.arguments.clear();  // Nothing is launched.
-        launches[instance.options].push_back(std::move(launch));
+        const Size of_launch = {launch.threads_per_block(), launch.dynamic_shared_bytes,
+                                launch.block, launch.name_expression, instance.options};
+        by_size.emplace(of_launch, Launch{instance.options, std::move(launch)});
       }
     }
+  }
+  std::vector<Launch> launches;
+  const std::size_t count = std::min(kCompared, by_size.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = i * (by_size.size() - 1) / std::max<std::size_t>(1, count - 1);
+    launches.push_back(std::next(by_size.begin(), static_cast<std::ptrdiff_t>(at))->second);
   }
   return launches;
 }
 
 std::vector<Batch> batches_of(const LoadedSpace& loaded, const KernelTemplate& kernel,
                               const Device& device) {
+  std::vector<Launch> launches = launches_of(loaded.space, kernel, device);
+  // Launches of one instantiation follow each other, so that it is compiled once.
+  std::ranges::stable_sort(launches, {}, [](const Launch& launch) {
+    return std::tie(launch.options, launch.shape.name_expression);
+  });
   std::vector<Batch> batches;
-  for (auto& [options, launches] : launches_of(loaded.space, kernel, device)) {
-    Batch batch;
-    batch.request.architecture = device.architecture + (kernel.architecture_specific ? "a" : "");
-    batch.request.source = loaded.sources.at(kernel.name);
-    batch.request.options = options;
-    const Batch empty = batch;
-    // Launches of one instantiation follow each other, so that it is compiled once.
-    std::vector<LaunchShape> sorted = launches;
-    std::ranges::stable_sort(sorted, {}, &LaunchShape::name_expression);
-    for (LaunchShape& launch : sorted) {
-      std::vector<std::string>& names = batch.request.name_expressions;
-      if (names.empty() || names.back() != launch.name_expression) {
-        if (names.size() == kTogether) batches.push_back(std::exchange(batch, empty));
-        batch.request.name_expressions.push_back(launch.name_expression);
-      }
-      batch.launches.push_back(std::move(launch));
+  for (auto& [options, shape] : launches) {
+    const bool fits = !batches.empty() && batches.back().request.options == options;
+    const bool known =
+        fits && batches.back().request.name_expressions.back() == shape.name_expression;
+    if (!fits || (!known && batches.back().request.name_expressions.size() == kTogether)) {
+      Batch batch;
+      batch.kernel = kernel.name;
+      batch.request.architecture = device.architecture + (kernel.architecture_specific ? "a" : "");
+      batch.request.source = loaded.sources.at(kernel.name);
+      batch.request.options = options;
+      batches.push_back(std::move(batch));
     }
-    if (!batch.launches.empty()) batches.push_back(std::move(batch));
+    if (!known) batches.back().request.name_expressions.push_back(shape.name_expression);
+    batches.back().launches.push_back(std::move(shape));
   }
   return batches;
 }
@@ -170,16 +181,20 @@ class ShippedSpacesOnAGpu : public testing::TestWithParam<std::string> {
 
 TEST_P(ShippedSpacesOnAGpu, HaveTheDriversOccupancy) {
   const LoadedSpace loaded = load_space(kRoot / "configs" / (GetParam() + ".json"), kRoot);
+  std::vector<Batch> batches;
   for (const KernelTemplate& kernel : loaded.space.kernels) {
-    const std::vector<Batch> batches = batches_of(loaded, kernel, launcher_->device());
-    const auto compiled = compile(batches);
-    std::size_t compared = 0;
-    for (std::size_t i = 0; i < batches.size(); ++i) {
-      EXPECT_TRUE(compiled[i]) << compiled[i].failure().detail;
-      if (compiled[i]) compared += compare(batches[i], *compiled[i]);
-    }
-    EXPECT_GT(compared, 0u) << kernel.name;
-    std::printf("%s %s: %zu launches\n", GetParam().c_str(), kernel.name.c_str(), compared);
+    std::ranges::move(batches_of(loaded, kernel, launcher_->device()), std::back_inserter(batches));
+  }
+  const auto compiled = compile(batches);
+  std::map<std::string, std::size_t> compared;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    EXPECT_TRUE(compiled[i]) << compiled[i].failure().detail;
+    if (compiled[i]) compared[batches[i].kernel] += compare(batches[i], *compiled[i]);
+  }
+  for (const KernelTemplate& kernel : loaded.space.kernels) {
+    EXPECT_GT(compared[kernel.name], 0u) << kernel.name;
+    std::printf("%s %s: %zu launches\n", GetParam().c_str(), kernel.name.c_str(),
+                compared[kernel.name]);
   }
 }
 

@@ -1,4 +1,5 @@
-// For kernels that measure what the compiler would leave out.
+// Values that the compiler does not look through: what would be left out is measured then, and what
+// is cheap is computed where it is needed.
 
 #pragma once
 

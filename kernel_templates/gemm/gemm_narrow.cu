@@ -23,6 +23,8 @@
 // Grid             ceil(m / (ROWS * WARPS)) blocks
 // Memory traffic   (m * k + m * N) * sizeof(T) bytes, and B from the caches for each warp
 
+#include "../common/read_once.cuh"
+
 template <typename T, int VEC, int N, int ROWS, int WARPS, int THREADS = (32 * WARPS)>
 __global__ void __launch_bounds__(THREADS)
     gemm_narrow(const T* __restrict__ a, const T* __restrict__ b, T* __restrict__ c, int m, int k) {
@@ -44,7 +46,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
       const long long a_row = min(row + r, m - 1);
-      const Piece a_piece = *reinterpret_cast<const Piece*>(a + a_row * k + depth);
+      const Piece a_piece = read_once(reinterpret_cast<const Piece*>(a + a_row * k + depth));
 #pragma unroll
       for (int e = 0; e < VEC * N; ++e) {
         sums[r][e % N] += a_piece.element[e / N] * b_pieces[e / VEC].element[e % VEC];

@@ -90,7 +90,8 @@ __device__ __forceinline__ void store_cluster_sums(const Tile& tile, int rank, T
 #pragma unroll
       for (int v = 0; v < Tile::PIECE; ++v) sum.element[v] += more.element[v];
     }
-    tile.store_piece(c, m, n, place, piece, sum);
+    tile.store_piece(c, m, n, place, piece, sum,
+                     reinterpret_cast<Fragment*>(shared) + piece * Tile::THREADS);
   }
   hopper::sync_cluster();  // Others may still read this block's sums.
 #endif
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
   gemm_detail::RegisterTile<T, VEC, TILE_M, TILE_N, DEPTH, ROWS, COLS, STAGES> tile;
   if constexpr (SPLIT == 1) {
     tile.multiply(a, b, m, n, k, place, 0, k, shared);
-    tile.store(c, m, n, place);
+    tile.store(c, m, n, place, shared);
   } else {
     const int rank = block % SPLIT;
     const int steps = (k + DEPTH - 1) / DEPTH;

@@ -42,6 +42,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
                   T* __restrict__ partial, int m, int n, int k, int group) {
   using Tile = gemm_detail::RegisterTile<T, VEC, TILE_M, TILE_N, DEPTH, ROWS, COLS, STAGES>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
+  auto* const shared = reinterpret_cast<T*>(shared_bytes);
   const int block = static_cast<int>(blockIdx.x);
   const int blocks = static_cast<int>(gridDim.x);
   const int tiles = (m + TILE_M - 1) / TILE_M * ((n + TILE_N - 1) / TILE_N);
@@ -54,10 +55,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 
     const auto place = gemm_detail::tile_place<TILE_M, TILE_N>(work.tile, m, n, group);
     Tile tile;
-    tile.multiply(a, b, m, n, k, place, work.first * DEPTH, min(work.last * DEPTH, k),
-                  reinterpret_cast<T*>(shared_bytes));
+    tile.multiply(a, b, m, n, k, place, work.first * DEPTH, min(work.last * DEPTH, k), shared);
     if (work.piece < 0) {
-      tile.store(c, m, n, place);
+      tile.store(c, m, n, place, shared);
     } else {
 #pragma unroll
       for (int e = 0; e < ROWS * COLS; ++e) {
@@ -106,5 +106,5 @@ __global__ void __launch_bounds__(THREADS* GROUPS)
     for (int v = 0; v < Tile::PIECE; ++v) sum.element[v] += sums[other][threadIdx.x].element[v];
   }
   const auto place = gemm_detail::tile_place<TILE_M, TILE_N>(shares.whole + left_over, m, n, group);
-  Tile::store_piece(c, m, n, place, piece, sum);
+  Tile::store_piece(c, m, n, place, piece, sum, sums[0]);
 }

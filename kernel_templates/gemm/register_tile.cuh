@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../common/async_copy.cuh"
+#include "../common/opaque.cuh"
 
 namespace gemm_detail {
 
@@ -65,16 +66,25 @@ struct RegisterTile {
 
   T sums[ROWS][COLS];
 
-  /// Of the thread's first piece in the block's tile. Two lanes that follow each other differ in
-  /// their row, so that each quarter of a warp, which reads 16 bytes per thread at a time, reads
-  /// two pieces of A and four of B.
-  static __device__ __forceinline__ Place own_place() {
+  // Two lanes that follow each other differ in their row, so that each quarter of a warp, which reads
+  // 16 bytes per thread at a time, reads two pieces of A and four of B.
+  static __device__ __forceinline__ int lane_at(int row, int column) {
+    return LANES_M == 1 ? column : row % 2 + column * 2 + row / 2 * (2 * LANES_N);
+  }
+
+  /// Of the warp's tile in the block's.
+  static __device__ __forceinline__ Place warp_place() {
     const int warp = static_cast<int>(threadIdx.x) / 32;
+    return {warp / (TILE_N / WARP_N) * WARP_M, warp % (TILE_N / WARP_N) * WARP_N};
+  }
+
+  /// Of the thread's first piece in the block's tile.
+  static __device__ __forceinline__ Place own_place() {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int lane_m = LANES_M == 1 ? 0 : lane % 2 + lane / (2 * LANES_N) * 2;
     const int lane_n = LANES_M == 1 ? lane : lane / 2 % LANES_N;
-    return {warp / (TILE_N / WARP_N) * WARP_M + lane_m * PIECE,
-            warp % (TILE_N / WARP_N) * WARP_N + lane_n * PIECE};
+    const Place warp = warp_place();
+    return {warp.row + lane_m * PIECE, warp.column + lane_n * PIECE};
   }
 
   /// Sums up the depths first_depth to last_depth. `shared` is STAGES * STAGE elements, which the
@@ -185,30 +195,6 @@ struct RegisterTile {
     }
   }
 
-  /// Stores VEC elements at a time the thread's elements j to j + N - 1 of row i that lie in C.
-  ///
-  /// Elements that are stored together must lie in neighboring registers. Were these the sums' own,
-  /// many a multiply-add would find its three operands in one bank of registers; a zero that the
-  /// compiler does not know moves them only here.
-  template <int N>
-  static __device__ __forceinline__ void store(T* __restrict__ c, int m, int n, Place place, int i,
-                                               int j, const T* elements) {
-    const Place own = own_place();
-    const int row = place.row + own.row + i / PIECE * LANES_M * PIECE + i % PIECE;
-    if (row >= m) return;
-    const T zero = static_cast<T>(blockDim.z - 1);
-#pragma unroll
-    for (int e = 0; e < N; e += VEC) {
-      const int column =
-          place.column + own.column + (j + e) / PIECE * LANES_N * PIECE + (j + e) % PIECE;
-      if (column >= n) return;
-      Piece<T, VEC> sum;
-#pragma unroll
-      for (int v = 0; v < VEC; ++v) sum.element[v] = elements[e + v] + zero;
-      *reinterpret_cast<Piece<T, VEC>*>(c + static_cast<long long>(row) * n + column) = sum;
-    }
-  }
-
   /// A thread's sums by pieces of 16 bytes, row after row.
   __device__ __forceinline__ Fragment piece(int number) const {
     Fragment piece;
@@ -219,14 +205,115 @@ struct RegisterTile {
     return piece;
   }
 
-  static __device__ __forceinline__ void store_piece(T* __restrict__ c, int m, int n, Place place,
-                                                     int number, const Fragment& piece) {
-    store<PIECE>(c, m, n, place, number * PIECE / COLS, number * PIECE % COLS, piece.element);
+  /// Elements that are stored together must lie in neighboring registers. Were these the sums' own,
+  /// many a multiply-add would find its three operands in one bank of registers; a zero that the
+  /// compiler does not know moves them only here.
+  static __device__ __forceinline__ Fragment moved(Fragment piece) {
+    const T zero = static_cast<T>(blockDim.z - 1);
+#pragma unroll
+    for (int v = 0; v < PIECE; ++v) piece.element[v] += zero;
+    return piece;
   }
 
-  __device__ __forceinline__ void store(T* __restrict__ c, int m, int n, Place place) const {
+  /// From a thread's first piece in the tile to another.
+  static __device__ __forceinline__ Place offset_of(int number) {
+    const int row = number * PIECE / COLS;
+    return {row / PIECE * LANES_M * PIECE + row % PIECE, number * PIECE % COLS * LANES_N};
+  }
+
+  /// How a warp stores pieces where VEC is less: its lanes exchange them through shared memory, so
+  /// that neighbors store neighboring elements.
+  class Exchange {
+   public:
+    /// `shared` has a piece for each thread of the block.
+    __device__ __forceinline__ Exchange(T* c, int m, int n, Place place, Fragment* shared)
+        : own_(shared + threadIdx.x) {
+      constexpr int kRow = LANES_N * PIECE;  // Elements of a row that the warp stores at a time.
+      const Place warp = warp_place();
+      const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-    for (int i = 0; i < ROWS; ++i) store<COLS>(c, m, n, place, i, 0, sums[i]);
+      for (int i = 0; i < STORES; ++i) {
+        const int at = (i * 32 + lane) * VEC;
+        const Place first = {place.row + warp.row + at / kRow * PIECE,
+                             place.column + warp.column + at % kRow};
+        from_[i] = own_[lane_at(at / kRow, at % kRow / PIECE) - lane].element + at % PIECE;
+        to_[i] = c + static_cast<long long>(first.row) * n + first.column;
+        left_[i] = {m - first.row, n - first.column};
+      }
+    }
+
+    /// Goes on so many elements behind where it is.
+    __device__ __forceinline__ void advance(long long elements) {
+#pragma unroll
+      for (int i = 0; i < STORES; ++i) to_[i] += elements;
+    }
+
+    /// Stores the pieces at this offset, of which advance() has gone the rows.
+    __device__ __forceinline__ void store(const Fragment& piece, Place offset) const {
+      *own_ = piece;
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < STORES; ++i) {
+        if (offset.row < left_[i].row && offset.column < left_[i].column) {
+          *reinterpret_cast<Piece<T, VEC>*>(to_[i] + offset.column) =
+              *reinterpret_cast<const Piece<T, VEC>*>(from_[i]);
+        }
+      }
+      __syncwarp();
+    }
+
+   private:
+    static constexpr int STORES = PIECE / VEC;
+    Fragment* own_;
+    const T* from_[STORES];
+    T* to_[STORES];
+    Place left_[STORES];  // Rows and columns of C.
+  };
+
+  /// Of the sums of one piece. Where VEC is less all lanes of a warp store that of the same number at a
+  /// time; `shared` as Exchange has it.
+  static __device__ __forceinline__ void store_piece(T* __restrict__ c, int m, int n, Place place,
+                                                     int number, const Fragment& piece,
+                                                     Fragment* shared) {
+    const Place offset = offset_of(number);
+    if constexpr (VEC == PIECE) {
+      const Place own = own_place();
+      const Place to = {place.row + own.row + offset.row,
+                        place.column + own.column + offset.column};
+      if (to.row >= m || to.column >= n) return;
+      *reinterpret_cast<Fragment*>(c + static_cast<long long>(to.row) * n + to.column) =
+          moved(piece);
+    } else {
+      Exchange exchange(c, m, n, place, shared);
+      exchange.advance(static_cast<long long>(offset.row) * n);
+      exchange.store(moved(piece), offset);
+    }
+  }
+
+  /// `shared` as in multiply(), behind which this comes.
+  __device__ __forceinline__ void store(T* __restrict__ c, int m, int n, Place place,
+                                        T* shared) const {
+    auto* const pieces = reinterpret_cast<Fragment*>(shared);
+    if constexpr (VEC == PIECE) {
+#pragma unroll
+      for (int number = 0; number < PIECES; ++number) {
+        store_piece(c, m, n, place, number, piece(number), pieces);
+      }
+    } else {
+      wait_for_copies<0>();
+      __syncthreads();
+      Exchange exchange(c, m, n, place, pieces);
+#pragma unroll
+      for (int number = 0; number < PIECES; ++number) {
+        const Place offset = offset_of(number);
+        exchange.store(moved(piece(number)), offset);
+        if (number + 1 < PIECES) {
+          // Opaque, or else addresses of all rows take up registers at once.
+          exchange.advance(static_cast<long long>(offset_of(number + 1).row - offset.row) *
+                           opaque(n));
+        }
+      }
+    }
   }
 };
 

@@ -1,6 +1,7 @@
 #include "tuner/engine/one_configuration.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/limits.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/evaluation.h"
 #include "tuner/engine/messages.h"
@@ -39,6 +40,10 @@ class One {
   const KernelOnProblems& kernel() const { return state_.kernels.front(); }
 
   std::optional<Failure> find_out() {
+    // What the device lacks says more than constraints that do not hold because of it.
+    KernelInstance needs;
+    needs.required_features = wanted_.kernel->required_features;
+    if (auto failure = exceeds_limits(needs, tuning_.device)) return failure;
     const KernelBinding& bound = kernel().bound.front();
     if (!bound.satisfies_constraints(wanted_.configuration)) {
       return failure({Status::constraints, "constraint"},

@@ -103,6 +103,25 @@ TEST(OneConfiguration, ThatItsConstraintsExcludeIsNotCompiled) {
   EXPECT_EQ(one.module, nullptr);
 }
 
+TEST(OneConfiguration, ThatTheDeviceCannotRunSaysWhatItLacks) {
+  FakeSpace fake;
+  fake.kernel("tiled").constraints.push_back({.text = "TILE < 16", .where = "/test"});
+  fake.kernel("tiled").required_features = {"wgmma"};
+  FakeRun fake_run(fake);
+  const auto pool = std::make_shared<WorkerPool>(fake_workers());
+  Device device = pool->greeting().devices.front();
+  device.compute_major = 8;
+  const OneResult one = run_one(fake_run.request,
+                                {.kernel = fake.space.kernel("tiled"),
+                                 .problem = fake.space.problems.front(),
+                                 .configuration = tiled(16, 1),
+                                 .samples = 7,
+                                 .launch = true},
+                                device, *pool, fake_run.observer, fake_run.stop);
+  EXPECT_EQ(one.result.status, Status::constraints);
+  EXPECT_THAT(one.result.detail, HasSubstr("requires warpgroup products (wgmma)"));
+}
+
 TEST(OneConfiguration, CanBeCompiledWithoutADevice) {
   const OneResult one = run(FakeSpace(), "tiled", tiled(8, 2), /*launch=*/false);
   EXPECT_EQ(one.result.status, Status::fits) << one.result.detail;

@@ -8,8 +8,8 @@
 
 namespace smemtune::cuda {
 
-int l2_fetch_bytes(const std::vector<std::uint64_t>& strides) {
-  return std::ranges::all_of(strides, [](auto bytes) { return bytes % 256 == 0; }) ? 256 : 128;
+bool l2_fetches_256_bytes(const std::vector<std::uint64_t>& strides) {
+  return std::ranges::all_of(strides, [](auto bytes) { return bytes % 256 == 0; });
 }
 
 #if CUDA_VERSION >= 12000
@@ -84,7 +84,7 @@ TensorMap make_tensor_map(const Driver& driver, const Argument& argument, CUdevi
   std::vector<cuuint64_t> strides;  // In bytes, of all dimensions but the innermost.
   cuuint64_t stride = size_of(argument.type);
   for (std::size_t i = 0; i + 1 < rank; ++i) strides.push_back(stride *= extents[i]);
-  const CUtensorMapL2promotion promotion = l2_fetch_bytes(strides) == 256
+  const CUtensorMapL2promotion promotion = l2_fetches_256_bytes(strides)
                                                ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
                                                : CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
   CUtensorMap map = {};

@@ -14,10 +14,10 @@ struct alignas(64) TensorMap {
   std::array<std::uint64_t, 16> words = {};
 };
 
-/// How many bytes the L2 cache fetches at a time for copies of a tensor whose `strides` are in
-/// bytes: 256 where all are multiples of that, else 128, which multiplied matrices up to 10 %
-/// faster (bench/RESULTS.md).
-int l2_fetch_bytes(const std::vector<std::uint64_t>& strides);
+/// Whether the L2 cache fetches 256 bytes at a time for copies of a tensor whose `strides` are in
+/// bytes, else 128. Where not all are multiples of 256, 128 multiplied matrices up to 10 % faster
+/// (bench/RESULTS.md).
+bool l2_fetches_256_bytes(const std::vector<std::uint64_t>& strides);
 
 /// Describes an argument's buffer, at `data`, and the box that is copied of it. REQUIRES: the
 /// argument keeps the limits of core/tensor_map.h, `data` is a multiple of 16. Throws CudaError;

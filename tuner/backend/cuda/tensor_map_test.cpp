@@ -6,16 +6,16 @@ namespace smemtune::cuda {
 namespace {
 
 TEST(TensorMapL2, Fetches256BytesWhereEveryStrideIsAMultiple) {
-  EXPECT_EQ(l2_fetch_bytes({256}), 256);
-  EXPECT_EQ(l2_fetch_bytes({768, 8192}), 256);
-  EXPECT_EQ(l2_fetch_bytes({}), 256);
+  EXPECT_TRUE(l2_fetches_256_bytes({256}));
+  EXPECT_TRUE(l2_fetches_256_bytes({768, 8192}));
+  EXPECT_TRUE(l2_fetches_256_bytes({}));
 }
 
 TEST(TensorMapL2, Fetches128BytesWhereAStrideIsNoMultiple) {
-  EXPECT_EQ(l2_fetch_bytes({4080}), 128);
-  EXPECT_EQ(l2_fetch_bytes({128}), 128);
-  EXPECT_EQ(l2_fetch_bytes({128, 256}), 128);
-  EXPECT_EQ(l2_fetch_bytes({256, 16640, 16}), 128);
+  EXPECT_FALSE(l2_fetches_256_bytes({4080}));
+  EXPECT_FALSE(l2_fetches_256_bytes({128}));
+  EXPECT_FALSE(l2_fetches_256_bytes({128, 256}));
+  EXPECT_FALSE(l2_fetches_256_bytes({256, 16640, 16}));
 }
 
 }  // namespace
