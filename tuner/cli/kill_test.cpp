@@ -33,7 +33,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kConfigurations = 16;
 constexpr const char* kBest = "tiled ITEMS=2,TILE=8";
 
 /// Kills its own process at the n-th of the moments before and after each write; 0: never.

@@ -38,6 +38,9 @@ WorkerCommand fake_workers(int compile_workers = 2);
 /// Makes it so many units of the fake device.
 void add_units(WorkerCommand& workers, int units);
 
+/// FakeSpace has so many, one of them of naive.
+inline constexpr std::size_t kConfigurations = 16;
+
 /// A space with two kernels that follow scripts (backend/fake/script.h) over arrays `in` and `out`
 /// of N floats and the scalar `n`:
 /// `naive`, the reference: naive<BLOCK>, BLOCK 64

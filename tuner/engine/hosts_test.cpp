@@ -48,7 +48,6 @@ using testing::StartsWith;
 constexpr double kSilence_s = 120;
 // ... but what is silent for good is waited for so long only.
 constexpr double kShortSilence_s = 3;
-constexpr std::size_t kConfigurations = 16;
 
 HostAddress address(const std::string& name, std::vector<std::string> carrier,
                     double silence_s = kSilence_s) {

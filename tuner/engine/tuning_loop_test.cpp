@@ -24,8 +24,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-constexpr std::size_t kConfigurations = 16;  // 1 of naive, 15 of tiled.
-
 std::string best_key(const ProblemSummary& summary) {
   return summary.best ? summary.best->kernel + " " + key(summary.best->configuration) : "none";
 }
