@@ -11,7 +11,7 @@
 namespace smemtune {
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 25;  // 256 MB as doubles.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 24;  // 128 MB as doubles.
 
 /// The sizes of what is not 0.
 std::vector<double> sizes_of(const Argument& argument, const std::vector<double>& elements) {
