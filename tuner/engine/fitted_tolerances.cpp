@@ -11,7 +11,7 @@
 namespace smemtune {
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 25;  // 256 MB as doubles.
+constexpr std::int64_t kMostFitted = std::int64_t{1} << 24;  // 128 MB as doubles.
 
 /// The sizes of what is not 0.
 std::vector<double> sizes_of(const Argument& argument, const std::vector<double>& elements) {
@@ -76,7 +76,7 @@ Outcome<FittedTolerances> fitted_tolerances(Launcher& launcher, const Check& ref
     request.download.push_back(argument.name);
   }
   FittedTolerances fitted;
-  if (outputs.empty() || elements > kMostElements) return fitted;
+  if (outputs.empty() || elements > kMostFitted) return fitted;
   const auto after = run_reference(launcher, reference, request);
   if (!after) return after.failure();
   for (const Argument* output : outputs) {

@@ -38,7 +38,12 @@ Failure failure_of(const Mismatch& mismatch, const std::string& label) {
       detail += ", expected " + significant(mismatch.expected, kDigits);
   }
   detail += " (" + std::to_string(mismatch.count) + " such elements) on " + label;
-  return {.status = Status::correctness, .reason = mismatch.reason, .detail = std::move(detail)};
+  // It may have written beyond the guard zone, too: where other buffers lie, and what later kernels
+  // are compared with.
+  return {.status = Status::correctness,
+          .reason = mismatch.reason,
+          .detail = std::move(detail),
+          .context_lost = mismatch.reason == "overrun"};
 }
 
 Failure failure_of_reference(const Mismatch& mismatch, const std::string& label) {

@@ -103,6 +103,11 @@ TEST_F(Verifier, PassesOnWhatTheLauncherSays) {
   EXPECT_TRUE(verdict.failure().context_lost);
 }
 
+TEST_F(Verifier, TrustsNoBufferBehindAnOverrun) {
+  EXPECT_TRUE(verify(launcher_, checks(load("fault overrun in run"))).failure().context_lost);
+  EXPECT_FALSE(verify(launcher_, checks(load("fault mismatch in run"))).failure().context_lost);
+}
+
 TEST_F(Verifier, TakesAReferenceOnlyWhenItRepeatsItself) {
   EXPECT_FALSE(establish_reference(launcher_, checks(load("time_ns 1000"))[0]));
   const auto failure =

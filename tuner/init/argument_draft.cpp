@@ -416,7 +416,8 @@ class ArgumentDrafter {
     const auto copied = file_.copied_to_constants.find(name);
     const LaunchSite* const site = names_.launch_of(first_.name);
     if (copied == file_.copied_to_constants.end() || site == nullptr) return std::nullopt;
-    const auto passed = std::ranges::find(site->arguments, copied->second);
+    const auto passed = std::ranges::find_if(
+        site->arguments, [&](const std::string& text) { return copied->second.contains(text); });
     const auto number = static_cast<std::size_t>(passed - site->arguments.begin());
     if (number >= std::min(site->arguments.size(), first_.parameters.size())) return std::nullopt;
     const Json& original = arguments[number];

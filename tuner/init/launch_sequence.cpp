@@ -75,7 +75,8 @@ std::string value_of(const HostLoop& loop, const std::string& counter) {
 
 class SequenceReader {
  public:
-  SequenceReader(const KernelFile& file, const std::string& kernel) : file_(file) {
+  SequenceReader(const KernelFile& file, const std::string& kernel)
+      : file_(file), wanted_(last_name(kernel)) {
     const auto first = std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel);
     if (first == file.launches.end()) return;
     auto begin = first;
@@ -88,6 +89,7 @@ class SequenceReader {
   }
 
   std::optional<LaunchSequence> read() {
+    if (sequence_.loops.empty()) leave_out_unrelated();
     std::set<std::string> kernels;
     for (const LaunchSite& site : sequence_.sites) kernels.insert(site.kernel);
     if (kernels.size() < 2 && sequence_.loops.empty()) return std::nullopt;
@@ -116,6 +118,36 @@ class SequenceReader {
     for (const auto& [counter, value] : counters_) replace(site, counter, value);
     sequence_.sites.push_back(std::move(site));
     if (loop) sequence_.loops.back().end = sequence_.sites.size();
+  }
+
+  /// Launches that share no buffer with the wanted kernel, not even by others, are other work.
+  void leave_out_unrelated() {
+    std::set<std::string> buffers;
+    std::vector<bool> belongs(sequence_.sites.size());
+    for (bool has_grown = true; has_grown;) {
+      has_grown = false;
+      for (std::size_t i = 0; i < belongs.size(); ++i) {
+        const std::set<std::string> its = buffers_of(sequence_.sites[i]);
+        const bool shares =
+            last_name(sequence_.sites[i].kernel) == wanted_ ||
+            std::ranges::any_of(its, [&](const auto& one) { return buffers.contains(one); });
+        if (belongs[i] || !shares) continue;
+        belongs[i] = has_grown = true;
+        buffers.insert(its.begin(), its.end());
+      }
+    }
+    std::size_t place = 0;
+    std::erase_if(sequence_.sites, [&](const LaunchSite&) { return !belongs[place++]; });
+  }
+
+  /// As the host calls them.
+  std::set<std::string> buffers_of(const LaunchSite& site) const {
+    const std::vector<KernelParameter>& parameters = kernel_of(file_, site)->parameters;
+    std::set<std::string> buffers;
+    for (std::size_t i = 0; i < std::min(parameters.size(), site.arguments.size()); ++i) {
+      if (parameters[i].pointers > 0) buffers.insert(site.arguments[i]);
+    }
+    return buffers;
   }
 
   /// Whether of two launches the later one writes all anew that the earlier one has written, so that
@@ -259,6 +291,7 @@ class SequenceReader {
   }
 
   const KernelFile& file_;
+  std::string wanted_;  ///< The kernel asked for.
   LaunchSequence sequence_;
   std::vector<std::pair<std::optional<HostLoop>, LaunchSite>> known_;
   std::map<std::string, std::string> counters_;  ///< Of the host, and what they are here.

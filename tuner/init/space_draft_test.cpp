@@ -427,7 +427,8 @@ void run(int kind, int n) {
   float *d_out, *d_taps;
   cudaMalloc(&d_out, n * sizeof(float));
   cudaMalloc(&d_taps, 9 * sizeof(float));
-  cudaMemcpyToSymbol(table, d_taps, 9 * sizeof(float), 0, cudaMemcpyDeviceToDevice);
+  cudaMemcpy(d_taps, h_taps, 9 * sizeof(float), cudaMemcpyHostToDevice);
+  cudaMemcpyToSymbol(table, h_taps, 9 * sizeof(float));
   if (kind == 0) plain<<<n / 64, 64>>>(d_out, d_taps, n);
   else cached<<<n / 64, 64>>>(d_out, d_taps, n);
 }
@@ -454,6 +455,44 @@ int main() {
 )cu")
                         .json();
   EXPECT_EQ(65536, json["problems"][0]["N"]);
+}
+
+TEST(DraftSpace, LeavesOutOfASequenceWhatSharesNoBuffer) {
+  const Json json = Drafted(R"cu(
+__global__ void first(float* t, const float* x) { t[threadIdx.x] = x[threadIdx.x]; }
+__global__ void other(float* o, const float* i) { o[threadIdx.x] = i[threadIdx.x]; }
+__global__ void second(float* y, const float* t) { y[threadIdx.x] = t[threadIdx.x]; }
+int main() {
+  first<<<1, 64>>>(d_t, d_x);
+  other<<<1, 64>>>(d_o, d_i);
+  second<<<1, 64>>>(d_y, d_t);
+}
+)cu")
+                        .json();
+  ASSERT_THAT(json["kernels"][0]["launches"], SizeIs(2));
+  EXPECT_EQ("second", json["kernels"][0]["launches"][1]["entry"]);
+}
+
+TEST(DraftSpace, ReadsConfiguredLaunches) {
+  const Json json = Drafted(R"cu(
+__global__ void twice(float* a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) a[i] *= 2;
+}
+void run(float* a, int n) {
+  cudaMalloc(&a, n * sizeof(float));
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(n / 256);
+  config.blockDim = 256;
+  cudaLaunchKernelEx(&config, twice, a, n);
+}
+)cu")
+                        .json();
+  const Json& kernel = json["kernels"][0];
+  EXPECT_EQ("THREADS", kernel["block"][0]);
+  EXPECT_EQ(256, kernel["default"]["THREADS"]);
+  EXPECT_EQ("N / THREADS", kernel["grid"][0]);
+  EXPECT_EQ("N", json["arguments"][0]["shape"][0]);
 }
 
 TEST(DraftSpace, PassesTheHostsZeroAndWhatIsRoundedUp) {

@@ -350,6 +350,18 @@ std::vector<std::string> HostCode::members_of(std::string_view name, std::size_t
   return extents;
 }
 
+TokenRange HostCode::assigned_to_member(std::string_view name, std::string_view member,
+                                        std::size_t before) const {
+  const SourceItem* const function = function_at(before);
+  const std::size_t first = function == nullptr ? 0 : function->first;
+  for (std::size_t i = before; i-- > first + 4;) {
+    const bool assigns = tokens_[i].is("=") && tokens_[i - 1].is(member) &&
+                         tokens_[i - 2].is(".") && tokens_[i - 3].is(name);
+    if (assigns) return value_behind(i);
+  }
+  return {};
+}
+
 /// Up to the comma or semicolon that ends it; empty where it is longer than any.
 TokenRange HostCode::value_behind(std::size_t equals) const {
   for (std::size_t i = equals + 1; i < std::min(tokens_.size(), equals + kLongestStatement); ++i) {

@@ -26,6 +26,11 @@ class HostCode {
   /// `dim3(a, b)`, or what the variable of that name was made of before token `before`.
   std::vector<std::string> dimensions(TokenRange range, std::size_t before, int depth = 0) const;
 
+  /// The value of the last `NAME.member = value;` before a token, in the same function; empty: there
+  /// is none.
+  TokenRange assigned_to_member(std::string_view name, std::string_view member,
+                                std::size_t before) const;
+
   /// The function that holds token `at` and those that call it, with what they have of the names in
   /// `used`, which the first uses.
   std::vector<HostFrame> frames(std::size_t at, const std::vector<std::string>& used) const;

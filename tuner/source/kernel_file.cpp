@@ -257,15 +257,26 @@ class FileReader {
     return defined.contains(mark.uses.back()) != is_negated;
   }
 
-  /// `cudaMemcpyToSymbol(constant, pointer, ...)`
+  /// `cudaMemcpyToSymbol(constant, pointer, ...)`, `cudaMemcpy(other, pointer, ...)`
   void read_copies_to_constants() {
+    std::multimap<std::string, std::string> copies;  // By what is copied.
     for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
-      if (!tokens_[i].is("cudaMemcpyToSymbol") || !tokens_[i + 1].is("(")) continue;
+      const bool to_constant = tokens_[i].is("cudaMemcpyToSymbol");
+      if ((!to_constant && !tokens_[i].is("cudaMemcpy")) || !tokens_[i + 1].is("(")) continue;
       const std::size_t close = closing(tokens_, i + 1);
-      if (close >= tokens_.size()) return;
+      if (close >= tokens_.size()) break;
       const std::vector<TokenRange> parts = split(tokens_, {i + 2, close});
       if (parts.size() < 2 || parts[0].empty()) continue;
-      file_.copied_to_constants.emplace(tokens_[parts[0].end - 1].text, joined(tokens_, parts[1]));
+      const std::string from = joined(tokens_, parts[1]);
+      if (to_constant) {
+        file_.copied_to_constants[std::string(tokens_[parts[0].end - 1].text)] = {from};
+      } else {
+        copies.emplace(from, joined(tokens_, parts[0]));
+      }
+    }
+    for (auto& [constant, pointers] : file_.copied_to_constants) {
+      const auto [first, end] = copies.equal_range(*pointers.begin());
+      for (auto copy = first; copy != end; ++copy) pointers.insert(copy->second);
     }
   }
 

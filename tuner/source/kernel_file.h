@@ -51,8 +51,9 @@ struct KernelFile {
   std::vector<Structure> structures;
   std::vector<LaunchSite> launches;
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
-  /// What the host copies to them first, by cudaMemcpyToSymbol(), by their names.
-  std::map<std::string, std::string> copied_to_constants;
+  /// What the host copies to them by cudaMemcpyToSymbol(), and what else it copies that to, by their
+  /// names.
+  std::map<std::string, std::set<std::string>> copied_to_constants;
   std::vector<std::string> texture_references;  ///< `texture<float> t;`: their names.
   std::vector<LeftOut> left_out;                ///< What is the host's, in the text's order.
   std::set<std::string> names;                  ///< Every identifier of the text.

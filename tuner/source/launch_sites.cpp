@@ -188,8 +188,9 @@ class LaunchReader {
   }
 
   bool is_launch_call(std::size_t i) const {
-    const bool is_named =
-        tokens_[i].is("cudaLaunchKernel") || tokens_[i].is("cudaLaunchCooperativeKernel");
+    const bool is_named = tokens_[i].is("cudaLaunchKernel") ||
+                          tokens_[i].is("cudaLaunchCooperativeKernel") ||
+                          tokens_[i].is("cudaLaunchKernelEx");
     return is_named && i + 1 < tokens_.size() && tokens_[i + 1].is("(");
   }
 
@@ -198,6 +199,7 @@ class LaunchReader {
     const std::size_t close = closing(tokens_, call + 1);
     if (close >= tokens_.size()) return std::nullopt;
     const std::vector<TokenRange> parts = split(tokens_, {call + 2, close});
+    if (tokens_[call].is("cudaLaunchKernelEx")) return configured_launch(call, parts);
     if (parts.size() < 4 || parts[0].empty() || parts[3].empty()) return std::nullopt;
     LaunchSite site;
     const CppToken& kernel = tokens_[parts[0].end - 1];
@@ -216,6 +218,33 @@ class LaunchReader {
       if (address != std::string::npos) site.arguments.push_back(text.substr(address + 1));
     }
     if (parts.size() > 4) site.shared_bytes = joined(tokens_, parts[4]);
+    add_surroundings(site, call);
+    return site;
+  }
+
+  /// `cudaLaunchKernelEx(&configuration, name, arguments...)`
+  std::optional<LaunchSite> configured_launch(std::size_t call,
+                                              const std::vector<TokenRange>& parts) const {
+    if (parts.size() < 2 || parts[0].empty() || parts[1].empty()) return std::nullopt;
+    LaunchSite site;
+    std::size_t name = parts[1].end - 1;
+    if (tokens_[name].is(">")) {
+      const std::size_t less = opening_angle(tokens_, name, parts[1].first);
+      if (less == kNoToken || less == parts[1].first) return std::nullopt;
+      site.template_arguments = texts(tokens_, split(tokens_, {less + 1, name}));
+      name = less - 1;
+    }
+    if (!tokens_[name].is_word()) return std::nullopt;
+    site.kernel = tokens_[name].text;
+    site.line = tokens_[call].line;
+    const std::string_view configuration = tokens_[parts[0].end - 1].text;
+    const auto assigned = [&](std::string_view member) {
+      return host_.assigned_to_member(configuration, member, call);
+    };
+    site.grid = host_.dimensions(assigned("gridDim"), call);
+    site.block = host_.dimensions(assigned("blockDim"), call);
+    site.shared_bytes = joined(tokens_, assigned("dynamicSmemBytes"));
+    site.arguments = texts(tokens_, {parts.begin() + 2, parts.end()});
     add_surroundings(site, call);
     return site;
   }
