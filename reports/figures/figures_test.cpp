@@ -75,7 +75,9 @@ TEST(Figures, DrawWhatTheyAreAbout) {
   EXPECT_THAT(figure("ladder", of), HasSubstr("1.000 ms, 1.00 TFLOP/s"));
   EXPECT_THAT(figure("failures", of), HasSubstr("constraints/shared_bytes"));
   EXPECT_THAT(figure("values", of), HasSubstr(">ROWS<"));
-  EXPECT_EQ(count(figure("parallel", of), "<polyline"), 60u);
+  EXPECT_EQ(count(figure("parallel", of), "<polyline"), 60u + 4u) << "and the legend";
+  EXPECT_THAT(figure("parallel", of),
+              AllOf(HasSubstr(">8<"), HasSubstr(">64<"), HasSubstr(">60<")));
 }
 
 TEST(Figures, OfADryRunShowOccupancyAndWhatFits) {

@@ -161,7 +161,7 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
   const auto pool = start_workers(workers_for(options.device, {&device, 1}), &stop);
   if (stop) return kInterrupted;
   ProgressLine progress(options.quiet ? Verbosity::quiet : Verbosity::normal,
-                        isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO), device.kind);
+                        can_redraw(STDERR_FILENO), colors(STDERR_FILENO), device.kind);
   const Observer observer = progress.observer();
   Check check(options, loaded, *pool, observer, stop);
   std::vector<WinnerCheck> checks;

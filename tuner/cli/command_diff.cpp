@@ -280,7 +280,7 @@ int run_diff(const DiffOptions& options, const std::atomic<bool>& stop) {
   const auto pool = start_workers(workers_for(options.device, {&device, 1}), &stop);
   if (stop) return kInterrupted;
   ProgressLine progress(options.quiet ? Verbosity::quiet : Verbosity::normal,
-                        isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO), device.kind);
+                        can_redraw(STDERR_FILENO), colors(STDERR_FILENO), device.kind);
   const Observer observer = progress.observer();
   Diff diff(options, before, now, *pool, observer, stop);
   VersionDiff found{.space = now.loaded.space.name,

@@ -149,7 +149,7 @@ int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest
                             ? cpu_device(options.device.limits_of)
                             : device_to_check(options.device.device, options.database);
   request.problems = chosen_problems(loaded.space, options.problems, device.kind);
-  ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
+  ProgressLine progress(verbosity(options), can_redraw(STDERR_FILENO), colors(STDERR_FILENO),
                         device.kind);
   const auto pool = start_workers(compile_workers_for(options.device, device), &stop);
   if (stop) return kInterrupted;
@@ -232,7 +232,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
   double& most_s = request.options.budget.max_seconds;
   if (most_s > 0) most_s = std::max(1e-3, most_s - late_s);
-  ProgressLine progress(verbosity(options), isatty(STDERR_FILENO) == 1, colors(STDERR_FILENO),
+  ProgressLine progress(verbosity(options), can_redraw(STDERR_FILENO), colors(STDERR_FILENO),
                         units.front().kind, session.models > 1 ? units.front().name : "",
                         options.sparkline);
   Observer observer = labelled(progress.observer(), units.front().name, session);

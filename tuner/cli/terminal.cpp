@@ -41,12 +41,14 @@ std::size_t terminal_columns(int descriptor) {
   return size.ws_col;
 }
 
+bool can_redraw(int descriptor) {
+  const char* term = std::getenv("TERM");
+  return isatty(descriptor) == 1 && (term == nullptr || std::string_view(term) != "dumb");
+}
+
 bool colors(int descriptor) {
-  const auto variable = [](const char* name) -> std::string_view {
-    const char* value = std::getenv(name);
-    return value != nullptr ? value : "";
-  };
-  return isatty(descriptor) == 1 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  const char* none = std::getenv("NO_COLOR");
+  return can_redraw(descriptor) && (none == nullptr || *none == '\0');
 }
 
 }  // namespace smemtune::cli

@@ -30,8 +30,10 @@ void say(const std::string& line);
 /// where it is none.
 std::size_t terminal_columns(int descriptor);
 
-/// Whether `descriptor` is a terminal that should show colors (NO_COLOR is empty, TERM is not
-/// dumb).
+/// Whether `descriptor` is a terminal where a line can be drawn over (TERM is not dumb).
+bool can_redraw(int descriptor);
+
+/// Whether that is one that should show colors, too (NO_COLOR is empty).
 bool colors(int descriptor);
 
 }  // namespace smemtune::cli
