@@ -210,7 +210,7 @@ class ResultStore {
 
  private:
   friend class LayeredStore;
-  StoredResult result(std::int64_t id) const;
+  std::vector<StoredResult> results_of(const std::vector<std::int64_t>& ids) const;
 
   std::unique_ptr<Connection> connection_;
 };
