@@ -370,10 +370,9 @@ TEST_F(ImportTest, OfALongFileIsOneRun) {
             [&](RunRecord&& part) { parts.push_back(std::move(part)); });
   ASSERT_GT(parts.size(), 1u);
   std::size_t next = 0;
-  EXPECT_THROW(store_.add(parts[0], [&]() -> RunRecord { throw InputError("broken"); }),
-               InputError);
+  EXPECT_THROW(store_.add(parts[0], [](RunRecord&) { throw InputError("broken"); }), InputError);
   EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
-  const Added added = store_.add(parts[0], [&] { return parts[++next]; });
+  const Added added = store_.add(parts[0], [&](RunRecord& part) { part = parts[++next]; });
   EXPECT_EQ(10'000u, added.added);
   const auto runs = store_.runs({.source = "imported"});
   ASSERT_THAT(runs, SizeIs(1));

@@ -145,7 +145,11 @@ class EntriesReader {
     read_.head = Json::object();
     if (text_.empty()) return std::move(read_);
     pass([this](const std::string& name, JsonText value) { take_head(name, value); });
-    begin();
+    if (document_.is_alive()) {
+      document_.rewind();
+    } else {
+      begin();
+    }
     pass([this](const std::string& name, JsonText value) { take_entries(name, value); });
     return std::move(read_);
   }

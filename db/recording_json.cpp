@@ -27,7 +27,7 @@ namespace {
 using Evaluation = Recording::Evaluation;
 
 /// So many evaluations are handed over together.
-constexpr std::size_t kPart = 4096;
+constexpr std::size_t kPart = 512;
 
 /// No launch takes 30 years; old cache files have 1e20 for what failed.
 constexpr double kNoTime_ms = 1e12;

@@ -177,7 +177,7 @@ RunRecord ResultStore::record_of(const std::string& run_id) const {
   return read_run_record(*connection_, run_id);
 }
 
-Added ResultStore::add(const RunRecord& record, const std::function<RunRecord()>& next) {
+Added ResultStore::add(RunRecord record, const std::function<void(RunRecord&)>& next) {
   return add_run_record(*connection_, record, next);
 }
 
