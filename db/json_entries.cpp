@@ -19,7 +19,7 @@ using simdjson::ondemand::json_type;
 constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kMaxStringBytes = std::size_t{1} << 20;
-constexpr std::array<std::string_view, 3> kLists = {"cache", "results", "best"};
+constexpr std::array<std::string_view, 4> kLists = {"cache", "results", "best", "Results"};
 
 /// What Python writes where JSON has no number, which simdjson knows no type of.
 std::optional<double> python_number(JsonText value) {
