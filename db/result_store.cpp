@@ -109,20 +109,53 @@ std::vector<Ranked> one_kernel_each(const Connection& connection, std::vector<Ra
     groups[{rows[i].model_id, rows[i].problem_id}].push_back(i);
   }
   StandingsReader reader(connection, {.finalists_only = true});
+  // In parts, each of which SQLite answers from an index.
+  Statement other_finals(connection, R"sql(
+    SELECT 1 FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id > :run
+      AND stage = 'final' AND status = 'correct'
+    UNION ALL
+    SELECT 1 FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id < :run
+      AND stage = 'final' AND status = 'correct'
+    UNION ALL
+    SELECT 1 FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+      AND configuration_id = :configuration AND id <> :id
+      AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
+  const auto was_in_finals_of_one_run = [&](const Ranked& row) {
+    if (row.timed.stage != Stage::final) return false;
+    other_finals.bind(":model", row.model_id)
+        .bind(":kernel", row.kernel_id)
+        .bind(":problem", row.problem_id)
+        .bind(":run", row.timed.run_id)
+        .bind(":configuration", row.timed.configuration_id)
+        .bind(":id", row.timed.result_id);
+    const bool others = other_finals.step();
+    other_finals.reset();
+    return !others;
+  };
   std::map<ModelAndProblem, std::size_t> chosen;
   for (auto& [group, members] : groups) {
     const auto stale = [&rows](std::size_t i) { return rows[i].stale; };
     if (!std::all_of(members.begin(), members.end(), stale)) {
       members.erase(std::remove_if(members.begin(), members.end(), stale), members.end());
     }
+    // Where there are but one run's finals, and each kernel's best was in them once, it beat all of
+    // the kernel's others there.
+    const std::int64_t run = rows[members.front()].timed.run_id;
+    const bool is_one_run = std::ranges::all_of(members, [&](std::size_t i) {
+      return rows[i].timed.run_id == run && was_in_finals_of_one_run(rows[i]);
+    });
     std::vector<Timed> newest;
     std::vector<Timed> finals;
     for (const std::size_t i : members) {
       newest.push_back(rows[i].timed);
-      if (members.size() == 1) break;
+      if (is_one_run || members.size() == 1) continue;
       const Standings its = reader.read(group.first, rows[i].kernel_id, group.second);
       finals.insert(finals.end(), its.finals.begin(), its.finals.end());
     }
+    if (is_one_run) finals = newest;
     if (const auto best = best_of(newest, finals)) chosen[group] = members[*best];
   }
   return keep(std::move(rows), chosen);
