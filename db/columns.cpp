@@ -14,6 +14,9 @@ namespace smemtune::db {
 
 namespace {
 
+/// Of a name and its value in a JSON object.
+constexpr std::size_t kUsualBytes = 24;
+
 std::string column_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -22,7 +25,11 @@ std::string column_text(const Json& value) {
 void append_string(const std::string& word, std::string& text) {
   const bool is_plain = std::ranges::all_of(
       word, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
-  text += is_plain ? '"' + word + '"' : column_text(Json(word));
+  if (is_plain) {
+    text.append(1, '"').append(word).append(1, '"');
+  } else {
+    text += column_text(Json(word));
+  }
 }
 
 /// Parses the column and lets `read` take what it needs.
@@ -100,6 +107,7 @@ void read_column(const Statement& row, const std::string& column, ComparedWith& 
 
 std::string to_json(const Bindings& bindings) {
   std::string text = "{";
+  text.reserve(kUsualBytes * bindings.size());
   for (const auto& [name, value] : bindings) {
     if (text.size() > 1) text += ',';
     append_string(name, text);

@@ -123,6 +123,10 @@ void set_safety_pragmas(const Connection& connection) {
   set_pragma(connection, "trusted_schema", "OFF", "0");
   set_pragma(connection, "cell_size_check", "ON", "1");
   set_pragma(connection, "temp_store", "MEMORY", "2");
+  // Of a query that no index answers at first sight SQLite would read all results to make one.
+  set_pragma(connection, "automatic_index", "OFF", "0");
+  // Of large databases the indexes' inner pages stay at hand.
+  set_pragma(connection, "cache_size", "-65536", "-65536");
 }
 
 void set_journal_pragmas(const Connection& connection) {
@@ -131,8 +135,6 @@ void set_journal_pragmas(const Connection& connection) {
   set_pragma(connection, "journal_mode", "TRUNCATE",
              connection.in_memory() ? "memory" : "truncate");
   set_pragma(connection, "synchronous", "FULL", "2");
-  // A run is imported in one transaction: the indexes' pages stay at hand.
-  set_pragma(connection, "cache_size", "-65536", "-65536");
 }
 
 /// What can be said of the file before SQLite looks for a journal of it.

@@ -356,6 +356,22 @@ TEST_F(ImportTest, OfAFileInAnyOrderIsTheSame) {
                    .result.measurement.median_ms);
 }
 
+/// KTT names the unit beside the time, and none for the file.
+TEST_F(ImportTest, OfKttsT4HasItsUnitOfTime) {
+  const fs::path file = write("ktt.json", R"({"schema_version": "1.0.0", "results": [{
+      "configuration": {"BLOCK": 8}, "objectives": ["TotalDuration"], "invalidity": "correct",
+      "times": {"compilation_time": 5000, "runtimes": [96, 98], "validation": 9}, "measurements": [
+        {"name": "TotalDuration", "value": 97, "unit": "Microseconds"},
+        {"name": "time", "value": "none", "unit": ""}, {"name": "power", "value": 3, "unit": "W"}]}]})");
+  import(file, {.device = "GPU A", .kernel = "scale"});
+  const Result result = store_.best({.source = "imported"}, true).at(0).result;
+  EXPECT_DOUBLE_EQ(0.097, result.measurement.median_ms);
+  EXPECT_DOUBLE_EQ(0.098, result.measurement.max_ms);
+  EXPECT_DOUBLE_EQ(5, result.compile_ms);
+  EXPECT_THAT(error(write("own.json", R"({"Metadata": {}, "Results": [{"Status": "Ok"}]})")),
+              HasSubstr("KTT's own output"));
+}
+
 /// More than are handed over at a time; together they are one run, stored at once.
 TEST_F(ImportTest, OfALongFileIsOneRun) {
   std::string entries = R"("0": {"BLOCK": 0, "time": 1, "timestamp": "2023-12-22 00:00:00"})";
@@ -370,10 +386,9 @@ TEST_F(ImportTest, OfALongFileIsOneRun) {
             [&](RunRecord&& part) { parts.push_back(std::move(part)); });
   ASSERT_GT(parts.size(), 1u);
   std::size_t next = 0;
-  EXPECT_THROW(store_.add(parts[0], [&]() -> RunRecord { throw InputError("broken"); }),
-               InputError);
+  EXPECT_THROW(store_.add(parts[0], [](RunRecord&) { throw InputError("broken"); }), InputError);
   EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
-  const Added added = store_.add(parts[0], [&] { return parts[++next]; });
+  const Added added = store_.add(parts[0], [&](RunRecord& part) { part = parts[++next]; });
   EXPECT_EQ(10'000u, added.added);
   const auto runs = store_.runs({.source = "imported"});
   ASSERT_THAT(runs, SizeIs(1));

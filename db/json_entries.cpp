@@ -19,7 +19,7 @@ using simdjson::ondemand::json_type;
 constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kMaxStringBytes = std::size_t{1} << 20;
-constexpr std::array<std::string_view, 3> kLists = {"cache", "results", "best"};
+constexpr std::array<std::string_view, 4> kLists = {"cache", "results", "best", "Results"};
 
 /// What Python writes where JSON has no number, which simdjson knows no type of.
 std::optional<double> python_number(JsonText value) {
@@ -145,7 +145,11 @@ class EntriesReader {
     read_.head = Json::object();
     if (text_.empty()) return std::move(read_);
     pass([this](const std::string& name, JsonText value) { take_head(name, value); });
-    begin();
+    if (document_.is_alive()) {
+      document_.rewind();
+    } else {
+      begin();
+    }
     pass([this](const std::string& name, JsonText value) { take_entries(name, value); });
     return std::move(read_);
   }

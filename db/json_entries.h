@@ -15,7 +15,8 @@ namespace smemtune::db {
 using JsonText = simdjson::ondemand::value;
 
 /// Reads a JSON object from somewhere, perhaps a long one. Each entry of its member `cache`,
-/// `results` or `best` is handed over by itself as it comes, and everything else is returned.
+/// `results`, `best` or `Results` is handed over by itself as it comes, and everything else is
+/// returned.
 struct JsonEntries {
   /// `head`: everything else, wherever it stands. `list`: the member that the entry is of.
   using Take = std::function<void(const Json& head, std::string_view list, JsonText entry)>;

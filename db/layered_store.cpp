@@ -30,7 +30,7 @@ ResultStore open_shared(const std::filesystem::path& file,
                         const std::function<void(const std::string&)>& warn) {
   if (is_database(file)) return ResultStore(file, ResultStore::Mode::read_only);
   ResultStore store(":memory:");
-  const auto add = [&store](RunRecord&& record) { store.add(record); };
+  const auto add = [&store](RunRecord&& record) { store.add(std::move(record)); };
   if (read_runs(file, {}, Runs::ours, add).cut_off) {
     warn(file.string() + ": ends too early; what came before is read");
   }

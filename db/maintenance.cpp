@@ -107,7 +107,7 @@ void collect(const Connection& connection, const PruneRule& rule) {
   connection.execute(
       "CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, run_id INTEGER, model_id INTEGER, "
       "kernel_id INTEGER, problem_id INTEGER)");
-  Statement insert(connection, prune_sql());
+  Statement insert(connection, prune_sql(rule.query));
   bind_query(insert, connection, rule.query);
   insert.bind(":stale", rule.stale).bind(":before", rule.before_unix).run();
 }

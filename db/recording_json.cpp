@@ -27,7 +27,7 @@ namespace {
 using Evaluation = Recording::Evaluation;
 
 /// So many evaluations are handed over together.
-constexpr std::size_t kPart = 4096;
+constexpr std::size_t kPart = 512;
 
 /// No launch takes 30 years; old cache files have 1e20 for what failed.
 constexpr double kNoTime_ms = 1e12;
@@ -240,35 +240,53 @@ void read_cache_head(const Json& head, Recording& recording) {
   }
 }
 
-/// Milliseconds in T4's unit of time, which Kernel Tuner misspells.
-double unit_ms(const Json& root) {
-  const std::string unit = root.contains("metadata")
-                               ? root["metadata"].value("timeunit", "milliseconds")
-                               : "milliseconds";
-  if (unit.starts_with("mil")) return 1;
-  if (unit == "microseconds") return 1e-3;
-  if (unit == "nanoseconds") return 1e-6;
-  if (unit == "seconds") return 1e3;
-  throw InputError("\"timeunit\" is \"" + unit +
+/// Milliseconds in a unit of time; nullopt for other words. KTT begins them with a capital, and
+/// Kernel Tuner misspells one.
+std::optional<double> unit_ms(std::string unit) {
+  if (!unit.empty() && unit[0] >= 'A' && unit[0] <= 'Z') unit[0] += 'a' - 'A';
+  if (unit == "ms" || unit == "milliseconds" || unit == "miliseconds") return 1;
+  if (unit == "us" || unit == "microseconds") return 1e-3;
+  if (unit == "ns" || unit == "nanoseconds") return 1e-6;
+  if (unit == "s" || unit == "seconds") return 1e3;
+  return std::nullopt;
+}
+
+/// Milliseconds in the unit of time that a T4 names for all of it.
+std::optional<double> named_unit_ms(const Json& root) {
+  if (!root.contains("metadata") || !root["metadata"].contains("timeunit")) return std::nullopt;
+  const auto word = root["metadata"]["timeunit"].get<std::string>();
+  const std::optional<double> unit = unit_ms(word);
+  if (unit) return unit;
+  throw InputError("\"timeunit\" is \"" + word +
                    "\"; milliseconds are known, and so are seconds, microseconds and nanoseconds");
 }
 
-/// Of T4's list of measurements the time, as far as it is a number.
-std::optional<double> measured_time(JsonText list) {
+/// Of T4's list of measurements the time, as far as it is a number: Kernel Tuner's or KTT's.
+struct MeasuredTime {
   std::optional<double> time;
+  std::optional<double> unit_ms;  ///< nullopt: it names none.
+};
+
+MeasuredTime measured_time(JsonText list) {
+  MeasuredTime measured;
   simdjson::ondemand::array measurements;
-  if (list.get_array().get(measurements) != simdjson::SUCCESS) return time;
+  if (list.get_array().get(measurements) != simdjson::SUCCESS) return measured;
   for (auto one : measurements) {
     std::string name;
+    std::string unit;
     double value = std::numeric_limits<double>::quiet_NaN();
     for (auto member : one.get_object()) {
       const std::string_view key = member.unescaped_key();
       if (key == "name") name = string_of(member.value());
+      if (key == "unit") unit = string_of(member.value());
       if (key == "value") value = number_of(member.value());
     }
-    if (!time && name == "time" && std::isfinite(value)) time = value;
+    const bool is_time = name == "time" || name == "TotalDuration";
+    if (is_time && !measured.time && std::isfinite(value)) {
+      measured = {.time = value, .unit_ms = unit_ms(unit)};
+    }
   }
-  return time;
+  return measured;
 }
 
 /// What T4's `times` has, in the file's unit of time.
@@ -312,31 +330,41 @@ Configuration t4_configuration(JsonText json, Recording& recording) {
   return reader.whole();
 }
 
-/// In the file's unit of time.
-Evaluation t4_evaluation(simdjson::ondemand::object entry, Recording& recording) {
+/// `unit_ms`: that of the whole file.
+Evaluation t4_evaluation(simdjson::ondemand::object entry, std::optional<double> unit_ms,
+                         Recording& recording) {
   Evaluation evaluation;
   std::optional<Configuration> configuration;
   std::string word = "correct";
   T4Times times;
-  std::optional<double> time;
+  MeasuredTime measured;
   for (auto member : entry) {
     const std::string_view name = member.unescaped_key();
     JsonText value = member.value();
     if (name == "configuration") configuration = t4_configuration(value, recording);
     if (name == "invalidity") word = string_of(value);
     if (name == "times") times = t4_times(value);
-    if (name == "measurements") time = measured_time(value);
+    if (name == "measurements") measured = measured_time(value);
     if (name == "timestamp") evaluation.at_unix = moment_of(std::string(string_of(value)));
   }
   if (!configuration) {
     throw InputError("\"results\" holds something without a \"configuration\"");
   }
   evaluation.result.configuration = std::move(*configuration);
-  evaluation.result.compile_ms = times.compile;
-  evaluation.result.verify_ms = times.validation;
+  const double measured_unit_ms = measured.unit_ms.value_or(unit_ms.value_or(1));
+  const double times_unit_ms = unit_ms.value_or(measured_unit_ms);
+  for (double& runtime : times.runtimes) runtime *= times_unit_ms;
+  evaluation.result.compile_ms = times.compile * times_unit_ms;
+  evaluation.result.verify_ms = times.validation * times_unit_ms;
   const double sum = std::accumulate(times.runtimes.begin(), times.runtimes.end(), 0.0);
-  evaluation.device_ms = times.validation + std::max(times.benchmark, sum);
-  if (!time && sum > 0) time = sum / static_cast<double>(times.runtimes.size());
+  evaluation.device_ms =
+      evaluation.result.verify_ms + std::max(times.benchmark * times_unit_ms, sum);
+  std::optional<double> time;
+  if (measured.time) {
+    time = *measured.time * measured_unit_ms;
+  } else if (sum > 0) {
+    time = sum / static_cast<double>(times.runtimes.size());
+  }
   if (word == "correct" && time && *time > 0 && *time < kNoTime_ms) {
     set_time(evaluation, *time, times.runtimes);
     return evaluation;
@@ -349,21 +377,6 @@ Evaluation t4_evaluation(simdjson::ondemand::object entry, Recording& recording)
   }
   set_failure(evaluation, status == Status::correct ? Status::runtime : status, word);
   return evaluation;
-}
-
-/// Makes milliseconds of the file's unit of time.
-void scale_times(double unit_ms, Recording& recording) {
-  if (unit_ms == 1) return;
-  for (Evaluation& evaluation : recording.evaluations) {
-    Result& result = evaluation.result;
-    result.compile_ms *= unit_ms;
-    result.verify_ms *= unit_ms;
-    evaluation.device_ms *= unit_ms;
-    if (!result.timed()) continue;
-    std::vector<double> samples_ms = result.measurement.samples_ms;
-    for (double& sample : samples_ms) sample *= unit_ms;
-    set_time(evaluation, evaluation.time_ms * unit_ms, samples_ms);
-  }
 }
 
 /// Reads entry by entry.
@@ -380,12 +393,12 @@ class RecordingReader {
     if (entry.get_object().get(object) != simdjson::SUCCESS) {
       throw InputError(quote(std::string(list)) + " holds something that is not a result");
     }
-    recording_.evaluations.push_back(recording_.format == "t4" ? t4_evaluation(object, recording_)
-                                                               : cached(recording_, object));
+    recording_.evaluations.push_back(recording_.format == "t4"
+                                         ? t4_evaluation(object, unit_ms_, recording_)
+                                         : cached(recording_, object));
   }
 
   void hand_over(const TakePart& take) {
-    scale_times(unit_ms_, recording_);
     take(recording_);
     recording_.evaluations.clear();
   }
@@ -394,7 +407,6 @@ class RecordingReader {
 
   Recording finish(const JsonEntries& read) {
     if (recording_.format.empty()) begin(read.head);  // There was none.
-    scale_times(unit_ms_, recording_);
     recording_.cut_off = recording_.cut_off || read.cut_off;
     return std::move(recording_);
   }
@@ -406,7 +418,9 @@ class RecordingReader {
     } else if (head.contains("results")) {
       recording_.format = "t4";
       recording_.tool = "T4";
-      unit_ms_ = unit_ms(head);
+      unit_ms_ = named_unit_ms(head);
+    } else if (head.contains("Results")) {
+      throw InputError("KTT's own output, which is read when it has been converted to T4");
     } else {
       throw InputError(
           "neither a Kernel Tuner cache file (\"cache\"), nor T4 (\"results\"), nor a database of "
@@ -415,7 +429,7 @@ class RecordingReader {
   }
 
   Recording recording_;
-  double unit_ms_ = 1;
+  std::optional<double> unit_ms_;  ///< Of T4, where it says.
 };
 
 }  // namespace

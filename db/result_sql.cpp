@@ -51,18 +51,71 @@ const std::string kIsOfSource = R"sql(
              ELSE instr(lower(origin.file), lower(:source)) > 0 END
 )sql";
 
-const std::string kFilter = R"sql(
-  WHERE (:space = '' OR space.name = :space)
-    AND (:kernel = '' OR kernel.name = :kernel OR space.name || '/' || kernel.name = :kernel)
-    AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
-         OR lower(device_unit.uuid) = lower(:device))
-    AND (:status = '' OR result.status = :status)
-    AND )sql" + kIsOfSource +
-                            R"sql(
-    AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
-    AND (:hash = '' OR kernel.hash = :hash)
-    AND (:problems IS NULL OR result.problem_id IN (SELECT value FROM json_each(:problems)))
+// What a query asks for, by the ids that a result refers to.
+
+const std::string kModels = R"sql(
+  (SELECT id FROM device_model
+   WHERE CASE :source WHEN 'own' THEN NOT imported WHEN 'imported' THEN imported ELSE 1 END
+     AND (:device = '' OR instr(lower(name), lower(:device)) > 0
+          OR id IN (SELECT model_id FROM device_unit WHERE lower(uuid) = lower(:device))))
 )sql";
+
+const std::string kKernels = R"sql(
+  (SELECT kernel.id FROM kernel JOIN space ON space.id = kernel.space_id
+   WHERE (:space = '' OR space.name = :space)
+     AND (:kernel = '' OR kernel.name = :kernel OR space.name || '/' || kernel.name = :kernel)
+     AND (:hash = '' OR kernel.hash = :hash))
+)sql";
+
+const std::string kRuns = R"sql(
+  (SELECT run.id FROM run LEFT JOIN origin ON origin.id = run.origin_id
+   WHERE (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
+     AND (:source IN ('own', 'all', 'imported') OR instr(lower(origin.file), lower(:source)) > 0))
+)sql";
+
+/// Each is a set that is found once. The signs keep SQLite from taking one for the way to the
+/// results: which is the best one, asked_results() knows.
+const std::string kIsAsked = R"sql(
+  +result.model_id IN )sql" + kModels +
+                             " AND +result.kernel_id IN " + kKernels + " AND +result.run_id IN " +
+                             kRuns + R"sql(
+  AND (:status = '' OR result.status = :status)
+  AND (:problems IS NULL OR +result.problem_id IN (SELECT value FROM json_each(:problems)))
+  AND (:device = ''
+       OR +result.model_id IN
+          (SELECT id FROM device_model WHERE instr(lower(name), lower(:device)) > 0)
+       OR result.environment_id IN
+          (SELECT environment.id FROM environment
+           JOIN device_unit ON device_unit.id = environment.unit_id
+           WHERE lower(device_unit.uuid) = lower(:device)))
+)sql";
+
+const char* const kRanked = R"sql(
+  result.id, result.model_id, result.problem_id, result.kernel_id, result.configuration_id,
+  result.run_id, result.status, result.stage, result.chosen, result.median_ms,
+  kernel.name AS kernel_name, coalesce(current_kernel.kernel_id <> kernel.id, 0) AS stale
+)sql";
+
+const char* const kKernelJoins = R"sql(
+  JOIN kernel ON kernel.id = result.kernel_id
+  LEFT JOIN current_kernel ON current_kernel.model_id = result.model_id
+    AND current_kernel.space_id = kernel.space_id AND current_kernel.name = kernel.name
+)sql";
+
+/// The results that are asked for, by the shortest way to them.
+std::string asked_results(const Query& query) {
+  const bool is_file = query.source != "own" && query.source != "all" && query.source != "imported";
+  std::string from = "result";
+  if (!query.run.empty() || is_file) {
+    from = kRuns + " AS asked_run CROSS JOIN result ON result.run_id = asked_run.id";
+  } else if (!query.space.empty() || !query.kernel.empty() || !query.device.empty() ||
+             !query.kernel_hash.empty() || !query.problem.empty()) {
+    from = kModels + " AS asked_model CROSS JOIN " + kKernels +
+           " AS asked_kernel CROSS JOIN result ON result.model_id = asked_model.id "
+           "AND result.kernel_id = asked_kernel.id";
+  }
+  return from;
+}
 
 /// Whether every value of `wanted` is among the problem's.
 bool contains(const Problem& problem, const Problem& wanted) {
@@ -116,22 +169,25 @@ void bind_query(Statement& statement, const Connection& connection, const Query&
 }
 
 // CROSS JOIN keeps the order of the tables: a best for each kernel, then its one result.
-std::string best_sql() {
-  return std::string("SELECT ") + kColumns + kOrigin + R"sql(
-    FROM best CROSS JOIN result ON result.id = best.result_id
-    )sql" +
-         kJoins + kFilter + R"sql(
-    -- Again, of what is known before the result is read.
-    AND best.kernel_id IN (
-      SELECT kernel.id FROM kernel JOIN space ON space.id = kernel.space_id
-      WHERE (:space = '' OR space.name = :space)
-        AND (:kernel = '' OR kernel.name = :kernel OR space.name || '/' || kernel.name = :kernel))
+std::string bests_sql() {
+  return std::string("SELECT ") + kRanked +
+         " FROM best CROSS JOIN result ON result.id = best.result_id" + kKernelJoins + R"sql(
+    JOIN space ON space.id = kernel.space_id
+    JOIN problem ON problem.id = result.problem_id
+    JOIN device_model ON device_model.id = result.model_id
+    WHERE )sql" +
+         kIsAsked + R"sql(
     ORDER BY device_model.name, device_model.id, space.name, problem.key, result.median_ms,
              kernel.name, result.id)sql";
 }
 
-std::string results_sql() {
-  return std::string("SELECT ") + kColumns + kOrigin + " FROM result " + kJoins + kFilter +
+std::string ranked_sql(const Query& query) {
+  return std::string("SELECT ") + kRanked + " FROM " + asked_results(query) + kKernelJoins +
+         " WHERE " + kIsAsked + " ORDER BY result.id DESC";
+}
+
+std::string ids_sql(const Query& query) {
+  return "SELECT result.id FROM " + asked_results(query) + " WHERE " + kIsAsked +
          " ORDER BY result.id DESC LIMIT :limit";
 }
 
@@ -204,13 +260,13 @@ std::string run_results_sql() {
          " WHERE result.run_id = :run ORDER BY result.number";
 }
 
-std::string prune_sql() {
-  return std::string(R"sql(
+std::string prune_sql(const Query& query) {
+  return R"sql(
     INSERT INTO temp.gone (id, run_id, model_id, kernel_id, problem_id)
     SELECT result.id, result.run_id, result.model_id, result.kernel_id, result.problem_id
-    FROM result )sql") +
-         kJoins + kFilter + R"sql(
-      AND (NOT :stale OR current_kernel.kernel_id <> result.kernel_id)
+    FROM )sql" +
+         asked_results(query) + kKernelJoins + " WHERE " + kIsAsked + R"sql(
+      AND (NOT :stale OR current_kernel.kernel_id <> kernel.id)
       AND (:before IS NULL OR result.at_unix < :before))sql";
 }
 

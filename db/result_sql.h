@@ -8,18 +8,21 @@
 
 namespace smemtune::db {
 
-/// The fastest configuration of every kernel, with everything a StoredResult holds. Bindings:
-/// :space, :kernel, :device, :status, :run, :hash (empty: all), :problems (a JSON array of ids;
-/// NULL: all), :source (see Query).
-std::string best_sql();
+/// Of the fastest configuration of every kernel what it is ranked by. Bindings: :space, :kernel,
+/// :device, :status, :run, :hash (empty: all), :problems (a JSON array of ids; NULL: all), :source
+/// (see Query).
+std::string bests_sql();
 
-/// Results, newest first. Bindings as above, and :limit (-1: all).
-std::string results_sql();
+/// The same of all results that a query asks for, newest first. Bindings as above.
+std::string ranked_sql(const Query& query);
+
+/// The ids of those. Bindings as above, and :limit (-1: all).
+std::string ids_sql(const Query& query);
 
 /// One result. Binding: :id.
 std::string result_sql();
 
-/// A row of these.
+/// A row of it.
 StoredResult read_stored(const Statement& row);
 
 /// Of each kernel, the newest result of its default values. Bindings: :space, :kernel, :source.
@@ -28,7 +31,7 @@ std::string defaults_sql();
 /// Bindings: :space, :device, :run, :source.
 std::string runs_sql();
 
-/// The bindings of these that a query gives: all but :limit.
+/// The bindings that a query gives: all but :limit.
 void bind_query(Statement& statement, const Connection& connection, const Query& query);
 
 /// The ids of the problems that Query::problem means, as a JSON array; nullopt: all.
@@ -36,7 +39,7 @@ std::optional<std::string> problem_ids(const Connection& connection, const std::
 
 /// Fills the temporary table `gone`. Bindings as above without :limit, and :stale (only those of
 /// edited kernels), :before (only those measured before; NULL: all).
-std::string prune_sql();
+std::string prune_sql(const Query& query);
 
 /// What is known of one configuration, newest first, at most two rows. Bindings: :model,
 /// :kernel_id, :space_id, :problem_key, :kernel_name, :configuration_key.

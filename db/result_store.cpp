@@ -24,37 +24,52 @@ namespace smemtune::db {
 
 namespace {
 
-/// A row of the table `best`.
-struct KernelBest {
+/// What a result is ranked by.
+struct Ranked {
   std::int64_t model_id = 0;
   std::int64_t problem_id = 0;
   std::int64_t kernel_id = 0;
+  std::string kernel;
+  bool stale = false;
+  bool correct = false;
   Timed timed;
-  StoredResult stored;
 };
+
+std::vector<Ranked> read_ranked(Statement& statement) {
+  std::vector<Ranked> rows;
+  while (statement.step()) {
+    rows.push_back({.model_id = statement.integer("model_id"),
+                    .problem_id = statement.integer("problem_id"),
+                    .kernel_id = statement.integer("kernel_id"),
+                    .kernel = statement.text("kernel_name"),
+                    .stale = statement.integer("stale") != 0,
+                    .correct = statement.text("status") == "correct",
+                    .timed = read_timed(statement)});
+  }
+  return rows;
+}
 
 /// The rows whose indices are the map's values, in their order.
 template <typename Key>
-std::vector<KernelBest> keep(std::vector<KernelBest> rows,
-                             const std::map<Key, std::size_t>& chosen) {
+std::vector<Ranked> keep(std::vector<Ranked> rows, const std::map<Key, std::size_t>& chosen) {
   std::set<std::size_t> kept;
   for (const auto& [group, i] : chosen) kept.insert(i);
-  std::vector<KernelBest> result;
+  std::vector<Ranked> result;
   for (const std::size_t i : kept) result.push_back(std::move(rows[i]));
   return result;
 }
 
 /// Of results of one run, the newest first, the best of each kernel and problem.
-std::vector<KernelBest> best_of_results(std::vector<KernelBest> rows) {
+std::vector<Ranked> best_of_results(std::vector<Ranked> rows) {
   using Kernel = std::tuple<std::int64_t, std::int64_t, std::string>;
-  std::set<std::pair<Kernel, std::string>> seen;
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen;
   std::map<Kernel, std::vector<std::size_t>> kernels;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Result& result = rows[i].stored.result;
-    const Kernel kernel(rows[i].model_id, rows[i].problem_id, result.kernel);
-    const bool newest = seen.insert({kernel, key(result.configuration)}).second;
-    if (!newest || !result.timed()) continue;
-    kernels[kernel].push_back(i);
+    const Ranked& row = rows[i];
+    const bool newest =
+        seen.insert({row.model_id, row.problem_id, row.timed.configuration_id}).second;
+    const bool timed = row.correct && row.timed.stage != Stage::none;
+    if (newest && timed) kernels[{row.model_id, row.problem_id, row.kernel}].push_back(i);
   }
   std::map<Kernel, std::size_t> chosen;
   for (const auto& [kernel, members] : kernels) {
@@ -71,43 +86,75 @@ std::vector<KernelBest> best_of_results(std::vector<KernelBest> rows) {
 
 /// Of several versions of a kernel only the one that is current; where that has no best, the
 /// newest.
-std::vector<KernelBest> one_version_each(std::vector<KernelBest> rows) {
-  const auto better = [](const KernelBest& one, const KernelBest& other) {
-    if (one.stored.stale != other.stored.stale) return !one.stored.stale;
+std::vector<Ranked> one_version_each(std::vector<Ranked> rows) {
+  const auto better = [](const Ranked& one, const Ranked& other) {
+    if (one.stale != other.stale) return !one.stale;
     return one.timed.result_id > other.timed.result_id;
   };
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::size_t> chosen;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto [place, added] =
-        chosen.try_emplace({rows[i].model_id, rows[i].problem_id, rows[i].stored.result.kernel}, i);
+        chosen.try_emplace({rows[i].model_id, rows[i].problem_id, rows[i].kernel}, i);
     if (!added && better(rows[i], rows[place->second])) place->second = i;
   }
   return keep(std::move(rows), chosen);
 }
 
 /// The fastest of the kernels that solve a problem on a device; a stale one only where all are.
-std::vector<KernelBest> one_kernel_each(const Connection& connection,
-                                        std::vector<KernelBest> rows) {
+std::vector<Ranked> one_kernel_each(const Connection& connection, std::vector<Ranked> rows) {
   using ModelAndProblem = std::pair<std::int64_t, std::int64_t>;
   std::map<ModelAndProblem, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     groups[{rows[i].model_id, rows[i].problem_id}].push_back(i);
   }
+  StandingsReader reader(connection, {.finalists_only = true});
+  // In parts, each of which SQLite answers from an index.
+  Statement other_finals(connection, R"sql(
+    SELECT 1 FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id > :run
+      AND stage = 'final' AND status = 'correct'
+    UNION ALL
+    SELECT 1 FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id < :run
+      AND stage = 'final' AND status = 'correct'
+    UNION ALL
+    SELECT 1 FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+      AND configuration_id = :configuration AND id <> :id
+      AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
+  const auto was_in_finals_of_one_run = [&](const Ranked& row) {
+    if (row.timed.stage != Stage::final) return false;
+    other_finals.bind(":model", row.model_id)
+        .bind(":kernel", row.kernel_id)
+        .bind(":problem", row.problem_id)
+        .bind(":run", row.timed.run_id)
+        .bind(":configuration", row.timed.configuration_id)
+        .bind(":id", row.timed.result_id);
+    const bool others = other_finals.step();
+    other_finals.reset();
+    return !others;
+  };
   std::map<ModelAndProblem, std::size_t> chosen;
   for (auto& [group, members] : groups) {
-    const auto stale = [&rows](std::size_t i) { return rows[i].stored.stale; };
+    const auto stale = [&rows](std::size_t i) { return rows[i].stale; };
     if (!std::all_of(members.begin(), members.end(), stale)) {
       members.erase(std::remove_if(members.begin(), members.end(), stale), members.end());
     }
+    // Where there are but one run's finals, and each kernel's best was in them once, it beat all of
+    // the kernel's others there.
+    const std::int64_t run = rows[members.front()].timed.run_id;
+    const bool is_one_run = std::ranges::all_of(members, [&](std::size_t i) {
+      return rows[i].timed.run_id == run && was_in_finals_of_one_run(rows[i]);
+    });
     std::vector<Timed> newest;
     std::vector<Timed> finals;
     for (const std::size_t i : members) {
       newest.push_back(rows[i].timed);
-      if (members.size() == 1) break;
-      const Standings its = read_standings(connection, group.first, rows[i].kernel_id, group.second,
-                                           {.finalists_only = true});
+      if (is_one_run || members.size() == 1) continue;
+      const Standings its = reader.read(group.first, rows[i].kernel_id, group.second);
       finals.insert(finals.end(), its.finals.begin(), its.finals.end());
     }
+    if (is_one_run) finals = newest;
     if (const auto best = best_of(newest, finals)) chosen[group] = members[*best];
   }
   return keep(std::move(rows), chosen);
@@ -162,7 +209,7 @@ RunRecord ResultStore::record_of(const std::string& run_id) const {
   return read_run_record(*connection_, run_id);
 }
 
-Added ResultStore::add(const RunRecord& record, const std::function<RunRecord()>& next) {
+Added ResultStore::add(RunRecord record, const std::function<void(RunRecord&)>& next) {
   return add_run_record(*connection_, record, next);
 }
 
@@ -170,33 +217,16 @@ std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel)
   // The table of bests holds those of all runs of ours, and of all imports.
   const bool of_all_runs = query.run.empty() && (query.source == "own" || query.source == "all" ||
                                                  query.source == "imported");
-  Statement statement(*connection_, of_all_runs ? best_sql() : results_sql());
+  Statement statement(*connection_, of_all_runs ? bests_sql() : ranked_sql(query));
   bind_query(statement, *connection_, query);
-  if (!of_all_runs) statement.bind(":limit", std::int64_t{-1});
-  std::vector<KernelBest> rows;
-  while (statement.step()) {
-    KernelBest row;
-    row.model_id = statement.integer("model_id");
-    row.problem_id = statement.integer("problem_id");
-    row.stored = read_stored(statement);
-    row.kernel_id = statement.integer("kernel_id");
-    row.timed = {.result_id = statement.integer("id"),
-                 .run_id = statement.integer("run_id"),
-                 .configuration_id = statement.integer("configuration_id"),
-                 .stage = row.stored.result.stage,
-                 .chosen = row.stored.result.chosen,
-                 .median_ms = row.stored.result.measurement.median_ms};
-    rows.push_back(std::move(row));
-  }
+  std::vector<Ranked> rows = read_ranked(statement);
   if (!of_all_runs) rows = best_of_results(std::move(rows));
-
   rows = one_version_each(std::move(rows));
   if (!per_kernel) rows = one_kernel_each(*connection_, std::move(rows));
 
-  std::vector<StoredResult> results;
-  results.reserve(rows.size());
-  for (KernelBest& row : rows) results.push_back(std::move(row.stored));
-  return results;
+  std::vector<std::int64_t> ids;
+  for (const Ranked& row : rows) ids.push_back(row.timed.result_id);
+  return results_of(ids);
 }
 
 std::vector<KernelDefaults> ResultStore::defaults(const Query& query) const {
@@ -212,13 +242,13 @@ std::vector<KernelDefaults> ResultStore::defaults(const Query& query) const {
 }
 
 std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t limit) const {
-  Statement statement(*connection_, results_sql());
+  Statement statement(*connection_, ids_sql(query));
   bind_query(statement, *connection_, query);
   statement.bind(":limit", limit == 0 ? std::int64_t{-1} : static_cast<std::int64_t>(limit));
-  std::vector<StoredResult> results;
-  while (statement.step()) results.push_back(read_stored(statement));
-  std::reverse(results.begin(), results.end());
-  return results;
+  std::vector<std::int64_t> ids;
+  while (statement.step()) ids.push_back(statement.integer("id"));
+  std::ranges::reverse(ids);
+  return results_of(ids);
 }
 
 std::vector<StoredSection> ResultStore::sections(const Query& query, std::size_t most) const {
@@ -238,12 +268,19 @@ std::vector<Findings> ResultStore::findings(const std::string& space, const Devi
   return read_findings(*connection_, space, device, problems, in_log_too);
 }
 
-StoredResult ResultStore::result(std::int64_t id) const {
+std::vector<StoredResult> ResultStore::results_of(const std::vector<std::int64_t>& ids) const {
   Statement statement(*connection_, result_sql());
-  if (!statement.bind(":id", id).step()) {
-    throw StoreError(connection_->file().string() + ": there is no result " + std::to_string(id));
+  std::vector<StoredResult> results;
+  results.reserve(ids.size());
+  for (const std::int64_t id : ids) {
+    if (!statement.bind(":id", id).step()) {
+      throw StoreError(connection_->file().string() + ": result " + std::to_string(id) +
+                       " was pruned while it was asked for; ask again");
+    }
+    results.push_back(read_stored(statement));
+    statement.reset();
   }
-  return read_stored(statement);
+  return results;
 }
 
 std::vector<StoredRun> ResultStore::runs(const Query& query) const {

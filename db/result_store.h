@@ -162,9 +162,9 @@ class ResultStore {
 
   /// Adds, in one transaction, what is not known of a run. With an origin its results are imported
   /// ones: never among our own, and known also where another import brought the same. Of a run that
-  /// goes on `next` gives the further records; without it what is given is added, and the rest may
-  /// be added later.
-  Added add(const RunRecord& record, const std::function<RunRecord()>& next = {});
+  /// goes on `next` puts each further record in the place of the one before it; without it what is
+  /// given is added, and the rest may be added later.
+  Added add(RunRecord record, const std::function<void(RunRecord&)>& next = {});
 
   /// Per device model and problem, the fastest verified configuration of each kernel (ordered by
   /// device, space, problem, time), or of all kernels together with `per_kernel` false. CPU and GPU
@@ -210,7 +210,7 @@ class ResultStore {
 
  private:
   friend class LayeredStore;
-  StoredResult result(std::int64_t id) const;
+  std::vector<StoredResult> results_of(const std::vector<std::int64_t>& ids) const;
 
   std::unique_ptr<Connection> connection_;
 };

@@ -1187,7 +1187,7 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
   }
   const Connection connection = open_database(file(), OpenMode::read_write, 0, migrations());
   const auto steps_of_best = [&] {
-    Statement best(connection, best_sql());
+    Statement best(connection, bests_sql());
     best.bind(":space", "gemm")
         .bind(":kernel", "")
         .bind(":device", "")
@@ -1216,7 +1216,7 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
   ASSERT_GE(connection.integer("SELECT count(*) FROM result"), 100000);
   EXPECT_EQ(steps_of_best(), few);
 
-  Statement plan(connection, "EXPLAIN QUERY PLAN " + best_sql());
+  Statement plan(connection, "EXPLAIN QUERY PLAN " + bests_sql());
   int steps = 0;
   while (plan.step()) {
     ++steps;

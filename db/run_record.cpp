@@ -93,13 +93,12 @@ class ManyRows {
   std::int64_t cache_;
 };
 
-/// Adds the results of one run, whose records have but their entries in common. REQUIRES: a
-/// transaction.
+/// Adds the results of one run, whose record may get others after them. REQUIRES: a transaction.
 class RunAdder {
  public:
   RunAdder(const Connection& connection, const RunRecord& record)
       : connection_(connection),
-        record_(&record),
+        record_(record),
         started_unix_(record.run.started_unix),
         subjects_(connection, /*ours=*/false),
         results_(connection),
@@ -124,13 +123,13 @@ class RunAdder {
     }
   }
 
-  void add_all_of(const RunRecord& record) {
-    record_ = &record;
-    const double started_unix = record.run.started_unix;
+  /// All entries that the record has now.
+  void add_all() {
+    const double started_unix = record_.run.started_unix;
     if (started_unix_ < 0 || (started_unix >= 0 && started_unix < started_unix_)) {
       started_unix_ = started_unix;
     }
-    for (const RunRecord::Entry& entry : record.entries) add(entry);
+    for (const RunRecord::Entry& entry : record_.entries) add(entry);
   }
 
   Added finish() {
@@ -196,7 +195,7 @@ class RunAdder {
     Match found = Match::none;
     while (found != Match::same && find_.step()) {
       const bool same_run = find_.integer("run_id") == run.id;
-      const bool any_import = record_->origin && run.model_id == model_id_;
+      const bool any_import = record_.origin && run.model_id == model_id_;
       if (!same_run && !any_import) continue;
       const bool same_time = result.timed()
                                  ? find_.real("median_ms") == result.measurement.median_ms
@@ -222,19 +221,18 @@ class RunAdder {
   }
 
   void store_run_row() {
-    const std::int64_t origin_id =
-        record_->origin ? store_origin(connection_, *record_->origin) : 0;
-    Run run = record_->run;
-    run.id = stored_uid(*record_);
+    const std::int64_t origin_id = record_.origin ? store_origin(connection_, *record_.origin) : 0;
+    Run run = record_.run;
+    run.id = stored_uid(record_);
     run_ = {.id = store_run(connection_, run, space_id_, environment_of(""), origin_id,
                             /*process=*/""),
             .model_id = model_id_};
   }
 
   std::int64_t environment_of(const std::string& unit) {
-    const std::string& uuid = unit.empty() ? record_->run.device.uuid : unit;
+    const std::string& uuid = unit.empty() ? record_.run.device.uuid : unit;
     const auto [found, is_new] = environments_.try_emplace(uuid, 0);
-    if (is_new) found->second = store_environment(connection_, model_id_, uuid, record_->run);
+    if (is_new) found->second = store_environment(connection_, model_id_, uuid, record_.run);
     return found->second;
   }
 
@@ -242,8 +240,8 @@ class RunAdder {
     Statement(connection_, R"sql(
       UPDATE run SET outcome = :outcome, ended_unix = :ended
       WHERE id = :run AND outcome = '' AND :outcome <> '')sql")
-        .bind(":outcome", record_->outcome)
-        .bind(":ended", record_->ended_unix)
+        .bind(":outcome", record_.outcome)
+        .bind(":ended", record_.ended_unix)
         .bind(":run", run_->id)
         .run();
     Statement(connection_, R"sql(
@@ -277,8 +275,8 @@ class RunAdder {
   }
 
   const Connection& connection_;
-  const RunRecord* record_;  ///< The one that is being added.
-  double started_unix_;      ///< The earliest of all; -1: not known.
+  const RunRecord& record_;
+  double started_unix_;  ///< The earliest of all; -1: not known.
   SubjectRows subjects_;
   ResultRows results_;
   Statement find_;
@@ -336,16 +334,15 @@ RunRecord read_run_record(const Connection& connection, const std::string& run_i
   return record;
 }
 
-Added add_run_record(const Connection& connection, const RunRecord& record,
-                     const std::function<RunRecord()>& next) {
+Added add_run_record(const Connection& connection, RunRecord& record,
+                     const std::function<void(RunRecord&)>& next) {
   const ManyRows many_rows(connection);
   Transaction transaction(connection);
   RunAdder adder(connection, record);
-  adder.add_all_of(record);
-  RunRecord further;
-  for (bool goes_on = next && record.goes_on; goes_on; goes_on = further.goes_on) {
-    further = next();
-    adder.add_all_of(further);
+  adder.add_all();
+  while (next && record.goes_on) {
+    next(record);
+    adder.add_all();
   }
   const Added added = adder.finish();
   transaction.commit();

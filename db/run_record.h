@@ -10,7 +10,7 @@ namespace smemtune::db {
 
 /// See ResultStore::record_of() and add().
 RunRecord read_run_record(const Connection& connection, const std::string& run_id);
-Added add_run_record(const Connection& connection, const RunRecord& record,
-                     const std::function<RunRecord()>& next = {});
+Added add_run_record(const Connection& connection, RunRecord& record,
+                     const std::function<void(RunRecord&)>& next = {});
 
 }  // namespace smemtune::db

@@ -1,66 +1,77 @@
 #include "db/standings.h"
 
+#include "db/columns.h"
 #include "tuner/core/reasons.h"
 
-#include <optional>
 #include <string>
 
 namespace smemtune::db {
 
-namespace {
-
-struct StandingRow {
+struct StandingsReader::Row {
   bool correct = false;
   Timed timed;
 };
 
-StandingRow read_row(const Statement& row) {
-  return {.correct = row.text("status") == "correct",
-          .timed = {.result_id = row.integer("id"),
-                    .run_id = row.integer("run_id"),
-                    .configuration_id = row.integer("configuration_id"),
-                    .stage = parse_stage(row.text("stage")),
-                    .chosen = row.integer("chosen") != 0,
-                    .median_ms = row.real("median_ms")}};
+StandingsReader::StandingsReader(const Connection& connection, const StandingsOf& of)
+    : select_(connection, standings_sql(of)),
+      failure_(connection, "SELECT status, reason FROM result WHERE id = :id") {
+  if (!of.ids.empty()) select_.bind(":ids", of.ids);
+  if (!of.run.empty()) select_.bind(":run", of.run);
+}
+
+Standings StandingsReader::read(std::int64_t model_id, std::int64_t kernel_id,
+                                std::int64_t problem_id) {
+  select_.bind(":model", model_id).bind(":kernel", kernel_id).bind(":problem", problem_id);
+  Standings standings;
+  std::vector<Row> results;
+  while (select_.step()) {
+    const Row row = {.correct = select_.text("status") == "correct", .timed = read_timed(select_)};
+    if (!results.empty() && results.back().timed.configuration_id != row.timed.configuration_id) {
+      add(results, standings);
+      results.clear();
+    }
+    results.push_back(row);
+  }
+  add(results, standings);
+  return standings;
 }
 
 /// Adds what the results of one configuration, in their order, come to.
-class StandingsReader {
- public:
-  explicit StandingsReader(const Connection& connection)
-      : failure_(connection, "SELECT status, reason FROM result WHERE id = :id") {}
-
-  void add(const std::vector<StandingRow>& results, Standings& standings) {
-    std::size_t counted = results.size();
-    while (counted > 0 && !results[counted - 1].correct) {
-      --counted;
-      // A failure's reason lies outside of the index; it is read where there is more before it.
-      const bool lasts = counted == 0 || !passes(results[counted].timed.result_id);
-      if (lasts) {
-        standings.failed.push_back(results.back().timed);
-        return;
-      }
-    }
-    if (counted == 0) return;
-    standings.newest.push_back(results[counted - 1].timed);
-    for (const StandingRow& row : results) {
-      if (row.correct && row.timed.stage == Stage::final) standings.finals.push_back(row.timed);
+void StandingsReader::add(const std::vector<Row>& results, Standings& standings) {
+  std::size_t counted = results.size();
+  while (counted > 0 && !results[counted - 1].correct) {
+    --counted;
+    // A failure's reason lies outside of the index; it is read where there is more before it.
+    const bool lasts = counted == 0 || !passes(results[counted].timed.result_id);
+    if (lasts) {
+      standings.failed.push_back(results.back().timed);
+      return;
     }
   }
-
- private:
-  bool passes(std::int64_t result_id) {
-    failure_.bind(":id", result_id).step();
-    const bool passes =
-        is_transient(parse_status(failure_.text("status")), failure_.text("reason"));
-    failure_.reset();
-    return passes;
+  if (counted == 0) return;
+  standings.newest.push_back(results[counted - 1].timed);
+  for (const Row& row : results) {
+    if (row.correct && row.timed.stage == Stage::final) standings.finals.push_back(row.timed);
   }
+}
 
-  Statement failure_;
-};
+bool StandingsReader::passes(std::int64_t result_id) {
+  failure_.bind(":id", result_id).step();
+  const bool passes = is_transient(parse_status(failure_.text("status")), failure_.text("reason"));
+  failure_.reset();
+  return passes;
+}
 
-}  // namespace
+Timed read_timed(const Statement& row) {
+  Stage stage = Stage::none;
+  read_column(row, "stage", stage);
+  return {.result_id = row.integer("id"),
+          .run_id = row.integer("run_id"),
+          .configuration_id = row.integer("configuration_id"),
+          .stage = stage,
+          .chosen = row.integer("chosen") != 0,
+          .median_ms = row.real("median_ms")};
+}
 
 std::string standings_sql(const StandingsOf& of) {
   std::string sql = R"sql(
@@ -83,23 +94,7 @@ std::string standings_sql(const StandingsOf& of) {
 
 Standings read_standings(const Connection& connection, std::int64_t model_id,
                          std::int64_t kernel_id, std::int64_t problem_id, const StandingsOf& of) {
-  Statement select(connection, standings_sql(of));
-  select.bind(":model", model_id).bind(":kernel", kernel_id).bind(":problem", problem_id);
-  if (!of.ids.empty()) select.bind(":ids", of.ids);
-  if (!of.run.empty()) select.bind(":run", of.run);
-  StandingsReader reader(connection);
-  Standings standings;
-  std::vector<StandingRow> results;
-  while (select.step()) {
-    const StandingRow row = read_row(select);
-    if (!results.empty() && results.back().timed.configuration_id != row.timed.configuration_id) {
-      reader.add(results, standings);
-      results.clear();
-    }
-    results.push_back(row);
-  }
-  reader.add(results, standings);
-  return standings;
+  return StandingsReader(connection, of).read(model_id, kernel_id, problem_id);
 }
 
 }  // namespace smemtune::db

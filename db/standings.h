@@ -23,13 +23,33 @@ struct StandingsOf {
   std::string run = {};         ///< Of runs whose id begins so.
 };
 
-/// A configuration stands where the newest of its results is a time, those aside that say nothing
-/// lasting of it: a failure that may pass, and one that was right and not timed.
+/// Reads them. A configuration stands where the newest of its results is a time, those aside that
+/// say nothing lasting of it: a failure that may pass, and one that was right and not timed.
+/// REQUIRES: the connection outlives it.
+class StandingsReader {
+ public:
+  explicit StandingsReader(const Connection& connection, const StandingsOf& of = {});
+
+  Standings read(std::int64_t model_id, std::int64_t kernel_id, std::int64_t problem_id);
+
+ private:
+  struct Row;
+  void add(const std::vector<Row>& results, Standings& standings);
+  bool passes(std::int64_t result_id);
+
+  Statement select_;
+  Statement failure_;
+};
+
+/// Of one only.
 Standings read_standings(const Connection& connection, std::int64_t model_id,
                          std::int64_t kernel_id, std::int64_t problem_id,
                          const StandingsOf& of = {});
 
 /// The query for it: `result_by_configuration` holds all that is read of most results.
 std::string standings_sql(const StandingsOf& of = {});
+
+/// A row with the columns of `result` that a time has.
+Timed read_timed(const Statement& row);
 
 }  // namespace smemtune::db

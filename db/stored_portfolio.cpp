@@ -98,9 +98,11 @@ std::vector<StoredPortfolio> ResultStore::portfolios(const Query& query, std::si
     stored.table = std::move(times.table);
     stored.portfolio = best_portfolio(stored.table, most);
     if (stored.portfolio) {
+      std::vector<std::int64_t> ids;
       for (std::size_t in = 0; in < cases.size(); ++in) {
-        stored.chosen.push_back(result(times.result_ids[in][stored.portfolio->choice[in]]));
+        ids.push_back(times.result_ids[in][stored.portfolio->choice[in]]);
       }
+      stored.chosen = results_of(ids);
     }
     portfolios.push_back(std::move(stored));
   }

@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (int i = 0; i < 2; ++i) {
       try {
         db::read_runs(file, {.device = "device", .space = "", .kernel = "kernel"},
-                      db::Runs::imported, [&](db::RunRecord&& record) { store.add(record); });
+                      db::Runs::imported,
+                      [&](db::RunRecord&& record) { store.add(std::move(record)); });
       } catch (const Error&) {
       }
     }

@@ -36,14 +36,18 @@ Imported store_next(ReadAhead& files, db::ResultStore& store) {
       imported.file = std::move(*end);
       return imported;
     }
-    const auto counted = [&imported](db::RunRecord&& record) {
+    const auto count = [&imported](const db::RunRecord& record) {
       for (const db::RunRecord::Entry& entry : record.entries) {
         ++imported.statuses[to_text(entry.result.status)];
       }
-      return std::move(record);
     };
-    imported.added += store.add(counted(std::get<db::RunRecord>(std::move(read))),
-                                [&] { return counted(std::get<db::RunRecord>(files.next())); });
+    auto record = std::get<db::RunRecord>(std::move(read));
+    count(record);
+    imported.added += store.add(std::move(record), [&](db::RunRecord& part) {
+      files.discard(std::move(part));
+      part = std::get<db::RunRecord>(files.next());
+      count(part);
+    });
   }
 }
 

@@ -37,6 +37,11 @@ std::variant<db::RunRecord, db::ImportedFile> ReadAhead::next() {
   return std::get<db::ImportedFile>(std::move(item));
 }
 
+void ReadAhead::discard(db::RunRecord&& used) {
+  const std::lock_guard lock(mutex_);
+  used_.push_back(std::move(used));
+}
+
 void ReadAhead::read(const std::vector<std::filesystem::path>& files, const db::ImportNames& names,
                      db::Runs runs) {
   try {
@@ -51,10 +56,12 @@ void ReadAhead::read(const std::vector<std::filesystem::path>& files, const db::
 }
 
 void ReadAhead::put(Item&& item) {
+  std::vector<db::RunRecord> used;  // Freed when the lock is.
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return is_unwanted_ || items_.size() < kMostAhead; });
   if (is_unwanted_) throw Error("nobody asks for what is read any more");
   items_.push_back(std::move(item));
+  used.swap(used_);
   changed_.notify_all();
 }
 

@@ -25,9 +25,12 @@ class ReadAhead {
   ReadAhead(ReadAhead&&) = delete;
   ReadAhead& operator=(ReadAhead&&) = delete;
 
-  /// A run, or part of one, of the next file that is not at its end, or that it ended. Throws what reading it threw.
-  /// REQUIRES: not all files have ended.
+  /// A run, or part of one, of the next file that is not at its end, or that it ended. Throws what
+  /// reading it threw. REQUIRES: not all files have ended.
   std::variant<db::RunRecord, db::ImportedFile> next();
+
+  /// Leaves it to the reading thread to free what that thread allocated: elsewhere it costs more.
+  void discard(db::RunRecord&& used);
 
  private:
   using Item = std::variant<db::RunRecord, db::ImportedFile, std::exception_ptr>;
@@ -39,6 +42,7 @@ class ReadAhead {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Item> items_;
+  std::vector<db::RunRecord> used_;
   bool is_unwanted_ = false;  ///< Nobody asks any more.
   std::thread thread_;
 };

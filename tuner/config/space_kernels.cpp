@@ -156,12 +156,13 @@ SpaceReader::Conditions SpaceReader::read_parameters(const Json& kernel, const s
 
 std::vector<Value> SpaceReader::parameter_values(const Json& given, const std::string& pointer) {
   std::vector<Value> values;
+  std::set<Value> seen;
   if (!check_list(given, pointer, "a list of values")) return values;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::string place = child(pointer, i);
     const auto found = scalar(given[i], place);
     if (!found) continue;
-    if (std::ranges::find(values, *found) != values.end()) {
+    if (!seen.insert(*found).second) {
       fault(place, quote(to_text(*found)) + " is there twice");
     } else if (!values.empty() && holds_word(values.front()) != holds_word(*found)) {
       fault(place, quote(to_text(*found)) + " is " +

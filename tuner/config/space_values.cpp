@@ -49,7 +49,7 @@ void SpaceValues::fault_with_place(const std::string& message) {
 
 void SpaceValues::add_line(const std::string& line) {
   // The same expression may be wrong for every problem.
-  if (std::find(faults_.begin(), faults_.end(), line) == faults_.end()) faults_.push_back(line);
+  if (seen_.insert(line).second) faults_.push_back(line);
 }
 
 bool SpaceValues::check_object(const Json& value, const std::string& pointer,

@@ -58,6 +58,7 @@ class SpaceValues {
   std::filesystem::path file_;
   JsonLines lines_;
   std::vector<std::string> faults_;
+  std::set<std::string> seen_;   ///< The same.
   std::set<std::string> todos_;  ///< Pointers of what the user has yet to decide.
 };
 

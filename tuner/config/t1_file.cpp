@@ -13,6 +13,7 @@
 #include <iterator>
 #include <optional>
 #include <regex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,8 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kMaxValues = 100'000;
-constexpr std::size_t kMostTried = 1'000'000;
+/// So many parameters and characters of conditions are looked at to find defaults.
+constexpr std::size_t kMostEvaluated = 50'000'000;
 constexpr int kMaxNesting = 16;
 
 constexpr const char* kAxes[] = {"X", "Y", "Z"};
@@ -135,6 +137,7 @@ std::vector<Value> list_of(std::string_view text, int depth) {
     std::vector<Value> values = list_of(trimmed(text.substr(0, plus)), depth + 1);
     std::ranges::move(list_of(trimmed(text.substr(plus + 1)), depth + 1),
                       std::back_inserter(values));
+    if (values.size() > kMaxValues) throw InputError("a list of more than 100000 values");
     return values;
   }
   if (text.starts_with("range(") && text.back() == ')') {
@@ -223,13 +226,17 @@ class Translator {
   }
 
   void read_parameters() {
+    std::size_t all_values = 0;
     for (const Json& one : root_.at("ConfigurationSpace").at("TuningParameters")) {
       const std::string name = one.at("Name").get<std::string>();
       const std::vector<Value> values = python_list(text_of(one.at("Values")));
       if (values.empty()) throw InputError(quote(name) + " has no values");
+      all_values += values.size();
+      if (all_values > kMaxValues) throw InputError("more than 100000 values in all");
       Json list = Json::array();
+      std::set<Value> seen;
       for (const Value& value : values) {
-        if (std::ranges::find(list, json_of(value)) == list.end()) list.push_back(json_of(value));
+        if (seen.insert(value).second) list.push_back(json_of(value));
       }
       parameters_[name] = list;
       Json given = one.value("Default", list.front());
@@ -240,7 +247,8 @@ class Translator {
     }
   }
 
-  /// Published defaults need not satisfy their conditions: then the first values that do.
+  /// Published defaults need not satisfy their conditions: then the first values that do, where
+  /// they are found. Of others the reader of the space says so.
   void choose_defaults(const Json& constraints) {
     Scope scope;
     std::vector<std::vector<std::int64_t>> values;
@@ -260,25 +268,36 @@ class Translator {
     for (const auto& [name, size] : sizes.items()) {
       if (!scope.contains(name)) scope.add_constant(name, size.get<std::int64_t>());
     }
-    std::vector<Expression> conditions;
-    for (const Json& text : constraints) {
-      conditions.push_back(Expression::compile(text.get<std::string>(), scope));
+    struct Condition {
+      std::size_t characters;
+      Expression expression;
+    };
+    std::vector<Condition> conditions;
+    for (const Json& one : constraints) {
+      const auto text = one.get<std::string>();
+      conditions.push_back({text.size(), Expression::compile(text, scope)});
     }
+    std::size_t evaluated = 0;
     const auto hold = [&] {
-      return std::ranges::all_of(conditions,
-                                 [&](const Expression& one) { return one.evaluate(slots) != 0; });
+      return std::ranges::all_of(conditions, [&](const Condition& one) {
+        evaluated += one.characters;
+        return one.expression.evaluate(slots) != 0;
+      });
     };
     if (hold()) return;
     std::vector<std::size_t> chosen(values.size());
-    for (std::size_t tried = 0; tried < kMostTried; ++tried) {
+    while (evaluated < kMostEvaluated) {
       for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = values[i][chosen[i]];
-      if (hold()) break;
+      evaluated += slots.size();
+      if (hold()) {
+        std::size_t i = 0;
+        for (const auto& [name, list] : parameters_.items()) defaults_[name] = list[chosen[i++]];
+        return;
+      }
       std::size_t i = slots.size();
       while (i > 0 && ++chosen[i - 1] == values[i - 1].size()) chosen[--i] = 0;
-      if (i == 0) return;  // Of none: the reader of the space says so.
+      if (i == 0) return;
     }
-    std::size_t i = 0;
-    for (const auto& [name, list] : parameters_.items()) defaults_[name] = list[chosen[i++]];
   }
 
   /// KTT's specifications name none: then the length of the longest vector.

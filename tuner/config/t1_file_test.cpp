@@ -156,6 +156,13 @@ TEST_F(T1, HasADefaultThatIsValidWhateverThePublishedOneIs) {
   EXPECT_EQ("block_size_x=128,width=1", default_of());
   scale_["ConfigurationSpace"]["Conditions"][0]["Expression"] = "block_size_x * width == 256";
   EXPECT_EQ("block_size_x=64,width=4", default_of());
+  // Given up where it would take too long to find one.
+  Json& parameters = scale_["ConfigurationSpace"]["TuningParameters"];
+  for (const char* name : {"a", "b", "c", "d"}) {
+    parameters.push_back({{"Name", name}, {"Type", "int"}, {"Values", "list(range(1000))"}});
+  }
+  scale_["ConfigurationSpace"]["Conditions"][0]["Expression"] = "a + b + c + d < 0";
+  EXPECT_THAT(error(scale_), HasSubstr("does not satisfy the constraints"));
 }
 
 TEST_F(T1, PassesWhatIsInConstantMemoryWhereTheKernelTakesIt) {
@@ -181,6 +188,16 @@ TEST_F(T1, TakesAParameterWithoutEffect) {
   scale_["ConfigurationSpace"]["TuningParameters"].push_back(
       {{"Name", "unused"}, {"Type", "int"}, {"Values", "[0, 1]"}});
   EXPECT_THAT(load(scale_).notes, testing::Contains(HasSubstr("unused has no effect")));
+}
+
+/// The time that it takes grows with the file, not with products of what is in it.
+TEST_F(T1, ReadsLongListsAndRefusesLongerOnes) {
+  Json& parameters = scale_["ConfigurationSpace"]["TuningParameters"];
+  parameters[1]["Values"] = "[1 + i for i in range(60000)]";
+  EXPECT_EQ(60'000u, load(scale_).space.kernels.at(0).parameters.at(1).values.size());
+  parameters[0]["Values"] = "list(range(60000))";
+  EXPECT_THAT(error(scale_), HasSubstr("more than 100000 values in all"));
+  EXPECT_THROW(python_list("range(60000) + range(60000)"), InputError);
 }
 
 /// Its sizes are those of its vectors, and a grid counts blocks unless it says otherwise.

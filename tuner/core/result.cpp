@@ -43,11 +43,11 @@ std::string to_text(Stage stage) {
 }
 
 Stage parse_stage(const std::string& word) {
-  std::string known;
   for (const Stage stage : kStages) {
     if (to_text(stage) == word) return stage;
-    known += (known.empty() ? "" : ", ") + to_text(stage);
   }
+  std::string known;
+  for (const Stage stage : kStages) known += (known.empty() ? "" : ", ") + to_text(stage);
   throw InputError("\"" + word + "\" is not a stage; there are " + known);
 }
 

@@ -69,7 +69,9 @@ std::string to_text(const Value& value) {
 }
 
 std::string key(const Bindings& bindings) {
+  constexpr std::size_t kUsualBytes = 20;  // Of a name and its value.
   std::string text;
+  text.reserve(kUsualBytes * bindings.size());
   for (const auto& [name, value] : bindings) {
     if (!text.empty()) text += ',';
     text += name;
