@@ -48,7 +48,7 @@ using testing::StartsWith;
 constexpr double kSilence_s = 120;
 // ... but what is silent for good is waited for so long only.
 constexpr double kShortSilence_s = 3;
-constexpr std::size_t kConfigurations = 16;
+constexpr std::size_t kHostsConfigurations = 16;
 
 HostAddress address(const std::string& name, std::vector<std::string> carrier,
                     double silence_s = kSilence_s) {
@@ -157,12 +157,12 @@ class HostsRun {
   /// Everything was measured once, is right, and is written down.
   void expect_whole(const TuningSummary& summary) const {
     EXPECT_FALSE(summary.first_failure) << summary.first_failure->detail;
-    EXPECT_EQ(summary.evaluated, kConfigurations);
+    EXPECT_EQ(summary.evaluated, kHostsConfigurations);
     std::map<std::string, int> told;
     for (const Result& record : run.own_log.records) {
       if (record.stage == Stage::screen) ++told[record.kernel + " " + key(record.configuration)];
     }
-    EXPECT_EQ(told.size(), kConfigurations);
+    EXPECT_EQ(told.size(), kHostsConfigurations);
     for (const auto& [name, times] : told) EXPECT_EQ(times, 1) << name;
     EXPECT_THAT(run.own_log.open, IsEmpty());
     EXPECT_EQ(key(summary.problems.front().best->configuration), "ITEMS=2,TILE=8");
@@ -262,13 +262,14 @@ TEST_P(FaultOnHost, IsNotThatOfTheNextRequest) {
     if (is_next_there) hosts.folder.let_happen();
   };
   const TuningSummary summary = hosts.run.run();
-  EXPECT_EQ(summary.evaluated, kConfigurations);
+  EXPECT_EQ(summary.evaluated, kHostsConfigurations);
   for (const Result& result : summary.problems.front().results) {
     if (result.behind()) continue;
     const bool is_faulty = result.kernel == "tiled" && result.configuration == faulty;
-    EXPECT_EQ(result.reason, is_faulty ? reason : "") << key(result.configuration);
+    EXPECT_EQ(result.reason, is_faulty ? reason : "")
+        << key(result.configuration) << ": " << result.detail;
   }
-  EXPECT_THAT(hosts.run.own_log.attempts, SizeIs(kConfigurations));
+  EXPECT_THAT(hosts.run.own_log.attempts, SizeIs(kHostsConfigurations));
   EXPECT_THAT(hosts.run.own_log.open, IsEmpty());
 }
 
