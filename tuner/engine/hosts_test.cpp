@@ -265,7 +265,8 @@ TEST_P(FaultOnHost, IsNotThatOfTheNextRequest) {
   for (const Result& result : summary.problems.front().results) {
     if (result.behind()) continue;
     const bool is_faulty = result.kernel == "tiled" && result.configuration == faulty;
-    EXPECT_EQ(result.reason, is_faulty ? reason : "") << key(result.configuration);
+    EXPECT_EQ(result.reason, is_faulty ? reason : "")
+        << key(result.configuration) << ": " << result.detail;
   }
   EXPECT_THAT(hosts.run.own_log.attempts, SizeIs(kConfigurations));
   EXPECT_THAT(hosts.run.own_log.open, IsEmpty());

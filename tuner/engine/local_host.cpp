@@ -142,18 +142,25 @@ void LocalHost::read(std::uint32_t number, Worker& worker, std::vector<HostEvent
   std::string wrong;
   try {
     open = worker.process->read(frames);
+  } catch (const WireError& error) {
+    wrong = error.what();
+  }
+  // What came before the garbage counts.
+  try {
     take_phases(frames, worker.phase);
   } catch (const WireError& error) {
     wrong = error.what();
+    frames.clear();
   }
   for (Frame& frame : frames) {
     worker.deadline.reset();
     worker.is_busy = false;
+    worker.phase = Phase{};
     frame.worker = number;
     events.push_back(
         {.kind = HostEvent::Kind::message, .worker = number, .frame = std::move(frame)});
   }
-  if (!worker.is_busy && !worker.waiting.empty()) {
+  if (wrong.empty() && open && !worker.is_busy && !worker.waiting.empty()) {
     ask(worker, worker.waiting.front());
     worker.waiting.pop_front();
   }

@@ -165,6 +165,7 @@ std::string LogRing::text() const { return tail(kBytes); }
 
 std::string LogRing::tail(std::size_t bytes) const {
   std::string text = kept_.size() > bytes ? kept_.substr(kept_.size() - bytes) : kept_;
+  std::erase(text, '\r');  // As ssh ends its lines.
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) c = '?';

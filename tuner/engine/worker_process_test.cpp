@@ -112,6 +112,8 @@ TEST(LogRing, KeepsTheLastPrintable64KB) {
   EXPECT_THAT(ring.text(), HasSubstr("line 2999 "));
   EXPECT_THAT(ring.text(), Not(HasSubstr("line 100 ")));
   EXPECT_EQ(ring.tail(7), "?[2Jend");
+  ring.append("one\r\ntwo");
+  EXPECT_EQ(ring.tail(8), "one\ntwo");
   ring.append(std::string(1 << 20, 'y'));
   EXPECT_EQ(ring.text(), std::string(LogRing::kBytes, 'y'));
 }
