@@ -32,12 +32,16 @@ __device__ __forceinline__ int rank_in_cluster() {
   return static_cast<int>(rank);
 }
 
-/// A barrier of all threads of the cluster.
+/// A barrier of all threads of the cluster, in two halves: they may do something else in between.
+__device__ __forceinline__ void arrive_at_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wait_for_cluster() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
 __device__ __forceinline__ void sync_cluster() {
-  asm volatile(
-      "barrier.cluster.arrive.release.aligned;\n"
-      "barrier.cluster.wait.acquire.aligned;" ::
-          : "memory");
+  arrive_at_cluster();
+  wait_for_cluster();
 }
 
 /// A barrier of COUNT threads of this block, whole warps. 0 is that of __syncthreads().

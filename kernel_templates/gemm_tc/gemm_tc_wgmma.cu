@@ -30,8 +30,8 @@
 // Blocks form clusters, of
 //   CLUSTER_P x CLUSTER_Q   neighboring tiles: those of one row or column of tiles need the same X or
 //                           Y, of which each block loads its share for all of them (multicast); or
-//   SPLIT                   blocks that compute one tile, each a part of the depth: the first adds
-//                           up the others' sums, always in the same order.
+//   SPLIT                   blocks that compute one tile, each a part of the depth, and leave their
+//                           sums in the ring: the first adds them up, always in the same order.
 //
 // Template parameters
 //   T, OUT        __half or __nv_bfloat16; the same or float
@@ -43,8 +43,8 @@
 //   TILE_Q        16 to 256 by 16, 288, 320
 //   CONSUMERS     1 to 4; TILE_P * TILE_Q / CONSUMERS / 128 sums per thread must fit its registers
 //   STAGES        2 or more
-//   CLUSTER_P, CLUSTER_Q, SPLIT    1, 2, 4
-//   PANELS        panels of each warp on their way to C
+//   CLUSTER_P, CLUSTER_Q, SPLIT    1, 2, 4; SPLIT also 3, 8
+//   PANELS        panels of each warp on their way to C; 0: all of a tile, in the ring
 //   DEFER         1: a stage is given back while the next is multiplied; 0: before
 //   PROMOTE       1: sums of a stage are added to the others in fp32, because tensor cores add up
 //                 products of 8-bit floats with fewer digits; DEFER is 0 then
@@ -57,11 +57,13 @@
 // Constraints      rows of A, B and C have a multiple of 16 bytes
 //                  TRANSPOSED, or a tile has a multiple of 64 columns of B
 //                  PROMOTE: twice the sums must fit a thread's registers
+//                  PANELS == 0 or SPLIT > 1: each block computes one tile, behind which the ring is
+//                  empty; it must have room for the panels, the sums
 // Block            128 * (CONSUMERS + 1) threads
 // Cluster          CLUSTER_P * CLUSTER_Q * SPLIT blocks
 // Grid             any number of clusters: as many as fit the GPU
 // Shared memory    STAGES * (TILE_P + TILE_Q) * 128 + CONSUMERS * 4 * PANELS * 2048
-//                  + (SPLIT > 1 ? TILE_P * TILE_Q * 4 : 0) + (2 * STAGES + 2) * 8 bytes, dynamic
+//                  + (2 * STAGES + 1) * 8 bytes, dynamic
 
 #include "../common/hopper.cuh"
 #include "../common/wgmma.cuh"
@@ -75,15 +77,14 @@ __host__ __device__ constexpr int largest_power_of_two(int most) {
 }
 
 /// Where things lie in shared memory, in bytes.
-template <int TILE_P, int TILE_Q, int CONSUMERS, int STAGES, int SPLIT, int PANELS>
+template <int TILE_P, int TILE_Q, int CONSUMERS, int STAGES, int PANELS>
 struct Layout {
   static constexpr int kX = TILE_P * 128;
   static constexpr int kY = TILE_Q * 128;
   static constexpr int kStage = kX + kY;
   static constexpr int kPanel = 2048;  // Bytes for each warp: 16 of P by up to 128 bytes.
-  static constexpr int kPanels = STAGES * kStage;
-  static constexpr int kSums = kPanels + CONSUMERS * 4 * PANELS * kPanel;
-  static constexpr int kBarriers = kSums + (SPLIT > 1 ? TILE_P * TILE_Q * 4 : 0);
+  static constexpr int kPanels = PANELS > 0 ? STAGES* kStage : 0;
+  static constexpr int kBarriers = STAGES * kStage + CONSUMERS * 4 * PANELS * kPanel;
 };
 
 /// The tiles of C in the order in which clusters take them, counted in tiles of clusters. Those that
@@ -263,12 +264,13 @@ template <typename T, typename OUT, int TRANSPOSED, int SWAP, int TILE_P, int TI
 __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const TensorMap& b_map,
                                               const TensorMap& c_map, float scale, int m, int n,
                                               int k, int group, int hilbert) {
-  using Layout = gemm_tc_detail::Layout<TILE_P, TILE_Q, CONSUMERS, STAGES, SPLIT, PANELS>;
+  using Layout = gemm_tc_detail::Layout<TILE_P, TILE_Q, CONSUMERS, STAGES, PANELS>;
   constexpr bool kXIsDepth = SWAP == 0 || TRANSPOSED != 0;
   constexpr bool kYIsDepth = SWAP != 0 || TRANSPOSED != 0;
   using Sum = typename SumOf<T>::Type;
   constexpr int kDepth = 128 / static_cast<int>(sizeof(T));  // Of a stage.
   constexpr int kPartP = TILE_P / CONSUMERS;
+  constexpr int kConsumersBarrier = 1;  // 0 is that of all threads.
   constexpr int kProducerRegisters = 56;
   // The block keeps the registers that it was launched with, which the compiler gives to all alike.
   constexpr int kRegistersAtLaunch = 512 / (CONSUMERS + 1) / 8 * 8;
@@ -276,6 +278,8 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
       (kRegistersAtLaunch * (CONSUMERS + 1) - kProducerRegisters) / CONSUMERS / 8 * 8;
   static_assert(kPartP % 64 == 0, "a product has 64 rows");
   static_assert(kYIsDepth || TILE_Q % 64 == 0, "boxes have 64 columns of B");
+  static_assert(SPLIT == 1 || TILE_P * TILE_Q * 4 <= STAGES * Layout::kStage,
+                "the ring has room for all sums");
   static_assert(PROMOTE == 0 || DEFER == 0, "a stage's sums are complete before they are added");
 
   extern __shared__ __align__(1024) unsigned char stages[];
@@ -283,30 +287,12 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   const auto full = [&](int stage) { return shared + Layout::kBarriers + stage * 16; };
   const auto empty = [&](int stage) { return shared + Layout::kBarriers + stage * 16 + 8; };
   const unsigned sums_full = shared + Layout::kBarriers + STAGES * 16;
-  const unsigned sums_empty = sums_full + 8;
 
   const int rank = hopper::rank_in_cluster();
   const int rank_p = rank % CLUSTER_P;
   const int rank_q = rank / CLUSTER_P % CLUSTER_Q;
   const int rank_k = rank / (CLUSTER_P * CLUSTER_Q);
   const int first_rank = rank_k * CLUSTER_P * CLUSTER_Q;  // Of those that share operands.
-
-  if (threadIdx.x == 0) {
-    hopper::prefetch_map(a_map);
-    hopper::prefetch_map(b_map);
-    for (int stage = 0; stage < STAGES; ++stage) {
-      hopper::make_barrier(full(stage), 1);
-      hopper::make_barrier(empty(stage), CONSUMERS * (CLUSTER_P + CLUSTER_Q - 1));
-    }
-    hopper::make_barrier(sums_full, SPLIT > 1 ? (SPLIT - 1) * CONSUMERS * 4 : 1);
-    hopper::make_barrier(sums_empty, CONSUMERS * 4);
-    hopper::publish_barriers();
-  }
-  if constexpr (CLUSTER_P * CLUSTER_Q * SPLIT > 1) {
-    hopper::sync_cluster();
-  } else {
-    __syncthreads();
-  }
 
   const int p_size = SWAP != 0 ? n : m;
   const int q_size = SWAP != 0 ? m : n;
@@ -324,6 +310,30 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   const int first_step = steps * rank_k / SPLIT;
   const int last_step = steps * (rank_k + 1) / SPLIT;
 
+  // The same in all lanes, which the compiler shall know: descriptions lie in uniform registers.
+  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
+
+  // A thread makes the barriers while the producer finds its first tile.
+  if (threadIdx.x == 128) {
+    hopper::prefetch_map(a_map);
+    hopper::prefetch_map(b_map);
+    hopper::prefetch_map(c_map);
+    for (int stage = 0; stage < STAGES; ++stage) {
+      hopper::make_barrier(full(stage), 1);
+      hopper::make_barrier(empty(stage), CONSUMERS * (CLUSTER_P + CLUSTER_Q - 1));
+    }
+    hopper::make_barrier(sums_full, SPLIT > 1 ? (SPLIT - 1) * CONSUMERS * 4 : 1);
+    hopper::publish_barriers();
+  }
+  if constexpr (kClusterBlocks > 1) hopper::arrive_at_cluster();
+  int p, q;
+  if (warpgroup == 0) order.place(first_tile, p, q);
+  if constexpr (kClusterBlocks > 1) {
+    hopper::wait_for_cluster();
+  } else {
+    __syncthreads();
+  }
+
   // The number-th tile of this block; behind the last one -1. (Where loops add `clusters` to the tile
   // instead, ptxas 13.0 spills registers of some instances.)
   const auto tile_of = [&](int number) {
@@ -331,8 +341,6 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
     return tile < tiles ? tile : -1;
   };
 
-  // The same in all lanes, which the compiler shall know: descriptions lie in uniform registers.
-  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
   if (warpgroup == 0) {
     // The producer.
     if constexpr (CONSUMERS > 1) hopper::give_up_registers<kProducerRegisters>();
@@ -348,8 +356,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
       for (int number = 0;; ++number) {
         const int tile = tile_of(number);
         if (tile < 0) break;
-        int p, q;
-        order.place(tile, p, q);
+        if (number > 0) order.place(tile, p, q);
         p = (p * CLUSTER_P + rank_p) * TILE_P;
         q = (q * CLUSTER_Q + rank_q) * TILE_Q;
         for (int step = first_step; step < last_step; ++step) {
@@ -380,7 +387,6 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
     };
 
     Turn<STAGES> turn;
-    int sums_phase = 0;
     for (int number = 0;; ++number) {
       const int tile = tile_of(number);
       if (tile < 0) break;
@@ -391,6 +397,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
 #pragma unroll
         for (int i = 0; i < kSums; ++i) sum[i] = 0;
       }
+      order.place(tile, p, q);
       int before = -1;
       for (int step = first_step; step < last_step; ++step) {
         hopper::wait_for_phase(full(turn.stage), turn.phase);
@@ -422,39 +429,37 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
         if (before >= 0) release(before);
       }
 
+      // Nobody reads the ring any more.
+      if constexpr (PANELS == 0 || SPLIT > 1) {
+        hopper::sync_threads<CONSUMERS * 128>(kConsumersBarrier);
+      }
       if constexpr (SPLIT > 1) {
         // Four sums at a time, those of neighboring threads behind each other.
-        const unsigned own = shared + Layout::kSums + (part * 128 + thread) * 16;
+        const unsigned own = shared + (part * 128 + thread) * 16;
         if (rank_k > 0) {
-          hopper::wait_and_see(sums_empty, sums_phase ^ 1);
 #pragma unroll
           for (int i = 0; i < kSums; i += 4) {
             hopper::store(own + i / 4 * (CONSUMERS * 128 * 16), sum[i], sum[i + 1], sum[i + 2],
                           sum[i + 3]);
           }
           __syncwarp();
-          if (lane == 0)
+          if (lane == 0) {
             hopper::publish_and_arrive_in_block(sums_full, rank % (CLUSTER_P * CLUSTER_Q));
-        } else {
-          hopper::wait_and_see(sums_full, sums_phase);
-#pragma unroll 1
-          for (int other = 1; other < SPLIT; ++other) {
-            const unsigned there = hopper::in_block(own, rank + other * CLUSTER_P * CLUSTER_Q);
-#pragma unroll
-            for (int i = 0; i < kSums; i += 4) {
-              Sum more[4];
-              hopper::load_of_cluster(more, there + i / 4 * (CONSUMERS * 128 * 16));
-#pragma unroll
-              for (int e = 0; e < 4; ++e) sum[i + e] += more[e];
-            }
           }
-          __syncwarp();
-          if (lane > 0 && lane < SPLIT) {
-            hopper::publish_and_arrive_in_block(sums_empty, rank + lane * CLUSTER_P * CLUSTER_Q);
+          break;
+        }
+        hopper::wait_and_see(sums_full, 0);
+#pragma unroll 1
+        for (int other = 1; other < SPLIT; ++other) {
+          const unsigned there = hopper::in_block(own, rank + other * CLUSTER_P * CLUSTER_Q);
+#pragma unroll
+          for (int i = 0; i < kSums; i += 4) {
+            Sum more[4];
+            hopper::load_of_cluster(more, there + i / 4 * (CONSUMERS * 128 * 16));
+#pragma unroll
+            for (int e = 0; e < 4; ++e) sum[i + e] += more[e];
           }
         }
-        sums_phase ^= 1;
-        if (rank_k > 0) continue;
       }
 
       // Each warp stores its 16 of every 64 rows by itself, or where SWAP with its neighbors, whose
@@ -466,7 +471,12 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
       constexpr int kSharers = SWAP == 0 ? 1 : kMost < 64 ? kMost / 16 : 4;  // Warps of a panel.
       constexpr int kPanelsOfRow = (TILE_Q + kPanel - 1) / kPanel;
       constexpr int kPanelsOfTile = kPartP / 64 * kPanelsOfRow;
-      static_assert(kPanelsOfTile % PANELS == 0, "every tile begins with the same panel");
+      constexpr int kPlaces = PANELS > 0 ? PANELS : kPanelsOfTile;  // For panels.
+      constexpr int kTogether = PANELS > 0 ? 1 : kPanelsOfTile;
+      static_assert(kPanelsOfTile % kPlaces == 0, "every tile begins with the same panel");
+      static_assert(
+          PANELS > 0 || CONSUMERS * 4 * kPlaces * Layout::kPanel <= STAGES * Layout::kStage,
+          "the ring has room for all panels");
       const auto stored = [&](Sum value) {
         if constexpr (sizeof(T) == 1) {
           return scaled<OUT>(value, scale);
@@ -474,36 +484,46 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
           return value;
         }
       };
-      int p, q;
-      order.place(tile, p, q);
       const int place = warp % kSharers;
       const int first_warp = warp - place;
       p = (p * CLUSTER_P + rank_p) * TILE_P + part * kPartP + first_warp * 16;
       q = (q * CLUSTER_Q + rank_q) * TILE_Q;
       const unsigned panels =
-          shared + Layout::kPanels + (part * 4 + first_warp) * PANELS * Layout::kPanel;
+          shared + Layout::kPanels + (part * 4 + first_warp) * kPlaces * Layout::kPanel;
       const auto sync_sharers = [&] {
         if constexpr (kSharers == 1) {
           __syncwarp();
         } else {
-          hopper::sync_threads<kSharers * 32>(1 + (part * 4 + first_warp) / kSharers);
+          hopper::sync_threads<kSharers * 32>(kConsumersBarrier + 1 +
+                                              (part * 4 + first_warp) / kSharers);
         }
       };
+      const auto panel = [&](int number) {
+        return panels + number % kPlaces * kSharers * Layout::kPanel;
+      };
+      const auto column = [&](int number) {
+        return min(number % kPanelsOfRow * kPanel, TILE_Q - kPanel);
+      };
 #pragma unroll
-      for (int number = 0; number < kPanelsOfTile; ++number) {
-        const int i = number / kPanelsOfRow;
-        const int column = min(number % kPanelsOfRow * kPanel, TILE_Q - kPanel);
-        const unsigned panel = panels + number % PANELS * kSharers * Layout::kPanel;
-        if (place == 0 && lane == 0) hopper::wait_until_read<PANELS - 1>();
-        sync_sharers();
-        write_panel<OUT, kPanel, (SWAP != 0), kSharers>(panel, place, sums[i] + column / 2, stored);
+      for (int first = 0; first < kPanelsOfTile; first += kTogether) {
+        if constexpr (PANELS > 0) {
+          if (place == 0 && lane == 0) hopper::wait_until_read<PANELS - 1>();
+          sync_sharers();
+        }
+#pragma unroll
+        for (int number = first; number < first + kTogether; ++number) {
+          write_panel<OUT, kPanel, (SWAP != 0), kSharers>(
+              panel(number), place, sums[number / kPanelsOfRow] + column(number) / 2, stored);
+        }
         hopper::publish_to_async();
         sync_sharers();
         if (place == 0 && lane == 0) {
-          if constexpr (SWAP != 0) {
-            hopper::store_box(c_map, p + i * 64, q + column, panel);
-          } else {
-            hopper::store_box(c_map, q + column, p + i * 64, panel);
+#pragma unroll
+          for (int number = first; number < first + kTogether; ++number) {
+            const int along_p = p + number / kPanelsOfRow * 64;
+            const int along_q = q + column(number);
+            hopper::store_box(c_map, SWAP != 0 ? along_p : along_q, SWAP != 0 ? along_q : along_p,
+                              panel(number));
           }
         }
       }
@@ -512,7 +532,7 @@ __device__ __forceinline__ void compute_tiles(const TensorMap& a_map, const Tens
   }
   // Others may still arrive at this block's barriers or read its sums.
   __syncwarp();
-  if constexpr (CLUSTER_P * CLUSTER_Q * SPLIT > 1) hopper::sync_cluster();
+  if constexpr (kClusterBlocks > 1) hopper::sync_cluster();
 }
 
 }  // namespace gemm_tc_detail
