@@ -16,6 +16,7 @@ const theme = () => {
 // `make` gives Chart.js's configuration; it is asked again when light turns to dark. `makeTable`, where there is a table,
 // is asked when it is first looked at.
 const chart = (title, words, make, makeTable, low = false) => {
+  if (!hasCharts && !makeTable) return null;
   const figure = element('figure', {}, element('h3', {text: title}), element('figcaption', {text: words}));
   if (hasCharts) {
     const canvas = element('canvas', {role: 'img', 'aria-label': `${title}. ${words}`});
