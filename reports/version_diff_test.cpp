@@ -70,14 +70,15 @@ VersionDiff some_diff() {
 
 TEST(VersionDiffText, SaysWhatIsALoss) {
   const std::string text = version_diff_text(some_diff());
-  EXPECT_THAT(text, AllOf(HasSubstr("gemm on NVIDIA H200: HEAD~1:gemm|.json -> gemm.json\n"),
-                          HasSubstr("tiled TILE=8 -> tiled TILE=16  1.000 ms  1.050 ms  5.0 % "
-                                    "slower (4.0 to 6.0 %) LOSS\n"),
-                          HasSubstr("fails now: correctness/mismatch LOSS\n"),
-                          HasSubstr("works now; old: correctness/mismatch\n"),
-                          HasSubstr("same code: nothing to measure\n"),
-                          HasSubstr("\n  2 of 4 slower by more than 3.0 %, or no longer right: see "
-                                    "LOSS\n")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("gemm on NVIDIA H200: HEAD~1:gemm|.json -> gemm.json\n"),
+                    HasSubstr("tiled TILE=8 -> tiled TILE=16  1.000 ms  1.050 ms  5.0 % "
+                              "slower (4.0 to 6.0 %) LOSS\n"),
+                    HasSubstr("fails now: correctness/mismatch LOSS\n"),
+                    HasSubstr("works now; old: correctness/mismatch\n"),
+                    HasSubstr("same code: nothing to measure\n"),
+                    HasSubstr("\n  2 of 4 slower by more than 3.0 %, or no longer correct: see "
+                              "LOSS\n")));
   EXPECT_THAT(version_diff_text(some_diff(), Markup::markdown),
               AllOf(HasSubstr("### gemm on NVIDIA H200: HEAD\\~1:gemm\\|.json -\\> gemm.json\n"),
                     HasSubstr("| winner |"), Not(HasSubstr("gemm|.json"))));
