@@ -18,6 +18,7 @@ using Relation = ParameterCondition::Relation;
 // failures fell blindly.
 constexpr double kMostChance = 0.005;
 constexpr std::uint64_t kLeastFailures = 3;
+constexpr std::uint64_t kLeastExpected = 2;   // Of values that the grid should depend on.
 constexpr std::size_t kMostPatterns = 3;      // Of one kernel and status.
 constexpr std::size_t kMostPairs = 20'000;    // Conditions tried two at a time.
 constexpr std::size_t kMostResults = 20'000;  // Looked at, of one kernel.
@@ -53,8 +54,11 @@ std::vector<ParameterCondition> conditions_of(const std::vector<const Result*>& 
 /// The failures of one kernel and status, beside all that they could have come through with.
 class PatternSearch {
  public:
-  PatternSearch(std::vector<const Result*> results, Status status)
-      : results_(std::move(results)), conditions_(conditions_of(results_)) {
+  /// `expected`: parameters of which it is no surprise that results with some of their values fail.
+  PatternSearch(std::vector<const Result*> results, Status status, std::set<std::string> expected)
+      : results_(std::move(results)),
+        conditions_(conditions_of(results_)),
+        expected_(std::move(expected)) {
     for (const Result* result : results_) {
       failed_.push_back(result->status == status && !result->behind());
     }
@@ -67,11 +71,12 @@ class PatternSearch {
 
   std::vector<FailurePattern> run(FailurePattern pattern) {
     std::vector<FailurePattern> found;
-    if (failures_ < kLeastFailures || failures_ == results_.size()) return found;
+    if (failures_ < kLeastExpected || failures_ == results_.size()) return found;
     pattern.all_failures = failures_;
     std::vector<bool> explained(results_.size(), false);
     while (found.size() < kMostPatterns) {
       std::optional<std::vector<std::size_t>> best = best_of_one(explained);
+      if (!best && found.empty()) best = best_of_expected();
       if (!best) best = best_of_two(explained);
       if (!best) break;
       pattern.conditions.clear();
@@ -127,6 +132,18 @@ class PatternSearch {
     return best;
   }
 
+  /// What all failures have and nothing else. No number of them is too small: it is not by chance
+  /// that they have such a value.
+  std::optional<std::vector<std::size_t>> best_of_expected() const {
+    std::optional<std::vector<std::size_t>> best;
+    for (std::size_t i = 0; i < conditions_.size(); ++i) {
+      const ParameterCondition& condition = conditions_[i];
+      if (!expected_.contains(condition.parameter) || holds_[i] != failed_) continue;
+      if (!best || condition.relation < conditions_[best->front()].relation) best = {i};
+    }
+    return best;
+  }
+
   std::optional<std::vector<std::size_t>> best_of_two(const std::vector<bool>& explained) const {
     const std::size_t count = conditions_.size();
     const std::size_t pairs = count * (count - std::min<std::size_t>(count, 1)) / 2;
@@ -147,6 +164,7 @@ class PatternSearch {
 
   std::vector<const Result*> results_;
   std::vector<ParameterCondition> conditions_;
+  std::set<std::string> expected_;
   std::vector<bool> failed_;              ///< By result.
   std::vector<std::vector<bool>> holds_;  ///< By condition and result.
   std::uint64_t failures_ = 0;
@@ -174,6 +192,20 @@ bool names(const std::string& text, const std::string& name) {
 bool any_names(const std::vector<ExpressionText>& texts, const std::string& name) {
   return std::ranges::any_of(texts,
                              [&](const ExpressionText& text) { return names(text.text, name); });
+}
+
+/// The parameters that a block depends on and its grid does not: there the work is not divided by
+/// the threads that are there.
+std::set<std::string> in_blocks_only(const KernelTemplate& kernel) {
+  std::set<std::string> found;
+  for (const Parameter& parameter : kernel.parameters) {
+    const bool is_in_blocks_only =
+        std::ranges::any_of(kernel.launches, [&](const LaunchTemplate& launch) {
+          return any_names(launch.block, parameter.name) && !any_names(launch.grid, parameter.name);
+        });
+    if (is_in_blocks_only) found.insert(parameter.name);
+  }
+  return found;
 }
 
 std::string failed_text(Status status) {
@@ -215,7 +247,8 @@ std::string to_text(const ParameterCondition& condition) {
   return condition.parameter + kSigns.at(condition.relation) + to_text(condition.value);
 }
 
-std::vector<FailurePattern> failure_patterns(std::span<const Result> results) {
+std::vector<FailurePattern> failure_patterns(std::span<const Result> results,
+                                             std::span<const KernelTemplate> kernels) {
   std::set<std::pair<std::string, Status>> kinds;
   for (const Result& result : results) {
     const bool failed = result.status != Status::correct && result.status != Status::constraints &&
@@ -223,33 +256,31 @@ std::vector<FailurePattern> failure_patterns(std::span<const Result> results) {
     if (failed) kinds.emplace(result.kernel, result.status);
   }
   std::vector<FailurePattern> patterns;
-  for (const auto& [kernel, status] : kinds) {
+  for (const auto& [name, status] : kinds) {
     std::vector<const Result*> comparable;
     for (const Result& result : results) {
-      if (result.kernel == kernel && got_to(status, result)) comparable.push_back(&result);
+      if (result.kernel == name && got_to(status, result)) comparable.push_back(&result);
     }
     if (comparable.size() > kMostResults) continue;
+    std::set<std::string> without_grid;
+    const auto kernel = std::ranges::find(kernels, name, &KernelTemplate::name);
+    if (status == Status::correctness && kernel != kernels.end()) {
+      without_grid = in_blocks_only(*kernel);
+    }
     FailurePattern kind;
-    kind.kernel = kernel;
+    kind.kernel = name;
     kind.status = status;
-    for (FailurePattern& pattern : PatternSearch(std::move(comparable), status).run(kind)) {
+    for (FailurePattern& pattern :
+         PatternSearch(std::move(comparable), status, without_grid).run(kind)) {
+      for (const ParameterCondition& condition : pattern.conditions) {
+        if (!without_grid.contains(condition.parameter)) continue;
+        pattern.hint = "the grid does not depend on " + condition.parameter;
+        break;
+      }
       patterns.push_back(std::move(pattern));
     }
   }
   return patterns;
-}
-
-std::string grid_hint(const FailurePattern& pattern, const KernelTemplate& kernel) {
-  if (pattern.status != Status::correctness) return "";
-  for (const ParameterCondition& condition : pattern.conditions) {
-    const std::string& name = condition.parameter;
-    const bool is_in_blocks_only =
-        std::ranges::any_of(kernel.launches, [&](const LaunchTemplate& launch) {
-          return any_names(launch.block, name) && !any_names(launch.grid, name);
-        });
-    if (is_in_blocks_only) return "the grid does not depend on " + name;
-  }
-  return "";
 }
 
 std::string to_text(const FailurePattern& pattern) {

@@ -39,12 +39,11 @@ struct FailurePattern {
 
 /// What explains the failures of each kernel and status, few conditions first, what explains most
 /// of them first; nothing for failures that follow no value, or where nothing came through. What a
-/// limit or a constraint rejects explains itself and is left out. `results`: of one problem.
-std::vector<FailurePattern> failure_patterns(std::span<const Result> results);
-
-/// Whether the kernel's blocks depend on a parameter of the pattern and its grids do not: then the
-/// work is not divided by the threads that are there. Empty where that is not so.
-std::string grid_hint(const FailurePattern& pattern, const KernelTemplate& kernel);
+/// limit or a constraint rejects explains itself and is left out. `results`: of one problem, of
+/// `kernels`. The hint says where blocks depend on a parameter of the pattern and their grids do
+/// not; wrong results that have its values in common need not be many.
+std::vector<FailurePattern> failure_patterns(std::span<const Result> results,
+                                             std::span<const KernelTemplate> kernels);
 
 /// `all 40 of tiled with THREADS != 64 are wrong (31 mismatch, 9 unwritten): the grid ...`.
 std::string to_text(const FailurePattern& pattern);

@@ -36,7 +36,7 @@ std::vector<Result> results(const std::function<bool(int x, int y, bool row)>& i
 
 std::vector<std::string> texts(const std::vector<Result>& all) {
   std::vector<std::string> lines;
-  for (const FailurePattern& pattern : failure_patterns(all)) lines.push_back(to_text(pattern));
+  for (const FailurePattern& pattern : failure_patterns(all, {})) lines.push_back(to_text(pattern));
   return lines;
 }
 
@@ -61,7 +61,7 @@ TEST(FailurePatterns, NeedTwoValuesOnlyWhereOneDoesNotExplainThem) {
 
 TEST(FailurePatterns, AreSeveralWhereOneDoesNotExplainAll) {
   const std::vector<FailurePattern> patterns =
-      failure_patterns(results([](int x, int y, bool) { return x == 128 || y == 1; }));
+      failure_patterns(results([](int x, int y, bool) { return x == 128 || y == 1; }), {});
   ASSERT_EQ(patterns.size(), 2u);
   EXPECT_THAT(patterns[0].conditions,
               ElementsAre(ParameterCondition{"X", Relation::equal, std::int64_t{128}}));
@@ -103,19 +103,47 @@ TEST(FailurePatterns, LeaveOutWhatNeverGotThere) {
                                       "all 12 of tiled with Y >= 4 are wrong (mismatch)"));
 }
 
-TEST(FailurePatterns, HintAtAGridThatDoesNotDependOnWhatTheBlockDoes) {
+/// Its blocks depend on X; Y is a parameter, too.
+KernelTemplate tiled(const std::string& grid) {
   KernelTemplate kernel;
+  kernel.name = "tiled";
+  kernel.parameters = {{.name = "X", .values = {}}, {.name = "Y", .values = {}}};
   LaunchTemplate launch;
   launch.block = {{"X", "/block"}};
-  launch.grid = {{"N / XX", "/grid"}};
+  launch.grid = {{grid, "/grid"}};
   kernel.launches = {launch};
-  FailurePattern pattern =
-      failure_patterns(results([](int x, int, bool) { return x != 64; })).front();
-  EXPECT_EQ(grid_hint(pattern, kernel), "the grid does not depend on X");
-  pattern.hint = grid_hint(pattern, kernel);
-  EXPECT_THAT(to_text(pattern), testing::EndsWith(": the grid does not depend on X"));
-  kernel.launches.front().grid = {{"ceil_div(N, X)", "/grid"}};
-  EXPECT_EQ(grid_hint(pattern, kernel), "");
+  return kernel;
+}
+
+TEST(FailurePatterns, HintAtAGridThatDoesNotDependOnWhatTheBlockDoes) {
+  const std::vector<Result> all = results([](int x, int, bool) { return x != 64; });
+  const std::vector<KernelTemplate> fixed = {tiled("N / XX")};
+  EXPECT_THAT(to_text(failure_patterns(all, fixed).front()),
+              testing::EndsWith(": the grid does not depend on X"));
+  const std::vector<KernelTemplate> divided = {tiled("ceil_div(N, X)")};
+  EXPECT_EQ(failure_patterns(all, divided).front().hint, "");
+}
+
+TEST(FailurePatterns, MayBeFewWhereTheGridDoesNotDependOnWhatTheyHaveInCommon) {
+  const auto few = [](const std::function<bool(int x, int y)>& is_wrong) {
+    std::vector<Result> found = results([&](int x, int y, bool) { return is_wrong(x, y); });
+    std::erase_if(found, [](const Result& one) {
+      return std::get<std::int64_t>(one.configuration.at("Y")) > 2 ||
+             one.configuration.at("LAYOUT") == Value("row");
+    });
+    return found;
+  };
+  const std::vector<KernelTemplate> fixed = {tiled("N / 64")};
+  const std::vector<KernelTemplate> divided = {tiled("N / X")};
+  const std::vector<Result> by_x = few([](int x, int) { return x < 64; });
+  const std::vector<FailurePattern> found = failure_patterns(by_x, fixed);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(to_text(found.front()),
+            "all 4 of tiled with X <= 32 are wrong (2 mismatch, 2 unwritten): the grid does not "
+            "depend on X");
+  EXPECT_THAT(failure_patterns(by_x, divided), IsEmpty());
+  EXPECT_THAT(failure_patterns(few([](int x, int y) { return x < 64 && y == 1; }), fixed),
+              IsEmpty());
 }
 
 }  // namespace

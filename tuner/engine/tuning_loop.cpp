@@ -95,9 +95,8 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   if (tuning.log != nullptr) state.summary.default_in_doubt = default_in_doubt(state);
   tuning.summary.device_s = device_s(tuning, state);
   for (Entry& entry : state.entries) state.summary.results.push_back(std::move(entry.result));
-  state.summary.failure_patterns = failure_patterns(state.summary.results);
-  for (FailurePattern& pattern : state.summary.failure_patterns) {
-    pattern.hint = grid_hint(pattern, *request.space->kernel(pattern.kernel));
+  state.summary.failure_patterns = failure_patterns(state.summary.results, request.space->kernels);
+  for (const FailurePattern& pattern : state.summary.failure_patterns) {
     tuning.observer.note(to_text(pattern));
   }
   if (state.summary.default_in_doubt) {
