@@ -25,12 +25,12 @@ struct Entry {
   Result result;              ///< Status, reason, stage, and whether it was chosen.
 };
 
-/// Of entries that come one by one at most `most`, each as likely as any other and always the same:
-/// those whose ids, scrambled, are the least. Every so-manieth would meet some values of parameters
-/// that repeat in the same step, and others never.
-class EvenChoice {
+/// A random sample of entries that come one by one: at most `most`, each as likely as any other, and
+/// the same every time. It takes those whose ids have the smallest hashes. Taking every nth would
+/// miss values of parameters that repeat at the same interval.
+class RandomSample {
  public:
-  explicit EvenChoice(std::size_t most) : most_(std::max<std::size_t>(most, 1)) {}
+  explicit RandomSample(std::size_t most) : most_(std::max<std::size_t>(most, 1)) {}
 
   void add(const Entry& entry) {
     const std::uint64_t lot = random_bits(0, static_cast<std::uint64_t>(entry.first_id));
@@ -178,7 +178,7 @@ class SectionReader {
 
   const Connection& connection_;
   const MeantRuns& runs_;
-  EvenChoice choice_;
+  RandomSample choice_;
   std::vector<Entry> always_;
   std::set<std::int64_t> defaults_;
   StoredSection section_;
