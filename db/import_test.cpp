@@ -369,8 +369,63 @@ TEST_F(ImportTest, OfKttsT4HasItsUnitOfTime) {
   EXPECT_DOUBLE_EQ(0.097, result.measurement.median_ms);
   EXPECT_DOUBLE_EQ(0.098, result.measurement.max_ms);
   EXPECT_DOUBLE_EQ(5, result.compile_ms);
-  EXPECT_THAT(error(write("own.json", R"({"Metadata": {}, "Results": [{"Status": "Ok"}]})")),
-              HasSubstr("KTT's own output"));
+}
+
+/// As KTT 2.2 writes it, and as 2.0 did: with `IsDouble` and without the compiler's time.
+TEST_F(ImportTest, OfKttsOutputHoldsTimesAndFailuresByKind) {
+  const auto result = [](const std::string& status, int block, const std::string& more) {
+    return R"({"KernelName": "scale", "Status": ")" + status + R"(", "Configuration": [
+        {"Name": "BLOCK", "Value": )" +
+           std::to_string(block) + R"(, "ValueType": "UnsignedInt"},
+        {"IsDouble": false, "Value": 0.5, "Name": "SHARE"}], "ComputationResults": [
+        {"Duration": 3, "KernelFunction": "scale", "ProfilingData": {"Counters": [{"Value": 1}]}}])" +
+           more + "}";
+  };
+  const std::string metadata = R"({"Device": "GPU A", "KttVersion": "2.2.0", "TimeUnit":
+      "Microseconds", "Timestamp": "2024-08-12 11:26:23 UTC"})";
+  const std::string results =
+      result("Ok", 8,
+             R"(, "TotalDuration": 97.5, "CompilationOverhead": 5000, "ValidationOverhead": 9)") +
+      "," + result("Ok", 8, R"(, "TotalDuration": 96, "ExtraOverhead": 1)") + "," +
+      result("CompilationFailed", 16, "") + "," + result("DeviceLimitsExceeded", 32, "") + "," +
+      result("ComputationFailed", 64, "") + "," + result("ValidationFailed", 128, "") + "," +
+      result("Ok", 256, R"(, "TotalDuration": 0)");
+  const auto document = [](const std::string& head, const std::string& list) {
+    return R"({"Metadata": )" + head + R"(, "Results": [)" + list + R"(], "UserData": {"M": "8"}})";
+  };
+  const fs::path file = write("ktt.json", document(metadata, results));
+  const Added added = import(file);
+  EXPECT_EQ(7u, added.added);
+  EXPECT_EQ(0u, added.conflicting);
+  EXPECT_THAT(statuses(),
+              ElementsAre(Pair("compile", 1), Pair("constraints", 1), Pair("correct", 2),
+                          Pair("correctness", 1), Pair("runtime", 2)));
+  EXPECT_EQ(7u, import(file).known);
+  const StoredResult best = store_.best({.source = "imported"}, true).at(0);
+  EXPECT_DOUBLE_EQ(0.096, best.result.measurement.median_ms);
+  EXPECT_EQ("BLOCK=8,SHARE=0.5", key(best.result.configuration));
+  EXPECT_EQ("GPU A", best.device.name);
+  EXPECT_EQ("scale", best.space);
+  EXPECT_EQ(1723461983, best.at_unix);
+  EXPECT_EQ("ktt", best.origin->format);
+  EXPECT_EQ("KTT 2.2.0", best.origin->tool);
+  EXPECT_DOUBLE_EQ(5, store_.results({.source = "imported"}).at(0).result.compile_ms);
+
+  const auto refusal = [&](const std::string& head, const std::string& list) {
+    return error(write("wrong.json", document(head, list)));
+  };
+  EXPECT_THAT(refusal("{}", results), HasSubstr("wrong.json: \"TimeUnit\" is ''; milliseconds"));
+  EXPECT_THAT(refusal(R"({"TimeUnit": "Seconds"})", results), HasSubstr("--device-name"));
+  EXPECT_THAT(refusal(metadata, result("Broken", 8, "")),
+              HasSubstr("\"Status\" is 'Broken'; Ok, "));
+  EXPECT_THAT(refusal(metadata, R"({"Status": "Ok"})"), HasSubstr("without a \"Configuration\""));
+  EXPECT_THAT(refusal(metadata, R"({"Configuration": [{"Name": "A"}]})"),
+              HasSubstr("without a \"Name\" and a \"Value\""));
+  EXPECT_THAT(refusal(metadata, results + R"(, {"KernelName": "scale", "Configuration": []})"),
+              HasSubstr("a result has no \"BLOCK\""));
+  EXPECT_THAT(refusal(metadata, results + R"(, {"KernelName": "add", "Configuration": [
+                        {"Name": "BLOCK", "Value": 1}, {"Name": "SHARE", "Value": 1}]})"),
+              HasSubstr("the kernels 'scale' and 'add'"));
 }
 
 /// More than are handed over at a time; together they are one run, stored at once.
