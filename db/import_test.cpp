@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -376,8 +377,63 @@ TEST_F(ImportTest, OfKttsT4HasItsUnitOfTime) {
   EXPECT_DOUBLE_EQ(0.097, result.measurement.median_ms);
   EXPECT_DOUBLE_EQ(0.098, result.measurement.max_ms);
   EXPECT_DOUBLE_EQ(5, result.compile_ms);
-  EXPECT_THAT(error(write("own.json", R"({"Metadata": {}, "Results": [{"Status": "Ok"}]})")),
-              HasSubstr("KTT's own output"));
+}
+
+/// As KTT 2.2 writes it, and as 2.0 did: with `IsDouble` and without the compiler's time.
+TEST_F(ImportTest, OfKttsOutputHoldsTimesAndFailuresByKind) {
+  const auto result = [](const std::string& status, int block, const std::string& more) {
+    return R"({"KernelName": "scale", "Status": ")" + status + R"(", "Configuration": [
+        {"Name": "BLOCK", "Value": )" +
+           std::to_string(block) + R"(, "ValueType": "UnsignedInt"},
+        {"IsDouble": false, "Value": 0.5, "Name": "SHARE"}], "ComputationResults": [
+        {"Duration": 3, "KernelFunction": "scale", "ProfilingData": {"Counters": [{"Value": 1}]}}])" +
+           more + "}";
+  };
+  const std::string metadata = R"({"Device": "GPU A", "KttVersion": "2.2.0", "TimeUnit":
+      "Microseconds", "Timestamp": "2024-08-12 11:26:23 UTC"})";
+  const std::string results =
+      result("Ok", 8,
+             R"(, "TotalDuration": 97.5, "CompilationOverhead": 5000, "ValidationOverhead": 9)") +
+      "," + result("Ok", 8, R"(, "TotalDuration": 96, "ExtraOverhead": 1)") + "," +
+      result("CompilationFailed", 16, "") + "," + result("DeviceLimitsExceeded", 32, "") + "," +
+      result("ComputationFailed", 64, "") + "," + result("ValidationFailed", 128, "") + "," +
+      result("Ok", 256, R"(, "TotalDuration": 0)");
+  const auto document = [](const std::string& head, const std::string& list) {
+    return R"({"Metadata": )" + head + R"(, "Results": [)" + list + R"(], "UserData": {"M": "8"}})";
+  };
+  const fs::path file = write("ktt.json", document(metadata, results));
+  const Added added = import(file);
+  EXPECT_EQ(7u, added.added);
+  EXPECT_EQ(0u, added.conflicting);
+  EXPECT_THAT(statuses(),
+              ElementsAre(Pair("compile", 1), Pair("constraints", 1), Pair("correct", 2),
+                          Pair("correctness", 1), Pair("runtime", 2)));
+  EXPECT_EQ(7u, import(file).known);
+  const StoredResult best = store_.best({.source = "imported"}, true).at(0);
+  EXPECT_DOUBLE_EQ(0.096, best.result.measurement.median_ms);
+  EXPECT_EQ("BLOCK=8,SHARE=0.5", key(best.result.configuration));
+  EXPECT_EQ("GPU A", best.device.name);
+  EXPECT_EQ("scale", best.space);
+  EXPECT_EQ(1723461983, best.at_unix);
+  EXPECT_EQ("ktt", best.origin->format);
+  EXPECT_EQ("KTT 2.2.0", best.origin->tool);
+  EXPECT_DOUBLE_EQ(5, store_.results({.source = "imported"}).at(0).result.compile_ms);
+
+  const auto refusal = [&](const std::string& head, const std::string& list) {
+    return error(write("wrong.json", document(head, list)));
+  };
+  EXPECT_THAT(refusal("{}", results), HasSubstr("wrong.json: \"TimeUnit\" is ''; milliseconds"));
+  EXPECT_THAT(refusal(R"({"TimeUnit": "Seconds"})", results), HasSubstr("--device-name"));
+  EXPECT_THAT(refusal(metadata, result("Broken", 8, "")),
+              HasSubstr("\"Status\" is 'Broken'; Ok, "));
+  EXPECT_THAT(refusal(metadata, R"({"Status": "Ok"})"), HasSubstr("without a \"Configuration\""));
+  EXPECT_THAT(refusal(metadata, R"({"Configuration": [{"Name": "A"}]})"),
+              HasSubstr("without a \"Name\" and a \"Value\""));
+  EXPECT_THAT(refusal(metadata, results + R"(, {"KernelName": "scale", "Configuration": []})"),
+              HasSubstr("a result has no \"BLOCK\""));
+  EXPECT_THAT(refusal(metadata, results + R"(, {"KernelName": "add", "Configuration": [
+                        {"Name": "BLOCK", "Value": 1}, {"Name": "SHARE", "Value": 1}]})"),
+              HasSubstr("the kernels 'scale' and 'add'"));
 }
 
 /// More than are handed over at a time; together they are one run, stored at once.
@@ -440,6 +496,104 @@ std::string long_cache(int file, int results) {
                ", \"time\": " + std::to_string(1 + (i * 7919) % results) + "}";
   }
   return cache_file("GPU A", entries);
+}
+
+/// Its run, in parts of so many results.
+std::vector<RunRecord> parts_of(const fs::path& file, std::size_t results) {
+  std::vector<RunRecord> parts;
+  read_runs(file, {}, Runs::imported, [&](RunRecord&& record) {
+    const std::vector<RunRecord::Entry> all = std::move(record.entries);
+    for (std::size_t i = 0; i < all.size(); i += results) {
+      RunRecord& part = parts.emplace_back(record);
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i);
+      part.entries.assign(begin, begin + static_cast<std::ptrdiff_t>(results));
+      part.goes_on = i + results < all.size();
+    }
+  });
+  return parts;
+}
+
+/// What is too much for one transaction: between two of them another process writes, and an error
+/// leaves what was stored before.
+TEST_F(ImportTest, OfAVeryLongFileLetsOthersWriteInBetween) {
+  const std::vector<RunRecord> parts = parts_of(write("cache.json", long_cache(1, 200)), 50);
+  ASSERT_THAT(parts, SizeIs(4));
+  const AddLimits limits = {.results = 100, .pause = std::chrono::milliseconds(0)};
+  std::size_t next = 0;
+  const auto break_off = [&](RunRecord& part) {
+    if (++next == 3) throw InputError("broken");
+    part = parts[next];
+    if (next != 2) return;
+    ResultStore other(folder() / "results.sqlite", ResultStore::Mode::read_write_create, 0);
+    EXPECT_EQ(100u, other.runs({.source = "imported"}).at(0).results);
+    tune(other, "ours", 3);
+  };
+  EXPECT_THROW(store_.add(parts[0], break_off, limits), InputError);
+  EXPECT_EQ("", store_.runs({.source = "imported"}).at(0).outcome);
+
+  next = 0;
+  const Added rest = store_.add(
+      parts[0], [&](RunRecord& part) { part = parts[++next]; }, limits);
+  EXPECT_EQ(100u, rest.known);
+  EXPECT_EQ(100u, rest.added);
+  const StoredRun run = store_.runs({.source = "imported"}).at(0);
+  EXPECT_EQ(200u, run.results);
+  EXPECT_EQ(200u, run.correct);
+  EXPECT_EQ("complete", run.outcome);
+  EXPECT_THAT(find_faults(folder() / "results.sqlite"), IsEmpty());
+}
+
+/// Each question for the next part comes when the one before is stored.
+TEST_F(ImportTest, OfAVeryLongFileLosesNoPartThatWasStoredWhenItsProcessIsKilled) {
+  constexpr int kMoments = 50;
+  constexpr std::size_t kPart = 20;
+  constexpr std::size_t kResults = 400;
+  const std::vector<RunRecord> parts =
+      parts_of(write("cache.json", long_cache(1, kResults)), kPart);
+  const AddLimits limits = {.results = 1, .pause = std::chrono::milliseconds(0)};
+  std::mt19937_64 random(18);
+  for (int moment = 0; moment < kMoments; ++moment) {
+    const fs::path database = folder() / ("killed-" + std::to_string(moment) + ".sqlite");
+    int channel[2];
+    ASSERT_EQ(pipe(channel), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      ResultStore store(database);
+      std::size_t next = 0;
+      store.add(
+          parts[0],
+          [&](RunRecord& part) {
+            part = parts[++next];
+            if (::write(channel[1], &next, sizeof next) != sizeof next) _exit(1);
+          },
+          limits);
+      _exit(0);
+    }
+    close(channel[1]);
+    std::size_t stored = 0;  // Parts that are known to be.
+    const std::size_t wanted = 1 + random() % (parts.size() - 1);
+    while (stored < wanted && read(channel[0], &stored, sizeof stored) > 0) {
+    }
+    usleep(static_cast<useconds_t>(random() % 5'000));
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    while (read(channel[0], &stored, sizeof stored) > 0) {
+    }
+    close(channel[0]);
+
+    ASSERT_GE(stored, wanted);
+    EXPECT_THAT(find_faults(database), IsEmpty()) << moment;
+    ResultStore store(database);
+    const std::uint64_t found = store.runs({.source = "imported"}).at(0).results;
+    EXPECT_GE(found, stored * kPart) << moment;
+    std::size_t next = 0;
+    const Added again = store.add(parts[0], [&](RunRecord& part) { part = parts[++next]; });
+    EXPECT_EQ(found, again.known) << moment;
+    EXPECT_EQ(kResults, again.known + again.added) << moment;
+    EXPECT_EQ("complete", store.runs({.source = "imported"}).at(0).outcome);
+    EXPECT_EQ(1, store.best({.source = "imported"}, true).at(0).result.measurement.median_ms);
+    EXPECT_THAT(find_faults(database), IsEmpty()) << moment;
+  }
 }
 
 /// Imports what other tuners wrote, merges what is ours, and says so after each file.

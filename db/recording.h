@@ -22,7 +22,7 @@ struct Recording {
     double at_unix = -1;   ///< When; -1 where that is not known.
   };
   std::filesystem::path file;
-  std::string format;  ///< `kernel-tuner`, `t4`, `smemtune-database`.
+  std::string format;  ///< `kernel-tuner`, `t4`, `ktt`, `smemtune-database`.
   std::string tool;    ///< What wrote it, as far as the file says.
   std::string device;
   std::string kernel;
@@ -46,9 +46,10 @@ FileText read_compressed(const std::filesystem::path& file);
 /// Whether the file begins as SQLite's do.
 bool is_database(const std::filesystem::path& file);
 
-/// Reads a Kernel Tuner cache file (also one that a crash cut off), T4, or one of our databases,
-/// each also gzip-compressed but for the last; which it is, the contents tell. A database holds a
-/// recording for each kernel, device and problem. Throws InputError naming the file and the place.
+/// Reads a Kernel Tuner cache file (also one that a crash cut off), T4, KTT's output, or one of our
+/// databases, each also gzip-compressed but for the last; which it is, the contents tell. A database
+/// holds a recording for each kernel, device and problem. Throws InputError naming the file and the
+/// place.
 std::vector<Recording> read_recordings(const std::filesystem::path& file);
 
 /// The space that was recorded: its configurations, whatever came of them.

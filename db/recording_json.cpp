@@ -251,14 +251,18 @@ std::optional<double> unit_ms(std::string unit) {
   return std::nullopt;
 }
 
+InputError unknown_unit(const std::string& member, const std::string& word) {
+  return InputError("\"" + member + "\" is " + quote(word) +
+                    "; milliseconds are known, and so are seconds, microseconds and nanoseconds");
+}
+
 /// Milliseconds in the unit of time that a T4 names for all of it.
 std::optional<double> named_unit_ms(const Json& root) {
   if (!root.contains("metadata") || !root["metadata"].contains("timeunit")) return std::nullopt;
   const auto word = root["metadata"]["timeunit"].get<std::string>();
   const std::optional<double> unit = unit_ms(word);
   if (unit) return unit;
-  throw InputError("\"timeunit\" is \"" + word +
-                   "\"; milliseconds are known, and so are seconds, microseconds and nanoseconds");
+  throw unknown_unit("timeunit", word);
 }
 
 /// Of T4's list of measurements the time, as far as it is a number: Kernel Tuner's or KTT's.
@@ -379,6 +383,87 @@ Evaluation t4_evaluation(simdjson::ondemand::object entry, std::optional<double>
   return evaluation;
 }
 
+/// KTT's own words.
+Status ktt_status(const std::string& word) {
+  if (word == "Ok") return Status::correct;
+  if (word == "DeviceLimitsExceeded") return Status::constraints;
+  if (word == "CompilationFailed") return Status::compile;
+  if (word == "ComputationFailed") return Status::runtime;
+  if (word == "ValidationFailed") return Status::correctness;
+  throw InputError("\"Status\" is " + quote(word) +
+                   "; Ok, DeviceLimitsExceeded, CompilationFailed, ComputationFailed and "
+                   "ValidationFailed are known");
+}
+
+/// A list of objects with a name and a value. The first one's parameters are all there are.
+Configuration ktt_configuration(JsonText json, std::vector<Parameter>& parameters) {
+  const bool is_first = parameters.empty();
+  Configuration configuration;
+  for (auto pair : json.get_array()) {
+    std::string name;
+    std::optional<Value> value;
+    for (auto member : pair.get_object()) {
+      const std::string_view key = member.unescaped_key();
+      if (key == "Name") name = string_of(member.value());
+      if (key == "Value") value = value_of(member.value());
+    }
+    if (name.empty() || !value) {
+      throw InputError("\"Configuration\" holds something without a \"Name\" and a \"Value\"");
+    }
+    if (is_first) parameters.push_back({.name = name, .values = {}});
+    if (!configuration.emplace(name, std::move(*value)).second) {
+      throw InputError("the name " + quote(name) + " occurs twice");
+    }
+  }
+  for (const Parameter& parameter : parameters) {
+    if (!configuration.contains(parameter.name)) {
+      throw InputError("a result has no \"" + parameter.name + "\"");
+    }
+  }
+  if (configuration.size() != parameters.size()) {
+    throw InputError("a result has " + std::to_string(configuration.size()) +
+                     " parameters and the first one " + std::to_string(parameters.size()));
+  }
+  return configuration;
+}
+
+/// KTT lists each run of a kernel by itself. `unit_ms`: of the whole file.
+Evaluation ktt_evaluation(simdjson::ondemand::object entry, double unit_ms, Recording& recording) {
+  Evaluation evaluation;
+  std::optional<Configuration> configuration;
+  std::string word;
+  std::string kernel;
+  double time_ms = 0;
+  for (auto member : entry) {
+    const std::string_view name = member.unescaped_key();
+    JsonText value = member.value();
+    const auto ms = [&] { return time_of(value) * unit_ms; };
+    if (name == "KernelName") kernel = string_of(value);
+    if (name == "Status") word = string_of(value);
+    if (name == "Configuration") configuration = ktt_configuration(value, recording.parameters);
+    if (name == "TotalDuration") time_ms = ms();
+    if (name == "CompilationOverhead") evaluation.result.compile_ms = ms();
+    if (name == "ValidationOverhead") evaluation.result.verify_ms = ms();
+  }
+  if (!configuration) {
+    throw InputError("\"Results\" holds something without a \"Configuration\"");
+  }
+  if (recording.kernel.empty()) recording.kernel = kernel;
+  if (recording.kernel != kernel) {
+    throw InputError("results of the kernels " + quote(recording.kernel) + " and " + quote(kernel) +
+                     "; each kernel's are imported from a file of their own");
+  }
+  evaluation.result.configuration = std::move(*configuration);
+  const Status status = ktt_status(word);
+  if (status == Status::correct && time_ms > 0 && time_ms < kNoTime_ms) {
+    set_time(evaluation, time_ms, {});
+    evaluation.device_ms = evaluation.result.verify_ms + time_ms;
+  } else {
+    set_failure(evaluation, status == Status::correct ? Status::runtime : status, word);
+  }
+  return evaluation;
+}
+
 /// Reads entry by entry.
 class RecordingReader {
  public:
@@ -393,9 +478,7 @@ class RecordingReader {
     if (entry.get_object().get(object) != simdjson::SUCCESS) {
       throw InputError(quote(std::string(list)) + " holds something that is not a result");
     }
-    recording_.evaluations.push_back(recording_.format == "t4"
-                                         ? t4_evaluation(object, unit_ms_, recording_)
-                                         : cached(recording_, object));
+    recording_.evaluations.push_back(evaluation(object));
   }
 
   void hand_over(const TakePart& take) {
@@ -412,6 +495,14 @@ class RecordingReader {
   }
 
  private:
+  Evaluation evaluation(simdjson::ondemand::object entry) {
+    if (recording_.format == "t4") return t4_evaluation(entry, unit_ms_, recording_);
+    if (recording_.format == "kernel-tuner") return cached(recording_, entry);
+    Evaluation one = ktt_evaluation(entry, unit_ms_.value_or(1), recording_);
+    one.at_unix = written_unix_;
+    return one;
+  }
+
   void begin(const Json& head) {
     if (head.contains("cache") || head.contains("tune_params_keys")) {
       read_cache_head(head, recording_);
@@ -420,16 +511,33 @@ class RecordingReader {
       recording_.tool = "T4";
       unit_ms_ = named_unit_ms(head);
     } else if (head.contains("Results")) {
-      throw InputError("KTT's own output, which is read when it has been converted to T4");
+      read_ktt_head(head);
     } else {
       throw InputError(
-          "neither a Kernel Tuner cache file (\"cache\"), nor T4 (\"results\"), nor a database of "
-          "smemtune");
+          "neither a Kernel Tuner cache file (\"cache\"), nor T4 (\"results\"), nor KTT's output "
+          "(\"Results\"), nor a database of smemtune");
     }
   }
 
+  void read_ktt_head(const Json& head) {
+    const auto metadata = head.find("Metadata");
+    if (metadata == head.end() || !metadata->is_object()) {
+      throw InputError("KTT's output without \"Metadata\"");
+    }
+    recording_.format = "ktt";
+    recording_.tool = "KTT";
+    const std::string version = metadata->value("KttVersion", "");
+    if (!version.empty()) recording_.tool += " " + version;
+    recording_.device = metadata->value("Device", "");
+    const std::string unit = metadata->value("TimeUnit", "");
+    unit_ms_ = unit_ms(unit);
+    if (!unit_ms_) throw unknown_unit("TimeUnit", unit);
+    written_unix_ = moment_of(metadata->value("Timestamp", ""));
+  }
+
   Recording recording_;
-  std::optional<double> unit_ms_;  ///< Of T4, where it says.
+  std::optional<double> unit_ms_;  ///< Of T4, where it says, and of KTT.
+  double written_unix_ = -1;       ///< When KTT wrote the file, which says no other time.
 };
 
 }  // namespace

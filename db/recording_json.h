@@ -11,7 +11,7 @@ namespace smemtune::db {
 /// Takes the evaluations out of what has been read so far.
 using TakePart = std::function<void(Recording& so_far)>;
 
-/// Reads the text of a Kernel Tuner cache file or of T4. `cut_off`: it is known to end too early.
+/// Reads the text of a Kernel Tuner cache file, of T4 or of KTT's output. `cut_off`: it is known to end too early.
 /// With `take_part` it is handed over whenever there are some thousand evaluations, and so never has
 /// many; the values of its parameters are then only those that the file lists. Throws InputError
 /// naming the file.

@@ -178,7 +178,7 @@ TEST_F(RecordingTest, RefusesWhatIsNoneNamingTheFile) {
     "cache": {"1": {"time": 1}}})")),
               HasSubstr("short.json: a result has no \"a\""));
   EXPECT_THAT(error(write("unit.json", R"({"metadata": {"timeunit": "days"}, "results": []})")),
-              HasSubstr("\"days\""));
+              HasSubstr("'days'"));
   EXPECT_THAT(error(write("word.json", R"({"results": [{"configuration": {"a": 1},
     "invalidity": "tired", "times": {}}]})")),
               HasSubstr("word.json: \"invalidity\""));

@@ -209,8 +209,9 @@ RunRecord ResultStore::record_of(const std::string& run_id) const {
   return read_run_record(*connection_, run_id);
 }
 
-Added ResultStore::add(RunRecord record, const std::function<void(RunRecord&)>& next) {
-  return add_run_record(*connection_, record, next);
+Added ResultStore::add(RunRecord record, const std::function<void(RunRecord&)>& next,
+                       const AddLimits& limits) {
+  return add_run_record(*connection_, record, next, limits);
 }
 
 std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel) const {

@@ -6,6 +6,7 @@
 #include "tuner/core/result_log.h"
 #include "tuner/core/run.h"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -23,7 +24,7 @@ struct StoredSection;
 
 /// A file that results were imported from.
 struct Origin {
-  std::string format;  ///< `kernel-tuner`, `t4`, `smemtune-best`, `smemtune-database`.
+  std::string format;  ///< `kernel-tuner`, `t4`, `ktt`, `smemtune-best`, `smemtune-database`.
   std::string file;    ///< As it was named.
   std::string file_sha256;
   std::string tool;    ///< What wrote it, with its version where the file says one.
@@ -79,6 +80,14 @@ struct Added {
     conflicting += other.conflicting;
     return *this;
   }
+};
+
+/// What is stored at once of many results. Meanwhile other processes can read and not write; they wait
+/// for 30 s.
+struct AddLimits {
+  std::uint64_t results = 250'000;  ///< Their pages fit in memory until they are written.
+  std::chrono::milliseconds time{4000};
+  std::chrono::milliseconds pause{100};  ///< After that others get their turn: they ask so often.
 };
 
 /// The values that a kernel's space file gives as its default, as they were when last measured.
@@ -160,11 +169,13 @@ class ResultStore {
   /// Everything of a run, by its whole id. Throws StoreError where there is none.
   RunRecord record_of(const std::string& run_id) const;
 
-  /// Adds, in one transaction, what is not known of a run. With an origin its results are imported
-  /// ones: never among our own, and known also where another import brought the same. Of a run that
-  /// goes on `next` puts each further record in the place of the one before it; without it what is
-  /// given is added, and the rest may be added later.
-  Added add(RunRecord record, const std::function<void(RunRecord&)>& next = {});
+  /// Adds what is not known of a run. With an origin its results are imported ones: never among our
+  /// own, and known also where another import brought the same. Of a run that goes on `next` puts each
+  /// further record in the place of the one before it; without it what is given is added, and the rest
+  /// may be added later. It is one transaction unless there is more of it than `limits`; a run of which
+  /// only some is stored has no outcome, and adding it again adds the rest.
+  Added add(RunRecord record, const std::function<void(RunRecord&)>& next = {},
+            const AddLimits& limits = {});
 
   /// Per device model and problem, the fastest verified configuration of each kernel (ordered by
   /// device, space, problem, time), or of all kernels together with `per_kernel` false. CPU and GPU

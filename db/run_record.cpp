@@ -7,10 +7,11 @@
 #include "tuner/core/hash.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <unordered_set>
+#include <thread>
 #include <utility>
 
 namespace smemtune::db {
@@ -112,14 +113,16 @@ class RunAdder {
     space_id_ = store_space(connection_, record.run.space);
     model_id_ = run_ ? run_->model_id
                      : store_model(connection_, record.run.device, record.origin.has_value());
-    Statement any(connection_, "SELECT id FROM result WHERE model_id = :model LIMIT 1");
-    model_is_new_ = !any.bind(":model", model_id_).step();
     if (run_) {
       Statement last(connection_, "SELECT max(number) AS number FROM result WHERE run_id = :run");
       last.bind(":run", run_->id).step();
       if (!last.is_null("number")) last_number_ = last.integer("number");
-    } else if (!record.origin) {
-      store_run_row();  // Also without results: that it was begun is known of our own runs.
+      counts_ = kept_counts(connection_, run_->id);
+    } else {
+      counts_ = RunCounts();
+      if (!record.origin) {
+        store_run_row();  // Also without results: that it was begun is known of our own runs.
+      }
     }
   }
 
@@ -132,69 +135,147 @@ class RunAdder {
     for (const RunRecord::Entry& entry : record_.entries) add(entry);
   }
 
-  Added finish() {
-    for (const auto& [ids, subject] : touched_) choose_best(connection_, model_id_, subject);
+  const Added& added() const { return added_; }
+
+  /// REQUIRES: called once, at the end.
+  void finish() {
+    for (const auto& [ids, group] : touched_) update_best(group);
     for (const auto& [name, newest] : current_) make_current(name, newest);
     if (!touched_.empty()) {
-      keep_counts(connection_, run_->id,
-                  is_counted_ ? counts_ : count_results(connection_, run_->id));
+      keep_counts(connection_, run_->id, counts_ ? *counts_ : count_results(connection_, run_->id));
     }
     if (run_) note_times();
-    return added_;
   }
 
  private:
   enum class Match { none, same, other };
 
+  /// What is stored of a configuration.
+  struct Found {
+    Match match = Match::none;
+    bool any = false;     ///< Of the device, kernel and problem.
+    bool in_run = false;  ///< And of the run.
+  };
+
+  /// A kernel and problem that got results.
+  struct Group {
+    Subject subject;
+    bool is_open = false;         ///< Which one is best takes a look at all of its results.
+    std::int64_t fastest_id = 0;  ///< Of the results that it got; 0: none is timed.
+    double fastest_ms = 0;
+  };
+
   void add(const RunRecord::Entry& entry) {
     const Result& result = entry.result;
     const Subject subject = subjects_.store(space_id_, entry.kernel_hash, result.kernel,
                                             result.problem, result.configuration);
-    if (own_ && match(entry, subject, *own_) == Match::same) {
-      ++added_.known;
-      return;
+    Found found;
+    if (!subject.is_new) {
+      if (own_ && look_for(entry, subject, *own_).match == Match::same) {
+        ++added_.known;
+        return;
+      }
+      found = look_for(entry, subject, {.id = run_ ? run_->id : 0, .model_id = model_id_});
+      if (found.match == Match::same) {
+        ++added_.known;
+        return;
+      }
     }
-    const RunRow its_run = {.id = run_ ? run_->id : 0, .model_id = model_id_};
-    const bool is_first = met_.insert(subject.configuration_id).second;
-    const bool may_be_known = !(model_is_new_ && is_first);
-    const Match found = may_be_known ? match(entry, subject, its_run) : Match::none;
-    if (found == Match::same) {
-      ++added_.known;
-      return;
-    }
-    ++(found == Match::other ? added_.conflicting : added_.added);
+    ++(found.match == Match::other ? added_.conflicting : added_.added);
     if (!run_) store_run_row();
     const bool is_free = entry.number > last_number_;
     last_number_ = is_free ? entry.number : last_number_ + 1;
-    results_.store({.run_id = run_->id,
-                    .number = last_number_,
-                    .model_id = model_id_,
-                    .environment_id = environment_of(result.unit),
-                    .subject = subject,
-                    .at_unix = entry.at_unix},
-                   result);
-    is_counted_ = is_counted_ && !may_be_known;
-    ++counts_.results;
-    if (result.status == Status::correct) ++counts_.correct;
-    touched_[{subject.kernel_id, subject.problem_id}] = subject;
-    if (entry.stale) return;
-    Current& current = current_[result.kernel];
-    if (current.kernel_id == 0 || entry.at_unix >= current.at_unix) {
-      current = {.kernel_id = subject.kernel_id, .at_unix = entry.at_unix};
+    const std::int64_t stored = results_.store({.run_id = run_->id,
+                                                .number = last_number_,
+                                                .model_id = model_id_,
+                                                .environment_id = environment_of(result.unit),
+                                                .subject = subject,
+                                                .at_unix = entry.at_unix},
+                                               result);
+    if (!first_stored_) first_stored_ = stored;
+    if (found.in_run) counts_.reset();
+    if (counts_) {
+      ++counts_->results;
+      if (result.status == Status::correct) ++counts_->correct;
+    }
+    note(group_of(subject), result, stored, found.any);
+    if (!entry.stale) note_version(result.kernel, subject.kernel_id, entry.at_unix);
+  }
+
+  Group& group_of(const Subject& subject) {
+    if (last_group_ == nullptr || last_group_->subject.kernel_id != subject.kernel_id ||
+        last_group_->subject.problem_id != subject.problem_id) {
+      last_group_ = &touched_[{subject.kernel_id, subject.problem_id}];
+      last_group_->subject = subject;
+    }
+    return *last_group_;
+  }
+
+  /// As RunLog::update_best(): a screen of a configuration of which nothing was known is compared
+  /// with the best alone.
+  static void note(Group& group, const Result& result, std::int64_t id, bool was_known) {
+    group.is_open = group.is_open || was_known || result.stage == Stage::final;
+    if (!result.timed()) return;
+    const double ms = result.measurement.median_ms;
+    if (group.fastest_id != 0 && group.fastest_ms <= ms) return;
+    group.fastest_id = id;
+    group.fastest_ms = ms;
+  }
+
+  void update_best(const Group& group) {
+    const Subject& subject = group.subject;
+    if (!group.is_open) {
+      if (group.fastest_id == 0) return;
+      Statement best(connection_, R"sql(
+        SELECT median_ms FROM best
+        WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql");
+      best.bind(":model", model_id_)
+          .bind(":problem", subject.problem_id)
+          .bind(":kernel", subject.kernel_id);
+      if (best.step() && best.real("median_ms") <= group.fastest_ms) return;
+    }
+    if (group.is_open || has_finals(subject)) {
+      choose_best(connection_, model_id_, subject);
+    } else {
+      keep_best(connection_, model_id_, subject, group.fastest_id);
+    }
+  }
+
+  bool has_finals(const Subject& subject) const {
+    Statement finals(connection_, R"sql(
+      SELECT 1 FROM result
+      WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id = :run
+        AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
+    return finals.bind(":run", run_->id)
+        .bind(":model", model_id_)
+        .bind(":problem", subject.problem_id)
+        .bind(":kernel", subject.kernel_id)
+        .step();
+  }
+
+  void note_version(const std::string& kernel, std::int64_t kernel_id, double at_unix) {
+    if (last_current_ == nullptr || last_current_->first != kernel) {
+      last_current_ = &*current_.try_emplace(kernel).first;
+    }
+    Current& current = last_current_->second;
+    if (current.kernel_id == 0 || at_unix >= current.at_unix) {
+      current = {.kernel_id = kernel_id, .at_unix = at_unix};
     }
   }
 
   /// What is stored of the same configuration: this result, or another that it says it is. Of an
   /// import any other import counts, of our own runs only the run.
-  Match match(const RunRecord::Entry& entry, const Subject& subject, const RunRow& run) {
+  Found look_for(const RunRecord::Entry& entry, const Subject& subject, const RunRow& run) {
     const Result& result = entry.result;
     find_.bind(":model", run.model_id)
         .bind(":kernel", subject.kernel_id)
         .bind(":problem", subject.problem_id)
         .bind(":configuration", subject.configuration_id);
-    Match found = Match::none;
-    while (found != Match::same && find_.step()) {
+    Found found;
+    while (found.match != Match::same && find_.step()) {
       const bool same_run = find_.integer("run_id") == run.id;
+      found.any = true;
+      found.in_run = found.in_run || same_run;
       const bool any_import = record_.origin && run.model_id == model_id_;
       if (!same_run && !any_import) continue;
       const bool same_time = result.timed()
@@ -202,17 +283,19 @@ class RunAdder {
                                  : find_.is_null("median_ms");
       if (find_.text("status") == to_text(result.status) &&
           find_.text("stage") == to_text(result.stage) && same_time) {
-        found = Match::same;
+        found.match = Match::same;
       } else if (is_same_measurement(entry, same_run, find_.integer("id"))) {
-        found = Match::other;
+        found.match = Match::other;
       }
     }
     find_.reset();
     return found;
   }
 
-  /// By its number in the run; without one by when it was measured.
+  /// By its number in the run; without one by when it was measured, unless it came in with this one: a
+  /// file that lists a configuration twice has two measurements of it.
   bool is_same_measurement(const RunRecord::Entry& entry, bool same_run, std::int64_t result_id) {
+    if (entry.number == 0 && first_stored_ && result_id >= *first_stored_) return false;
     find_moment_.bind(":id", result_id).step();
     const bool same = entry.number != 0 ? same_run && find_moment_.integer("number") == entry.number
                                         : find_moment_.real("at_unix") == entry.at_unix;
@@ -231,16 +314,21 @@ class RunAdder {
 
   std::int64_t environment_of(const std::string& unit) {
     const std::string& uuid = unit.empty() ? record_.run.device.uuid : unit;
+    if (last_environment_ != nullptr && last_environment_->first == uuid) {
+      return last_environment_->second;
+    }
     const auto [found, is_new] = environments_.try_emplace(uuid, 0);
     if (is_new) found->second = store_environment(connection_, model_id_, uuid, record_.run);
+    last_environment_ = &*found;
     return found->second;
   }
 
+  /// Of a record that goes on, how it ended is not known yet.
   void note_times() {
     Statement(connection_, R"sql(
       UPDATE run SET outcome = :outcome, ended_unix = :ended
       WHERE id = :run AND outcome = '' AND :outcome <> '')sql")
-        .bind(":outcome", record_.outcome)
+        .bind(":outcome", record_.goes_on ? std::string() : record_.outcome)
         .bind(":ended", record_.ended_unix)
         .bind(":run", run_->id)
         .run();
@@ -285,14 +373,16 @@ class RunAdder {
   std::optional<RunRow> own_;  ///< Of an import: our own run of that id.
   std::int64_t space_id_ = 0;
   std::int64_t model_id_ = 0;
-  bool model_is_new_ = false;             ///< No result of it was stored before.
-  std::unordered_set<std::int64_t> met_;  ///< Configurations of the record, by their ids.
-  bool is_counted_ = true;                ///< Of what was added: nothing was met twice.
-  RunCounts counts_;
+  std::optional<RunCounts> counts_;  ///< nullopt: they have to be counted.
   std::int64_t last_number_ = 0;
-  std::map<std::string, std::int64_t> environments_;                  ///< Ids by the unit's UUID.
-  std::map<std::pair<std::int64_t, std::int64_t>, Subject> touched_;  ///< By kernel and problem.
-  std::map<std::string, Current> current_;                            ///< By the kernel's name.
+  std::optional<std::int64_t> first_stored_;  ///< The id of the first result that it stored.
+  std::map<std::string, std::int64_t> environments_;                ///< Ids by the unit's UUID.
+  std::map<std::pair<std::int64_t, std::int64_t>, Group> touched_;  ///< By kernel and problem.
+  std::map<std::string, Current> current_;                          ///< By the kernel's name.
+  // Mostly what comes next is of the same.
+  std::pair<const std::string, std::int64_t>* last_environment_ = nullptr;
+  Group* last_group_ = nullptr;
+  std::pair<const std::string, Current>* last_current_ = nullptr;
   Added added_;
 };
 
@@ -335,18 +425,30 @@ RunRecord read_run_record(const Connection& connection, const std::string& run_i
 }
 
 Added add_run_record(const Connection& connection, RunRecord& record,
-                     const std::function<void(RunRecord&)>& next) {
+                     const std::function<void(RunRecord&)>& next, const AddLimits& limits) {
   const ManyRows many_rows(connection);
-  Transaction transaction(connection);
-  RunAdder adder(connection, record);
-  adder.add_all();
-  while (next && record.goes_on) {
-    next(record);
+  Added added;
+  for (;;) {
+    const auto begun = std::chrono::steady_clock::now();
+    Transaction transaction(connection);
+    // What it knows of the database holds until others can write.
+    RunAdder adder(connection, record);
     adder.add_all();
+    const auto is_full = [&] {
+      return adder.added().added + adder.added().conflicting >= limits.results ||
+             std::chrono::steady_clock::now() - begun >= limits.time;
+    };
+    while (next && record.goes_on && !is_full()) {
+      next(record);
+      adder.add_all();
+    }
+    adder.finish();
+    transaction.commit();
+    added += adder.added();
+    if (!next || !record.goes_on) return added;
+    std::this_thread::sleep_for(limits.pause);
+    next(record);
   }
-  const Added added = adder.finish();
-  transaction.commit();
-  return added;
 }
 
 }  // namespace smemtune::db

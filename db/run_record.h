@@ -11,6 +11,6 @@ namespace smemtune::db {
 /// See ResultStore::record_of() and add().
 RunRecord read_run_record(const Connection& connection, const std::string& run_id);
 Added add_run_record(const Connection& connection, RunRecord& record,
-                     const std::function<void(RunRecord&)>& next = {});
+                     const std::function<void(RunRecord&)>& next, const AddLimits& limits);
 
 }  // namespace smemtune::db

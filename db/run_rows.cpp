@@ -243,7 +243,7 @@ Subject SubjectRows::store(std::int64_t space_id, const std::string& kernel_hash
   Subject subject = last_subject_;
   if (!as_last) {
     subject = {
-        .kernel_id = insert_or_find(insert_kernel_, find_kernel_, space_id, kernel, kernel_hash),
+        .kernel_id = insert_or_find(insert_kernel_, find_kernel_, space_id, kernel, kernel_hash).id,
         .problem_id = store_problem(space_id, problem)};
   }
   if (!ours_ && !as_last) {
@@ -251,26 +251,31 @@ Subject SubjectRows::store(std::int64_t space_id, const std::string& kernel_hash
     last_subject_ = subject;
   }
   insert_configuration_.bind(4, to_json(configuration));
-  subject.configuration_id = insert_or_find(insert_configuration_, find_configuration_, space_id,
-                                            kernel, key(configuration));
+  const Row row = insert_or_find(insert_configuration_, find_configuration_, space_id, kernel,
+                                 key(configuration));
+  subject.configuration_id = row.id;
+  subject.is_new = row.is_new;
   return subject;
 }
 
 template <typename... Key>
-std::int64_t SubjectRows::insert_or_find(Statement& insert, Statement& find, const Key&... key) {
+SubjectRows::Row SubjectRows::insert_or_find(Statement& insert, Statement& find,
+                                             const Key&... key) {
   int place = 0;
   (insert.bind(++place, key), ...);
   insert.run();
   // Not by RETURNING, for which SQLite makes a table each time. A row of ours may be an updated one.
-  if (!ours_ && connection_.changes() == 1) return connection_.last_insert_id();
+  if (!ours_ && connection_.changes() == 1) {
+    return {.id = connection_.last_insert_id(), .is_new = true};
+  }
   place = 0;
   (find.bind(++place, key), ...);
-  return read_id(find);
+  return {.id = read_id(find)};
 }
 
 std::int64_t SubjectRows::store_problem(std::int64_t space_id, const Problem& problem) {
   insert_problem_.bind(3, to_json(problem));
-  return insert_or_find(insert_problem_, find_problem_, space_id, key(problem));
+  return insert_or_find(insert_problem_, find_problem_, space_id, key(problem)).id;
 }
 
 ResultRows::ResultRows(const Connection& connection)
@@ -293,6 +298,12 @@ RunCounts count_results(const Connection& connection, std::int64_t run_id) {
           GROUP BY kernel_id, problem_id, configuration_id))sql");
   select.bind(":run", run_id).step();
   return {.results = select.integer("results"), .correct = select.integer("correct")};
+}
+
+std::optional<RunCounts> kept_counts(const Connection& connection, std::int64_t run_id) {
+  Statement select(connection, "SELECT results, correct FROM run_count WHERE run_id = :run");
+  if (!select.bind(":run", run_id).step()) return std::nullopt;
+  return RunCounts{.results = select.integer("results"), .correct = select.integer("correct")};
 }
 
 void keep_counts(const Connection& connection, std::int64_t run_id, const RunCounts& counts) {

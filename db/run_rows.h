@@ -41,6 +41,7 @@ struct Subject {
   std::int64_t kernel_id = 0;
   std::int64_t problem_id = 0;
   std::int64_t configuration_id = 0;
+  bool is_new = false;  ///< Nothing was stored of the configuration, not even for another problem.
 };
 
 /// Stores what results are about. REQUIRES: the connection outlives it.
@@ -54,9 +55,13 @@ class SubjectRows {
 
  private:
   std::int64_t store_problem(std::int64_t space_id, const Problem& problem);
+  struct Row {
+    std::int64_t id = 0;
+    bool is_new = false;  ///< Of a row of ours it is not known.
+  };
   /// The first parameters of both statements are the key.
   template <typename... Key>
-  std::int64_t insert_or_find(Statement& insert, Statement& find, const Key&... key);
+  Row insert_or_find(Statement& insert, Statement& find, const Key&... key);
 
   struct Version {
     std::string kernel;
@@ -105,6 +110,8 @@ struct RunCounts {
 };
 /// Of all its results: where some were added or removed at once.
 RunCounts count_results(const Connection& connection, std::int64_t run_id);
+/// Its row; nullopt where it has none.
+std::optional<RunCounts> kept_counts(const Connection& connection, std::int64_t run_id);
 void keep_counts(const Connection& connection, std::int64_t run_id, const RunCounts& counts);
 
 /// Chooses the best of a kernel on a model for a problem among all that is stored, and keeps it.

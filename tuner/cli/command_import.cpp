@@ -107,18 +107,19 @@ void add_files(const ImportOptions& options, const db::ImportNames& names, db::R
 
 void add_import_options(CLI::App& app, ImportOptions& options) {
   add_database(app, options.database);
-  app.add_option("files", options.files,
-                 "Kernel Tuner cache files, T4, exports and databases of smemtune; .gz too")
+  app.add_option(
+         "files", options.files,
+         "Kernel Tuner cache files, T4, KTT's JSON, exports and databases of smemtune; .gz too")
       ->type_name("FILE...")
       ->required();
   app.add_option("--device-name", options.names.device,
                  "The device of files that name none, as its driver calls it")
       ->type_name("NAME");
   app.add_option("--space", options.names.space,
-                 "Of caches and T4: the space that the results are of [the kernel's name]")
+                 "Of caches, T4 and KTT: the space that the results are of [the kernel's name]")
       ->type_name("NAME");
   app.add_option("--kernel", options.names.kernel,
-                 "Of caches and T4: the kernel's name, in place of the file's")
+                 "Of caches, T4 and KTT: the kernel's name, in place of the file's")
       ->type_name("NAME");
   app.add_flag("--json", options.json, "Print as JSON");
 }

@@ -163,7 +163,8 @@ std::vector<std::string> strategies_to_replay(const ReplayCommandOptions& option
 
 void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
   app.add_option("--data", options.data,
-                 "What was measured: Kernel Tuner cache files, T4, databases of smemtune; .gz too")
+                 "What was measured: Kernel Tuner cache files, T4, KTT's JSON, databases of "
+                 "smemtune; .gz too")
       ->type_name("FILE...")
       ->required();
   app.add_option(
