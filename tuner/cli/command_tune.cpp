@@ -230,6 +230,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   const std::atomic<bool>& stop = session.stop;
   TuningRequest request = session.request;
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
+  if (units.front().kind == DeviceKind::gpu) request.cpu = cpu_beside(units.front());
   double& most_s = request.options.budget.max_seconds;
   if (most_s > 0) most_s = std::max(1e-3, most_s - late_s);
   ProgressLine progress(verbosity(options), can_redraw(STDERR_FILENO), colors(STDERR_FILENO),
