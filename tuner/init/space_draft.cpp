@@ -119,6 +119,15 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
   kernels.push_back(std::move(kernel));
 }
 
+/// `WARP_SIZE` and masks of lanes, which no one chooses.
+bool is_of_the_hardware(const NamedNumber& number) {
+  constexpr std::int64_t kWarpSize = 32;
+  constexpr std::int64_t kAllLanes = 0xffffffff;
+  const std::string name = lower(number.name);
+  return (number.value == kWarpSize && name.find("warp") != std::string::npos) ||
+         (number.value == kAllLanes && name.ends_with("mask"));
+}
+
 }  // namespace
 
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
@@ -126,6 +135,7 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
   for (const NamedNumber& number : file.numbers) {
     const Meaning meaning = meaning_in(file, number.name);
     if (meaning == Meaning::problem || !reserved_meaning(number.name).empty()) continue;
+    if (is_of_the_hardware(number)) continue;
     numbers.push_back(number);
   }
   return numbers;
@@ -134,7 +144,7 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
 std::vector<NamedNumber> problem_numbers(const KernelFile& file) {
   std::vector<NamedNumber> numbers;
   for (const NamedNumber& number : file.numbers) {
-    if (meaning_in(file, number.name) != Meaning::problem) continue;
+    if (meaning_in(file, number.name) != Meaning::problem || is_of_the_hardware(number)) continue;
     if (reserved_meaning(number.name).empty()) numbers.push_back(number);
   }
   return numbers;
