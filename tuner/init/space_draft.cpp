@@ -1,6 +1,7 @@
 #include "tuner/init/space_draft.h"
 
 #include "tuner/config/space_words.h"
+#include "tuner/core/text.h"
 #include "tuner/init/argument_draft.h"
 #include "tuner/init/definition_draft.h"
 #include "tuner/init/json_layout.h"
@@ -128,6 +129,26 @@ bool is_of_the_hardware(const NamedNumber& number) {
          (number.value == kAllLanes && name.ends_with("mask"));
 }
 
+/// " Of the problem, what the source does not say is a guess: N, K."
+std::string guesses_text(const SpaceNames& names) {
+  std::vector<std::string> guesses;
+  for (const auto& [name, value] : names.problem().items()) {
+    if (names.is_guess(name)) guesses.push_back(name);
+  }
+  if (guesses.empty()) return "";
+  return " Of the problem, what the source does not say is a guess: " + joined(guesses, ", ") + ".";
+}
+
+void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
+  for (const auto& [name, value] : names.problem().items()) {
+    draft.arguments.push_back({.name = name,
+                               .role = "problem",
+                               .shape = value.is_string() ? value.get<std::string>() : value.dump(),
+                               .said_by = names.is_guess(name) ? "nothing" : "the source",
+                               .is_guess = names.is_guess(name)});
+  }
+}
+
 }  // namespace
 
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
@@ -207,12 +228,14 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   ArgumentDraft arguments = draft_arguments(source, file, names);
   draft.arguments = std::move(arguments.rows);
   names.need_a_size();
+  add_problem_rows(names, draft);
 
   Json root;
   root["name"] = request.name;
   root["description"] = "From " + request.written_from +
                         " by smemtune init. Replace every TODO; smemtune --check lists those "
-                        "that are left. The sizes of the problems are guesses.";
+                        "that are left." +
+                        guesses_text(names);
   root["problems"] = Json::array({names.problem()});
   root["cpu_problems"] = Json::array({names.cpu_problem()});
   root["arguments"] = std::move(arguments.arguments);

@@ -21,6 +21,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 /// A source, and the draft of a space for its first kernel, both in a folder.
@@ -82,6 +83,8 @@ TEST(DraftSpace, OfATemplateNeedsShapesAndAGrid) {
                           HasSubstr("/kernels/0/grid/0: TODO: blocks in x, such as ceil_div(N, ")));
   const Json json = draft.json();
   EXPECT_EQ(json["problems"][0].dump(), R"({"T":"float","N":16777216})");
+  EXPECT_THAT(json["description"].get<std::string>(),
+              HasSubstr("what the source does not say is a guess: T, N."));
   EXPECT_EQ(json["arguments"][0]["role"], "input");
   EXPECT_EQ(json["arguments"][1]["role"], "output");
   EXPECT_EQ(json["arguments"][3]["value"], "N");
@@ -356,6 +359,8 @@ TEST(DraftSpace, MakesOneKernelOfLaunchesInALoop) {
   const Drafted drafted(kFactorize);
   const Json json = drafted.json();
   ASSERT_THAT(json["kernels"], SizeIs(1));
+  EXPECT_THAT(json["description"].get<std::string>(), Not(HasSubstr("guess")))
+      << "the host says how large the matrix is";
   const Json& kernel = json["kernels"][0];
   EXPECT_EQ(kernel["name"], "mine");
   EXPECT_EQ(kernel["parameters"].dump(), R"({"BLOCK_SIZE":[4,8,16,32,64]})");
