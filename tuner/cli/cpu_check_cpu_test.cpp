@@ -79,7 +79,8 @@ CpuCheck checked(const std::string& configuration, double most_s = 60) {
   bound.bound.emplace_back(loaded.space, kernel, problem, gpu);
   Result result = begin_result(bound, parse_key(configuration));
   result.launches.emplace_back().resources.static_shared_bytes = 256;
-  CpuChecker checker(tuning);
+  ProblemState state;
+  CpuChecker checker(tuning, state);
   EXPECT_TRUE(checker.applies_to(result));
   return checker.check(bound, result, most_s);
 }

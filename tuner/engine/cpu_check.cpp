@@ -214,7 +214,7 @@ Outcome<std::vector<Module>> CpuChecker::compile(const std::vector<CompileReques
                       seconds_text(tuning_.elapsed_s() - start_s));
     }
     queue_->pump();
-    for (const WorkerEvent& event : pool_->wait(kWait_s)) queue_->handle(event);
+    for (const WorkerEvent& event : wait()) queue_->handle(event);
   }
   return queue_->take(numbers);
 }
@@ -230,12 +230,12 @@ Frame CpuChecker::ask(MessageType type, std::vector<std::uint8_t> payload,
   };
   while (!pool_->device_is_idle(0)) {
     if (must_end()) throw out_of_time();
-    pool_->wait(kWait_s);
+    wait();
   }
   const Ticket ticket =
       pool_->ask_device(0, type, std::move(payload), modules, until_s - start_s + kWait_s);
   for (;;) {
-    for (const WorkerEvent& event : pool_->wait(kWait_s)) {
+    for (const WorkerEvent& event : wait()) {
       queue_->handle(event);
       if (event.ticket != ticket) continue;
       if (event.kind == WorkerEvent::Kind::replied) return event.reply;
@@ -245,6 +245,13 @@ Frame CpuChecker::ask(MessageType type, std::vector<std::uint8_t> payload,
     }
     if (must_end()) throw out_of_time();
   }
+}
+
+/// For something to come of it. Meanwhile the run's own workers are heard: other hosts count who does
+/// not listen as lost.
+std::vector<WorkerEvent> CpuChecker::wait() {
+  work(tuning_, state_, 0);
+  return pool_->wait(kWait_s);
 }
 
 }  // namespace smemtune

@@ -18,7 +18,7 @@ double cpu_check_reserve_s(const TuningRequest& request);
 /// that is too large or a block of it takes too long, on the smallest one of the space.
 class CpuChecker {
  public:
-  explicit CpuChecker(Tuning& tuning) : tuning_(tuning) {}
+  CpuChecker(Tuning& tuning, ProblemState& state) : tuning_(tuning), state_(state) {}
 
   /// Whether there is anything to look for.
   bool applies_to(const Result& result) const;
@@ -36,7 +36,10 @@ class CpuChecker {
   Frame ask(MessageType type, std::vector<std::uint8_t> payload, const std::vector<Module>& modules,
             double until_s);
 
+  std::vector<WorkerEvent> wait();
+
   Tuning& tuning_;
+  ProblemState& state_;
   double spent_s_ = 0;  ///< On the problem's finalists so far.
   std::shared_ptr<WorkerPool> pool_;
   std::unique_ptr<CompileQueue> queue_;

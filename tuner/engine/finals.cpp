@@ -55,7 +55,7 @@ class Finals {
         contenders_(find_contenders(state)),
         device_(tuning, state, contenders_,
                 [this](Contender& contender, const Failure& failure) { fail(contender, failure); }),
-        cpu_(tuning) {}
+        cpu_(tuning, state) {}
 
   void run() {
     if (contenders_.empty()) return;
