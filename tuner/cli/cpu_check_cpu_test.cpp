@@ -1,5 +1,6 @@
 // What the CPU device sees of a GPU's finalists, with real kernels and without a GPU.
 
+#include "tuner/cli/backends.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
