@@ -145,6 +145,10 @@ ReportSource run_from(const std::string& name, const Json& document) {
 std::variant<ReportSource, VersionDiff> read_document(const std::string& name,
                                                       std::string_view text) {
   const Json document = read_at(name, [&] { return Json::parse(text); });
+  if (document.contains("kernels") && !document.contains("format")) {
+    throw InputError(name + ": is a space file; a report on what is stored of it is made with " +
+                     "--space " + quote(name));
+  }
   const auto format = read_at(name, [&] { return document.at("format").get<std::string>(); });
   if (format == "smemtune-run" || format == "smemtune-results") {
     ReportSource source =

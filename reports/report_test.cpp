@@ -165,6 +165,9 @@ TEST(ReportDocument, ThatIsWrongIsRefusedWithItsNameAndPlace) {
   };
   EXPECT_THAT(message("{"), HasSubstr("dry.json: parse error at line 1"));
   EXPECT_THAT(message(R"({"format": "smemtune-best"})"), HasSubstr("format 'smemtune-best'"));
+  EXPECT_THAT(message(R"({"name": "a", "kernels": []})"),
+              HasSubstr("dry.json: is a space file; a report on what is stored of it is made with "
+                        "--space 'dry.json'"));
   EXPECT_THAT(message(R"({"format": "smemtune-run", "space": "a", "device": {}, "problems": []})"),
               HasSubstr("dry.json: holds no result"));
   std::string wrong = kDryRun;

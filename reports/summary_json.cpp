@@ -27,6 +27,23 @@ Json derived_json(const DerivedTolerance& derived) {
           {"data_sets", derived.data_sets}};
 }
 
+Json cpu_check_json(const CpuCheck& check) {
+  Json json = {{"kernel", check.kernel},
+               {"configuration", db::bindings_json(check.configuration)},
+               {"problem", db::bindings_json(check.problem)}};
+  if (!check.not_run.empty()) {
+    json["not_run"] = check.not_run;
+  } else if (check.found) {
+    json["found"] = {{"status", to_text(check.found->status)},
+                     {"reason", check.found->reason},
+                     {"detail", check.found->detail}};
+  } else {
+    json["blocks"] = check.blocks;
+    json["of_blocks"] = check.of;
+  }
+  return json;
+}
+
 Json problem_json(const Space& space, const ProblemSummary& problem, const Device& device) {
   Json entry = {{"problem", db::bindings_json(problem.problem)},
                 {"cartesian", problem.cartesian},
@@ -67,6 +84,9 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
     entry["default_slower"] = {{"percent", slower->percent},
                                {"low_percent", slower->low_percent},
                                {"high_percent", slower->high_percent}};
+  }
+  for (const CpuCheck& check : problem.cpu_checks) {
+    entry["cpu_checks"].push_back(cpu_check_json(check));
   }
   for (const Result& tie : problem.ties) {
     entry["ties"].push_back(

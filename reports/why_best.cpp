@@ -124,6 +124,27 @@ std::string compared_with_text(const Space& space, const Result& result) {
   return "stored by an earlier release, which did not record what it was compared with";
 }
 
+/// "the CPU device sees no race in it (64 of 4,096 blocks)"; empty where it was not looked at, as on
+/// the CPU device itself.
+std::string cpu_check_text(const ProblemSummary& problem) {
+  const Result& best = *problem.best;
+  const auto found = std::ranges::find_if(problem.cpu_checks, [&](const CpuCheck& check) {
+    return check.kernel == best.kernel && check.configuration == best.configuration;
+  });
+  if (found == problem.cpu_checks.end()) return "";
+  const CpuCheck& check = *found;
+  const std::string where = check.problem == problem.problem ? "" : " on " + key(check.problem);
+  if (!check.not_run.empty()) {
+    return "not run on the CPU device" + where + ", which would see a race: " + check.not_run;
+  }
+  if (check.found) {
+    return "*** run on the CPU device" + where + ": " + check.found->reason + ": " +
+           check.found->detail;
+  }
+  return "the CPU device sees no race in it" + where + " (" + format_count(check.blocks) + " of " +
+         counted(check.of, "block") + ")";
+}
+
 }  // namespace
 
 std::string why_best(const Space& space, const ProblemSummary& problem, const Device& device) {
@@ -134,6 +155,8 @@ std::string why_best(const Space& space, const ProblemSummary& problem, const De
     text += "    screened only: no finals were held, so others may be as fast\n";
   }
   text += "    " + compared_with_text(space, best) + "\n";
+  const std::string races = cpu_check_text(problem);
+  if (!races.empty()) text += "    " + races + "\n";
   const std::string over_default = over_default_text(problem, device);
   if (!over_default.empty()) text += "    " + over_default + "\n";
   std::string leads;

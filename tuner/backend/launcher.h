@@ -2,6 +2,7 @@
 
 #include "tuner/backend/compiler.h"
 #include "tuner/core/device.h"
+#include "tuner/core/error.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/outcome.h"
@@ -121,6 +122,14 @@ struct TimeReport {
   bool operator==(const TimeReport&) const = default;
 };
 
+/// How much of a kernel was looked at.
+struct LookReport {
+  std::uint64_t blocks = 0;  ///< That were run, of all launches...
+  std::uint64_t of = 0;      ///< ... which have so many.
+
+  bool operator==(const LookReport&) const = default;
+};
+
 /// Runs kernels on one device. Lives in a device worker, which may be killed or die.
 ///
 /// Every buffer lies between guard zones of 4 KB. A checked run restores `input` and `inout`
@@ -148,6 +157,14 @@ class Launcher {
   virtual Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) = 0;
 
   virtual Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) = 0;
+
+  /// Runs as many blocks as fit into so many seconds, spread over the grid and at least one, to see
+  /// what each of their accesses does; compares nothing. A launch that was not run whole is the last
+  /// one. Only for a device that sees accesses (CpuLauncher).
+  virtual Outcome<LookReport> look(KernelHandle /*handle*/, WorkloadId /*workload*/,
+                                   double /*seconds*/) {
+    throw UnavailableError(device().name + " does not see the accesses of its kernels");
+  }
 };
 
 }  // namespace smemtune

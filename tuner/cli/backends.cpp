@@ -316,6 +316,17 @@ std::shared_ptr<WorkerPool> start_workers(WorkerCommand command, const std::atom
           }};
 }
 
+CpuBeside cpu_beside(const Device& gpu) {
+  // Its limits decide what is valid; those that its worker is told are of no matter.
+  CpuBeside beside = {.device = cpu::cpu_device(gpu), .start = {}};
+  beside.start = [device = beside.device] {
+    DeviceChoice choice;
+    choice.compile_workers = 1;
+    return start_workers(workers_for(choice, {&device, 1}));
+  };
+  return beside;
+}
+
 DeviceUse device_use(const Device& device) {
 #if SMEMTUNE_CUDA_BUILD
   if (device.kind == DeviceKind::gpu) return cuda::gpu_use(device.uuid).value_or(DeviceUse{});

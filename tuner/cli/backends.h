@@ -6,6 +6,7 @@
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/space.h"
 #include "tuner/engine/messages.h"
+#include "tuner/engine/tuning_request.h"
 #include "tuner/engine/worker_pool.h"
 
 #include <CLI/CLI.hpp>
@@ -79,6 +80,9 @@ WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& devi
 /// to be killed. Throws as WorkerPool does.
 std::shared_ptr<WorkerPool> start_workers(WorkerCommand command,
                                           const std::atomic<bool>* stop = nullptr);
+
+/// This machine's CPU device beside GPUs of that model, with their limits.
+CpuBeside cpu_beside(const Device& gpu);
 
 /// Who uses a device now. Nobody where that cannot be known.
 DeviceUse device_use(const Device& device);

@@ -245,6 +245,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   const std::atomic<bool>& stop = session.stop;
   TuningRequest request = session.request;
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
+  if (units.front().kind == DeviceKind::gpu) request.cpu = cpu_beside(units.front());
   ProgressLine progress(verbosity(options), can_redraw(STDERR_FILENO), colors(STDERR_FILENO),
                         units.front().kind, session.models > 1 ? units.front().name : "",
                         options.sparkline);

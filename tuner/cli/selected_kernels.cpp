@@ -61,14 +61,18 @@ std::vector<Problem> chosen_problems(const Space& space, const std::vector<std::
 
 namespace {
 
-/// For the first name that no kernel has as a parameter.
+/// For the first name that no kernel has as a parameter: what was meant, or what there is.
 std::string suggested_parameter(const Space& space, const Configuration& given) {
   std::vector<std::string> known;
   for (const KernelTemplate& kernel : space.kernels) {
-    for (const Parameter& parameter : kernel.parameters) known.push_back(parameter.name);
+    for (const Parameter& parameter : kernel.parameters) {
+      if (std::ranges::find(known, parameter.name) == known.end()) known.push_back(parameter.name);
+    }
   }
   for (const auto& [name, value] : given) {
-    if (std::ranges::find(known, name) == known.end()) return suggestion(name, known);
+    if (known.empty() || std::ranges::find(known, name) != known.end()) continue;
+    const std::string meant = suggestion(name, known);
+    return meant.empty() ? "; there are " + joined(known, ", ") : meant;
   }
   return "";
 }

@@ -354,6 +354,8 @@ TEST(SpaceFile, RefusesRepetitionsThatMakeNoSense) {
               testing::Contains(HasSubstr("/kernels/2/swap/0: 'in' is an input")));
   EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\", \"partial\"]],"),
               testing::Contains(HasSubstr("'out' and 'partial' are of different types or shapes")));
+  EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\", \"out\"]],"),
+              testing::Contains(HasSubstr("'out' cannot change places with itself")));
   EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\"]],"),
               testing::Contains(HasSubstr("[\"out\"] is not a pair of buffers")));
   EXPECT_THAT(faults("\"repeat\": \"min < 2\","),
@@ -868,7 +870,12 @@ INSTANTIATE_TEST_SUITE_P(
               "--fmad="},
         Fault{"Registers", "--use_fast_math", "--maxrregcount=4294967300",
               ": /kernels/2/options/0: '--maxrregcount=4294967300' is not allowed: '4294967300' is "
-              "not a value of --maxrregcount="},
+              "not a value of --maxrregcount=, which takes 16 to 255"},
+        Fault{"Mistyped", "--use_fast_math", "--maxregcount=32",
+              ": /kernels/2/options/0: '--maxregcount=32' is not allowed: only --use_fast_math, "
+              "--fmad=, --ftz=, --prec-div=, --prec-sqrt=, --maxrregcount=, --std=, "
+              "--extra-device-vectorization, --device-int128, -lineinfo and -DNAME=VALUE may be "
+              "given; did you mean '--maxrregcount='?"},
         Fault{"Standard", "--use_fast_math", "--std=c++03",
               ": /kernels/2/options/0: '--std=c++03' is not allowed: 'c++03' is not a value of "
               "--std="},

@@ -127,7 +127,18 @@ void SpaceReader::read_swaps(const Json& value, const std::string& pointer,
                        " are of different types or shapes and cannot change places");
       continue;
     }
-    repeat.swaps.push_back({names[0], names[1]});
+    const auto is_known = [&](const std::string& name) {
+      return std::ranges::any_of(
+          repeat.swaps, [&](const auto& swap) { return swap[0] == name || swap[1] == name; });
+    };
+    if (names[0] == names[1]) {
+      fault(where, quote(names[0]) + " cannot change places with itself");
+    } else if (is_known(names[0]) || is_known(names[1])) {
+      fault(where, quote(is_known(names[0]) ? names[0] : names[1]) +
+                       " changes places already, in another pair");
+    } else {
+      repeat.swaps.push_back({names[0], names[1]});
+    }
   }
 }
 

@@ -97,9 +97,10 @@ const std::vector<std::string>& type_names() {
 }
 
 std::string refused_option(const std::string& option) {
-  const auto refused_value = [&](std::string_view name, auto&& allowed) -> std::string {
+  const auto refused_value = [&](std::string_view name, auto&& allowed,
+                                 const std::string& range = "") -> std::string {
     const std::string_view value = std::string_view(option).substr(name.size());
-    return allowed(value) ? "" : quote(value) + " is not a value of " + std::string(name);
+    return allowed(value) ? "" : quote(value) + " is not a value of " + std::string(name) + range;
   };
   const auto is_one_of = [](std::initializer_list<std::string_view> values) {
     return [values = std::vector<std::string_view>(values)](std::string_view value) {
@@ -118,12 +119,13 @@ std::string refused_option(const std::string& option) {
     return refused_value("--std=", is_one_of({"c++14", "c++17", "c++20"}));
   }
   if (option.starts_with("--maxrregcount=")) {
-    return refused_value("--maxrregcount=", [](std::string_view value) {
+    const auto is_count = [](std::string_view value) {
       int count = 0;
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
       return error == std::errc() && end == value.data() + value.size() && count >= 16 &&
              count <= 255;
-    });
+    };
+    return refused_value("--maxrregcount=", is_count, ", which takes 16 to 255");
   }
   if (option.starts_with("-D") && !option.starts_with("-D=")) {
     const std::string_view macro = std::string_view(option).substr(2);
@@ -149,7 +151,10 @@ std::string refused_option(const std::string& option) {
   }
   return "only --use_fast_math, --fmad=, --ftz=, --prec-div=, --prec-sqrt=, --maxrregcount=, "
          "--std=, --extra-device-vectorization, --device-int128, -lineinfo and -DNAME=VALUE may be "
-         "given";
+         "given" +
+         suggestion(option.substr(0, option.find('=') + 1),
+                    std::vector<std::string>{"--fmad=", "--ftz=", "--prec-div=", "--prec-sqrt=",
+                                             "--maxrregcount=", "--std="});
 }
 
 std::optional<std::int64_t> struct_bytes(std::string_view type) {

@@ -297,8 +297,8 @@ class Definition::Parser {
 
   void require_dimensions(const Token& token, std::size_t given, std::size_t needed) const {
     if (given == needed) return;
-    tokens_.fail(token.column, in_quotes(token.text) + " has " + std::to_string(needed) +
-                                   " dimensions, not " + std::to_string(given));
+    tokens_.fail(token.column, in_quotes(token.text) + " has " + counted(needed, "dimension") +
+                                   ", not " + std::to_string(given));
   }
 
   [[noreturn]] void fail_unknown(const Token& token, const std::string& what) const {

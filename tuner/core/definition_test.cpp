@@ -145,7 +145,7 @@ TEST(Definition, RefusesWhatItCannotRead) {
   EXPECT_THAT(message_of("out[i] = sizeof(N)"),
               HasSubstr("column 17: sizeof takes a type, not 'N'"));
   EXPECT_THAT(message_of("out[i] = cos(1)"), HasSubstr("column 10: unknown function 'cos'"));
-  EXPECT_THAT(message_of("out[i, j] = 1"), HasSubstr("'out' has 1 dimensions, not 2"));
+  EXPECT_THAT(message_of("out[i, j] = 1"), HasSubstr("'out' has 1 dimension, not 2"));
   EXPECT_THAT(message_of("out[i] = A[i]"), HasSubstr("column 10: 'A' has 2 dimensions, not 1"));
   EXPECT_THAT(message_of("out[i] = in"), HasSubstr("'in' is an array and needs its indices"));
   EXPECT_THAT(message_of("out[i] = T"), HasSubstr("'T' stands for a word"));

@@ -43,6 +43,21 @@ struct Unfinished {
   bool operator==(const Unfinished&) const = default;
 };
 
+/// A finalist of a GPU that uses shared memory, and what the CPU device sees when it runs it: there
+/// each access is looked at, and two threads that race for an element are found whatever came of it.
+struct CpuCheck {
+  std::string kernel;
+  Configuration configuration;
+  Problem problem;           ///< On which it was run there.
+  std::uint64_t blocks = 0;  ///< That were run...
+  std::uint64_t of = 0;      ///< ... of so many. Both are 0 where it was not run to its end.
+  std::optional<Failure> found = std::nullopt;
+  std::string not_run = {};  ///< Why it was not; empty where it was.
+
+  bool has_race() const { return found && found->reason == "race"; }
+  bool operator==(const CpuCheck&) const = default;
+};
+
 /// What is known of a problem at the end.
 struct ProblemSummary {
   Problem problem;
@@ -67,6 +82,7 @@ struct ProblemSummary {
   /// How much slower the default of the best's kernel was in the finals; nullopt when it is the
   /// best or no finals were held.
   std::optional<PairedDifference> default_slower;
+  std::vector<CpuCheck> cpu_checks;  ///< In the order in which they would have won.
 };
 
 struct TuningSummary {

@@ -62,6 +62,7 @@ class DeviceWorker {
       }
       workloads_[workload.id] = workload;
     }
+    if (request.reference.parts.empty()) return reply;
     Outcome<std::vector<Check>> checks = load(request.reference, reference_handles_);
     if (!checks) {
       reply.failure = checks.failure();
@@ -209,6 +210,7 @@ class DeviceWorker {
   std::optional<Failure> measure(const EvaluateRequest& request, std::span<const Check> checks,
                                  EvaluateReply& reply) {
     const Check& timed = checks.front();
+    if (request.look_s > 0) return look(timed, request.look_s, reply);
     if (request.verify) {
       if (auto failure = verify(checks.first(1), reply)) return failure;
       if (auto failure = look_for_loss(request.loss, timed, reply)) return failure;
@@ -248,6 +250,14 @@ class DeviceWorker {
     reply.max_absolute_error = std::max(reply.max_absolute_error, verification->max_absolute_error);
     reply.max_relative_error = std::max(reply.max_relative_error, verification->max_relative_error);
     if (reply.first_launch_ms == 0) reply.first_launch_ms = verification->launched_ms;
+    return std::nullopt;
+  }
+
+  std::optional<Failure> look(const Check& check, double seconds, EvaluateReply& reply) {
+    channel_.tell_phase("look");
+    const Outcome<LookReport> report = launcher_.look(check.handle, check.workload, seconds);
+    if (!report) return report.failure();
+    reply.look = *report;
     return std::nullopt;
   }
 

@@ -1,7 +1,9 @@
 #include "tuner/engine/finals.h"
 
+#include "tuner/core/text.h"
 #include "tuner/engine/choice.h"
 #include "tuner/engine/contender.h"
+#include "tuner/engine/cpu_check.h"
 #include "tuner/engine/evaluation.h"
 #include "tuner/engine/finals_device.h"
 #include "tuner/engine/race.h"
@@ -36,6 +38,9 @@ constexpr double kFirstRoundsShare = 0.5;
 // even a median means anything.
 constexpr std::size_t kLeastCutRounds = 6;
 
+// So many finalists are looked at on the CPU device where each of them has a race.
+constexpr std::size_t kMostRaces = 4;
+
 void forget_clocks(Contender& contender) {
   contender.clocks_mhz.clear();
   contender.discarded = 0;
@@ -48,9 +53,9 @@ class Finals {
       : tuning_(tuning),
         state_(state),
         contenders_(find_contenders(state)),
-        device_(tuning, state, contenders_, [this](Contender& contender, const Failure& failure) {
-          fail(contender, failure);
-        }) {}
+        device_(tuning, state, contenders_,
+                [this](Contender& contender, const Failure& failure) { fail(contender, failure); }),
+        cpu_(tuning, state) {}
 
   void run() {
     if (contenders_.empty()) return;
@@ -249,9 +254,13 @@ class Finals {
       left_s = std::min(left_s, budget.max_device_seconds - device_s(tuning_, state_));
     }
     if (left_s == HUGE_VAL) return 0;
-    const std::size_t problems_left =
-        state_.progress.problem_count - state_.progress.problem_number + 1;
-    return std::max(1e-9, left_s / static_cast<double>(problems_left));
+    const double here_s = left_s / problems_left() - cpu_check_reserve_s(tuning_.request);
+    return std::max(1e-9, here_s);
+  }
+
+  /// With this one.
+  double problems_left() const {
+    return static_cast<double>(state_.progress.problem_count - state_.progress.problem_number + 1);
   }
 
   /// Everyone of the first round is at it until the finals are over: who of them took the machine
@@ -316,7 +325,23 @@ class Finals {
       best_of_what_is_known();
       return;
     }
-    const bool winner_is_right = finalists.front() == &standings.front();
+    const std::vector<const Contender*> racy = leave_out_races(finalists, standings.front());
+    std::erase_if(measured, [&](const Contender* contender) {
+      return std::ranges::find(racy, contender) != racy.end();
+    });
+    const std::vector<const Result*> equals = equals_of(finalists, standings.front());
+    const Result& best = choose(equals, options().tie_percent);
+    for (Entry& entry : state_.entries) entry.result.chosen = &entry.result == &best;
+    record(measured);
+    take(best, equals);
+    compare_with_default(finalists);
+  }
+
+  /// Those that are statistically tied with the first of the finalists, which are in the order of
+  /// the standings, and it. `winner`: of the race, who may not be among them any more.
+  std::vector<const Result*> equals_of(const std::vector<const Race::Standing*>& finalists,
+                                       const Race::Standing& winner) {
+    const bool winner_is_right = finalists.front() == &winner;
     std::vector<const Result*> equals;
     std::vector<const Result*> ranked;
     for (const Race::Standing* standing : finalists) {
@@ -329,12 +354,64 @@ class Finals {
         }
       }
     }
-    if (!winner_is_right) equals = tied_with(*ranked.front(), ranked, options().tie_percent);
-    const Result& best = choose(equals, options().tie_percent);
-    for (Entry& entry : state_.entries) entry.result.chosen = &entry.result == &best;
-    record(measured);
-    take(best, equals);
-    compare_with_default(finalists);
+    if (winner_is_right) return equals;
+    return tied_with(*ranked.front(), ranked, options().tie_percent);
+  }
+
+  /// Looks at who would win on the CPU device, until it is one without a race; those before it fail
+  /// and are finalists no more. Where so many have one, none is left out: then it is the kernel's,
+  /// or something that its author counts on, and the best is said to have it.
+  std::vector<const Contender*> leave_out_races(std::vector<const Race::Standing*>& finalists,
+                                                const Race::Standing& winner) {
+    std::vector<const Race::Standing*> left = finalists;
+    std::vector<std::pair<const Race::Standing*, Failure>> races;
+    while (!left.empty() && races.size() < kMostRaces) {
+      const Result& best = choose(equals_of(left, winner), options().tie_percent);
+      const auto its = std::ranges::find_if(left, [&](const Race::Standing* standing) {
+        return holds(state_, contenders_[standing->variant], best);
+      });
+      const std::optional<Failure> race = race_in(best);
+      if (!race) break;
+      races.emplace_back(*its, *race);
+      left.erase(its);
+    }
+    std::vector<const Contender*> racy;
+    if (races.empty()) return racy;
+    if (left.empty() || races.size() == kMostRaces) {
+      tuning_.observer.note("*** the best has a race, and so has every other that was looked at (" +
+                            std::to_string(races.size()) + "): " + races.front().second.detail);
+      for (const auto& [standing, race] : races) {
+        Result& raced = result(contenders_[standing->variant]);
+        raced.detail += (raced.detail.empty() ? "" : "; ") + race.detail;
+        share_with_twins(state_, contenders_[standing->variant]);
+      }
+      return racy;
+    }
+    for (const auto& [standing, race] : races) {
+      racy.push_back(&contenders_[standing->variant]);
+      fail(contenders_[standing->variant], race);
+    }
+    finalists = std::move(left);
+    return racy;
+  }
+
+  /// What the CPU device says of it where it sees a race.
+  std::optional<Failure> race_in(const Result& best) {
+    if (!cpu_.applies_to(best) || tuning_.must_end()) return std::nullopt;
+    const auto kernel = std::ranges::find_if(state_.kernels, [&](const KernelOnProblems& one) {
+      return one.kernel().name == best.kernel;
+    });
+    const double most_s = options().budget.max_seconds;
+    CpuCheck check = cpu_.check(
+        *kernel, best, most_s > 0 ? (most_s - tuning_.elapsed_s()) / problems_left() : HUGE_VAL);
+    std::optional<Failure> race;
+    if (check.has_race()) {
+      race = check.found;
+      race->detail = "on the CPU device: " + race->detail;
+      race->context_lost = false;
+    }
+    state_.summary.cpu_checks.push_back(std::move(check));
+    return race;
   }
 
   /// Writes down what became of contenders, and of those that they were measured for.
@@ -378,6 +455,7 @@ class Finals {
   ProblemState& state_;
   std::vector<Contender> contenders_;
   FinalsDevice device_;
+  CpuChecker cpu_;
 };
 
 }  // namespace

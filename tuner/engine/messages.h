@@ -136,7 +136,7 @@ struct NumberedWorkload {
 /// Fills the device with the data of a problem and makes the reference kernel answer it.
 struct PrepareRequest {
   std::vector<NumberedWorkload> workloads;
-  Job reference;
+  Job reference;  ///< Without parts: nothing will be compared.
   /// The factor of tolerances that are to be derived, 0 where none are: from the job that is the
   /// reference in double precision, else from the definitions.
   double derive = 0;
@@ -184,6 +184,7 @@ struct EvaluateRequest {
   std::int32_t launch_samples = 0;  ///< Of each launch by itself where there are several; 0: none.
   LossLimits loss = {};
   bool classify = false;      ///< Of one that differs from the reference, say with whom it agrees.
+  double look_s = 0;          ///< Not 0: only look at its accesses, for so long (Launcher::look).
   std::int32_t keep_as = -1;  ///< Slot under which rounds find it; negative: unload it.
 
   bool operator==(const EvaluateRequest&) const = default;
@@ -199,6 +200,7 @@ struct EvaluateReply {
   bool lost = false;               ///< There is one sample at most.
   std::int32_t output_class = -1;  ///< OutputClasses::classify.
   TimeReport time;
+  LookReport look;
 
   bool operator==(const EvaluateReply&) const = default;
 };
@@ -345,11 +347,12 @@ void fields(auto& archive, Is<LossLimits> auto& v) {
 }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
   archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples, v.loss,
-          v.classify, v.keep_as);
+          v.classify, v.look_s, v.keep_as);
 }
+void fields(auto& archive, Is<LookReport> auto& v) { archive(v.blocks, v.of); }
 void fields(auto& archive, Is<EvaluateReply> auto& v) {
   archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms,
-          v.first_launch_ms, v.lost, v.output_class, v.time);
+          v.first_launch_ms, v.lost, v.output_class, v.time, v.look);
 }
 void fields(auto& archive, Is<RoundEntry> auto& v) { archive(v.slot, v.launches_per_sample); }
 void fields(auto& archive, Is<SampleRoundRequest> auto& v) { archive(v.entries); }

@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/engine/conclusions.h"
+#include "tuner/engine/cpu_check.h"
 #include "tuner/engine/finals.h"
 #include "tuner/engine/preparation.h"
 #include "tuner/engine/problem_state.h"
@@ -17,10 +18,11 @@ namespace {
 // Of a problem's time, what is left for the finals.
 constexpr double kFinalsShare = 0.2;
 
-/// Until when the search of a problem may go on: an equal part of what is left, but for the finals.
-double search_until(double most, double spent, std::size_t problems_left) {
+/// Until when the search of a problem may go on: an equal part of what is left, but for the finals
+/// and what is kept for each problem's end.
+double search_until(double most, double spent, std::size_t problems_left, double kept = 0) {
   if (most <= 0) return 0;
-  const double left = std::max(0.0, most - spent);
+  const double left = std::max(0.0, most - spent - kept * static_cast<double>(problems_left));
   return std::max(1e-9, spent + (1 - kFinalsShare) * left / static_cast<double>(problems_left));
 }
 
@@ -33,7 +35,8 @@ ProblemBudget budget_of(const Tuning& tuning, std::size_t problems_left) {
         budget.max_evaluations - std::min(budget.max_evaluations, tuning.summary.evaluated);
     share.evaluations = (left + problems_left - 1) / problems_left;
   }
-  share.until_s = search_until(budget.max_seconds, tuning.elapsed_s(), problems_left);
+  share.until_s = search_until(budget.max_seconds, tuning.elapsed_s(), problems_left,
+                               cpu_check_reserve_s(tuning.request));
   share.until_device_s =
       search_until(budget.max_device_seconds, tuning.summary.device_s, problems_left);
   return share;

@@ -1,17 +1,28 @@
 #pragma once
 
+#include "tuner/core/device.h"
 #include "tuner/core/findings.h"
 #include "tuner/core/result.h"
 #include "tuner/core/space.h"
 #include "tuner/engine/tuning_options.h"
 
 #include <chrono>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace smemtune {
+
+class WorkerPool;
+
+/// The CPU device of this machine, beside a GPU that is tuned.
+struct CpuBeside {
+  Device device;
+  std::function<std::shared_ptr<WorkerPool>()> start;  ///< Its workers. Throws as WorkerPool does.
+};
 
 /// One run: every problem of `problems`, every kernel of `kernels`.
 struct TuningRequest {
@@ -27,6 +38,8 @@ struct TuningRequest {
   std::vector<KernelConfiguration> only;
   /// What is stored of other devices and problems, for strategies that use it.
   std::vector<Findings> elsewhere;
+  /// To look at finalists that use shared memory; none on the CPU device itself.
+  std::optional<CpuBeside> cpu = std::nullopt;
   TuningOptions options;
   /// What its time counts from, as the budget has it; nullopt: from when it is tuned.
   std::optional<std::chrono::steady_clock::time_point> begun = std::nullopt;

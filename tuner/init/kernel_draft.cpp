@@ -190,6 +190,20 @@ KernelDraft draft_kernel(const FlatSource& source, const KernelFile& file,
       .draft();
 }
 
+namespace {
+
+/// ", old and next swapped each time"
+std::string swaps_text(const SequenceLoop& loop) {
+  std::string text;
+  for (const auto& [one, other] : loop.swaps) {
+    text += ", " + SpaceNames::argument_name(one) + " and " + SpaceNames::argument_name(other) +
+            " swapped each time";
+  }
+  return text;
+}
+
+}  // namespace
+
 KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
                            const DraftRequest& request, const SpaceNames& names,
                            const LaunchSequence& sequence) {
@@ -225,8 +239,12 @@ KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
       if (i == loop->first) {
         launches.push_back(
             {{"repeat", drafter.repeat_of(*loop, launch["block"])}, {"launches", Json::array()}});
+        for (const auto& [one, other] : loop->swaps) {
+          launches.back()["swap"].push_back(
+              {SpaceNames::argument_name(one), SpaceNames::argument_name(other)});
+        }
       }
-      draft.launches.back() += "; " + extent_text(launches.back()["repeat"]);
+      draft.launches.back() += "; " + extent_text(launches.back()["repeat"]) + swaps_text(*loop);
       launches.back()["launches"].push_back(std::move(launch));
     }
     before.go_on_from(drafter);

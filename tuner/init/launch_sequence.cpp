@@ -1,5 +1,6 @@
 #include "tuner/init/launch_sequence.h"
 
+#include "tuner/core/text.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/space_names.h"
 #include "tuner/source/cpp_tokens.h"
@@ -35,7 +36,26 @@ bool uses(const std::string& text, const std::string& name, const LaunchSite& si
   return false;
 }
 
-/// The innermost loop around a launch whose counter the launch uses.
+/// An argument after the host has swapped two things: `a[next]` for `a[old]`.
+std::string swapped_text(const std::string& text, const std::pair<std::string, std::string>& swap) {
+  if (text == swap.first) return swap.second;
+  if (text == swap.second) return swap.first;
+  if (!is_name(swap.first) || !is_name(swap.second)) return text;
+  return substituted(text, {{swap.first, swap.second}, {swap.second, swap.first}});
+}
+
+/// Whether a launch is passed two things that change places in a loop.
+bool swaps_arguments(const HostLoop& loop, const LaunchSite& site) {
+  return std::ranges::any_of(loop.swaps, [&](const auto& swap) {
+    return std::ranges::any_of(site.arguments, [&](const std::string& text) {
+      const std::string other = swapped_text(text, swap);
+      return other != text && std::ranges::find(site.arguments, other) != site.arguments.end();
+    });
+  });
+}
+
+/// The innermost loop around a launch whose counter the launch uses, or that swaps what it is
+/// passed.
 std::optional<HostLoop> used_loop(const LaunchSite& site) {
   std::vector<std::string> texts = site.arguments;
   texts.insert(texts.end(), site.grid.begin(), site.grid.end());
@@ -43,7 +63,7 @@ std::optional<HostLoop> used_loop(const LaunchSite& site) {
   for (auto loop = site.loops.rbegin(); loop != site.loops.rend(); ++loop) {
     const bool is_used = std::ranges::any_of(
         texts, [&](const std::string& text) { return uses(text, loop->counter, site); });
-    if (is_used) return *loop;
+    if (is_used || swaps_arguments(*loop, site)) return *loop;
   }
   return std::nullopt;
 }
@@ -83,6 +103,9 @@ class SequenceReader {
     while (begin->follows && begin != file.launches.begin()) --begin;
     auto end = first + 1;
     while (end != file.launches.end() && end->follows) ++end;
+    for (auto site = begin; site != end; ++site) {
+      if (const auto loop = used_loop(*site)) used_.insert(loop->place);
+    }
     for (auto site = begin; site != end && sequence_.sites.size() < kMostLaunches; ++site) {
       add(*site);
     }
@@ -95,6 +118,7 @@ class SequenceReader {
     if (kernels.size() < 2 && sequence_.loops.empty()) return std::nullopt;
     if (sequence_.loops.empty() && compares_kernels()) return std::nullopt;
     for (LaunchSite& site : sequence_.sites) add_arguments(site);
+    find_swaps();
     make_launch();
     for (LaunchSite& site : sequence_.sites) {
       site.arguments = sequence_.launch.arguments;
@@ -107,7 +131,11 @@ class SequenceReader {
   /// A launch that does again what one before it did, to measure it, is left out.
   void add(LaunchSite site) {
     if (kernel_of(file_, site) == nullptr) return;
-    const std::optional<HostLoop> loop = used_loop(site);
+    // The innermost one that it, or another launch in it, uses.
+    std::optional<HostLoop> loop;
+    for (const HostLoop& around : site.loops) {
+      if (used_.contains(around.place)) loop = around;
+    }
     const bool is_again = std::ranges::any_of(known_, [&](const auto& known) {
       return known.first == loop && known.second.kernel == site.kernel &&
              known.second.arguments == site.arguments && known.second.grid == site.grid;
@@ -187,7 +215,8 @@ class SequenceReader {
     sequence_.loops.push_back({.counter = counter,
                                .times = times_of(loop),
                                .first = sequence_.sites.size(),
-                               .end = sequence_.sites.size()});
+                               .end = sequence_.sites.size(),
+                               .swaps = loop.swaps});
     counters_[loop.counter] = value_of(loop, counter);
   }
 
@@ -219,6 +248,30 @@ class SequenceReader {
         merge(sequence_.whole.parameters[known->second], parameter);
       }
       passed.push_back(sequence_.whole.parameters[known->second].name);
+    }
+  }
+
+  /// Of what the host swaps, the arguments, of which the kernel then reads and writes both.
+  void find_swaps() {
+    for (SequenceLoop& loop : sequence_.loops) {
+      std::vector<std::pair<std::string, std::string>> found;
+      std::set<std::size_t> known;
+      for (const auto& swap : loop.swaps) {
+        for (const auto& [text, place] : places_) {
+          const auto other = places_.find(swapped_text(text, swap));
+          if (other == places_.end() || other->second == place) continue;
+          KernelParameter& one = sequence_.whole.parameters[place];
+          KernelParameter& two = sequence_.whole.parameters[other->second];
+          if (one.pointers != 1 || two.pointers != 1 || known.contains(place)) continue;
+          known.insert({place, other->second});
+          for (KernelParameter* const swapped : {&one, &two}) {
+            swapped->is_const = false;
+            swapped->access = Access::both;
+          }
+          found.emplace_back(one.name, two.name);
+        }
+      }
+      loop.swaps = std::move(found);
     }
   }
 
@@ -294,6 +347,7 @@ class SequenceReader {
   std::string wanted_;  ///< The kernel asked for.
   LaunchSequence sequence_;
   std::vector<std::pair<std::optional<HostLoop>, LaunchSite>> known_;
+  std::set<std::size_t> used_;                   ///< HostLoop::place of loops that matter.
   std::map<std::string, std::string> counters_;  ///< Of the host, and what they are here.
   std::optional<HostLoop> current_;
   std::map<std::string, std::size_t> places_;  ///< Of arguments, by what is passed for them.

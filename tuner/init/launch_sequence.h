@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
@@ -14,6 +15,8 @@ struct SequenceLoop {
   std::string times;      ///< How often it goes round, in the host's names.
   std::size_t first = 0;  ///< Number of the first launch in it...
   std::size_t end = 0;    ///< ... and of the one behind the last.
+  /// What the host swaps in it: texts of the host, and in the end the arguments.
+  std::vector<std::pair<std::string, std::string>> swaps = {};
 };
 
 /// What the host launches one after the other, which a space has as one kernel.

@@ -1,6 +1,7 @@
 #include "tuner/init/space_draft.h"
 
 #include "tuner/config/space_words.h"
+#include "tuner/core/text.h"
 #include "tuner/init/argument_draft.h"
 #include "tuner/init/definition_draft.h"
 #include "tuner/init/json_layout.h"
@@ -119,6 +120,35 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
   kernels.push_back(std::move(kernel));
 }
 
+/// `WARP_SIZE` and masks of lanes, which no one chooses.
+bool is_of_the_hardware(const NamedNumber& number) {
+  constexpr std::int64_t kWarpSize = 32;
+  constexpr std::int64_t kAllLanes = 0xffffffff;
+  const std::string name = lower(number.name);
+  return (number.value == kWarpSize && name.find("warp") != std::string::npos) ||
+         (number.value == kAllLanes && name.ends_with("mask"));
+}
+
+/// " Of the problem, what the source does not say is a guess: N, K."
+std::string guesses_text(const SpaceNames& names) {
+  std::vector<std::string> guesses;
+  for (const auto& [name, value] : names.problem().items()) {
+    if (names.is_guess(name)) guesses.push_back(name);
+  }
+  if (guesses.empty()) return "";
+  return " Of the problem, what the source does not say is a guess: " + joined(guesses, ", ") + ".";
+}
+
+void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
+  for (const auto& [name, value] : names.problem().items()) {
+    draft.arguments.push_back({.name = name,
+                               .role = "problem",
+                               .shape = value.is_string() ? value.get<std::string>() : value.dump(),
+                               .said_by = names.is_guess(name) ? "nothing" : "the source",
+                               .is_guess = names.is_guess(name)});
+  }
+}
+
 }  // namespace
 
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
@@ -126,6 +156,7 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
   for (const NamedNumber& number : file.numbers) {
     const Meaning meaning = meaning_in(file, number.name);
     if (meaning == Meaning::problem || !reserved_meaning(number.name).empty()) continue;
+    if (is_of_the_hardware(number)) continue;
     numbers.push_back(number);
   }
   return numbers;
@@ -134,7 +165,7 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
 std::vector<NamedNumber> problem_numbers(const KernelFile& file) {
   std::vector<NamedNumber> numbers;
   for (const NamedNumber& number : file.numbers) {
-    if (meaning_in(file, number.name) != Meaning::problem) continue;
+    if (meaning_in(file, number.name) != Meaning::problem || is_of_the_hardware(number)) continue;
     if (reserved_meaning(number.name).empty()) numbers.push_back(number);
   }
   return numbers;
@@ -197,12 +228,14 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   ArgumentDraft arguments = draft_arguments(source, file, names);
   draft.arguments = std::move(arguments.rows);
   names.need_a_size();
+  add_problem_rows(names, draft);
 
   Json root;
   root["name"] = request.name;
   root["description"] = "From " + request.written_from +
                         " by smemtune init. Replace every TODO; smemtune --check lists those "
-                        "that are left. The sizes of the problems are guesses.";
+                        "that are left." +
+                        guesses_text(names);
   root["problems"] = Json::array({names.problem()});
   root["cpu_problems"] = Json::array({names.cpu_problem()});
   root["arguments"] = std::move(arguments.arguments);

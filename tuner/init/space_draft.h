@@ -21,10 +21,10 @@ struct DraftRequest {
   std::string witness_of = {};
 };
 
-/// What a draft makes of an argument, for people.
+/// What a draft makes of an argument, or of a name of the problem, for people.
 struct DraftedArgument {
   std::string name;
-  std::string role = {};     ///< `input`, ..., `size`, `value`.
+  std::string role = {};     ///< `input`, ..., `size`, `value`; `problem`.
   std::string shape = {};    ///< Of a buffer; a scalar's value.
   std::string said_by = {};  ///< The line of the host that says so; empty: the kernel alone.
   bool is_guess = false;

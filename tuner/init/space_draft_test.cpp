@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 /// A source, and the draft of a space for its first kernel, both in a folder.
@@ -81,6 +83,8 @@ TEST(DraftSpace, OfATemplateNeedsShapesAndAGrid) {
                           HasSubstr("/kernels/0/grid/0: TODO: blocks in x, such as ceil_div(N, ")));
   const Json json = draft.json();
   EXPECT_EQ(json["problems"][0].dump(), R"({"T":"float","N":16777216})");
+  EXPECT_THAT(json["description"].get<std::string>(),
+              HasSubstr("what the source does not say is a guess: T, N."));
   EXPECT_EQ(json["arguments"][0]["role"], "input");
   EXPECT_EQ(json["arguments"][1]["role"], "output");
   EXPECT_EQ(json["arguments"][3]["value"], "N");
@@ -355,6 +359,8 @@ TEST(DraftSpace, MakesOneKernelOfLaunchesInALoop) {
   const Drafted drafted(kFactorize);
   const Json json = drafted.json();
   ASSERT_THAT(json["kernels"], SizeIs(1));
+  EXPECT_THAT(json["description"].get<std::string>(), Not(HasSubstr("guess")))
+      << "the host says how large the matrix is";
   const Json& kernel = json["kernels"][0];
   EXPECT_EQ(kernel["name"], "mine");
   EXPECT_EQ(kernel["parameters"].dump(), R"({"BLOCK_SIZE":[4,8,16,32,64]})");
@@ -471,6 +477,86 @@ int main() {
                         .json();
   ASSERT_THAT(json["kernels"][0]["launches"], SizeIs(2));
   EXPECT_EQ("second", json["kernels"][0]["launches"][1]["entry"]);
+}
+
+TEST(DraftSpace, RepeatsStepsOfWhichTheHostSwapsTheBuffers) {
+  for (const char* const swap :
+       {"std::swap(d_old, d_new);", "float* t = d_old; d_old = d_new; d_new = t;"}) {
+    const Drafted drafted(std::string(R"cu(
+__global__ void step(const float* in, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i > 0 && i < n - 1) out[i] = in[i - 1] + in[i + 1];
+}
+__global__ void edge(float* out, int n) { if (threadIdx.x == 0) out[0] = n; }
+int main() {
+  const int n = 1000;
+  float *d_old, *d_new;
+  cudaMalloc(&d_old, n * sizeof(float));
+  cudaMalloc(&d_new, n * sizeof(float));
+  for (int t = 0; t < 12; ++t) {
+    step<<<(n + 127) / 128, 128>>>(d_old, d_new, n);
+    edge<<<1, 32>>>(d_new, n);
+    )cu") + swap + "\n  }\n}\n");
+    const Json json = drafted.json();
+    const Json& loop = json["kernels"][0]["launches"][0];
+    EXPECT_EQ(R"([["in","out"]])", loop["swap"].dump());
+    EXPECT_THAT(loop["repeat"].get<std::string>(), HasSubstr("t < 12"));
+    EXPECT_EQ(2u, loop["launches"].size()) << "what no counter names is repeated as well";
+    for (const char* const name : {"in", "out"}) {
+      const auto argument = std::ranges::find_if(
+          json["arguments"], [&](const Json& one) { return one["name"] == name; });
+      EXPECT_EQ("inout", (*argument)["role"]) << name;
+    }
+    EXPECT_THAT(drafted.faults(), IsEmpty());
+  }
+}
+
+TEST(DraftSpace, SwapsWhatIsTakenFromAnArrayByNumbersThatChangePlaces) {
+  const Drafted drafted(R"cu(
+__global__ void step(int steps, const int* from, int* to, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) to[i] = from[i] + steps;
+}
+void all(int* both[2], int n) {
+  int src = 1, dst = 0;
+  for (int t = 0; t < 64; t += 8) {
+    int temp = src;
+    src = dst;
+    dst = temp;
+    step<<<(n + 127) / 128, 128>>>(64 - t, both[src], both[dst], n);
+  }
+}
+int main() {
+  const int n = 4096;
+  int* both[2];
+  cudaMalloc((void**)&both[0], n * sizeof(int));
+  cudaMalloc((void**)&both[1], n * sizeof(int));
+  all(both, n);
+}
+)cu");
+  const Json json = drafted.json();
+  const Json& loop = json["kernels"][0]["launches"][0];
+  EXPECT_EQ(R"([["from","to"]])", loop["swap"].dump());
+  EXPECT_THAT(drafted.faults(), IsEmpty()) << "both have a size";
+}
+
+TEST(DraftSpace, LeavesTheHardwaresNumbersAlone) {
+  const Json json = Drafted(R"cu(
+#define WARP_SIZE 32
+#define FULL_MASK 0xffffffff
+#define BLOCK_SIZE 128
+constexpr int THREADS_PER_WARP = 32;
+__global__ void sums(float* out, const float* in) {
+  float sum = in[blockIdx.x * BLOCK_SIZE + threadIdx.x];
+  for (int i = WARP_SIZE / 2; i > 0; i /= 2) sum += __shfl_down_sync(FULL_MASK, sum, i);
+  if (threadIdx.x % THREADS_PER_WARP == 0) {
+    out[(blockIdx.x * BLOCK_SIZE + threadIdx.x) / WARP_SIZE] = sum;
+  }
+}
+)cu")
+                        .json();
+  EXPECT_EQ(R"({"BLOCK_SIZE":[32,64,128,256,512]})", json["kernels"][0]["parameters"].dump());
+  for (const auto& [name, value] : json["problems"][0].items()) EXPECT_NE("WARP_SIZE", name);
 }
 
 TEST(DraftSpace, ReadsConfiguredLaunches) {

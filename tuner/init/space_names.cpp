@@ -64,7 +64,8 @@ SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
   for (const MissingName& missing : file.missing) {
     if (meaning_of(missing.name) != Meaning::problem || missing.name.size() < 2) continue;
     if (is_limit(missing.name)) continue;
-    if (reserved_meaning(missing.name).empty()) add_number(missing.name, guessed_size(missing));
+    if (!reserved_meaning(missing.name).empty()) continue;
+    add_number(missing.name, guessed_size(missing), /*is_guess=*/true);
   }
   for (const KernelParameter& parameter : first_.parameters) taken_.insert(parameter.name);
   for (const std::string& name : request_.kernels) {
@@ -148,7 +149,7 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     const std::string chosen = free_name(upper(name));
     host_sizes_.push_back({.function = function, .variable = name, .chosen = chosen});
     const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : host_size_;
-    add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 256));
+    add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 256), true);
   }
 }
 
@@ -166,7 +167,7 @@ std::string SpaceNames::free_name(const std::string& wanted) {
 }
 
 /// A number that the kernels have as a macro, and that is the problem's.
-void SpaceNames::add_number(const std::string& name, std::int64_t value) {
+void SpaceNames::add_number(const std::string& name, std::int64_t value, bool is_guess) {
   constexpr std::int64_t kMostOnCpu = 256;
   const bool is_reached = std::ranges::any_of(request_.kernels, [&](const std::string& wanted) {
     const KernelFunction& kernel = kernel_named(file_, wanted);
@@ -176,10 +177,12 @@ void SpaceNames::add_number(const std::string& name, std::int64_t value) {
   });
   if (!is_reached) return;
   macro_sizes_.push_back(name);
-  add_problem(name, value, smaller(value, kMostOnCpu));
+  add_problem(name, value, smaller(value, kMostOnCpu), is_guess);
 }
 
-void SpaceNames::add_problem(const std::string& name, const Json& value, const Json& cpu_value) {
+void SpaceNames::add_problem(const std::string& name, const Json& value, const Json& cpu_value,
+                             bool is_guess) {
+  if (is_guess) guessed_.insert(name);
   problem_[name] = value;
   cpu_problem_[name] = cpu_value;
 }
@@ -267,10 +270,11 @@ void SpaceNames::add_type_problems() {
         const std::string text = template_value(kernel, i);
         const std::string type = elements_of(text).count == 1 ? elements_of(text).type : "";
         const std::string shown = type.empty() ? "float" : type;
-        add_problem(parameter.name, shown, shown);
+        add_problem(parameter.name, shown, shown, type.empty());
       } else if (meaning_of(parameter.name) == Meaning::problem) {
-        const std::int64_t value = number_of(template_value(kernel, i)).value_or(3);
-        add_problem(parameter.name, value, value);
+        const std::optional<std::int64_t> said = number_of(template_value(kernel, i));
+        const std::int64_t value = said.value_or(3);
+        add_problem(parameter.name, value, value, !said);
       }
     }
   }
@@ -327,8 +331,8 @@ void SpaceNames::choose_sizes() {
     const std::string chosen = free_name(upper(name));
     sizes_.emplace_back(name, chosen);
     const auto parameter = std::ranges::find(first_.parameters, name, &KernelParameter::name);
-    const std::int64_t passed = passed_size(*parameter).value_or(size);
-    add_problem(chosen, passed, smaller(passed, cpu_size));
+    const std::optional<std::int64_t> passed = passed_size(*parameter);
+    add_problem(chosen, passed.value_or(size), smaller(passed.value_or(size), cpu_size), !passed);
   }
 }
 
@@ -474,8 +478,7 @@ bool SpaceNames::is_of_problem(const std::string& text) const {
 
 void SpaceNames::need_a_size() {
   if (!problem_.empty()) return;
-  problem_[free_name("N")] = 1 << 20;
-  cpu_problem_ = problem_;
+  add_problem(free_name("N"), 1 << 20, 1 << 20, true);
 }
 
 std::optional<std::int64_t> constant_value(const std::string& text) {

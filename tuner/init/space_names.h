@@ -28,6 +28,8 @@ class SpaceNames {
   const std::vector<NamedNumber>& numbers() const { return numbers_; }  ///< The tunable ones.
   const Json& problem() const { return problem_; }
   const Json& cpu_problem() const { return cpu_problem_; }
+  /// Whether nothing in the source says what a name of the problem is.
+  bool is_guess(const std::string& name) const { return guessed_.contains(name); }
   Json small_problem() const;  ///< That one thread solves in a moment.
   bool is_taken(const std::string& name) const { return taken_.contains(name); }
 
@@ -79,8 +81,9 @@ class SpaceNames {
 
   std::optional<CalledMacro> called_macro(const CppTokens& tokens, std::size_t i) const;
   std::string free_name(const std::string& wanted);
-  void add_number(const std::string& name, std::int64_t value);
-  void add_problem(const std::string& name, const Json& value, const Json& cpu_value);
+  void add_number(const std::string& name, std::int64_t value, bool is_guess = false);
+  void add_problem(const std::string& name, const Json& value, const Json& cpu_value,
+                   bool is_guess);
   void add_type_problems();
   void choose_sizes();
   void choose_host_sizes(const LaunchSequence* sequence);
@@ -110,6 +113,7 @@ class SpaceNames {
   std::int64_t host_size_ = 1024;  ///< A guess.
   std::vector<std::string> counters_;
   Json parameters_ = Json::object();
+  std::set<std::string> guessed_;  ///< Names of the problem.
   Json problem_ = Json::object();
   Json cpu_problem_ = Json::object();
 };

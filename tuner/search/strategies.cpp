@@ -1,4 +1,5 @@
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 #include "tuner/search/auto.h"
 #include "tuner/search/every_kernel.h"
 #include "tuner/search/exhaustive.h"
@@ -55,12 +56,13 @@ const std::vector<Entry>& table() {
 }
 
 const Entry& entry(std::string_view name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const Entry& one : table()) {
     if (one.info.name == name) return one;
-    known += (known.empty() ? "" : ", ") + one.info.name;
+    known.push_back(one.info.name);
   }
-  throw InputError("no strategy is called \"" + std::string(name) + "\"; there are " + known);
+  throw InputError("no strategy is called " + quote(name) + "; there are " + joined(known, ", ") +
+                   suggestion(name, known));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tuner/core/error.h"
 #include "tuner/search/strategy.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -44,9 +45,15 @@ TEST(Strategies, RefuseAnUnknownNameNamingTheKnownOnes) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(
-        "no strategy is called \"greedy\"; there are auto, exhaustive, forest, genetic, local, "
+        "no strategy is called 'greedy'; there are auto, exhaustive, forest, genetic, local, "
         "model, random",
         error.what());
+  }
+  try {
+    make_strategy("ranom", {}, 1);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::EndsWith("; did you mean 'random'?"));
   }
 }
 

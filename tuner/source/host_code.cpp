@@ -64,6 +64,10 @@ void HostCode::read_allocation(std::size_t call) {
   if (!copies && !name.starts_with("cudaMalloc")) return;
   const std::vector<TokenRange> parts = split(tokens_, {call + 2, closing(tokens_, call + 1)});
   const auto pointer = [&](TokenRange part) -> std::string {
+    if (!part.empty() && tokens_[part.end - 1].is("]")) {  // `&a[0]`
+      part.end = std::max(part.first, opening(tokens_, part.end - 1));
+      if (part.end >= tokens_.size()) return "";
+    }
     const bool is_name = !part.empty() && tokens_[part.end - 1].is_word();
     return is_name ? std::string(tokens_[part.end - 1].text) : "";
   };

@@ -347,6 +347,27 @@ TEST(KernelFile, SaysWhichTypesAreMissingAndWhichWordsAnEnumHas) {
   EXPECT_THAT(file.texture_references, ElementsAre("field"));
 }
 
+TEST(KernelFile, KeepsOperatorsOfTheTypesThatAreUsed) {
+  const std::string text = read_text_of(R"cu(
+struct Pair { float a, b; };
+struct Other { float a; };
+inline __host__ __device__ float2 operator+(float2 x, float2 y) { return make_float2(x.x + y.x, x.y + y.y); }
+inline __host__ __device__ void operator+=(Pair& x, Pair y) { x.a += y.a; x.b += y.b; }
+inline __host__ __device__ Other operator-(Other x) { return x; }
+__device__ float first(float2 x) { return x.x; }
+inline std::ostream& operator<<(std::ostream& out, Pair x) { return out << x.a; }
+__global__ void sums(float* out, const float2* in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  Pair pair = {0, 0};
+  pair += Pair{1, 2};
+  if (i < n) out[i] = first(in[i] + in[i]) + pair.a;
+}
+)cu")
+                               .device_text;
+  EXPECT_THAT(text, AllOf(HasSubstr("operator+("), HasSubstr("operator+=("), HasSubstr("first(")));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("operator-(")), Not(HasSubstr("operator<<("))));
+}
+
 TEST(KernelFile, SeesAKernelBehindAByteOrderMark) {
   const KernelFile file = read_text_of("\xEF\xBB\xBF__global__ void k(int* p) { *p = 1; }\n");
   ASSERT_THAT(file.kernels, SizeIs(1));

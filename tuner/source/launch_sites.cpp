@@ -69,7 +69,49 @@ class LaunchReader {
         !read_step(parts[2], loop)) {
       return;
     }
-    loops_.push_back({.header = loop, .body = {close + 1, end_of_statement(close + 1)}});
+    const TokenRange body = {close + 1, end_of_statement(close + 1)};
+    loop.swaps = swaps_in(body);
+    loops_.push_back({.header = loop, .body = body});
+  }
+
+  /// `swap(a, b)`, and `T c = a; a = b; b = c;`
+  std::vector<std::pair<std::string, std::string>> swaps_in(TokenRange body) const {
+    std::vector<std::pair<std::string, std::string>> swaps;
+    const std::size_t end = std::min(body.end, tokens_.size());
+    for (std::size_t i = body.first; i + 1 < end; ++i) {
+      if (tokens_[i].is("swap") && tokens_[i + 1].is("(")) {
+        const std::size_t close = std::min(closing(tokens_, i + 1), end);
+        const std::vector<std::string> both = texts(tokens_, split(tokens_, {i + 2, close}));
+        if (both.size() == 2) swaps.emplace_back(both[0], both[1]);
+        continue;
+      }
+      if (!tokens_[i].is("=")) continue;
+      const std::vector<Assigned> three = assignments_from(i, 3, end);
+      const bool is_swap = three.size() == 3 && three[0].value == three[1].name &&
+                           three[1].value == three[2].name && three[2].value == three[0].name;
+      if (is_swap) swaps.emplace_back(three[1].name, three[2].name);
+    }
+    return swaps;
+  }
+
+  struct Assigned {
+    std::string name;
+    std::string value;
+  };
+
+  /// So many statements `name = value;`, one after the other, the first with its = at token i; the
+  /// first may declare.
+  std::vector<Assigned> assignments_from(std::size_t i, std::size_t count, std::size_t end) const {
+    std::vector<Assigned> found;
+    std::size_t first = i - 1;
+    while (found.size() < count && i < end && tokens_[i].is("=") && first < i) {
+      const std::size_t stop = end_of_statement(i);
+      if (stop >= end) break;
+      found.push_back({joined(tokens_, {first, i}), joined(tokens_, {i + 1, stop})});
+      first = i = stop + 1;
+      while (i < end && !tokens_[i].is("=") && !tokens_[i].is(";")) ++i;
+    }
+    return found;
   }
 
   bool read_beginning(TokenRange range, HostLoop& loop) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
@@ -31,6 +32,8 @@ struct HostLoop {
   std::string bound;
   std::string step;
   bool falls = false;  ///< The step is subtracted.
+  /// What changes places in its body, `old` and `next` of `swap(old, next)`.
+  std::vector<std::pair<std::string, std::string>> swaps = {};
 
   bool operator==(const HostLoop&) const = default;
 };

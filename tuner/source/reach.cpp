@@ -35,8 +35,26 @@ Reach::Reach(const SourceItems& source) : source_(source) {
                                           name_spaces_.contains(std::string(words.front())));
       if (has) always_.push_back(i);
     }
+    if (item.is_operator) operators_.push_back(i);
     for (const std::string& name : item.declares) declared_.emplace(name, i);
   }
+}
+
+/// Of the source, or `float4`, `__half2`.
+bool Reach::is_type(const std::string& name) const {
+  static constexpr std::array<std::string_view, 8> kElements = {
+      "char", "short", "int", "long", "float", "double", "half", "bfloat16"};
+  if (declared_.contains(name)) return true;
+  const bool is_vector = !name.empty() && name.back() >= '1' && name.back() <= '4';
+  return is_vector && std::ranges::any_of(kElements, [&](std::string_view element) {
+           return name.find(element) != std::string::npos;
+         });
+}
+
+/// Whether an operator may be meant where these names are used.
+bool Reach::is_of_reached_types(const SourceItem& item, const std::set<std::string>& names) const {
+  return std::ranges::any_of(
+      item.uses, [&](const std::string& name) { return names.contains(name) && is_type(name); });
 }
 
 Reach::Reached Reach::from(const std::vector<std::size_t>& roots) const {
@@ -62,6 +80,10 @@ Reach::Reached Reach::from(const std::vector<std::size_t>& roots) const {
       if (!reached.names.insert(name).second) continue;
       const auto [first, end] = declared_.equal_range(name);
       for (auto entry = first; entry != end; ++entry) add(entry->second);
+    }
+    if (next + 1 < items.size()) continue;
+    for (const std::size_t one : operators_) {
+      if (is_of_reached_types(source_.items[one], reached.names)) add(one);
     }
   }
   return reached;

@@ -29,9 +29,13 @@ class Reach {
   const std::set<std::string>& name_spaces() const { return name_spaces_; }
 
  private:
+  bool is_type(const std::string& name) const;
+  bool is_of_reached_types(const SourceItem& item, const std::set<std::string>& names) const;
+
   const SourceItems& source_;
   std::multimap<std::string_view, std::size_t> declared_;  ///< Items, by what they declare.
   std::vector<std::size_t> always_;                        ///< `using namespace` of the device's.
+  std::vector<std::size_t> operators_;
   std::set<std::string> name_spaces_;
 };
 

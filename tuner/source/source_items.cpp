@@ -146,9 +146,13 @@ class ItemReader {
   }
 
   /// The token that names a function whose list opens at `list`, `f(` or, of a specialization,
-  /// `f<int>(`; kNoToken: it does not belong to a function.
+  /// `f<int>(`; of an operator the word `operator`. kNoToken: it does not belong to a function.
   std::size_t name_before(std::size_t list, std::size_t head) const {
+    constexpr std::size_t kLongest = 3;  // `>>=`, where its > are tokens.
     std::size_t name = list - 1;
+    for (std::size_t i = name; i > head && name - i <= kLongest && !tokens_[i].is_word();) {
+      if (tokens_[--i].is("operator")) return i;
+    }
     if (tokens_[name].is(">")) {
       const std::size_t open = opening_angle(tokens_, name, head);
       if (open == kNoToken || open <= head) return kNoToken;
@@ -171,7 +175,8 @@ class ItemReader {
       item.list = list;
       item.body = body;
       item.name = name_before(list, head);
-      item.declares = {std::string(tokens_[item.name].text)};
+      item.is_operator = tokens_[item.name].is("operator");
+      if (!item.is_operator) item.declares = {std::string(tokens_[item.name].text)};
       item.is_kernel = has("__global__");
       item.is_host =
           !item.is_kernel && !has("__device__") && !has("constexpr") && !has("__constant__");

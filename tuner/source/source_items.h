@@ -22,6 +22,7 @@ struct SourceItem {
   std::string what;             ///< For people.
   bool is_kernel = false;       ///< __global__
   bool is_host = false;         ///< A function that only the host has.
+  bool is_operator = false;     ///< Of types; it is not called by a name and declares none.
   std::string name_space;       ///< Of what is in it, `a::b::`.
   std::size_t body = kNoToken;  ///< Token of a function's {.
   std::size_t list = kNoToken;  ///< Token of a function's (.

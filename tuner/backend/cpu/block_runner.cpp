@@ -79,9 +79,20 @@ std::optional<Failure> BlockRunner::run(const Grid& grid, std::uint64_t block_nu
     report_signal();
   }
   running = nullptr;
-  if (failure_) {
-    const std::string line = grid.module->line_of(failed_at_);
-    failure_->detail = failed_thread_ + " " + (line.empty() ? "" : line + ": ") + failure_->detail;
+  const bool is_race = failure_ && failure_->failure.reason == "race";
+  const bool ended_early = failure_.has_value();
+  // What was not written explains what came after it, but for that somebody wrote it.
+  if (unwritten_ && !is_race) {
+    unwritten_->failure.context_lost = ended_early && failure_->failure.context_lost;
+    failure_ = unwritten_;
+  }
+  unwritten_.reset();
+  if (!failure_) return std::nullopt;
+  Found found = *std::exchange(failure_, std::nullopt);
+  const std::string line = grid.module->line_of(found.at);
+  found.failure.detail =
+      found.thread + " " + (line.empty() ? "" : line + ": ") + found.failure.detail;
+  if (ended_early) {
     // Threads that wait are given up: their fibers begin anew.
     idle_.clear();
     for (const auto& fiber : fibers_) {
@@ -89,7 +100,7 @@ std::optional<Failure> BlockRunner::run(const Grid& grid, std::uint64_t block_nu
       idle_.push_back(fiber.get());
     }
   }
-  return std::exchange(failure_, std::nullopt);
+  return std::move(found.failure);
 }
 
 void BlockRunner::begin(const Grid& grid, std::uint64_t block_number) {
@@ -316,15 +327,17 @@ void BlockRunner::access(const abi::Thread& thread, const void* address, std::si
     const auto fault = is_shared ? shared_.access(thread.linear, address, bytes, kind)
                                  : grid_->buffers->access(address, bytes, kind);
     if (!fault) return;
+    if (grid_->seeks_races && fault->reason.word() == "uninitialized_shared") {
+      if (!unwritten_) unwritten_ = {failure(fault->reason, fault->detail), place, where(thread)};
+      return;
+    }
     note_failure(thread, failure(fault->reason, fault->detail), place);
   }
   leave(true);
 }
 
 void BlockRunner::note_failure(const abi::Thread& thread, Failure noted, const void* place) {
-  failure_ = std::move(noted);
-  failed_thread_ = where(thread);
-  failed_at_ = place;
+  failure_ = {std::move(noted), place, where(thread)};
 }
 
 std::string BlockRunner::where(const abi::Thread& thread) const {

@@ -31,6 +31,9 @@ struct Grid {
   Dim3 block = {1, 1, 1};
   std::size_t dynamic_shared_bytes = 0;
   std::optional<std::uint64_t> shuffle_seed;  ///< Threads run in an order of the seed's.
+  /// What reads what its block has not written goes on: another thread may write it next, and then
+  /// it is a race.
+  bool seeks_races = false;
 
   std::uint64_t blocks() const {
     return static_cast<std::uint64_t>(grid[0]) * static_cast<std::uint64_t>(grid[1]) *
@@ -143,9 +146,14 @@ class BlockRunner {
   std::size_t scheduler_stack_bytes_ = 0;
   void* scheduler_fake_stack_ = nullptr;
 
-  std::optional<Failure> failure_;
-  const void* failed_at_ = nullptr;  ///< In the module's code; null: not known.
-  std::string failed_thread_;
+  /// What was found, and where.
+  struct Found {
+    Failure failure;
+    const void* at = nullptr;  ///< In the module's code; null: not known.
+    std::string thread;
+  };
+  std::optional<Found> failure_;
+  std::optional<Found> unwritten_;  ///< The first read of what was not written (Grid::seeks_races).
   sigjmp_buf escape_ = {};
   int signal_ = 0;
   const unsigned char* signal_address_ = nullptr;

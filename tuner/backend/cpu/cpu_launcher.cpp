@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -31,6 +32,19 @@ double ms_between(Clock::time_point start, Clock::time_point end) {
 }
 
 double ms_since(Clock::time_point start) { return ms_between(start, Clock::now()); }
+
+std::uint64_t blocks_of(const Dim3& grid) {
+  return static_cast<std::uint64_t>(grid[0]) * static_cast<std::uint64_t>(grid[1]) *
+         static_cast<std::uint64_t>(grid[2]);
+}
+
+/// Steps of this length modulo `count` come everywhere, and soon near everywhere: about the golden
+/// ratio of it.
+std::uint64_t spreading_stride(std::uint64_t count) {
+  auto stride = std::max<std::uint64_t>(1, count * 89 / 144);
+  while (std::gcd(stride, count) != 1) ++stride;
+  return stride;
+}
 
 int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
@@ -263,6 +277,19 @@ Outcome<TimeReport> CpuLauncher::time_launches(const Kernel& kernel, Buffers& bu
   return report;
 }
 
+Outcome<LookReport> CpuLauncher::look(KernelHandle handle, WorkloadId workload, double seconds) {
+  const Kernel& kernel = kernel_of(handle);
+  Buffers& buffers = buffers_of(workload);
+  buffers.restore();
+  Look look;
+  look.until = Clock::now() +
+               std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  if (auto failure = launch_all(kernel, *kernel.checked, buffers, {}, &look)) return *failure;
+  LookReport report = {.blocks = look.blocks, .of = 0};
+  for (const Turn& turn : kernel.turns) report.of += blocks_of(turn.as.grid);
+  return report;
+}
+
 std::optional<Failure> CpuLauncher::fill_symbols(const Kernel& kernel, Module& module,
                                                  const Buffers& buffers) {
   for (const auto& [argument, lowered_name] : kernel.symbols) {
@@ -283,7 +310,8 @@ std::optional<Failure> CpuLauncher::fill_symbols(const Kernel& kernel, Module& m
 
 std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& module,
                                                Buffers& buffers,
-                                               const std::function<void()>& before_turn) {
+                                               const std::function<void()>& before_turn,
+                                               Look* look) {
   if (auto failure = fill_symbols(kernel, module, buffers)) return failure;
   for (std::size_t i = 0; i < kernel.turns.size(); ++i) {
     const LaunchShape& shape = kernel.launches[kernel.turns[i].launch];
@@ -315,17 +343,23 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
                      "the module has no entry " + shape.name_expression);
     }
     if (options_.shuffle_threads) grid.shuffle_seed = options_.seed;
+    grid.seeks_races = look != nullptr;
     if (before_turn) before_turn();
-    if (auto failure = launch(grid)) return failure;
+    const std::uint64_t blocks_before = look == nullptr ? 0 : look->blocks.load();
+    if (auto failure = launch(grid, look)) return failure;
+    // What follows reads what was not written.
+    if (look != nullptr && look->blocks - blocks_before < grid.blocks()) break;
   }
   return std::nullopt;
 }
 
-std::optional<Failure> CpuLauncher::launch(const Grid& grid) {
+std::optional<Failure> CpuLauncher::launch(const Grid& grid, Look* look) {
   const std::uint64_t blocks = grid.blocks();
   // A portion is a sixteenth of a thread's share: seldom fetched, and still evenly spread.
   const auto threads = static_cast<std::uint64_t>(pool_.size());
-  const std::uint64_t portion = std::max<std::uint64_t>(1, blocks / (threads * 16));
+  const std::uint64_t portion =
+      look != nullptr ? 1 : std::max<std::uint64_t>(1, blocks / (threads * 16));
+  const std::uint64_t stride = look != nullptr ? spreading_stride(blocks) : 1;
   std::atomic<std::uint64_t> next = 0;
   std::mutex mutex;
   std::optional<Failure> failure;
@@ -336,8 +370,12 @@ std::optional<Failure> CpuLauncher::launch(const Grid& grid) {
     BlockRunner& runner = *runners_[static_cast<std::size_t>(number)];
     for (;;) {
       const std::uint64_t first = next.fetch_add(portion);
-      for (std::uint64_t block = first; block < std::min(first + portion, blocks); ++block) {
+      for (std::uint64_t i = first; i < std::min(first + portion, blocks); ++i) {
+        if (look != nullptr && i > 0 && Clock::now() >= look->until) return;
+        // Backwards where they are spread, as the last block is the one that is seldom full.
+        const std::uint64_t block = look != nullptr ? blocks - 1 - i * stride % blocks : i;
         auto found = runner.run(grid, block);
+        if (look != nullptr) ++look->blocks;
         if (!found) continue;
         next = blocks;
         const std::lock_guard lock(mutex);

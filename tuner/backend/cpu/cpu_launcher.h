@@ -6,6 +6,8 @@
 #include "tuner/backend/cpu/thread_pool.h"
 #include "tuner/backend/launcher.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -49,6 +51,7 @@ class CpuLauncher final : public Launcher {
                              const std::vector<Argument>& arguments) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
+  Outcome<LookReport> look(KernelHandle handle, WorkloadId workload, double seconds) override;
 
  private:
   struct Kernel {
@@ -65,6 +68,12 @@ class CpuLauncher final : public Launcher {
     std::set<std::string> textures;              ///< Arguments that are passed as such.
   };
 
+  /// Of launches whose blocks are run for a while.
+  struct Look {
+    std::chrono::steady_clock::time_point until;
+    std::atomic<std::uint64_t> blocks = 0;  ///< That were run.
+  };
+
   Buffers& buffers_of(WorkloadId id);
   const Kernel& kernel_of(KernelHandle handle) const;
   std::optional<Failure> check_launch(const Kernel& kernel, const LaunchShape& launch,
@@ -72,10 +81,11 @@ class CpuLauncher final : public Launcher {
                                       const std::vector<Argument>& arguments) const;
   std::optional<Failure> fill_symbols(const Kernel& kernel, Module& module, const Buffers& buffers);
   std::optional<Failure> launch_all(const Kernel& kernel, Module& module, Buffers& buffers,
-                                    const std::function<void()>& before_turn = {});
+                                    const std::function<void()>& before_turn = {},
+                                    Look* look = nullptr);
   Outcome<TimeReport> time_launches(const Kernel& kernel, Buffers& buffers,
                                     const TimeRequest& request);
-  std::optional<Failure> launch(const Grid& grid);
+  std::optional<Failure> launch(const Grid& grid, Look* look = nullptr);
   void flush_caches();
 
   Device device_;

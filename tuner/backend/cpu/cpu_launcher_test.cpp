@@ -546,6 +546,64 @@ TEST_F(Kernels, AreRepeatedWithSwappedBuffersAndChangedScalars) {
   EXPECT_EQ((std::vector<double>{12, 112, 212}), report->after.at("a"));
 }
 
+/// Each thread writes what its neighbor has read.
+std::string neighbors(const std::string& between) {
+  return "__global__ void swap(float* out, const float* in) {\n"
+         "  __shared__ float tile[64];\n"
+         "  tile[threadIdx.x] = in[threadIdx.x];\n" +
+         between +
+         "  out[blockIdx.x % 7 * 64 + threadIdx.x] = tile[threadIdx.x ^ 1];\n"
+         "}\n";
+}
+
+Outcome<LookReport> look_at(const std::string& source, const std::vector<Dim3>& grids,
+                            double seconds) {
+  CpuLauncher launcher(test_limits());
+  const std::vector<Argument> arguments = {output("out", ScalarType::float32, 448),
+                                           input("in", ScalarType::float32, 64)};
+  const auto compiled = compile(source, {"swap"});
+  if (!compiled) return compiled.failure();
+  std::vector<LaunchShape> launches;
+  for (const Dim3& grid : grids) launches.push_back(shape("swap", grid, {64, 1, 1}, {"out", "in"}));
+  const auto prepared = launcher.prepare(0, {.arguments = arguments, .seed = 1});
+  if (!prepared) return prepared.failure();
+  const auto loaded = launcher.load(0, *compiled, launches, arguments);
+  if (!loaded) return loaded.failure();
+  return launcher.look(loaded->handle, 0, seconds);
+}
+
+TEST(Look, SeesEveryBlockOfAllLaunchesWhereThereIsTime) {
+  const auto report = look_at(neighbors("__syncthreads();"), {{7, 1, 1}, {2, 3, 2}}, 600);
+  ASSERT_TRUE(report) << report.failure().detail;
+  EXPECT_EQ((LookReport{.blocks = 19, .of = 19}), *report);
+}
+
+TEST(Look, EndsWhenItsTimeIsUpAndLeavesOutWhatFollows) {
+  const auto report =
+      look_at(neighbors("__syncthreads();"), {{1'000'000'000, 1, 1}, {7, 1, 1}}, 0.05);
+  ASSERT_TRUE(report) << report.failure().detail;
+  EXPECT_EQ(1'000'000'007u, report->of);
+  EXPECT_GT(report->blocks, 0u);
+  EXPECT_LT(report->blocks, 1'000'000'000u);
+}
+
+TEST(Look, RunsOneBlockWhateverTheTime) {
+  const auto report = look_at(neighbors("__syncthreads();"), {{1000, 1, 1}}, 0);
+  ASSERT_TRUE(report) << report.failure().detail;
+  EXPECT_EQ(1u, report->blocks);
+}
+
+TEST(Look, FindsARaceAndTheFaultOfTheLastBlock) {
+  const auto race = look_at(neighbors(""), {{7, 1, 1}}, 1);
+  ASSERT_FALSE(race);
+  EXPECT_EQ("race", race.failure().reason);
+  const auto last = look_at(
+      neighbors("__syncthreads(); if (blockIdx.x == 999999999) tile[64 + threadIdx.x] = 0;"),
+      {{1'000'000'000, 1, 1}}, 0);
+  ASSERT_FALSE(last);
+  EXPECT_EQ("array_bounds", last.failure().reason);
+}
+
 TEST_F(Kernels, AreTimed) {
   CpuLauncher launcher(test_limits());
   const std::vector<Argument> arguments = {input("in", ScalarType::float32, 1100),

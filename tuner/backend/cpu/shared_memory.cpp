@@ -80,6 +80,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
 
   const unsigned warp = thread / kWarpSize;
   auto* const cells = reinterpret_cast<Cell*>(cells_.begin());
+  std::optional<AccessFault> uninitialized;
   for (std::size_t i = begin / kCellBytes; i * kCellBytes < end; ++i) {
     Cell& cell = cells[i];
     const std::size_t first = std::max(begin, i * kCellBytes) - i * kCellBytes;
@@ -90,10 +91,12 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
                              !is_ordered(thread, cell.writer, cell.write_warp_epoch);
 
     if (kind != abi::Access::write) {
-      if (cell.first_epoch != first_epoch_ || (cell.written & mask) != mask) {
-        return AccessFault{{Status::correctness, "uninitialized_shared"},
-                           "reads byte " + std::to_string(offset - variable_.offset) + " of " +
-                               variable_.name + ", which its block has not written"};
+      const bool is_written = cell.first_epoch == first_epoch_ && (cell.written & mask) == mask;
+      if (!is_written && !uninitialized) {
+        uninitialized =
+            AccessFault{{Status::correctness, "uninitialized_shared"},
+                        "reads byte " + std::to_string(offset - variable_.offset) + " of " +
+                            variable_.name + ", which its block has not written"};
       }
       const bool both_atomic = kind == abi::Access::atomic && cell.write_is_atomic != 0;
       if (was_written && !both_atomic) return race(variable_, offset, kind, wrote(cell));
@@ -144,7 +147,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
     cell.write_bytes = mask;
     cell.write_is_atomic = kind == abi::Access::atomic && !hides_plain_write;
   }
-  return std::nullopt;
+  return uninitialized;
 }
 
 /// Whether what `other` did lies before what `thread` does now, in the same epoch.

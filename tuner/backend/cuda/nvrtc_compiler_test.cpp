@@ -373,6 +373,20 @@ __global__ void k(uint32_t* p, std::int64_t n) {
   ASSERT_TRUE(compiled) << compiled.failure().detail;
 }
 
+TEST_F(NvrtcCompilerTest, CompilesASourceThatAsksTheCppLibraryForTypesAndTheirLimits) {
+  const auto compiled = compile(R"(
+#include <limits>
+#include <type_traits>
+template <typename T> __global__ void k(T* p) {
+  static_assert(std::is_same_v<T, float> && std::is_floating_point<T>::value);
+  *p = std::numeric_limits<T>::max() - std::numeric_limits<T>::epsilon();
+  *p = std::move(*p);
+}
+)",
+                                "k<float>");
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+}
+
 TEST_F(NvrtcCompilerTest, PrefersAHeaderOfTheRequestToItsOwn) {
   const auto compiled = compiler_->compile(
       request({{"kernel.cu", "#include \"stdint.h\"\n__global__ void k(mine* p) { *p = 1; }"},

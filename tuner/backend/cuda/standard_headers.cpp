@@ -70,7 +70,18 @@ constexpr const char* kFloatLimits = R"(#pragma once
 #define DBL_MAX 1.7976931348623157e+308
 )";
 
-constexpr std::array<StandardHeader, 20> kStandardHeaders = {{{"assert.h", ""},
+// From the toolkit's C++ library; what NVRTC declares in std itself, such as move, goes before it.
+constexpr const char* kLimits = R"(#pragma once
+#include <cuda/std/limits>
+namespace std { using namespace cuda::std; }
+)";
+
+constexpr const char* kTypeTraits = R"(#pragma once
+#include <cuda/std/type_traits>
+namespace std { using namespace cuda::std; }
+)";
+
+constexpr std::array<StandardHeader, 22> kStandardHeaders = {{{"assert.h", ""},
                                                               {"cassert", ""},
                                                               {"cfloat", kFloatLimits},
                                                               {"climits", kIntegerLimits},
@@ -82,6 +93,7 @@ constexpr std::array<StandardHeader, 20> kStandardHeaders = {{{"assert.h", ""},
                                                               {"cstring", ""},
                                                               {"ctime", ""},
                                                               {"float.h", kFloatLimits},
+                                                              {"limits", kLimits},
                                                               {"limits.h", kIntegerLimits},
                                                               {"math.h", ""},
                                                               {"stddef.h", ""},
@@ -89,7 +101,8 @@ constexpr std::array<StandardHeader, 20> kStandardHeaders = {{{"assert.h", ""},
                                                               {"stdio.h", ""},
                                                               {"stdlib.h", ""},
                                                               {"string.h", ""},
-                                                              {"time.h", ""}}};
+                                                              {"time.h", ""},
+                                                              {"type_traits", kTypeTraits}}};
 
 }  // namespace
 

@@ -165,6 +165,21 @@ Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& requ
   return report;
 }
 
+Outcome<LookReport> FakeLauncher::look(KernelHandle handle, WorkloadId id, double /*seconds*/) {
+  const Loaded& kernel = loaded_kernel(handle);
+  const auto fault = fault_at(kernel.script, "look", bindings_for(kernel, workload(id)));
+  if (fault == "race") return failure({Status::correctness, "race"}, "reads what another wrote");
+  if (fault) {
+    if (auto struck = strike(*fault)) return *struck;
+  }
+  LookReport report;
+  for (const Turn& turn : turns_of(kernel.launches)) {
+    report.of += static_cast<std::uint64_t>(turn.as.grid[0] * turn.as.grid[1] * turn.as.grid[2]);
+  }
+  report.blocks = report.of;
+  return report;
+}
+
 void FakeLauncher::compute(const Loaded& kernel, const Workload& workload,
                            const RunRequest& request, RunReport& report) const {
   if (request.download.empty()) return;

@@ -32,6 +32,7 @@ class FakeLauncher final : public Launcher {
                              const std::vector<LaunchShape>& launches,
                              const std::vector<Argument>& arguments) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
+  Outcome<LookReport> look(KernelHandle handle, WorkloadId id, double seconds) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
 
   std::size_t loaded() const { return loaded_.size(); }

@@ -37,7 +37,7 @@ namespace smemtune::fake {
 struct Script {
   struct Fault {
     std::string kind;
-    std::string place;  ///< `compile`, `load`, `run` or `time`.
+    std::string place;  ///< `compile`, `load`, `run`, `time` or `look` (where `race` is one).
     std::string when = "1";
   };
   std::string entry;

@@ -1,0 +1,151 @@
+#include "tuner/engine/cpu_check.h"
+
+#include "tuner/core/error.h"
+#include "tuner/core/h200.h"
+#include "tuner/engine/engine_test_kit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace smemtune::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A run on the fake GPU whose finalists use shared memory, with a fake device as the CPU beside it.
+struct RunWithCpu : FakeRun {
+  explicit RunWithCpu(const FakeSpace& space) : FakeRun(space) {
+    request.cpu = CpuBeside{.device = h200_limits(), .start = [this] {
+                              ++started;
+                              return std::make_shared<WorkerPool>(fake_workers(1));
+                            }};
+  }
+  int started = 0;
+};
+
+FakeSpace space_with_shared_memory() {
+  FakeSpace fake;
+  fake.add("tiled", "static_shared 1024");
+  return fake;
+}
+
+TEST(CpuCheck, LooksAtTheBestThatUsesSharedMemory) {
+  const FakeSpace fake = space_with_shared_memory();
+  RunWithCpu run(fake);
+  const ProblemSummary summary = run.run().problems.front();
+  ASSERT_EQ(1u, summary.cpu_checks.size());
+  const CpuCheck& check = summary.cpu_checks.front();
+  EXPECT_EQ(summary.best->configuration, check.configuration);
+  EXPECT_EQ(16u, check.blocks);
+  EXPECT_EQ(16u, check.of);
+  EXPECT_FALSE(check.found);
+  EXPECT_THAT(check.not_run, IsEmpty());
+  EXPECT_EQ(1, run.started);
+}
+
+TEST(CpuCheck, IsNotForWhatUsesNone) {
+  const FakeSpace fake;
+  RunWithCpu run(fake);
+  EXPECT_THAT(run.run().problems.front().cpu_checks, IsEmpty());
+  EXPECT_EQ(0, run.started);
+}
+
+TEST(CpuCheck, ARaceLosesToTheNextFinalistWithoutOne) {
+  FakeSpace fake = space_with_shared_memory();
+  fake.add("tiled", "fault race in look when TILE == 8");
+  RunWithCpu run(fake);
+  const ProblemSummary summary = run.run().problems.front();
+  ASSERT_TRUE(summary.best);
+  EXPECT_NE(parse_key("TILE=8").at("TILE"), summary.best->configuration.at("TILE"));
+  EXPECT_EQ("tiled", summary.best->kernel);
+  const Result& racy = result_of(summary, "tiled", "TILE=8,ITEMS=2");
+  EXPECT_EQ(Status::correctness, racy.status);
+  EXPECT_EQ("race", racy.reason);
+  EXPECT_THAT(racy.detail, HasSubstr("on the CPU device: reads what another wrote"));
+  const Result* const recorded = run.own_log.last("tiled", "TILE=8,ITEMS=2");
+  ASSERT_NE(nullptr, recorded);
+  EXPECT_EQ("race", recorded->reason);
+  EXPECT_TRUE(run.own_log.open.empty());
+  EXPECT_FALSE(summary.cpu_checks.back().found);
+  EXPECT_EQ(summary.best->configuration, summary.cpu_checks.back().configuration);
+}
+
+TEST(CpuCheck, ARaceOfAllIsSaidAndIsNoFailureOfTheRun) {
+  FakeSpace fake = space_with_shared_memory();
+  fake.add("tiled", "fault race in look");
+  fake.add("naive", "static_shared 64");
+  fake.add("naive", "fault race in look");
+  RunWithCpu run(fake);
+  const ProblemSummary summary = run.run().problems.front();
+  ASSERT_TRUE(summary.best);
+  EXPECT_EQ(parse_key("TILE=8,ITEMS=2"), summary.best->configuration);
+  EXPECT_EQ(Status::correct, summary.best->status);
+  EXPECT_THAT(summary.best->detail, HasSubstr("reads what another wrote"));
+  EXPECT_GE(summary.cpu_checks.size(), 2u);
+  EXPECT_TRUE(std::ranges::all_of(summary.cpu_checks, &CpuCheck::has_race));
+  EXPECT_THAT(run.notes, ElementsAre(HasSubstr("*** the best has a race")));
+}
+
+TEST(CpuCheck, SaysThatItsWorkerWasLost) {
+  FakeSpace fake = space_with_shared_memory();
+  fake.add("tiled", "fault crash in look");
+  RunWithCpu run(fake);
+  const ProblemSummary summary = run.run().problems.front();
+  ASSERT_TRUE(summary.best);
+  ASSERT_EQ(1u, summary.cpu_checks.size());
+  EXPECT_THAT(summary.cpu_checks.front().not_run, HasSubstr("its worker was lost"));
+  EXPECT_FALSE(summary.cpu_checks.front().found);
+}
+
+TEST(CpuCheck, SaysWhatTheHostLacks) {
+  const FakeSpace fake = space_with_shared_memory();
+  RunWithCpu run(fake);
+  run.request.cpu->start = []() -> std::shared_ptr<WorkerPool> {
+    throw UnavailableError("no C++ compiler works here\nreally");
+  };
+  const ProblemSummary summary = run.run().problems.front();
+  ASSERT_TRUE(summary.best);
+  ASSERT_EQ(1u, summary.cpu_checks.size());
+  EXPECT_EQ("no C++ compiler works here", summary.cpu_checks.front().not_run);
+}
+
+TEST(CpuCheck, TakesASmallerProblemWhereTheTunedOneIsTooLarge) {
+  FakeSpace fake = space_with_shared_memory();
+  ArgumentTemplate scratch;
+  scratch.name = "scratch";
+  scratch.type = "float";
+  scratch.role = Role::scratch;
+  scratch.shape = {{"N * 200000", "/test"}};
+  fake.kernel("tiled").arguments.push_back(scratch);
+  // Else it is downloaded, to find one.
+  for (KernelTemplate& kernel : fake.space.kernels) kernel.tolerance.absolute = 1e-3;
+  RunWithCpu without(fake);
+  const ProblemSummary refused = without.run().problems.front();
+  ASSERT_EQ(1u, refused.cpu_checks.size());
+  EXPECT_THAT(refused.cpu_checks.front().not_run, HasSubstr("its buffers have 762 MB"));
+  fake.space.cpu_problems = {{{"N", std::int64_t{128}}}};
+  RunWithCpu with(fake);
+  const ProblemSummary looked = with.run().problems.front();
+  ASSERT_EQ(1u, looked.cpu_checks.size());
+  EXPECT_EQ(fake.space.cpu_problems.front(), looked.cpu_checks.front().problem);
+  EXPECT_EQ(2u, looked.cpu_checks.front().of);
+}
+
+TEST(CpuCheck, HasItsPartOfABudgetOfTime) {
+  const FakeSpace fake = space_with_shared_memory();
+  RunWithCpu run(fake);
+  EXPECT_EQ(0, cpu_check_reserve_s(run.request)) << "no limit";
+  run.request.options.budget.max_seconds = 8;
+  EXPECT_EQ(0, cpu_check_reserve_s(run.request)) << "no source declares shared memory";
+  run.request.sources.at("tiled").files.front().text += "__shared__";
+  EXPECT_EQ(2, cpu_check_reserve_s(run.request));
+  run.request.cpu.reset();
+  EXPECT_EQ(0, cpu_check_reserve_s(run.request));
+}
+
+}  // namespace
+}  // namespace smemtune::test
