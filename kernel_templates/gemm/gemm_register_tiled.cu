@@ -37,7 +37,7 @@
 //   T       element type                           float, double, int
 //   VEC     elements of a copy of B, and of a      the most that divide n and have 16 bytes at most
 //           store
-//   TILE_M  rows of a block's tile                 16, 32, 64, 128, 256
+//   TILE_M  rows of a block's tile                 16, 32, 48, 64, 128, 256
 //   TILE_N  columns of a block's tile              16, 32, 64, 128, 256
 //   DEPTH   elements of a step along k             8, 16, 32
 //   ROWS    rows of C per thread                   4, 8, 16
@@ -50,7 +50,7 @@
 // Arguments        group: rows of tiles that neighboring blocks compute together, so that they find
 //                  each other's A and B in the L2 cache; 1 for one row of tiles after the other
 // Constraints      TILE_M and TILE_N in whole warps; ROWS and COLS in whole pieces of 16 bytes
-//                  DEPTH divides the threads; they divide TILE_N / VEC, or TILE_N / VEC them
+//                  DEPTH divides the threads; they are more than TILE_N / VEC, or divide it
 // Block            TILE_M * TILE_N / (ROWS * COLS) threads
 // Grid             ceil(m / TILE_M) * ceil(n / TILE_N) * SPLIT blocks, SPLIT of a cluster
 // Shared memory    STAGES * DEPTH * (TILE_M + 16 / sizeof(T) + TILE_N) * sizeof(T) bytes, dynamic;

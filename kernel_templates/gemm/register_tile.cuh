@@ -56,7 +56,7 @@ struct RegisterTile {
   static_assert(ROWS % PIECE == 0 && COLS % PIECE == 0, "a thread reads pieces of 16 bytes");
   static_assert(DEPTH % 2 == 0, "fragments take turns");
   static_assert(THREADS % DEPTH == 0, "a thread copies one depth of A's rows");
-  static_assert(B_PER_DEPTH % THREADS == 0 || THREADS % B_PER_DEPTH == 0,
+  static_assert(B_PER_DEPTH % THREADS == 0 || THREADS > B_PER_DEPTH,
                 "a thread copies the same columns of B");
   static_assert(STAGES >= 2, "one stage is multiplied while others are loaded");
 
@@ -121,6 +121,8 @@ struct RegisterTile {
         const int depth = copy / B_COPIES_N * B_STEP;
         const int column = copy % B_COPIES_N * THREADS * VEC;
         if (DEPTH % B_STEP != 0 && b_depth + depth >= DEPTH) continue;
+        // Threads that are left over where they copy whole depths.
+        if (THREADS > B_PER_DEPTH && THREADS % B_PER_DEPTH != 0 && b_depth >= B_STEP) continue;
         start_copy<VEC * sizeof(T)>(b_tile + depth * TILE_N + column,
                                     b_from + static_cast<long long>(depth) * n + column,
                                     b_depth + depth < depths_left && column < columns_left);

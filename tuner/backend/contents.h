@@ -17,6 +17,18 @@ std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64
 /// Whether it has contents when a kernel begins; nothing is promised of others.
 bool begins_with_contents(const Argument& argument);
 
+/// What every byte of an output is before a checked run: as a floating type NaN, as an integer what
+/// wrong results seldom are, unlike 0, -1 and the ends of a range.
+constexpr std::uint8_t poison_byte(ScalarType type) {
+  return type >= ScalarType::float8_e4m3 ? 0xFF : 0x5B;
+}
+
+/// Whether wrong elements that look like poison were rather written, of a narrow integer that has so
+/// few values that wrong ones are the poison by chance: they are few beside those that do not.
+constexpr bool poison_by_chance(ScalarType type, std::uint64_t poisoned, std::uint64_t others) {
+  return type <= ScalarType::uint16 && poisoned <= others / 16;
+}
+
 /// The bytes of a scalar argument as a kernel takes it.
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument);
 

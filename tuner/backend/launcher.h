@@ -134,7 +134,7 @@ struct LookReport {
 ///
 /// Every buffer lies between guard zones of 4 KB. A checked run restores `input` and `inout`
 /// buffers from their initial contents, fills `output` buffers (without an init of their own) with
-/// 0xFF bytes and the guard zones with a pattern, launches, waits, and looks at every element,
+/// poison (contents.h) and the guard zones with a pattern, launches, waits, and looks at every element,
 /// every guard zone and every input. Failures of the kernel are data; errors of the device are
 /// UnavailableError.
 class Launcher {

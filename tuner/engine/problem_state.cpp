@@ -2,9 +2,12 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_hash.h"
+#include "tuner/core/limits.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace smemtune {
 
@@ -83,6 +86,37 @@ KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelT
   return bound;
 }
 
+namespace {
+
+/// Why a kernel has no configuration: what the device lacks says more than constraints.
+std::string why_left_out(const KernelBinding& bound, const Device& device) {
+  KernelInstance needs;
+  needs.required_features = bound.kernel().required_features;
+  if (const auto failure = exceeds_limits(needs, device)) return failure->detail;
+  std::string reason = "no configuration satisfies the constraints";
+  if (const auto failing = bound.violated_constraint(bound.kernel().default_configuration)) {
+    reason += "; its default fails `" + *failing + "`";
+  }
+  return reason;
+}
+
+/// `a, b (one reason); c (another)`, in the order of the names.
+std::string by_reason(const std::vector<std::pair<std::string, std::string>>& names) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const auto& [name, reason] : names) {
+    auto found = std::ranges::find(reasons, reason, &decltype(reasons)::value_type::first);
+    if (found == reasons.end()) found = reasons.insert(found, {reason, {}});
+    found->second.push_back(name);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [reason, its_names] : reasons) {
+    texts.push_back(joined(its_names, ", ") + " (" + reason + ")");
+  }
+  return joined(texts, "; ");
+}
+
+}  // namespace
+
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number) {
   ProblemState state;
   state.set.problems = {problem};
@@ -94,7 +128,7 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   show_progress(tuning, state, "prepare");
 
   double cartesian = 0;
-  std::vector<std::string> left_out;
+  std::vector<std::pair<std::string, std::string>> left_out;  // With the reason.
   for (const KernelTemplate* kernel : tuning.request.kernels) {
     state.kernels.push_back(bind(tuning, state.set, *kernel));
     const SearchSpace& space =
@@ -102,7 +136,8 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
     cartesian += space.cartesian_size();
     state.summary.valid += space.size();
     if (space.size() == 0) {
-      left_out.push_back(kernel->name);
+      left_out.emplace_back(kernel->name,
+                            why_left_out(state.kernels.back().bound.front(), tuning.device));
     } else if (!space.index_of(kernel->default_configuration)) {
       tuning.observer.note("the default of " + kernel->name + ", " +
                            key(kernel->default_configuration) +
@@ -111,8 +146,7 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
     }
   }
   if (!left_out.empty()) {
-    tuning.observer.note("left out on " + key(problem) + ": " + joined(left_out, ", ") +
-                         " (no configuration satisfies the constraints)");
+    tuning.observer.note("left out on " + key(problem) + ": " + by_reason(left_out));
   }
   constexpr double kLargest = 18446744073709549568.0;  // Below 2^64.
   state.summary.cartesian =

@@ -76,8 +76,17 @@ TEST(TuningLoop, SaysWhichKernelsAndDefaultsTheConstraintsLeaveOut) {
   none.kernel("tiled").constraints = {{"N < 0", "/test"}};
   FakeRun without(none);
   without.run();
-  EXPECT_THAT(without.notes, testing::ElementsAre("left out on N=1000: tiled (no configuration "
-                                                  "satisfies the constraints)"));
+  EXPECT_THAT(without.notes,
+              testing::ElementsAre("left out on N=1000: tiled (no configuration satisfies the "
+                                   "constraints; its default fails `N < 0`)"));
+  FakeSpace lacking;
+  lacking.kernel("tiled").constraints = {{"N < 0", "/test"}};
+  lacking.kernel("tiled").required_features = {"wgmma"};
+  FakeRun on_another(lacking);
+  on_another.run();
+  EXPECT_THAT(on_another.notes,
+              testing::ElementsAre(HasSubstr("left out on N=1000: tiled (the kernel requires "
+                                             "warpgroup products (wgmma), which compute ")));
   FakeSpace some;
   some.kernel("tiled").constraints = {{"TILE > 1", "/test"}};
   FakeRun run(some);

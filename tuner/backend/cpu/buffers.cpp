@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kGuardBytes = 4096;
 constexpr unsigned char kGuardByte = 0xA5;
-constexpr unsigned char kPoisonByte = 0xFF;
 
 std::size_t whole_pages(std::size_t bytes) {
   return (bytes + abi::kPageBytes - 1) / abi::kPageBytes * abi::kPageBytes;
@@ -54,8 +53,10 @@ double element_at(const unsigned char* data, std::size_t index, ScalarType type)
   return to_doubles(std::span(data + index * size_of(type), size_of(type)), type).front();
 }
 
-bool is_poison(const unsigned char* element, std::size_t bytes) {
-  return std::all_of(element, element + bytes, [](unsigned char c) { return c == kPoisonByte; });
+bool is_poison(const unsigned char* element, ScalarType type) {
+  const unsigned char poison = poison_byte(type);
+  return std::all_of(element, element + size_of(type),
+                     [poison](unsigned char c) { return c == poison; });
 }
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
@@ -137,7 +138,7 @@ void Buffers::restore() {
     const auto size = static_cast<std::size_t>(buffer.end - buffer.guard);
     std::memset(buffer.guard, kGuardByte, size);
     if (buffer.initial.empty()) {
-      std::memset(buffer.data, kPoisonByte, buffer.bytes());
+      std::memset(buffer.data, poison_byte(buffer.argument.type), buffer.bytes());
     } else {
       std::memcpy(buffer.data, buffer.initial.data(), buffer.bytes());
     }
@@ -271,8 +272,8 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
       }
       expected = expected_portion[i - portion_begin];
     }
-    // All bits set is NaN in floating types; as an integer it may also be the result.
-    const bool is_unwritten = was_poisoned && is_poison(buffer.data + i * size, size) &&
+    // Poison is NaN in floating types; as an integer it may also be the result.
+    const bool is_unwritten = was_poisoned && is_poison(buffer.data + i * size, type) &&
                               (is_floating(type) || (compares && value != expected));
     if (is_unwritten) return note(unwritten, i, value, expected);
     if (value == expected) return;
@@ -288,6 +289,16 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
       report.max_relative_error = std::max(report.max_relative_error, error / std::abs(expected));
     }
   });
+  if (poison_by_chance(type, static_cast<std::uint64_t>(unwritten.count),
+                       static_cast<std::uint64_t>(mismatch.count))) {
+    if (unwritten.count > 0 && unwritten.index < mismatch.index) {
+      mismatch.index = unwritten.index;
+      mismatch.value = unwritten.value;
+      mismatch.expected = unwritten.expected;
+    }
+    mismatch.count += unwritten.count;
+    unwritten.count = 0;
+  }
   for (const Mismatch& found : {unwritten, nan, mismatch}) {
     if (found.count > 0) return found;
   }

@@ -138,6 +138,17 @@ __global__ void copy(const float* in, float* out) { out[threadIdx.x] = in[thread
 __global__ void copy_wrong(const float* in, float* out) {
   out[threadIdx.x] = in[threadIdx.x] + (threadIdx.x % 4 == 1 ? 0.5f : 0.0f);
 }
+// All numbers of a byte, once.
+template <typename T>
+__global__ void count(T* out) { out[threadIdx.x] = T(threadIdx.x * 7); }
+template <typename T>
+__global__ void count_wrong(T* out) { out[threadIdx.x] = T(threadIdx.x * 7 + 1); }
+template <typename T>
+__global__ void count_minus_one(T* out) { out[threadIdx.x] = T(-1); }
+template <typename T>
+__global__ void count_some(T* out) {
+  if (threadIdx.x != 17) out[threadIdx.x] = T(threadIdx.x * 7);
+}
 __global__ void modify(float* in, float* out) { out[threadIdx.x] = in[threadIdx.x]++; }
 
 __global__ void divide(const float* in, float* out, int by) {
@@ -199,6 +210,12 @@ class PlantedFaults : public testing::Test {
                                                   "skip",
                                                   "copy",
                                                   "copy_wrong",
+                                                  "count<unsigned char>",
+                                                  "count_wrong<unsigned char>",
+                                                  "count_some<unsigned char>",
+                                                  "count<int>",
+                                                  "count_minus_one<int>",
+                                                  "count_some<int>",
                                                   "modify",
                                                   "divide",
                                                   "recurse",
@@ -247,6 +264,21 @@ class PlantedFaults : public testing::Test {
     const auto loaded =
         launcher.load(1, *compiled_, {shape(entry, {1, 1, 1}, {64, 1, 1}, names)}, arguments);
     EXPECT_TRUE(loaded) << loaded.failure().detail;
+    const auto report = launcher.run(1, {});
+    EXPECT_TRUE(report) << report.failure().detail;
+    return report ? report->mismatch : std::nullopt;
+  }
+
+  /// Of a kernel that writes 256 elements of a type, against `count`.
+  std::optional<Mismatch> mismatch_of_count(const std::string& fault, ScalarType type) {
+    const std::string of_type = "<" + std::string(cuda_name(type)) + ">";
+    const std::vector<Argument> arguments = {output("out", type, 256)};
+    CpuLauncher launcher(test_limits(), options);
+    const auto shaped = [&](const std::string& entry) {
+      return std::vector{shape(entry + of_type, {1, 1, 1}, {256, 1, 1}, {"out"})};
+    };
+    EXPECT_TRUE(run_once(launcher, *compiled_, shaped("count"), arguments));
+    EXPECT_TRUE(launcher.load(1, *compiled_, shaped(fault), arguments));
     const auto report = launcher.run(1, {});
     EXPECT_TRUE(report) << report.failure().detail;
     return report ? report->mismatch : std::nullopt;
@@ -401,6 +433,25 @@ TEST_F(PlantedFaults, WrongElements) {
   EXPECT_EQ("unwritten", unwritten->reason);
   EXPECT_EQ(17, unwritten->index);
   EXPECT_EQ(1, unwritten->count);
+}
+
+// One of all bytes is the poison, which is no sign that it was not written.
+TEST_F(PlantedFaults, WrongIntegersAreNotTakenForUnwrittenOnes) {
+  const auto wrong = mismatch_of_count("count_wrong", ScalarType::uint8);
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ("mismatch", wrong->reason);
+  EXPECT_EQ(0, wrong->index);
+  EXPECT_EQ(256, wrong->count);
+  const auto minus_one = mismatch_of_count("count_minus_one", ScalarType::int32);
+  ASSERT_TRUE(minus_one);
+  EXPECT_EQ("mismatch", minus_one->reason);
+  for (const ScalarType type : {ScalarType::uint8, ScalarType::int32}) {
+    const auto unwritten = mismatch_of_count("count_some", type);
+    ASSERT_TRUE(unwritten);
+    EXPECT_EQ("unwritten", unwritten->reason);
+    EXPECT_EQ(17, unwritten->index);
+    EXPECT_EQ(1, unwritten->count);
+  }
 }
 
 TEST_F(PlantedFaults, InputThatIsWritten) {

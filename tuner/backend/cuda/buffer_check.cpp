@@ -1,5 +1,6 @@
 #include "tuner/backend/cuda/buffer_check.h"
 
+#include "tuner/backend/contents.h"
 #include "tuner/backend/element_codec.h"
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/reasons.h"
@@ -17,7 +18,7 @@ namespace {
 // Rounds down, for offsets before a buffer.
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-CompareRule compare_rule(Tolerance tolerance, ScalarType type, bool poisoned) {
+CompareRule compare_rule(Tolerance tolerance, ScalarType type, bool is_poisoned) {
   tolerance = tolerance_for(tolerance, type);
   const LastPlace place = last_place(type);
   return {.absolute = tolerance.absolute.value_or(0),
@@ -25,7 +26,7 @@ CompareRule compare_rule(Tolerance tolerance, ScalarType type, bool poisoned) {
           .ulps = tolerance.ulps.value_or(0),
           .digits = place.digits,
           .least_exponent = place.least_exponent,
-          .poisoned = poisoned};
+          .poison = is_poisoned ? poison_byte(type) : -1};
 }
 
 /// Values on the device, which kernels write, and here.
@@ -167,9 +168,13 @@ class BufferCheck {
     return wrong;
   }
 
-  std::optional<Mismatch> wrong_elements(const DeviceBuffer& buffer,
-                                         const Comparison& comparison) const {
+  std::optional<Mismatch> wrong_elements(const DeviceBuffer& buffer, Comparison comparison) const {
     const ScalarType type = buffer.argument().type;
+    if (poison_by_chance(type, comparison.unwritten.count, comparison.mismatch.count)) {
+      comparison.mismatch.first = std::min(comparison.mismatch.first, comparison.unwritten.first);
+      comparison.mismatch.count += comparison.unwritten.count;
+      comparison.unwritten.count = 0;
+    }
     for (const auto& [reason, kind] :
          {std::pair(Reason(Status::correctness, "unwritten"), &comparison.unwritten),
           std::pair(Reason(Status::correctness, "nan"), &comparison.not_finite),
@@ -224,7 +229,8 @@ void prepare_buffers(const DeviceKernels& kernels, const PreparedWorkload& workl
   for (const BoundKernel::Scratch& scratch : bound.scratch()) {
     const GuardedMemory& memory = scratch.copies->front();
     const std::int64_t bytes = scratch.argument.bytes();
-    check(cudaMemsetAsync(as_pointer(memory.data()), 0xFF, static_cast<std::size_t>(bytes), stream),
+    check(cudaMemsetAsync(as_pointer(memory.data()), poison_byte(scratch.argument.type),
+                          static_cast<std::size_t>(bytes), stream),
           "cudaMemsetAsync");
     kernels.fill_guards(stream, memory.data(), bytes, memory.bytes_after(bytes), scratch.salt);
   }

@@ -1,5 +1,7 @@
 #include "tuner/backend/cuda/device_buffer.h"
 
+#include "tuner/backend/contents.h"
+
 #include <algorithm>
 
 namespace smemtune::cuda {
@@ -60,7 +62,8 @@ void DeviceBuffer::restore(std::size_t copy, CUstream stream) const {
   if (has_contents()) {
     copy_on_device(to, pristine_.get(), argument_.bytes(), stream);
   } else {
-    check(cudaMemsetAsync(to, 0xFF, static_cast<std::size_t>(argument_.bytes()), stream),
+    check(cudaMemsetAsync(to, poison_byte(argument_.type),
+                          static_cast<std::size_t>(argument_.bytes()), stream),
           "cudaMemsetAsync");
   }
 }

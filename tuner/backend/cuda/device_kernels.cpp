@@ -99,11 +99,11 @@ __device__ void gather_maximum(double mine, u64* all) {
 // One kernel for all types: an instance of each would take a second to compile.
 extern "C" __global__ void compare(const u8* actual, const u8* expected, i64 elements, Type type,
                                    double absolute, double relative, double ulps, int digits,
-                                   int least_exponent, int poisoned, Comparison* found) {
+                                   int least_exponent, int poison, Comparison* found) {
   const u64 none = ~0ull;
   const int size = size_of(type);
   const bool floating = type >= float8_e4m3;
-  const u64 all_ones = none >> (64 - 8 * size);
+  const u64 poisoned = (0x0101010101010101ull * static_cast<u8>(poison)) >> (64 - 8 * size);
   Kind unwritten = {none, 0};
   Kind not_finite = {none, 0};
   Kind mismatch = {none, 0};
@@ -133,7 +133,7 @@ extern "C" __global__ void compare(const u8* actual, const u8* expected, i64 ele
     const bool agrees = (difference <= tolerance && (floating || tolerance > 0)) ||
                         (!floating && bits == expected_bits);
     if (finite && agrees) continue;
-    if (poisoned && bits == all_ones) {
+    if (poison >= 0 && bits == poisoned) {
       note(unwritten, i);
     } else if (!finite) {
       note(not_finite, i);
@@ -303,7 +303,7 @@ void DeviceKernels::compare(CUstream stream, ScalarType type, CUdeviceptr actual
                             CUdeviceptr found) const {
   launch(functions_.at("compare"), 8 * sm_count_, kThreads, stream, actual, expected, elements,
          static_cast<int>(type), rule.absolute, rule.relative, rule.ulps, rule.digits,
-         rule.least_exponent, rule.poisoned ? 1 : 0, found);
+         rule.least_exponent, rule.poison, found);
 }
 
 void DeviceKernels::block(CUstream stream, CUdeviceptr flag, CUdeviceptr timed_out,

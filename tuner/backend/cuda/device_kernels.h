@@ -24,7 +24,7 @@ struct Comparison {
     std::uint64_t first = kNone;  ///< The lowest index.
     std::uint64_t count = 0;
   };
-  Kind unwritten;  ///< Still all ones, as the buffer was poisoned.
+  Kind unwritten;  ///< Still as the buffer was poisoned.
   Kind not_finite;
   Kind mismatch;
   std::uint64_t max_absolute_bits = 0;  ///< Of a double >= 0; ordered as doubles are.
@@ -44,14 +44,14 @@ struct ClockStamp {
   std::uint64_t nanoseconds = 0;  ///< 0: this multiprocessor has not written.
 };
 
-/// How elements are compared; `poisoned`: whether the buffer was filled with ones before.
+/// How elements are compared.
 struct CompareRule {
   double absolute = 0;
   double relative = 0;
   double ulps = 0;         ///< Units in the last place, which is that of a type with so many...
   int digits = 0;          ///< ... digits behind the binary point...
   int least_exponent = 0;  ///< ... and this least exponent (LastPlace).
-  bool poisoned = false;
+  int poison = -1;         ///< With which bytes the buffer was filled before; -1: it was not.
 };
 
 /// Our own kernels: they check what the tuned ones did, and time them. Pointers are the device's.
