@@ -91,8 +91,13 @@ CpuCheck CpuChecker::check(const KernelOnProblems& kernel, const Result& result,
   CpuCheck check = {
       .kernel = result.kernel, .configuration = result.configuration, .problem = result.problem};
   const double end_s = tuning_.elapsed_s() + std::min(most_s, kMostTogether_s - spent_s_);
+  if (end_s - tuning_.elapsed_s() < kLeast_s) {
+    check.not_run = "the time was up";
+    return check;
+  }
   for (const Planned& planned : plans(kernel, result, check)) {
     const double start_s = tuning_.elapsed_s();
+    if (end_s - start_s < kLeast_s) break;
     check.problem = planned.problem;
     bool is_out_of_time = false;
     try {
@@ -161,7 +166,6 @@ std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kerne
 /// Throws OutOfTime, and Error for what lacks on the host.
 void CpuChecker::run(const Planned& planned, double most_s, CpuCheck& check) {
   check.not_run.clear();
-  if (most_s < kLeast_s) throw OutOfTime("the time was up");
   const double until_s = tuning_.elapsed_s() + most_s;
 
   if (!pool_) {

@@ -121,8 +121,6 @@ TEST(CpuCheck, TakesASmallerProblemWhereTheTunedOneIsTooLarge) {
   scratch.role = Role::scratch;
   scratch.shape = {{"N * 200000", "/test"}};
   fake.kernel("tiled").arguments.push_back(scratch);
-  // Else it is downloaded, to find one.
-  for (KernelTemplate& kernel : fake.space.kernels) kernel.tolerance.absolute = 1e-3;
   RunWithCpu without(fake);
   const ProblemSummary refused = without.run().problems.front();
   ASSERT_EQ(1u, refused.cpu_checks.size());

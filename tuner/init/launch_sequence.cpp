@@ -260,8 +260,9 @@ class SequenceReader {
         for (const auto& [text, place] : places_) {
           const auto other = places_.find(swapped_text(text, swap));
           if (other == places_.end() || other->second == place) continue;
-          KernelParameter& one = sequence_.whole.parameters[place];
-          KernelParameter& two = sequence_.whole.parameters[other->second];
+          const auto [first, second] = std::minmax(place, other->second);
+          KernelParameter& one = sequence_.whole.parameters[first];
+          KernelParameter& two = sequence_.whole.parameters[second];
           if (one.pointers != 1 || two.pointers != 1 || known.contains(place)) continue;
           known.insert({place, other->second});
           for (KernelParameter* const swapped : {&one, &two}) {
