@@ -71,6 +71,7 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
         "block",
         "grid",
         "cluster",
+        "warpgroup_registers",
         "static_shared_bytes",
         "dynamic_shared_bytes",
         "cooperative",
@@ -85,8 +86,9 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
       {"parameter", {"values", "when"}},
       {"kernel_verify", {"absolute", "relative", "ulps", "derived"}},
       {"launch",
-       {"description", "entry", "block", "grid", "cluster", "arguments", "static_shared_bytes",
-        "dynamic_shared_bytes", "cooperative", "launches", "repeat", "swap"}}};
+       {"description", "entry", "block", "grid", "cluster", "warpgroup_registers", "arguments",
+        "static_shared_bytes", "dynamic_shared_bytes", "cooperative", "launches", "repeat",
+        "swap"}}};
   return keys;
 }
 

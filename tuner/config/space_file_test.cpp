@@ -416,7 +416,7 @@ TEST(SpaceFile, ComparesSumsOfResultsOnly) {
               ElementsAre(HasSubstr("/arguments/0/compare: 'mean' is not \"sum\"")));
 }
 
-TEST(SpaceFile, KnowsTensorMapsAndClusters) {
+TEST(SpaceFile, KnowsTensorMapsClustersAndRegistersOfWarpgroups) {
   const SpaceFolder folder;
   std::string text = replaced(kSpace, "\"arguments\": [",
                               "\"arguments\": [{ \"name\": \"matrix\", \"type\": \"__half\", "
@@ -424,7 +424,8 @@ TEST(SpaceFile, KnowsTensorMapsAndClusters) {
                               "\"memory\": \"tensor_map\", \"box\": [\"N / 2\", 64], "
                               "\"element_strides\": [2, 1], \"swizzle\": 128 },");
   const std::size_t grid = text.find("\"grid\"");
-  text.insert(grid, "\"cluster\": [2, \"N / N\"], ");
+  text.insert(grid,
+              "\"cluster\": [2, \"N / N\"], \"warpgroup_registers\": [40, \"232 * N / N\"], ");
   folder.write("space.json", text);
   EXPECT_THAT(folder.faults(), IsEmpty());
   const KernelTemplate kernel = folder.load().space.kernels[0];
@@ -436,6 +437,13 @@ TEST(SpaceFile, KnowsTensorMapsAndClusters) {
   EXPECT_EQ(matrix.swizzle->text, "128");
   ASSERT_EQ(kernel.launches[0].cluster.size(), 2u);
   EXPECT_EQ(kernel.launches[0].cluster[1].text, "N / N");
+  const LoadedSpace loaded = folder.load();
+  const KernelBinding bound(loaded.space, loaded.space.kernels[0], loaded.space.problems[0],
+                            h200_limits());
+  EXPECT_THAT(bound.instantiate(kernel.default_configuration).launches[0].warpgroup_registers,
+              ElementsAre(40, 232));
+  folder.write("space.json", replaced(text, "[40, \"232 * N / N\"]", "232"));
+  EXPECT_THAT(folder.faults(), ElementsAre(HasSubstr("/kernels/0/warpgroup_registers: ")));
 }
 
 TEST(SpaceFile, KnowsTexturesOfOneToFourElements) {

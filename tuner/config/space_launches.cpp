@@ -25,8 +25,13 @@ void SpaceReader::read_launches(const Json& value, const std::string& pointer, b
     }
     result.launches.push_back(std::move(launch));
   } else {
-    std::vector<const char*> misplaced = {
-        "block", "grid", "cluster", "static_shared_bytes", "dynamic_shared_bytes", "cooperative"};
+    std::vector<const char*> misplaced = {"block",
+                                          "grid",
+                                          "cluster",
+                                          "warpgroup_registers",
+                                          "static_shared_bytes",
+                                          "dynamic_shared_bytes",
+                                          "cooperative"};
     if (!of_kernel) misplaced.push_back("arguments");
     for (const char* const key : misplaced) {
       if (value.contains(key)) fault(child(pointer, key), "belongs in each of the launches");
@@ -169,6 +174,11 @@ LaunchTemplate SpaceReader::read_launch(const Json& value, const std::string& po
   if (value.contains("grid")) launch.grid = dimensions(value["grid"], child(pointer, "grid"));
   if (value.contains("cluster")) {
     launch.cluster = dimensions(value["cluster"], child(pointer, "cluster"));
+  }
+  if (value.contains("warpgroup_registers")) {
+    launch.warpgroup_registers =
+        expressions(value["warpgroup_registers"], child(pointer, "warpgroup_registers"),
+                    "a list of registers per thread, one for each warpgroup");
   }
   launch.cooperative = flag(value, "cooperative", pointer);
   if (value.contains("static_shared_bytes")) {

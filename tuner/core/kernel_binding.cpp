@@ -199,6 +199,9 @@ class KernelBinding::Evaluation {
     for (std::size_t i = 0; i < launch.cluster.size(); ++i) {
       shape.cluster[i] = value(launch.cluster[i]);
     }
+    for (const PlacedExpression& registers : launch.warpgroup_registers) {
+      shape.warpgroup_registers.push_back(value(registers));
+    }
     if (launch.static_shared_bytes) shape.static_shared_bytes = bytes(*launch.static_shared_bytes);
     if (launch.dynamic_shared_bytes) {
       shape.dynamic_shared_bytes = bytes(*launch.dynamic_shared_bytes);

@@ -71,10 +71,11 @@ struct Repetition {
 
 /// One launch of one configuration. Where it is repeated, its extents are those of the first time.
 struct LaunchShape {
-  std::string name_expression;  ///< `gemm_tiled<float, 32>`.
-  Dim3 grid = {1, 1, 1};        ///< In blocks.
-  Dim3 block = {1, 1, 1};       ///< In threads.
-  Dim3 cluster = {1, 1, 1};     ///< In blocks.
+  std::string name_expression;                    ///< `gemm_tiled<float, 32>`.
+  Dim3 grid = {1, 1, 1};                          ///< In blocks.
+  Dim3 block = {1, 1, 1};                         ///< In threads.
+  Dim3 cluster = {1, 1, 1};                       ///< In blocks.
+  std::vector<std::int64_t> warpgroup_registers;  ///< As declared: see LaunchTemplate.
   std::int64_t dynamic_shared_bytes = 0;
   std::optional<std::int64_t> static_shared_bytes;  ///< As declared, to be held against ptxas.
   std::vector<std::string> arguments;               ///< Names, in the entry's order.

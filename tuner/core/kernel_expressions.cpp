@@ -191,6 +191,7 @@ CompiledLaunch KernelBinding::Compiled::compile_launch(std::size_t number) const
   compiled.block = compile(launch.block, launch_scope);
   compiled.grid = compile(launch.grid, launch_scope);
   compiled.cluster = compile(launch.cluster, scope);
+  compiled.warpgroup_registers = compile(launch.warpgroup_registers, scope);
   compiled.static_shared_bytes = compile(launch.static_shared_bytes, scope);
   compiled.dynamic_shared_bytes = compile(launch.dynamic_shared_bytes, launch_scope);
   compiled.arguments = launch_arguments(number);

@@ -29,6 +29,7 @@ struct CompiledLaunch {
   std::vector<PlacedExpression> block;
   std::vector<PlacedExpression> grid;
   std::vector<PlacedExpression> cluster;
+  std::vector<PlacedExpression> warpgroup_registers;
   std::optional<PlacedExpression> static_shared_bytes;
   std::optional<PlacedExpression> dynamic_shared_bytes;
   std::vector<std::string> arguments;

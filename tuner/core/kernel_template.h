@@ -96,7 +96,10 @@ struct LaunchTemplate {
   std::vector<ExpressionText> block;               ///< One to three dimensions, in threads.
   std::vector<ExpressionText> grid;                ///< One to three dimensions, in blocks.
   std::vector<ExpressionText> cluster;             ///< Likewise; empty: blocks by themselves.
-  std::vector<std::string> arguments;              ///< Names in the entry's order; empty: all.
+  /// Of each thread, as each warpgroup sets them by setmaxnreg; the last are those of all further
+  /// warpgroups. 0: those of the launch. Empty: none sets them.
+  std::vector<ExpressionText> warpgroup_registers;
+  std::vector<std::string> arguments;  ///< Names in the entry's order; empty: all.
   std::optional<ExpressionText> static_shared_bytes;
   std::optional<ExpressionText> dynamic_shared_bytes;
   bool cooperative = false;  ///< Its blocks wait for each other, so all must be on the device.

@@ -187,6 +187,90 @@ std::optional<Failure> exceeds_registers(std::int64_t threads, int registers_per
                      std::to_string(device.registers_per_block));
 }
 
+// PTX ISA, setmaxnreg.
+constexpr std::int64_t kWarpgroupThreads = 128;
+constexpr std::int64_t kLeastSetRegisters = 24;
+constexpr std::int64_t kMostSetRegisters = 256;
+constexpr std::int64_t kSetRegistersStep = 8;
+
+/// Registers of a block as its warpgroups set them, where those that keep what they were launched
+/// with have `at_launch` per thread. REQUIRES: whole warpgroups; some are declared.
+std::int64_t set_registers(const LaunchShape& launch, std::int64_t at_launch) {
+  const auto groups = static_cast<std::size_t>(launch.threads_per_block() / kWarpgroupThreads);
+  const std::vector<std::int64_t>& declared = launch.warpgroup_registers;
+  std::int64_t registers = 0;
+  for (std::size_t i = 0; i < groups; ++i) {
+    const std::int64_t set = declared[std::min(i, declared.size() - 1)];
+    registers += (set == 0 ? at_launch : set) * kWarpgroupThreads;
+  }
+  return registers;
+}
+
+/// `56 + 224 + 224 per thread`.
+std::string set_registers_text(const LaunchShape& launch) {
+  const auto groups = static_cast<std::size_t>(launch.threads_per_block() / kWarpgroupThreads);
+  const std::vector<std::int64_t>& declared = launch.warpgroup_registers;
+  std::string text;
+  for (std::size_t i = 0; i < groups; ++i) {
+    text += (i == 0 ? "" : " + ") + std::to_string(declared[std::min(i, declared.size() - 1)]);
+  }
+  return text + " per thread";
+}
+
+/// Declared registers of warpgroups: the rules of setmaxnreg, and what a multiprocessor has.
+std::optional<Failure> exceeds_warpgroup_registers(const LaunchShape& launch,
+                                                   bool architecture_specific,
+                                                   const Device& device) {
+  if (launch.warpgroup_registers.empty()) return std::nullopt;
+  const auto rejected = [](std::string detail) {
+    return failure({Status::constraints, "warpgroup_registers"}, std::move(detail));
+  };
+  if (!architecture_specific) {
+    return rejected(
+        "registers of warpgroups are declared, which only kernels with \"architecture_specific\" "
+        "can "
+        "set");
+  }
+  const std::int64_t threads = launch.threads_per_block();
+  if (threads % kWarpgroupThreads != 0) {
+    return rejected("registers of warpgroups are declared, and " + std::to_string(threads) +
+                    " threads per block are no whole warpgroups of " +
+                    std::to_string(kWarpgroupThreads));
+  }
+  for (const std::int64_t set : launch.warpgroup_registers) {
+    if (set == 0 ||
+        (set >= kLeastSetRegisters && set <= kMostSetRegisters && set % kSetRegistersStep == 0)) {
+      continue;
+    }
+    return rejected(std::to_string(set) +
+                    " registers per thread of a warpgroup, setmaxnreg takes multiples of " +
+                    std::to_string(kSetRegistersStep) + " from " +
+                    std::to_string(kLeastSetRegisters) + " to " +
+                    std::to_string(kMostSetRegisters));
+  }
+  const std::int64_t registers = set_registers(launch, 0);
+  if (registers <= device.registers_per_block) return std::nullopt;
+  return rejected(std::to_string(registers) + " registers per block as its warpgroups set them (" +
+                  set_registers_text(launch) + "), the device allows " +
+                  std::to_string(device.registers_per_block));
+}
+
+/// A block has no more registers to hand around than it was launched with.
+std::optional<Failure> exceeds_launched_registers(const LaunchShape& launch,
+                                                  int registers_per_thread, const Device& device) {
+  if (launch.warpgroup_registers.empty()) return std::nullopt;
+  const std::int64_t threads = launch.threads_per_block();
+  const std::int64_t at_launch = allocated_registers(device, threads, registers_per_thread);
+  const std::int64_t set = set_registers(launch, at_launch / threads);
+  if (set <= at_launch) return std::nullopt;
+  return failure({Status::constraints, "warpgroup_registers"},
+                 std::to_string(set) + " registers per block as its warpgroups set them (" +
+                     set_registers_text(launch) + "), it is launched with " +
+                     std::to_string(at_launch) + " (" + std::to_string(registers_per_thread) +
+                     " per thread x " + std::to_string(threads) +
+                     " threads, in whole allocation units), so that they would wait forever");
+}
+
 std::optional<Failure> exceeds_occupancy(const LaunchShape& launch, const Resources& resources,
                                          const Device& device, double min_percent) {
   const Occupancy reached =
@@ -223,6 +307,9 @@ std::optional<Failure> exceeds_compiled(const KernelInstance& instance, const La
                        std::to_string(resources.max_threads_per_block));
   }
   if (auto failure = exceeds_registers(threads, resources.registers_per_thread, device)) {
+    return failure;
+  }
+  if (auto failure = exceeds_launched_registers(launch, resources.registers_per_thread, device)) {
     return failure;
   }
   if (auto failure = exceeds_shared(resources.static_shared_bytes, launch.dynamic_shared_bytes,
@@ -280,6 +367,9 @@ std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Devi
     for (const Repetition& repetition : launch.repetitions) {
       if (!failure) failure = exceeds_dimensions(repetition.grid, repetition.block, device);
       if (!failure) failure = exceeds_cluster(repetition.grid, launch.cluster);
+    }
+    if (!failure) {
+      failure = exceeds_warpgroup_registers(launch, instance.architecture_specific, device);
     }
     if (!failure) {
       failure = exceeds_shared(launch.static_shared_bytes.value_or(0), launch.dynamic_shared_bytes,

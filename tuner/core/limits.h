@@ -32,8 +32,9 @@ struct Resources {
 const std::vector<std::string>& feature_words();
 
 /// Checks that need no compiler: required features, threads, block, grid and cluster dimensions,
-/// declared static and dynamic shared memory, constant memory and tensor maps of the arguments. The failure's status is
-/// `constraints`; its detail names the limit, the need and the allowance.
+/// declared registers of warpgroups, declared static and dynamic shared memory, constant memory and
+/// tensor maps of the arguments. The failure's status is `constraints`; its detail names the limit,
+/// the need and the allowance.
 std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Device& device);
 
 /// Options of the checks after compiling.
@@ -41,7 +42,8 @@ struct ResourceLimits {
   double min_occupancy_percent = 0;
 };
 
-/// Checks of what was compiled: registers of a block, static + dynamic + reserved shared memory,
+/// Checks of what was compiled: registers of a block, and whether they are enough for those that its
+/// warpgroups set, without which they would wait forever; static + dynamic + reserved shared memory,
 /// launch bounds, occupancy, and that the declared static shared bytes are those of ptxas.
 /// `resources[i]` belongs to launch i.
 std::optional<Failure> exceeds_resources(const KernelInstance& instance,

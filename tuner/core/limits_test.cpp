@@ -171,6 +171,37 @@ TEST(LimitsBeforeCompiling, BoundClusters) {
                   "cluster of 0 x 1 x 1 blocks, every dimension must be at least 1");
 }
 
+TEST(LimitsBeforeCompiling, BoundTheRegistersThatWarpgroupsSet) {
+  LaunchShape launch = launch_of({384, 1, 1});
+  KernelInstance instance = instance_of(launch);
+  const auto failure_of = [&](std::vector<std::int64_t> registers) {
+    instance.launches[0].warpgroup_registers = std::move(registers);
+    return exceeds_limits(instance, h200_limits());
+  };
+  expect_rejected(failure_of({40, 232}), "warpgroup_registers",
+                  "registers of warpgroups are declared, which only kernels with "
+                  "\"architecture_specific\" can set");
+  instance.architecture_specific = true;
+  EXPECT_EQ(std::nullopt, failure_of({40, 232}));
+  EXPECT_EQ(std::nullopt, failure_of({32, 240, 240}));
+  EXPECT_EQ(std::nullopt, failure_of({0}));
+  expect_rejected(
+      failure_of({40, 240}), "warpgroup_registers",
+      "66560 registers per block as its warpgroups set them (40 + 240 + 240 per thread), "
+      "the device allows 65536");
+  for (const std::int64_t registers : {16, 60, 264, -8}) {
+    expect_rejected(
+        failure_of({40, registers}), "warpgroup_registers",
+        std::to_string(registers) +
+            " registers per thread of a warpgroup, setmaxnreg takes multiples of 8 from "
+            "24 to 256");
+  }
+  instance.launches[0].block = {96, 2, 1};
+  expect_rejected(failure_of({40}), "warpgroup_registers",
+                  "registers of warpgroups are declared, and 192 threads per block are no whole "
+                  "warpgroups of 128");
+}
+
 TEST(LimitsBeforeCompiling, TakeTensorMapsWhereThereIsTma) {
   KernelInstance instance = instance_of(launch_of({128, 1, 1}));
   Argument matrix;
@@ -258,6 +289,27 @@ TEST(LimitsAfterCompiling, BoundRegistersInAllocationUnits) {
       exceeds_resources(instance_of(launch_of({897, 1, 1})), {resources}, h200_limits(), {}));
   EXPECT_FALSE(
       exceeds_resources(instance_of(launch_of({896, 1, 1})), {resources}, h200_limits(), {}));
+}
+
+TEST(LimitsAfterCompiling, HoldTheRegistersThatWarpgroupsSetAgainstThoseOfTheLaunch) {
+  LaunchShape launch = launch_of({384, 1, 1});
+  launch.warpgroup_registers = {40, 232};
+  KernelInstance instance = instance_of(launch);
+  instance.architecture_specific = true;
+  Resources resources;
+  resources.registers_per_thread = 168;
+  EXPECT_EQ(std::nullopt, exceeds_resources(instance, {resources}, h200_limits(), {}));
+  resources.registers_per_thread = 160;
+  expect_rejected(
+      exceeds_resources(instance, {resources}, h200_limits(), {}), "warpgroup_registers",
+      "64512 registers per block as its warpgroups set them (40 + 232 + 232 per thread), "
+      "it is launched with 61440 (160 per thread x 384 threads, in whole allocation "
+      "units), so that they would wait forever");
+  // A warpgroup that sets none keeps those of the launch.
+  instance.launches[0].warpgroup_registers = {0, 160};
+  EXPECT_EQ(std::nullopt, exceeds_resources(instance, {resources}, h200_limits(), {}));
+  instance.launches[0].warpgroup_registers = {0, 168};
+  EXPECT_TRUE(exceeds_resources(instance, {resources}, h200_limits(), {}));
 }
 
 TEST(LimitsAfterCompiling, HoldTheDeclaredSharedBytesAgainstTheCompilers) {

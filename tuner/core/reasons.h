@@ -35,6 +35,7 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::constraints, "declared_shared_bytes"},
     {Status::constraints, "constant_bytes"},
     {Status::constraints, "registers"},
+    {Status::constraints, "warpgroup_registers"},
     {Status::constraints, "launch_bounds"},
     {Status::constraints, "occupancy"},
     {Status::constraints, "cooperative_grid"},  // Larger than what is resident at once.

@@ -270,10 +270,10 @@ requires(Is<T, Device> || Is<T, Resources>) void fields(auto& archive, T& v) {
 void fields(auto& archive, Is<Repetition> auto& v) {
   archive(v.turn, v.grid, v.block, v.dynamic_shared_bytes, v.arguments, v.scalars);
 }
-// A launch's cluster follows from its configuration and is not stored.
+// A launch's cluster and register budgets follow from its configuration and are not stored.
 void fields(auto& archive, Is<LaunchShape> auto& v) {
   visit_fields(v, [&](const char*, auto& field) { archive(field); });
-  archive(v.cluster, v.repetitions);
+  archive(v.cluster, v.warpgroup_registers, v.repetitions);
 }
 void fields(auto& archive, Is<KernelSource::File> auto& v) { archive(v.name, v.text); }
 void fields(auto& archive, Is<KernelSource> auto& v) { archive(v.files); }
