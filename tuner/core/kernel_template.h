@@ -98,7 +98,7 @@ struct LaunchTemplate {
   std::vector<ExpressionText> cluster;             ///< Likewise; empty: blocks by themselves.
   /// Of each thread, as each warpgroup sets them by setmaxnreg; the last are those of all further
   /// warpgroups. 0: those of the launch. Empty: none sets them.
-  std::vector<ExpressionText> warpgroup_registers;
+  std::vector<ExpressionText> warpgroup_registers = {};
   std::vector<std::string> arguments;  ///< Names in the entry's order; empty: all.
   std::optional<ExpressionText> static_shared_bytes;
   std::optional<ExpressionText> dynamic_shared_bytes;

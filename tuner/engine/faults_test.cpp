@@ -390,6 +390,8 @@ TEST(Device, ThatTheProblemDoesNotFitIsAnErrorOfTheInput) {
   fake.space.problems = {parse_key("N=2000000000")};
   fake.kernel("tiled").launches.front().grid =
       fake.kernel("naive").launches.front().grid = {{"1", "/test"}};
+  fake.kernel("tiled").arguments.front().shape =
+      fake.kernel("naive").arguments.front().shape = {{"16 * N", "/test"}};
   FakeRun run(fake);
   EXPECT_THAT(error_of<InputError>(run), HasSubstr("device_memory"));
 }

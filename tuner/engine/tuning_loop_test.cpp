@@ -1,6 +1,7 @@
 #include "tuner/engine/tuning_loop.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/h200.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/engine_test_kit.h"
 #include "tuner/engine/problem_state.h"
@@ -83,7 +84,11 @@ TEST(TuningLoop, SaysWhichKernelsAndDefaultsTheConstraintsLeaveOut) {
   lacking.kernel("tiled").constraints = {{"N < 0", "/test"}};
   lacking.kernel("tiled").required_features = {"wgmma"};
   FakeRun on_another(lacking);
-  on_another.run();
+  on_another.workers.devices.clear();
+  WorkerPool pool(on_another.workers);
+  Device device = h200_limits();
+  device.compute_major = 8;
+  dry_run(on_another.request, device, pool, on_another.observer, on_another.stop);
   EXPECT_THAT(on_another.notes,
               testing::ElementsAre(HasSubstr("left out on N=1000: tiled (the kernel requires "
                                              "warpgroup products (wgmma), which compute ")));
