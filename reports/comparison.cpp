@@ -325,9 +325,10 @@ std::vector<std::string> for_all_sentences(const Comparison& comparison,
   if (!row.least_worst) return {};
   const bool is_same = row.most_portable->kernel == row.least_worst->kernel &&
                        row.most_portable->configuration == row.least_worst->configuration;
-  return {"loses least at worst: " + for_all_text(comparison, row, *row.least_worst),
-          "most portable: " +
-              (is_same ? "the same" : for_all_text(comparison, row, *row.most_portable))};
+  const std::string least_worst = for_all_text(comparison, row, *row.least_worst);
+  if (is_same) return {"loses least at worst, and is the most portable: " + least_worst};
+  return {"loses least at worst: " + least_worst,
+          "most portable: " + for_all_text(comparison, row, *row.most_portable)};
 }
 
 std::vector<std::string> advice_sentences(const Comparison& comparison,

@@ -50,8 +50,7 @@ N=4096,T=float: what the best of one GPU keeps of the optimum on another
   2 NVIDIA H200  91 %   best
 
 N=4096,T=float: one configuration for all 2 GPUs
-  loses least at worst: tiled TILE=128: keeps 91 % at worst (on NVIDIA A100), performance portability 95 %
-  most portable: the same
+  loses least at worst, and is the most portable: tiled TILE=128: keeps 91 % at worst (on NVIDIA A100), performance portability 95 %
 
 N=4096,T=float: what matters
   on NVIDIA A100: NVIDIA H200's best keeps 91 %, 10.0 % slower (10.0 to 10.0 %); its TILE=128 instead of 64 alone keeps 91 %

@@ -876,6 +876,28 @@ TEST_F(CommandLine, ADiskThatIsFullIsStatusFourAndCostsNothingStored) {
   EXPECT_EQ(run({"--space", file, "--device", "cpu"}).status, 0) << "with room again it goes on";
 }
 
+TEST_F(CommandLine, ADatabaseWhereFilesCannotBeLockedIsStatusFour) {
+#ifdef SMEMTUNE_SANITIZED
+  GTEST_SKIP() << "nothing is loaded before the sanitizer";
+#endif
+  const std::string preloaded = "LD_PRELOAD='" SMEMTUNE_LOCKLESS_NFS "' ";
+  const std::string tune =
+      "--space add_one --problem N=1000,T=int --device cpu --max-evaluations 1 "
+      "2>'" +
+      (folder_ / "err").string() + "' >/dev/null";
+  for (const auto& [locks, why] :
+       {std::pair("refused", "a file cannot be locked: No locks available"),
+        std::pair("shared", "two processes were both given the same lock")}) {
+    EXPECT_EQ(shell(tune, preloaded + "SMEMTUNE_TEST_LOCKS=" + locks), 4);
+    EXPECT_THAT(
+        read(folder_ / "err"),
+        testing::AllOf(HasSubstr(database().string() + ": on a network file system (NFS)"),
+                       HasSubstr(why), HasSubstr("set SMEMTUNE_DB to a file on a local disk"),
+                       HasSubstr("SMEMTUNE_ALLOW_NETWORK_FS=1")));
+    EXPECT_FALSE(std::filesystem::exists(database()));
+  }
+}
+
 TEST_F(CommandLine, TooLittleMemoryIsStatusFive) {
 #ifdef SMEMTUNE_SANITIZED
   GTEST_SKIP() << "the sanitizer itself needs more addresses than are left here";

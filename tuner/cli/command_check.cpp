@@ -136,8 +136,7 @@ void add_check_options(CLI::App& app, CheckOptions& options) {
   add_nvrtc(app, options.device);
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
   add_database(app, options.database);
-  app.add_flag("--no-wait", options.no_wait,
-               "Exit with status 5 instead of waiting while another smemtune uses the device");
+  add_no_wait(app, options.no_wait);
   app.add_flag("--strict", options.strict,
                "Also fail a winner that was compared with nothing but its own default");
   app.add_flag("--json", options.json, "Print the result as JSON");

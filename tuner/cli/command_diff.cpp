@@ -257,8 +257,7 @@ void add_diff_options(CLI::App& app, DiffOptions& options) {
       ->check(CLI::IsMember({"text", "md", "json"}))
       ->capture_default_str();
   app.add_flag("--json", options.json, "Print the result as JSON");
-  app.add_flag("--no-wait", options.no_wait,
-               "Exit with status 5 instead of waiting while another smemtune uses the device");
+  add_no_wait(app, options.no_wait);
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
 }
 

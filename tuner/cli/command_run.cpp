@@ -338,8 +338,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   add_count(app, "--samples", options.samples, 1, 100000, "How many samples to take [31]");
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the data [1]");
   add_database(app, options.database);
-  app.add_flag("--no-wait", options.no_wait,
-               "Exit with status 5 instead of waiting while another smemtune uses the device");
+  add_no_wait(app, options.no_wait);
   app.add_flag("--json", options.json, "Print the result as JSON");
 }
 

@@ -457,8 +457,7 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_option("--host-program", options.device.host_program,
                  "Where smemtune lies on the hosts [where it lies here]")
       ->type_name("PATH");
-  app.add_flag("--no-wait", options.no_wait,
-               "Exit with status 5 instead of waiting while another smemtune uses the device");
+  add_no_wait(app, options.no_wait);
   add_repeatable(app, "--problem", options.problems,
                  "Problem to tune, as NAME=VALUE,...; may be repeated [those of the file]", "KEY");
   add_repeatable(app, "--kernel", options.kernels, "Only this kernel; may be repeated [all]",

@@ -138,6 +138,11 @@ void add_database(CLI::App& app, std::filesystem::path& database) {
 
 std::filesystem::path executable() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
+void add_no_wait(CLI::App& app, bool& no_wait) {
+  app.add_flag("--no-wait", no_wait,
+               "Exit with status 5 instead of waiting while another smemtune uses the device");
+}
+
 std::filesystem::path share_folder() {
   if (const char* share = environment("SMEMTUNE_SHARE")) {
     if (holds_share(share)) return share;

@@ -44,6 +44,9 @@ std::filesystem::path default_database();
 /// Adds --db with that default.
 void add_database(CLI::App& app, std::filesystem::path& database);
 
+/// Adds --no-wait, for commands that lock a device.
+void add_no_wait(CLI::App& app, bool& no_wait);
+
 /// The folder that holds kernel_templates/ and configs/: `$SMEMTUNE_SHARE`, else what lies beside
 /// the executable in an installation (`../share/smemtune`), else the source tree it was built from.
 /// Throws InputError when none of them is there.

@@ -37,7 +37,7 @@ void fit(const Argument& argument, std::vector<double> sizes, const Tolerance& g
          const std::string& label, FittedTolerances& fitted) {
   if (sizes.empty()) {
     fitted.notes.push_back("*** " + argument.name + " of the reference is 0 everywhere on " +
-                           label + ": a kernel that writes zeros passes for right");
+                           label + ": a kernel that writes zeros would be called correct");
     return;
   }
   Tolerance used = tolerance_for(given, argument.type);

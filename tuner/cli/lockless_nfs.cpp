@@ -1,0 +1,33 @@
+// Preloaded, it makes every file lie on NFS, with locks as SMEMTUNE_TEST_LOCKS says: `refused`, or
+// `shared` by all who ask.
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/vfs.h>
+
+// NOLINTNEXTLINE(cert-dcl50-cpp): as the C library declares it.
+extern "C" int fcntl(int descriptor, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  if (command == F_SETLK) {
+    const char* const locks = std::getenv("SMEMTUNE_TEST_LOCKS");
+    if (locks != nullptr && std::strcmp(locks, "shared") == 0) return 0;
+    errno = ENOLCK;
+    return -1;
+  }
+  using Fcntl = int (*)(int, int, ...);
+  return reinterpret_cast<Fcntl>(dlsym(RTLD_NEXT, "fcntl"))(descriptor, command, argument);
+}
+
+extern "C" int statfs(const char* path, struct statfs* system) {
+  using Statfs = int (*)(const char*, struct statfs*);
+  const int result = reinterpret_cast<Statfs>(dlsym(RTLD_NEXT, "statfs"))(path, system);
+  system->f_type = 0x6969;
+  return result;
+}
