@@ -50,7 +50,7 @@ struct ProblemSummary {
   std::optional<Result> best;   ///< Verified and timed.
   std::vector<Result> ties;     ///< Finalists that are statistically tied with the best.
   std::uint64_t cartesian = 0;  ///< Points of the product, saturating.
-  std::uint64_t valid = 0;
+  std::optional<std::uint64_t> valid = 0;  ///< Configurations; nullopt: too many to count.
   std::uint64_t evaluated = 0;  ///< In this run.
   std::uint64_t known = 0;
   /// A line for each parameter of which all values gave the same code, launches and arguments.

@@ -49,6 +49,30 @@ TEST(TuningLoop, FindsTheFastestConfiguration) {
   for (const Result& result : problem.results) EXPECT_TRUE(result.timed());
 }
 
+// Each kernel has as many as a kernel may have; together they are 2^64.
+TEST(TuningLoop, SaysThatThereAreTooManyToCountAndNotThatAllWereEvaluated) {
+  FakeSpace fake;
+  fake.give_items(64);
+  for (KernelTemplate& kernel : fake.space.kernels) {
+    const bool is_naive = kernel.name == "naive";
+    if (!is_naive) kernel.parameters.front().values = {1, 8};
+    for (int i = 0; i < (is_naive ? 9 : 8); ++i) {
+      Parameter more = {.name = "MORE" + std::to_string(i), .values = {}};
+      for (std::int64_t value = 0; value < 128; ++value) more.values.emplace_back(value);
+      kernel.default_configuration[more.name] = more.values.front();
+      kernel.parameters.push_back(std::move(more));
+    }
+  }
+  FakeRun run(fake);
+  run.request.options.strategy = "random";
+  run.request.options.budget.max_evaluations = 20;
+  const ProblemSummary problem = run.run().problems.front();
+  EXPECT_EQ(problem.valid, std::nullopt);
+  EXPECT_EQ(problem.evaluated, 20u);
+  ASSERT_TRUE(problem.unfinished);
+  EXPECT_NEAR(problem.unfinished->chance_of_better, 1, 1e-6);
+}
+
 TEST(TuningLoop, FillsInWhatIsKnownOfAResult) {
   FakeSpace fake;
   fake.add("tiled", "registers 40 + ITEMS");
