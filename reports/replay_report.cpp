@@ -116,13 +116,14 @@ Json strategy_json(const ReplayedRecording::Strategy& strategy) {
 
 std::string replay_text(std::span<const ReplayedRecording> recordings,
                         const ReplaySettings& settings) {
-  std::string text = "Share of the optimum, mean over " + std::to_string(settings.seeds) +
-                     " seeds; " + std::to_string(settings.in_flight) + " in flight, " +
-                     std::to_string(settings.compilers) + " compiler" +
-                     (settings.compilers == 1 ? "" : "s") +
-                     "; medians of evaluations and seconds to a share;\nsure, wrong: how often a "
-                     "strategy put the chance that something more than 1 % faster is left\n"
-                     "at 10 % or less, and how often that was wrong\n\n";
+  std::string text =
+      "Share of the optimum, mean over " + std::to_string(settings.seeds) + " seeds; " +
+      (settings.in_flight == 0 ? "as many in flight as a run has, "
+                               : std::to_string(settings.in_flight) + " in flight, ") +
+      std::to_string(settings.compilers) + " compiler" + (settings.compilers == 1 ? "" : "s") +
+      "; medians of evaluations and seconds to a share;\nsure, wrong: how often a "
+      "strategy put the chance that something more than 1 % faster is left\n"
+      "at 10 % or less, and how often that was wrong\n\n";
   for (const ReplayedRecording& recording : recordings) text += recording_text(recording) + "\n";
   if (recordings.size() > 1) text += means_text(recordings);
   return text;

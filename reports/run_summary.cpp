@@ -63,8 +63,12 @@ std::string device_text(const Device& device) {
 }
 
 std::string counts_text(const ProblemSummary& problem) {
-  std::string text = format_count(problem.cartesian) + " points, " + format_count(problem.valid) +
-                     " valid, " + format_count(problem.evaluated) + " evaluated";
+  std::string text =
+      (problem.cartesian == UINT64_MAX ? "more than 1.8e19" : format_count(problem.cartesian)) +
+      " points, " +
+      (problem.valid ? format_count(*problem.valid) + " valid, "
+                     : "too many valid ones to count, ") +
+      format_count(problem.evaluated) + " evaluated";
   if (problem.known > 0) text += ", " + format_count(problem.known) + " known before";
   return text;
 }

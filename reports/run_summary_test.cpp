@@ -182,6 +182,26 @@ Space predicted(const std::string& time) {
   return predicted;
 }
 
+TEST(Summary, SaysThatThereAreTooManyToCountAndNotThatTheDefaultIsTheBestOfThem) {
+  ProblemSummary all = problem();
+  all.cartesian = 30;
+  all.valid = 20;
+  all.best = all.results[2];
+  TuningSummary summary;
+  summary.problems = {all};
+  std::string text = summary_text(space(), summary, gpu());
+  EXPECT_THAT(text, HasSubstr("30 points, 20 valid, "));
+  EXPECT_THAT(text, HasSubstr("the default is already the best"));
+  summary.problems[0].cartesian = UINT64_MAX;
+  summary.problems[0].valid = std::nullopt;
+  summary.problems[0].unfinished =
+      Unfinished{.chance_of_better = 0.9, .evaluations = 4, .last_gain = 3};
+  text = summary_text(space(), summary, gpu());
+  EXPECT_THAT(text, HasSubstr("more than 1.8e19 points, too many valid ones to count, "));
+  EXPECT_THAT(text, HasSubstr("nothing faster than the default was found"));
+  EXPECT_THAT(text, Not(HasSubstr("already the best")));
+}
+
 TEST(Summary, ShowsOfACompilersLogTheFirstError) {
   TuningSummary summary;
   summary.problems = {problem()};

@@ -47,7 +47,7 @@ Json cpu_check_json(const CpuCheck& check) {
 Json problem_json(const Space& space, const ProblemSummary& problem, const Device& device) {
   Json entry = {{"problem", db::bindings_json(problem.problem)},
                 {"cartesian", problem.cartesian},
-                {"valid", problem.valid},
+                {"valid", problem.valid ? Json(*problem.valid) : Json(nullptr)},
                 {"evaluated", problem.evaluated},
                 {"known", problem.known},
                 {"best", problem.best ? db::result_json(*problem.best) : Json(nullptr)},

@@ -66,9 +66,11 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
   if (by_default->configuration == best.configuration) {
     if (problem.default_in_doubt) return to_text(*problem.default_in_doubt);
     if (best.configuration.empty()) return "";
-    return best.compared_with == ComparedWith::only_itself
-               ? "it is the default, which the others were compared with"
-               : "the default is already the best";
+    if (best.compared_with == ComparedWith::only_itself) {
+      return "it is the default, which the others were compared with";
+    }
+    return problem.unfinished ? "nothing faster than the default was found"
+                              : "the default is already the best";
   }
   const auto is_default = [&](const Result& tie) {
     return tie.kernel == best.kernel && tie.configuration == by_default->configuration;

@@ -33,6 +33,10 @@ RecordedKernel recorded_kernel(const db::Recording& recording) {
     if (!index) continue;
     RecordedKernel::Answer& answer = kernel.answers[*index];
     answer = {.compile_ms = evaluation.result.compile_ms, .device_ms = evaluation.device_ms};
+    for (const LaunchResult& launch : evaluation.result.launches) {
+      answer.registers = std::max(answer.registers, launch.resources.registers_per_thread);
+    }
+    if (evaluation.result.is_default) kernel.default_configuration = *index;
     if (evaluation.result.time_ms()) answer.time_ms = evaluation.time_ms;
   }
   return kernel;
@@ -186,8 +190,9 @@ void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
   add_count(app, "--seeds", options.seeds, 1, 1'000'000, "Searches with each strategy");
   add_count(app, "--seed", options.first_seed, 0, UINT32_MAX, "The first seed; the next count up");
   add_count(app, "--evaluations", options.evaluations, 1, 1'000'000, "Evaluations of each search");
-  add_count(app, "--in-flight", options.in_flight, 1, 100'000,
-            "Configurations asked for before the first is answered");
+  add_count(app, "--in-flight", options.in_flight, 0, 100'000,
+            "Configurations asked for before the first is answered; 0: as many as a run with so "
+            "many compilers and one GPU");
   add_count(app, "--compilers", options.compilers, 1, 10'000,
             "Compilers at work, for the seconds to a quality");
   app.add_flag("--json", options.json, "Print as JSON");

@@ -130,7 +130,8 @@ TuningSummary as_summary(const OneResult& one) {
   problem.problem = result.problem;
   problem.results = {result};
   problem.derived = one.derived;
-  problem.cartesian = problem.valid = problem.evaluated = summary.evaluated = 1;
+  problem.cartesian = problem.evaluated = summary.evaluated = 1;
+  problem.valid = 1;
   if (result.timed()) problem.best = result;
   return summary;
 }

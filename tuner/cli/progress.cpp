@@ -70,8 +70,9 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
   const bool is_counted = progress.valid > 0;
   if (progress.phase != "search" || !is_counted) text += progress.phase + (is_counted ? " " : "");
   if (is_counted) {
-    text +=
-        std::to_string(progress.done) + "/" + std::to_string(progress.valid) + " configurations";
+    text += std::to_string(progress.done);
+    if (progress.valid != UINT64_MAX) text += "/" + std::to_string(progress.valid);
+    text += " configurations";
   }
   if (progress.failed > 0) text += ", " + std::to_string(progress.failed) + " failed";
   if (progress.configurations_per_s > 0) {

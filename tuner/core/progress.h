@@ -16,7 +16,7 @@ struct Progress {
   std::size_t problem_count = 0;
   std::string phase;        ///< `prepare`, `search`, `finals`.
   std::uint64_t done = 0;   ///< Configurations with a result, of this problem...
-  std::uint64_t valid = 0;  ///< ... of as many.
+  std::uint64_t valid = 0;  ///< ... of as many; UINT64_MAX: too many to count.
   std::uint64_t known = 0;  ///< Of `done`, those the log knew.
   std::uint64_t compiled = 0;
   std::uint64_t failed = 0;  ///< Any status but `correct`.

@@ -61,12 +61,12 @@ struct CpuCheck {
 /// What is known of a problem at the end.
 struct ProblemSummary {
   Problem problem;
-  std::vector<Result> results;  ///< Of this run and known ones, in the order told.
-  std::optional<Result> best;   ///< Verified and timed.
-  std::vector<Result> ties;     ///< Finalists that are statistically tied with the best.
-  std::uint64_t cartesian = 0;  ///< Points of the product, saturating.
-  std::uint64_t valid = 0;
-  std::uint64_t evaluated = 0;  ///< In this run.
+  std::vector<Result> results;             ///< Of this run and known ones, in the order told.
+  std::optional<Result> best;              ///< Verified and timed.
+  std::vector<Result> ties;                ///< Finalists that are statistically tied with the best.
+  std::uint64_t cartesian = 0;             ///< Points of the product, saturating.
+  std::optional<std::uint64_t> valid = 0;  ///< Configurations; nullopt: too many to count.
+  std::uint64_t evaluated = 0;             ///< In this run.
   std::uint64_t known = 0;
   /// A line for each parameter of which all values gave the same code, launches and arguments.
   std::vector<std::string> without_effect;

@@ -8,14 +8,24 @@
 
 namespace smemtune {
 
+namespace {
+
+/// Whether there is nothing that was not evaluated.
+bool has_all(const ProblemState& state) {
+  return state.summary.valid && state.entries.size() >= *state.summary.valid;
+}
+
+}  // namespace
+
 std::optional<Unfinished> unfinished(const Tuning& tuning, const ProblemState& state) {
-  if (!tuning.request.only.empty() || state.entries.size() >= state.summary.valid) {
+  if (!tuning.request.only.empty() || has_all(state)) {
     return std::nullopt;
   }
   ChanceOfBetter chance;
   for (const Entry& entry : state.entries) chance.tell(entry.result.time_ms());
   const bool learns = strategy_info(tuning.request.options.strategy).learns;
-  const std::optional<double> better = chance.after(state.summary.valid, learns);
+  const std::optional<double> better =
+      chance.after(state.summary.valid.value_or(UINT64_MAX), learns);
   if (!better) return std::nullopt;
   return Unfinished{.chance_of_better = *better,
                     .evaluations = chance.evaluations(),
@@ -41,8 +51,7 @@ StaticRejects would_be_lost(const ProblemState& state) {
 
 std::vector<std::string> without_effect(const ProblemState& state) {
   constexpr std::size_t kEnoughPairs = 8;
-  const bool has_all = state.entries.size() >= state.summary.valid && state.summary.known == 0;
-  const std::size_t least = has_all ? 1 : kEnoughPairs;
+  const std::size_t least = has_all(state) && state.summary.known == 0 ? 1 : kEnoughPairs;
   std::vector<std::string> lines;
   for (const KernelOnProblems& kernel : state.kernels) {
     for (const Parameter& parameter : kernel.kernel().parameters) {

@@ -134,7 +134,10 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
     const SearchSpace& space =
         state.kernels.back().bound.front().search_space([&tuning] { return tuning.must_end(); });
     cartesian += space.cartesian_size();
-    state.summary.valid += space.size();
+    const bool is_counted = space.is_listed() && state.summary.valid &&
+                            space.size() <= UINT64_MAX - *state.summary.valid;
+    state.summary.valid =
+        is_counted ? std::optional(*state.summary.valid + space.size()) : std::nullopt;
     if (space.size() == 0) {
       left_out.emplace_back(kernel->name,
                             why_left_out(state.kernels.back().bound.front(), tuning.device));
@@ -151,7 +154,7 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   constexpr double kLargest = 18446744073709549568.0;  // Below 2^64.
   state.summary.cartesian =
       cartesian >= kLargest ? UINT64_MAX : static_cast<std::uint64_t>(cartesian);
-  state.progress.valid = state.summary.valid;
+  state.progress.valid = state.summary.valid.value_or(UINT64_MAX);
   state.paces.resize(state.kernels.size());
   if (tuning.log != nullptr) {
     state.reference = bind(tuning, state.set, reference_of(tuning.request));

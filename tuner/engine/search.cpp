@@ -21,20 +21,12 @@ namespace smemtune {
 
 namespace {
 
-// Asked and not yet told, where what is told changes nothing that is asked...
-constexpr std::size_t kLeastWindow = 64;
-constexpr std::size_t kWindowOfCompiler = 4;
-// ... and where it does: each compiler has one, each device one more than it measures.
-constexpr std::size_t kWindowOfDevice = 2;
-
 std::size_t window(const Tuning& tuning, const ProblemState& state) {
   const TuningOptions& options = tuning.request.options;
   if (options.window > 0) return options.window;
-  const std::size_t compilers = tuning.pool.compilers();
-  const bool learns = tuning.request.only.empty() && strategy_info(options.strategy).learns;
-  if (!learns || tuning.log == nullptr)
-    return std::max(kLeastWindow, kWindowOfCompiler * compilers);
-  return compilers + kWindowOfDevice * state.devices.size();
+  const bool learns = tuning.log != nullptr && tuning.request.only.empty() &&
+                      strategy_info(options.strategy).learns;
+  return in_flight(learns, tuning.pool.compilers(), state.devices.size());
 }
 
 /// The loop over one problem's configurations. What was asked for and not yet told is in flight,

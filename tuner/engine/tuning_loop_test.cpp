@@ -2,10 +2,13 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
+#include "tuner/core/kernel_binding.h"
+#include "tuner/core/launch_cost.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/engine_test_kit.h"
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/worker_pool.h"
+#include "tuner/search/replay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +51,30 @@ TEST(TuningLoop, FindsTheFastestConfiguration) {
   EXPECT_FALSE(summary.interrupted);
   EXPECT_FALSE(summary.out_of_budget);
   for (const Result& result : problem.results) EXPECT_TRUE(result.timed());
+}
+
+// Each kernel has as many as a kernel may have; together they are 2^64.
+TEST(TuningLoop, SaysThatThereAreTooManyToCountAndNotThatAllWereEvaluated) {
+  FakeSpace fake;
+  fake.give_items(64);
+  for (KernelTemplate& kernel : fake.space.kernels) {
+    const bool is_naive = kernel.name == "naive";
+    if (!is_naive) kernel.parameters.front().values = {1, 8};
+    for (int i = 0; i < (is_naive ? 9 : 8); ++i) {
+      Parameter more = {.name = "MORE" + std::to_string(i), .values = {}};
+      for (std::int64_t value = 0; value < 128; ++value) more.values.emplace_back(value);
+      kernel.default_configuration[more.name] = more.values.front();
+      kernel.parameters.push_back(std::move(more));
+    }
+  }
+  FakeRun run(fake);
+  run.request.options.strategy = "random";
+  run.request.options.budget.max_evaluations = 20;
+  const ProblemSummary problem = run.run().problems.front();
+  EXPECT_EQ(problem.valid, std::nullopt);
+  EXPECT_EQ(problem.evaluated, 20u);
+  ASSERT_TRUE(problem.unfinished);
+  EXPECT_NEAR(problem.unfinished->chance_of_better, 1, 1e-6);
 }
 
 TEST(TuningLoop, FillsInWhatIsKnownOfAResult) {
@@ -147,6 +174,57 @@ TEST(TuningLoop, TellsInTheSameOrderWhateverTheNumberOfCompileWorkers) {
     EXPECT_EQ(one.results[i].status, four.results[i].status);
   }
   EXPECT_EQ(best_key(one), best_key(four));
+}
+
+TEST(TuningLoop, IsReplayedByItsSeedFromWhatItRecorded) {
+  FakeSpace fake;
+  fake.give_items(40);
+  fake.add("tiled", "registers 30 + 2 * ITEMS");
+  fake.add("tiled", "fault mismatch in run when TILE == 2 && ITEMS > 20");
+  for (const std::string strategy : {"auto", "genetic", "local", "random"}) {
+    FakeRun run(fake);
+    std::erase_if(run.request.kernels,
+                  [](const KernelTemplate* kernel) { return kernel->name != "tiled"; });
+    run.request.options.strategy = strategy;
+    run.request.options.seed = 5;
+    run.request.options.budget.max_evaluations = 70;
+    const ProblemSummary live = run.run().problems.front();
+    ASSERT_EQ(live.results.size(), 70u) << strategy;
+
+    const KernelTemplate& kernel = fake.kernel("tiled");
+    const Device device = run.pool->greeting().devices.front();
+    const KernelBinding bound(fake.space, kernel, live.problem, device);
+    RecordedKernel recorded = {
+        .space = bound.search_space(),
+        .answers = {},
+        .cost =
+            [&](ConfigurationIndex index, int registers) {
+              return launch_cost(bound, bound.search_space().configuration(index), device,
+                                 registers);
+            },
+        .default_configuration = bound.search_space().index_of(kernel.default_configuration)};
+    recorded.answers.resize(recorded.space.size());
+    std::set<ConfigurationIndex> seen;
+    for (const Result& result : run.own_log.records) {
+      if (result.kernel != "tiled") continue;
+      const ConfigurationIndex index = recorded.space.index_of(result.configuration).value();
+      if (!seen.insert(index).second) continue;  // The finals, where nothing is told.
+      recorded.answers[index].time_ms = result.time_ms();
+      if (result.launches.empty()) continue;
+      recorded.answers[index].registers = result.launches.front().resources.registers_per_thread;
+    }
+    const std::vector<Replayed> again = replay(recorded, {.strategy = strategy,
+                                                          .seed = 5,
+                                                          .evaluations = 70,
+                                                          .in_flight = 0,
+                                                          .compilers = run.pool->compilers()});
+    ASSERT_EQ(again.size(), live.results.size()) << strategy;
+    for (std::size_t i = 0; i < again.size(); ++i) {
+      ASSERT_EQ(key(recorded.space.configuration(again[i].configuration)),
+                key(live.results[i].configuration))
+          << strategy << ", evaluation " << i;
+    }
+  }
 }
 
 TEST(TuningLoop, AsksForWhatWasFastForTheProblemBeforeUnlessItStartsCold) {

@@ -65,6 +65,8 @@ void set_answer(const RecordedKernel::Answer& answer, Result& result) {
   result.status = answer.time_ms ? Status::correct : Status::runtime;
   result.stage = answer.time_ms ? Stage::screen : Stage::none;
   result.measurement.median_ms = answer.time_ms.value_or(0);
+  result.launches.resize(1);
+  result.launches.front().resources.registers_per_thread = answer.registers;
 }
 
 ReplayStatistics::Quality quality(std::span<const std::vector<Replayed>> runs,
@@ -129,16 +131,19 @@ std::optional<double> RecordedKernel::best_ms() const {
 }
 
 std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& options) {
-  const std::unique_ptr<Strategy> strategy = make_strategy(options.strategy,
-                                                           {{.space = &kernel.space,
-                                                             .default_configuration = std::nullopt,
-                                                             .rankings = options.rankings,
-                                                             .cost = kernel.cost}},
-                                                           options.seed);
+  const std::unique_ptr<Strategy> strategy =
+      make_strategy(options.strategy,
+                    {{.space = &kernel.space,
+                      .default_configuration = kernel.default_configuration,
+                      .rankings = options.rankings,
+                      .cost = kernel.cost}},
+                    options.seed);
   const double optimum_ms = kernel.best_ms().value_or(0);
   Workers workers(options.compilers);
   std::deque<Candidate> asked;
   const bool learns = strategy_info(options.strategy).learns;
+  const std::size_t most_in_flight =
+      options.in_flight > 0 ? options.in_flight : in_flight(learns, options.compilers, 1);
   ChanceOfBetter chance;
   std::vector<Replayed> told;
   Result result;
@@ -146,7 +151,7 @@ std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& 
   double now_s = 0;
   bool no_more = false;
   for (;;) {
-    while (!no_more && asked.size() < options.in_flight &&
+    while (!no_more && asked.size() < most_in_flight &&
            told.size() + asked.size() < options.evaluations) {
       const std::optional<Candidate> candidate = strategy->ask();
       no_more = !candidate;

@@ -18,10 +18,13 @@ struct RecordedKernel {
     std::optional<double> time_ms = std::nullopt;  ///< Nullopt: it failed.
     double compile_ms = 0;
     double device_ms = 0;  ///< How long the device is kept.
+    int registers = 0;     ///< Per thread, the most of its launches; 0: not known.
   };
   SearchSpace space;
   std::vector<Answer> answers;  ///< By configuration.
   LaunchCost cost = {};         ///< See SearchedKernel.
+  /// Which a run asked for first; nullopt: not known.
+  std::optional<ConfigurationIndex> default_configuration = std::nullopt;
 
   /// Nullopt where everything failed.
   std::optional<double> best_ms() const;
@@ -31,7 +34,9 @@ struct ReplayOptions {
   std::string strategy;
   std::uint64_t seed = 1;
   std::uint64_t evaluations = 500;
-  std::size_t in_flight = 1;  ///< Questions that are asked before the first is answered.
+  /// Questions that are asked before the first is answered; 0: as many as a run with so many
+  /// compilers and one device has.
+  std::size_t in_flight = 1;
   std::size_t compilers = 1;
   std::vector<Ranking> rankings = {};  ///< What is known from elsewhere: see SearchedKernel.
 };
@@ -47,8 +52,8 @@ struct Replayed {
 
 /// Searches with the strategy, in the order in which the live loop would ask and tell: so many in
 /// flight, told in the order asked, compiled by the first compiler that is free, run by one device
-/// in the order compiled. Ends early when nothing is left. Throws InputError for an unknown
-/// strategy.
+/// in the order compiled. What a run of one kernel asked for, the same seed asks for again. Ends
+/// early when nothing is left. Throws InputError for an unknown strategy.
 std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& options);
 
 /// What replays of one strategy with many seeds came to.

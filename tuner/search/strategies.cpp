@@ -10,6 +10,7 @@
 #include "tuner/search/random.h"
 #include "tuner/search/strategy.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace smemtune {
@@ -74,6 +75,14 @@ const std::vector<StrategyInfo>& strategies() {
     return infos;
   }();
   return kStrategies;
+}
+
+std::size_t in_flight(bool learns, std::size_t compilers, std::size_t devices) {
+  constexpr std::size_t kLeastBlindly = 64;
+  constexpr std::size_t kBlindlyOfCompiler = 4;
+  if (!learns) return std::max(kLeastBlindly, kBlindlyOfCompiler * compilers);
+  constexpr std::size_t kOfDevice = 2;  // One more than it measures.
+  return compilers + kOfDevice * devices;
 }
 
 const StrategyInfo& strategy_info(std::string_view name) { return entry(name).info; }

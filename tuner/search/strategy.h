@@ -65,6 +65,10 @@ struct StrategyInfo {
 };
 const std::vector<StrategyInfo>& strategies();
 
+/// How many configurations are in flight, asked for and not yet told: as many as compilers and
+/// devices need where what is told changes what is asked for; else more, which costs nothing.
+std::size_t in_flight(bool learns, std::size_t compilers, std::size_t devices);
+
 /// Throws InputError naming the known ones.
 const StrategyInfo& strategy_info(std::string_view name);
 
