@@ -565,6 +565,7 @@ TEST_F(CommandLine, WaitsForNoFifoWhateverItIsGivenAs) {
   std::filesystem::remove(folder_ / "mine.cu");
   pipe("mine.cu");
   EXPECT_EQ(status("--check " + file), 2);
+  std::filesystem::remove(folder_ / "mine.cu");
   write(folder_ / "mine.cu", kTwice);
   std::string with_data = read(folder_ / "mine.json");
   with_data.replace(with_data.find("uniform(-1, 1)"), 14, "file(\\\"in.npy\\\")");
