@@ -91,7 +91,9 @@ TEST_F(ComparisonText, AsMarkdownHasTables) {
   EXPECT_THAT(text, StartsWith("## gemm\n\n| problem | device |"));
   EXPECT_THAT(text,
               HasSubstr("\n| 1 NVIDIA A100 | best | 80 % |\n| 2 NVIDIA H200 | 91 % | best |\n"));
-  EXPECT_THAT(text, HasSubstr("\n- on NVIDIA H200: do not take over the best of NVIDIA A100: it keeps 80 %, "));
+  EXPECT_THAT(
+      text,
+      HasSubstr("\n- on NVIDIA H200: do not take over the best of NVIDIA A100: it keeps 80 %, "));
 }
 
 TEST_F(ComparisonText, AsCsvHasALineForEachPair) {
