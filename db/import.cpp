@@ -5,13 +5,13 @@
 #include "db/run_log.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/input_file.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <future>
 #include <map>
 #include <utility>
@@ -20,9 +20,9 @@ namespace smemtune::db {
 
 namespace {
 
-std::string sha256_of(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return sha256(stream);
+std::string sha256_of(const std::filesystem::path& file, std::uintmax_t max_bytes) {
+  InputFile input(file, max_bytes);
+  return sha256(input);
 }
 
 /// `4096x512` as problem_size_x and problem_size_y; what are no sizes as a word.
@@ -219,6 +219,7 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
 ImportedFile read_database(const std::filesystem::path& file, Origin origin, Runs runs,
                            const std::function<void(RunRecord&&)>& take) {
   const ResultStore store(file, ResultStore::Mode::read_only);
+  origin.file_sha256 = sha256_of(file, UINTMAX_MAX);  // However large: it is one of ours.
   origin.format = "smemtune-database";
   origin.tool = "smemtune";
   for (const StoredRun& run : store.runs({.source = "all"})) {
@@ -236,19 +237,18 @@ ImportedFile read_database(const std::filesystem::path& file, Origin origin, Run
 
 ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
                        const std::function<void(RunRecord&&)>& take) {
-  const bool database = is_database(file);
-  auto hash = std::async(std::launch::async, sha256_of, file);  // Takes as long as to decompress.
-  FileText read;
-  if (!database) read = read_compressed(file);
   Origin origin;
   origin.file = file.string();
   origin.imported_unix = unix_now();
+  if (is_database(file)) return read_database(file, std::move(origin), runs, take);
+  // Takes as long as to decompress.
+  auto hash = std::async(std::launch::async, sha256_of, file, kMostFileBytes);
   const auto finish_origin = [&] {
     if (hash.valid()) origin.file_sha256 = hash.get();
   };
-  if (database || is_export(read.text)) finish_origin();
-  if (database) return read_database(file, std::move(origin), runs, take);
+  FileText read = read_compressed(file);
   if (is_export(read.text)) {
+    finish_origin();
     return read_export(file, std::move(read), std::move(origin), runs, take);
   }
   if (runs == Runs::ours) {

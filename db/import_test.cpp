@@ -334,8 +334,16 @@ TEST_F(ImportTest, RefusesWhatIsTooDeepOrTooMuch) {
   EXPECT_THAT(
       error(write("comma.json", cache_file("GPU A", R"("1": {"BLOCK": "1,TILE=2", "time": 1})"))),
       HasSubstr("cannot be stored"));
-  EXPECT_THAT(error(folder() / "none.json"), HasSubstr("no such file"));
+  EXPECT_THAT(error(folder() / "none.json"), HasSubstr("No such file"));
   EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
+}
+
+TEST_F(ImportTest, ReadsNothingOfAFileThatIsTooLarge) {
+  for (const char* start : {"{}", "SQLite format 3"}) {
+    const fs::path file = write("large.json", start);
+    fs::resize_file(file, std::uintmax_t{1} << 40);  // Reading it would take minutes.
+    EXPECT_THROW(import(file), Error) << start;
+  }
 }
 
 TEST_F(ImportTest, SaysWhereAFileIsBroken) {

@@ -3,12 +3,13 @@
 #include "db/recording_json.h"
 #include "db/result_store.h"
 #include "tuner/core/error.h"
+#include "tuner/core/input_file.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <map>
+#include <new>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -17,8 +18,6 @@
 namespace smemtune::db {
 
 namespace {
-
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 
 double device_ms(const Result& result) {
   const Measurement& measured = result.measurement;
@@ -84,20 +83,18 @@ std::optional<std::vector<std::uint16_t>> point(const std::vector<Parameter>& pa
 }  // namespace
 
 FileText read_compressed(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) {
-    throw InputError(file.string() + ": no such file");
-  }
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> stream(gzopen(file.c_str(), "rb"), gzclose);
-  if (!stream) throw InputError(file.string() + ": cannot be read");
+  InputFile input(file, kMostFileBytes);
   FileText read;
   constexpr std::uintmax_t kPadding = 64;  // Parsers read past the end.
-  read.text.reserve(std::min(std::filesystem::file_size(file), kMostBytes) + kPadding);
+  read.text.reserve(input.size() + kPadding);
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> stream(gzdopen(input.release(), "rb"), gzclose);
+  if (!stream) throw std::bad_alloc();
   std::vector<char> buffer(std::size_t{1} << 20);
   for (;;) {
     const int count = gzread(stream.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     if (count > 0) read.text.append(buffer.data(), static_cast<std::size_t>(count));
-    if (read.text.size() > kMostBytes) {
-      throw InputError(file.string() + ": more than " + std::to_string(kMostBytes) + " bytes");
+    if (read.text.size() > kMostFileBytes) {
+      throw InputError(file.string() + ": more than " + std::to_string(kMostFileBytes) + " bytes");
     }
     if (count == static_cast<int>(buffer.size())) continue;
     int status = Z_OK;
@@ -114,7 +111,7 @@ FileText read_compressed(const std::filesystem::path& file) {
 bool is_database(const std::filesystem::path& file) {
   constexpr std::string_view kDatabase = "SQLite format 3";
   std::string start(kDatabase.size(), '\0');
-  std::ifstream(file, std::ios::binary).read(start.data(), std::ssize(start));
+  InputFile(file).read(start);
   return start == kDatabase;
 }
 

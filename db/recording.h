@@ -37,7 +37,10 @@ struct FileText {
   std::string text;
   bool cut_off = false;
 };
-/// Throws InputError where it cannot be read or has more than a gigabyte.
+/// Of a file that is no database, as it is and decompressed.
+inline constexpr std::uintmax_t kMostFileBytes = std::uintmax_t{1} << 30;
+
+/// Throws InputError where it cannot be read or has more than kMostFileBytes.
 FileText read_compressed(const std::filesystem::path& file);
 
 /// Whether the file begins as SQLite's do.

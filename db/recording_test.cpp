@@ -169,7 +169,8 @@ TEST_F(RecordingTest, ReadsT4InItsUnitOfTime) {
 }
 
 TEST_F(RecordingTest, RefusesWhatIsNoneNamingTheFile) {
-  EXPECT_THAT(error(folder() / "missing.json"), HasSubstr("missing.json: no such file"));
+  EXPECT_THAT(error(folder() / "missing.json"),
+              HasSubstr("missing.json: cannot be opened: No such file"));
   EXPECT_THAT(error(write("text", "block,time\n64,1\n")), HasSubstr("text: "));
   EXPECT_THAT(error(write("empty", "")), HasSubstr("empty: "));
   EXPECT_THAT(error(write("other.json", "{\"a\": 1}")), HasSubstr("neither a Kernel Tuner cache"));

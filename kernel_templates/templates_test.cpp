@@ -288,6 +288,26 @@ TEST(Templates, SayWhichSizesTheCopyEngineDoesNotTake) {
   }
 }
 
+// Where rows begin anywhere, warps copy what the copy engine does not take, and only there.
+TEST(Templates, CopyByWarpsWhatTheCopyEngineDoesNotTake) {
+  const Device device = find_device(load_devices(kRoot / "configs/devices.json"), "sm_90");
+  const LoadedSpace loaded = load("gemm_tc");
+  const auto takes = [&](const std::string& kernel, const std::string& problem) {
+    const KernelTemplate& found = *loaded.space.kernel(kernel);
+    const KernelBinding bound(loaded.space, found, parse_key(problem), device);
+    return bound.satisfies_constraints(found.default_configuration) &&
+           !exceeds_limits(bound.instantiate(found.default_configuration), device);
+  };
+  for (const char* const problem : {"K=1001,M=2047,N=2048,OUT=__half,T=__half,TRANSPOSED=0",
+                                    "K=1000,M=2047,N=2048,OUT=__half,T=__half,TRANSPOSED=0",
+                                    "K=1000,M=2047,N=2044,OUT=__half,T=__half,TRANSPOSED=0",
+                                    "K=1000,M=2047,N=2044,OUT=float,T=__half,TRANSPOSED=0",
+                                    "K=1000,M=2047,N=2044,OUT=float,T=__half,TRANSPOSED=1",
+                                    "K=1000,M=2047,N=2045,OUT=float,T=__half,TRANSPOSED=1"}) {
+    EXPECT_NE(takes("wgmma", problem), takes("wgmma_of_copies", problem)) << problem;
+  }
+}
+
 TEST(Templates, RefuseWhatWouldBeWrong) {
   using testing::HasSubstr;
   EXPECT_THAT(refusal("add_one", "add_one", "add_one<double, 128, 1, 4>"),
@@ -319,6 +339,9 @@ TEST(Templates, RefuseWhatWouldBeWrong) {
   EXPECT_THAT(refusal("gemm_tc", "wgmma",
                       "gemm_tc_wgmma<__half, float, 0, 0, 64, 160, 1, 4, 1, 1, 1, 1, 0>"),
               HasSubstr("boxes have 64 columns of B"));
+  EXPECT_THAT(refusal("gemm_tc", "wgmma_of_copies",
+                      "gemm_tc_wgmma_of_copies<__half, float, 1, 1, 1, 0, 1, 64, 72, 1, 4, 1, 0>"),
+              HasSubstr("whole rows of all warps"));
   EXPECT_THAT(refusal("gemm_fp8", "wgmma",
                       "gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 0, 64, 64, 1, 4, 1, 1, 1, 1>"),
               HasSubstr("complete before they are added"));

@@ -16,6 +16,7 @@
 #include "gemm_tc/gemm_tc_mma.cu"
 #include "gemm_tc/gemm_tc_naive.cu"
 #include "gemm_tc/gemm_tc_wgmma.cu"
+#include "gemm_tc/gemm_tc_wgmma_of_copies.cu"
 #include "memory/memory_bandwidth.cu"
 #include "memory/memory_coalescing.cu"
 #include "memory/memory_constant.cu"
@@ -78,6 +79,9 @@ template __global__ void gemm_tc_naive_scaled<__nv_fp8_e4m3, float, 16, 8>(const
 template __global__ void gemm_tc_wgmma<__half, float, 0, 1, 128, 176, 2, 4, 2, 1, 1, 1, 1>(
     const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
     const __grid_constant__ TensorMap, int, int, int, int, int);
+template __global__ void
+gemm_tc_wgmma_of_copies<__nv_bfloat16, __nv_bfloat16, 1, 4, 2, 0, 1, 128, 80, 2, 4, 2, 0>(
+    const __nv_bfloat16*, const __nv_bfloat16*, __nv_bfloat16*, int, int, int, int);
 template __global__ void gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 1, 64, 16, 1, 8, 2, 1, 0, 1>(
     const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
     const __grid_constant__ TensorMap, const float*, int, int, int, int);

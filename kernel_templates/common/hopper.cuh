@@ -70,6 +70,13 @@ __device__ __forceinline__ void load_of_cluster(double (&to)[2], unsigned addres
                : "memory");
 }
 
+/// Four bytes of this block's shared memory.
+__device__ __forceinline__ unsigned load_word(unsigned address) {
+  unsigned word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+  return word;
+}
+
 // Stores of numbers. Each kind has its own registers: a sum that the tensor cores may still write must
 // not be moved to another one, which would come before the wait for it.
 
@@ -144,6 +151,11 @@ __device__ __forceinline__ void publish_barriers() {
 __device__ __forceinline__ void arrive_and_expect(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
+}
+
+/// Arrives at a barrier of this block; what this thread wrote before is seen by whoever waits for it.
+__device__ __forceinline__ void arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
 /// Arrives at a barrier of any block of the cluster: what was read before is no longer needed.

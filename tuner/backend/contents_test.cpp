@@ -302,7 +302,7 @@ TEST_F(NpyFiles, OfOtherKindsAreRefused) {
   EXPECT_THAT(message(file("{", "")), HasSubstr("not a .npy file of numbers"));
   Argument missing = buffer(Init::Kind::file, 2);
   missing.init.file.path = "no_such_file.npy";
-  EXPECT_EQ("no_such_file.npy: cannot be opened for argument in", message(missing));
+  EXPECT_EQ("no_such_file.npy: cannot be opened: No such file or directory", message(missing));
 }
 
 TEST(ScalarBytes, OfAStructAreThoseOfItsFile) {

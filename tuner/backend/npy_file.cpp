@@ -1,6 +1,7 @@
 #include "tuner/backend/npy_file.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/input_file.h"
 
 #include <array>
 #include <bit>
@@ -8,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -196,34 +196,35 @@ std::filesystem::path place_of(const DataFile& file) {
 std::vector<std::uint8_t> read_npy(const Argument& argument) {
   static_assert(std::endian::native == std::endian::little);
   const std::string file = argument.init.file.path.string();
-  std::ifstream in(place_of(argument.init.file), std::ios::binary);
-  if (!in) throw InputError(file + ": cannot be opened for argument " + argument.name);
+  InputFile in(place_of(argument.init.file));
+  // Whether there were so many.
+  const auto reads = [&in](void* into, std::size_t size) {
+    return in.read({static_cast<char*>(into), size}) == size;
+  };
 
   // Magic, version, and the header's length: two bytes in version 1, four in 2 and 3.
   std::array<unsigned char, 12> start{};
-  in.read(reinterpret_cast<char*>(start.data()), 8);
   constexpr std::string_view kMagic = "\x93NUMPY";
-  if (!in || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
+  if (!reads(start.data(), 8) || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
     throw InputError(file + ": not a .npy file: it does not begin with \\x93NUMPY");
   }
   const int version = start[6];
   if (version < 1 || version > 3) {
     throw InputError(file + ": .npy version " + std::to_string(version) + ", known are 1 to 3");
   }
-  const std::streamsize length_bytes = version == 1 ? 2 : 4;
-  in.read(reinterpret_cast<char*>(start.data()) + 8, length_bytes);
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  const bool has_length = reads(start.data() + 8, length_bytes);
   std::size_t header_bytes = 0;
-  for (auto i = length_bytes; i > 0; --i) {
-    header_bytes = header_bytes << 8 | start[static_cast<std::size_t>(7 + i)];
+  for (std::size_t i = length_bytes; i > 0; --i) {
+    header_bytes = header_bytes << 8 | start[7 + i];
   }
   constexpr std::size_t kMaxHeaderBytes = 1 << 16;  // Ours have at most 32 dimensions.
-  if (!in || header_bytes > kMaxHeaderBytes) {
+  if (!has_length || header_bytes > kMaxHeaderBytes) {
     throw InputError(file + ": not a .npy file of numbers: a header of " +
                      std::to_string(header_bytes) + " bytes");
   }
   std::string text(header_bytes, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in) throw InputError(file + ": ends within its header");
+  if (!reads(text.data(), text.size())) throw InputError(file + ": ends within its header");
   const NpyHeader header = NpyHeaderParser(text, file).parse();
 
   const std::string wanted =
@@ -241,12 +242,12 @@ std::vector<std::uint8_t> read_npy(const Argument& argument) {
                      shape_text(argument.shape));
   }
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(argument.bytes()));
-  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!in) {
-    throw InputError(file + ": ends after " + std::to_string(in.gcount()) + " of " +
+  const std::size_t count = in.read({reinterpret_cast<char*>(bytes.data()), bytes.size()});
+  if (count < bytes.size()) {
+    throw InputError(file + ": ends after " + std::to_string(count) + " of " +
                      std::to_string(bytes.size()) + " bytes of elements");
   }
-  if (in.peek() != std::ifstream::traits_type::eof()) {
+  if (char more = 0; reads(&more, 1)) {
     throw InputError(file + ": goes on after " + std::to_string(bytes.size()) +
                      " bytes of elements");
   }

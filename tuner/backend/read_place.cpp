@@ -69,4 +69,18 @@ ReadPlace read_place(const fs::path& place) {
   return {.path = place.string(), .state = state_of(place)};
 }
 
+ReadPlace read_since(const fs::path& file, std::chrono::system_clock::time_point begun) {
+  // A file system's clock may lag behind by a tick.
+  constexpr std::chrono::milliseconds kTick{20};
+  struct stat found = {};
+  const bool is_there = stat(file.c_str(), &found) == 0;
+  const auto last_s = std::max(
+      std::chrono::seconds(found.st_ctim.tv_sec) + std::chrono::nanoseconds(found.st_ctim.tv_nsec),
+      std::chrono::seconds(found.st_mtim.tv_sec) + std::chrono::nanoseconds(found.st_mtim.tv_nsec));
+  if (!is_there || last_s > (begun - kTick).time_since_epoch()) {
+    return {.path = file.string(), .state = "unknown"};
+  }
+  return {.path = file.string(), .state = text_of(found)};
+}
+
 }  // namespace smemtune

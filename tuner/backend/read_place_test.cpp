@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -44,6 +45,21 @@ TEST(ReadPlace, IsInAnotherStateAfterAnyChangeBeneathAFolder) {
   }
   fs::remove(include / "crt/mma.h");
   EXPECT_TRUE(states.insert(state_of(include)).second) << "removed";
+}
+
+TEST(ReadPlace, IsInNoStateWhereItMayNotBeWhatTheCompilerRead) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "a.h";
+  const auto now = [] { return std::chrono::system_clock::now(); };
+  const auto is_known = [&](std::chrono::system_clock::time_point begun) {
+    return read_since(file, begun).state == state_of(file);
+  };
+  EXPECT_FALSE(is_known(now())) << "it is not there any more";
+  folder.write("a.h", "one");
+  EXPECT_TRUE(is_known(now() + std::chrono::hours(1)));
+  EXPECT_FALSE(is_known(now() - std::chrono::hours(1))) << "written to since";
+  fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  EXPECT_FALSE(is_known(now() - std::chrono::hours(1))) << "and its time set back";
 }
 
 }  // namespace

@@ -276,12 +276,19 @@ HostHello describe_host(const HostWelcome& welcome) {
   HostHello hello = {.cores = usable_cores(),
                      .memory_bytes = usable_memory_bytes(),
                      .gpus = {},
+                     .why_no_gpu = {},
                      .cpu = cpu_device(welcome.limits_of),
                      .compilers = {},
                      .lacking = {},
                      .nvrtc_versions = {}};
   hello.cpu.uuid = welcome.name;
-  if (has_cuda() && gpu_seems_present()) hello.gpus = present_gpus();
+#if SMEMTUNE_CUDA_BUILD
+  if (gpu_seems_present()) {
+    cuda::GpusHere here = cuda::find_gpus();
+    hello.gpus = std::move(here.gpus);
+    hello.why_no_gpu = std::move(here.why_none);  // It compiles all the same.
+  }
+#endif
   for (const char* const backend : {kCuda, kCpu}) {
     try {
       const std::unique_ptr<Compiler> compiler = make_compiler(backend, welcome.nvrtc);

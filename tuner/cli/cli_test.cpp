@@ -20,6 +20,7 @@
 #include <sstream>
 #include <string>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -511,6 +512,65 @@ TEST_F(CommandLine, RefusesADatabaseThatIsNoneAndLeavesItAlone) {
   const Ended tuned = run({"--space", space(kTwice), "--device", "cpu"});
   EXPECT_EQ(tuned.status, 4) << tuned.err;
   EXPECT_EQ(read(database()), letter);
+}
+
+TEST_F(CommandLine, SaysWhyItEndsAfterItsTime) {
+  // A compiler that takes two seconds to say its name: no worker greets before.
+  const std::filesystem::path slow = folder_ / "slow";
+  write(slow, "#!/bin/sh\n[ \"$1\" = --version ] && sleep 2\nexec c++ \"$@\"\n");
+  std::filesystem::permissions(slow, std::filesystem::perms::owner_all);
+  setenv("CXX", slow.c_str(), 1);
+  const Ended late = run({"--space", space(kTwice), "--device", "cpu", "--max-time", "0.5"});
+  unsetenv("CXX");
+  EXPECT_EQ(late.status, 3) << late.err;
+  EXPECT_THAT(late.err, HasSubstr("the time was up before any configuration was through"));
+  EXPECT_THAT(late.err, testing::ContainsRegex("ended [0-9.]+ s after the 0.5 s of --max-time: "
+                                               "[0-9.]+ s starting workers"));
+}
+
+TEST_F(CommandLine, WaitsForNoFifoWhateverItIsGivenAs) {
+  const auto pipe = [this](const std::string& name) {
+    EXPECT_EQ(mkfifo((folder_ / name).c_str(), 0600), 0);
+    return "'" + (folder_ / name).string() + "'";
+  };
+  const std::string json = pipe("pipe.json");
+  const std::string database = pipe("pipe.sqlite");
+  const std::string file = "'" + space(kTwice) + "'";
+  const auto status = [this](const std::string& words, const std::string& before = "") {
+    const int ended =
+        shell(words + " >" + (folder_ / "out").string() + " 2>" + (folder_ / "err").string(),
+              before + " timeout 20");
+    EXPECT_THAT(read(folder_ / "err"), HasSubstr("not a regular file")) << words;
+    return ended;
+  };
+  EXPECT_EQ(status("--check " + json), 2);
+  EXPECT_EQ(status("--space " + json + " --device cpu"), 2);
+  EXPECT_EQ(status("best --space " + json), 2);
+  EXPECT_EQ(status("init " + pipe("pipe.cu")), 2);
+  EXPECT_EQ(status("import " + json), 2);
+  EXPECT_EQ(status("import " + database), 2);
+  EXPECT_EQ(status("replay --data " + json), 2);
+  EXPECT_EQ(status("report " + json), 2);
+  EXPECT_EQ(status("diff " + json + " " + json), 2);
+  EXPECT_EQ(status("merge " + database + " --into '" + (folder_ / "all.sqlite").string() + "'"), 2);
+  for (const char* command : {"best", "list", "export", "compare", "report -o -", "db check"}) {
+    EXPECT_EQ(status(std::string(command) + " --db " + database), 4);
+  }
+  EXPECT_EQ(status("--device cpu --db " + database + " --space " + file), 4);
+  EXPECT_EQ(
+      status("best --db '" + this->database().string() + "'", "SMEMTUNE_SHARED_DB=" + database), 2);
+  EXPECT_EQ(status("--dry-run --device sm_90 --nvrtc " + pipe("libnvrtc.so") + " --space " + file),
+            2);
+  // Named by a space file.
+  std::filesystem::remove(folder_ / "mine.cu");
+  pipe("mine.cu");
+  EXPECT_EQ(status("--check " + file), 2);
+  write(folder_ / "mine.cu", kTwice);
+  std::string with_data = read(folder_ / "mine.json");
+  with_data.replace(with_data.find("uniform(-1, 1)"), 14, "file(\\\"in.npy\\\")");
+  write(folder_ / "mine.json", with_data);
+  pipe("in.npy");
+  EXPECT_EQ(status("--check " + file), 2);
 }
 
 TEST_F(CommandLine, RefusesValuesThatAreEmpty) {

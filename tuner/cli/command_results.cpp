@@ -16,13 +16,14 @@
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/cli/unknown_names.h"
+#include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
+#include "tuner/core/input_file.h"
 #include "tuner/core/whole_file.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <unistd.h>
 
@@ -63,9 +64,10 @@ std::string remarks(const db::StoredResult& stored) {
 /// The name under which a space's results are stored, of that name or of the space's file.
 std::string stored_space_name(const std::string& given) {
   std::error_code error;
-  if (!given.ends_with(".json") || !std::filesystem::is_regular_file(given, error)) return given;
-  std::ifstream file(given);
-  const Json space = Json::parse(file, nullptr, false);
+  const bool is_file = given.ends_with(".json") && std::filesystem::status(given, error).type() !=
+                                                       std::filesystem::file_type::not_found;
+  if (!is_file) return given;
+  const Json space = Json::parse(read_text(given, kMaxFileBytes), nullptr, false);
   const auto name = space.is_object() ? space.find("name") : space.end();
   return name != space.end() && name->is_string() ? name->get<std::string>() : given;
 }

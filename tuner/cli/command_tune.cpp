@@ -12,6 +12,7 @@
 #include "tuner/cli/host_baseline.h"
 #include "tuner/cli/hosts.h"
 #include "tuner/cli/known_devices.h"
+#include "tuner/cli/late_end.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/random_id.h"
 #include "tuner/cli/selected_kernels.h"
@@ -140,8 +141,19 @@ std::vector<Device> also_fits_devices(const TuneOptions& options) {
   return devices;
 }
 
+/// What the run is at is what the command is at.
+void follow(Observer& observer, LateEnd& late) {
+  late.at("listing the valid configurations");
+  observer.progress = [&late, tell = observer.progress](const Progress& progress) {
+    late.at(progress.phase == "prepare"  ? "preparing the reference"
+            : progress.phase == "finals" ? "the finals"
+                                         : "the search");
+    tell(progress);
+  };
+}
+
 int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
-            const std::atomic<bool>& stop) {
+            LateEnd& late, const std::atomic<bool>& stop) {
   if (!options.also_fits.empty()) {
     throw InputError("--also-fits is about the winners of a run; with --dry-run use --device");
   }
@@ -151,10 +163,14 @@ int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest
   request.problems = chosen_problems(loaded.space, options.problems, device.kind);
   ProgressLine progress(verbosity(options), can_redraw(STDERR_FILENO), colors(STDERR_FILENO),
                         device.kind);
+  late.at("starting workers");
   const auto pool = start_workers(compile_workers_for(options.device, device), &stop);
   if (stop) return kInterrupted;
-  const TuningSummary summary = dry_run(request, device, *pool, progress.observer(), stop);
+  Observer observer = progress.observer();
+  follow(observer, late);
+  const TuningSummary summary = dry_run(request, device, *pool, observer, stop);
   progress.clear();
+  late.at("ending the workers");
   return finish(options, loaded.space, summary, device);
 }
 
@@ -222,16 +238,13 @@ void note_alive(Observer& observer, db::ResultStore& store, const std::string& r
   };
 }
 
-/// One run over all problems on the units of one model, begun so many seconds after the first.
-/// `hosts`: where they are; none: here.
-int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts, double late_s) {
+/// One run over all problems on the units of one model. `hosts`: where they are; none: here.
+int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts, LateEnd& late) {
   const TuneOptions& options = session.options;
   const LoadedSpace& loaded = session.loaded;
   const std::atomic<bool>& stop = session.stop;
   TuningRequest request = session.request;
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
-  double& most_s = request.options.budget.max_seconds;
-  if (most_s > 0) most_s = std::max(1e-3, most_s - late_s);
   ProgressLine progress(verbosity(options), can_redraw(STDERR_FILENO), colors(STDERR_FILENO),
                         units.front().kind, session.models > 1 ? units.front().name : "",
                         options.sparkline);
@@ -239,6 +252,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   // Who else uses the devices of other hosts cannot be seen from here.
   StartupCheck startup(hosts.empty() ? units : std::vector<Device>{}, device_use, observer.note,
                        StartupCheck::Clock::now());
+  late.at("starting workers");
   const auto pool = start_workers(
       hosts.empty()
           ? workers_for(options.device, units, session.models)
@@ -263,6 +277,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   run.started_unix =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 
+  late.at("reading the database");
   db::ResultStore store(options.database);
   const auto log = store.begin_run(run);
   if (!request.options.cold && strategy_info(request.options.strategy).looks_elsewhere) {
@@ -275,6 +290,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
     std::ranges::move(shared.findings, std::back_inserter(request.elsewhere));
   }
   note_alive(observer, store, run.id);
+  follow(observer, late);
   observer.may_use_devices = [&] { return startup.done(StartupCheck::Clock::now()); };
   observer.before_finals = [&](const Device& unit) {
     if (!hosts.empty()) return;
@@ -290,6 +306,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
     store.end_run(run.id, "failed");
     throw;
   }
+  late.at("writing to the database");
   const std::lock_guard lock(session.output);
   progress.clear();
   store.end_run(run.id, summary.interrupted     ? "interrupted"
@@ -297,15 +314,18 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
                                                 : "complete");
   std::vector<AlsoFits> also_fits;
   if (!summary.interrupted) {
+    late.at("compiling for --also-fits");
     also_fits =
         check_also_fits(request, summary, units.front().kind, session.also_on, options.device);
   }
   const int status = finish(options, loaded.space, summary, hello.devices.front(), also_fits);
   if (options.with_host && !summary.interrupted) {
+    late.at("timing the host");
     const auto host = measure_host(loaded, hello.devices.front());
     write_out(host ? host_text(*host, summary)
                    : "\nhost, one thread: every problem would take too long\n");
   }
+  late.at("ending the workers");
   return status;
 }
 
@@ -313,14 +333,13 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
 struct ModelRun {
   std::string model;
   std::vector<Device> units;
-  double late_s = 0;  ///< Behind the first.
   int status = 0;
   std::exception_ptr error = nullptr;
   std::thread thread = {};
 };
 
 /// Without `hosts`, where there are some, it calls them itself: a link belongs to one run.
-void tune_model(Session& session, ModelRun& run, Hosts hosts) {
+void tune_model(Session& session, ModelRun& run, Hosts hosts, LateEnd& late) {
   try {
     if (hosts.empty() && !session.addresses.empty()) {
       hosts = connect_hosts(session.addresses, session.stop, [](const std::string&) {});
@@ -330,7 +349,7 @@ void tune_model(Session& session, ModelRun& run, Hosts hosts) {
         throw UnavailableError("no host with " + name + " answers any more");
       }
     }
-    run.status = session.stop ? kInterrupted : tune_on(session, run.units, hosts, run.late_s);
+    run.status = session.stop ? kInterrupted : tune_on(session, run.units, hosts, late);
   } catch (...) {
     run.error = std::current_exception();
   }
@@ -338,9 +357,8 @@ void tune_model(Session& session, ModelRun& run, Hosts hosts) {
 
 /// Each model by itself, all at once, also those of hosts that come later. Returns the first status
 /// that is not 0. Throws what the first of those that failed has thrown, when all have ended.
-int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begun = Clock::now();
+int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts,
+                LateEnd& late) {
   std::mutex lock;
   std::deque<ModelRun> runs;  // None is ever removed.
   for (const std::vector<Device>& units : models) {
@@ -348,7 +366,10 @@ int tune_models(Session& session, const std::vector<std::vector<Device>>& models
   }
   session.models = runs.size();
   const auto begin = [&](ModelRun& run) {
-    run.thread = std::thread([&session, &run] { tune_model(session, run, {}); });
+    run.thread = std::thread([&session, &run] {
+      LateEnd unasked({}, 0);  // The command is at what its own thread is at.
+      tune_model(session, run, {}, unasked);
+    });
   };
   session.meet = [&](const Device& device) {
     const std::lock_guard guard(lock);
@@ -356,14 +377,14 @@ int tune_models(Session& session, const std::vector<std::vector<Device>>& models
     if (std::ranges::find(runs, model, &ModelRun::model) != runs.end()) return;
     ++session.models;
     session.met.push_back(device);
-    const double late_s = std::chrono::duration<double>(Clock::now() - begun).count();
-    begin(runs.emplace_back(ModelRun{.model = model, .units = {device}, .late_s = late_s}));
+    begin(runs.emplace_back(ModelRun{.model = model, .units = {device}}));
   };
   {
     const std::lock_guard guard(lock);
     for (std::size_t i = 1; i < runs.size(); ++i) begin(runs[i]);
   }
-  tune_model(session, runs.front(), std::move(hosts));
+  tune_model(session, runs.front(), std::move(hosts), late);
+  late.at("runs on other models");
   // A run is only met by one that goes on, and stands behind it.
   for (std::size_t i = 1;; ++i) {
     std::unique_lock guard(lock);
@@ -518,6 +539,11 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (!options.export_file.empty() && options.dry_run)
     throw InputError("--export writes what was measured; --dry-run measures nothing");
 
+  LateEnd late(options.begun, options.tuning.budget.max_seconds);
+  const auto say_if_late = [&] {
+    if (const std::string text = late.text(); !text.empty()) say_unless_quiet(options, text);
+  };
+  late.at("reading the space");
   LoadedSpace loaded = load_space(find_space(options.space), share_folder());
   if (options.device.hosts.empty()) offer_compilers(options.device, loaded.space);
   TuningRequest request;
@@ -528,7 +554,12 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   request.options = options.tuning;
   request.options.resume = !options.fresh;
   make_strategy(request.options.strategy, {}, 1);  // Refuses an unknown name before work begins.
-  if (options.dry_run) return run_dry(options, loaded, request, stop);
+  if (options.dry_run) {
+    request.begun = options.begun;
+    const int status = run_dry(options, loaded, request, late, stop);
+    say_if_late();
+    return status;
+  }
   if (!options.export_file.empty()) check_writable(options.export_file);
 
   const std::vector<Device> also_on = also_fits_devices(options);
@@ -544,23 +575,31 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
                                         .purpose = purpose,
                                         .waits = !options.no_wait,
                                         .nvrtc = absolute_paths(options.device.nvrtc)});
+    const LateEnd::Clock::time_point called = LateEnd::Clock::now();
     hosts = connect_hosts(session.addresses, stop, tell);
     if (stop) return kInterrupted;
+    late.leave_out_since(called, LateEnd::Clock::now());
     offer_compilers(options.device, nvrtc_versions(options.device, hosts), loaded.space);
   }
+  late.at("looking for devices");
   ChosenDevices chosen =
       hosts.empty() ? choose_devices(options.device) : choose_devices(options.device, hosts);
   say_unless_quiet(options, chosen.notice);
   std::vector<DeviceLock> locks;  // Other hosts lock theirs.
   if (hosts.empty()) {
+    const LateEnd::Clock::time_point asked = LateEnd::Clock::now();
     locks = lock_devices(chosen.devices, purpose, !options.no_wait, stop, tell);
+    late.leave_out_since(asked, LateEnd::Clock::now());
   }
   if (stop) return kInterrupted;
-  const int status = tune_models(session, by_model(chosen.devices), std::move(hosts));
+  request.begun = late.begun();
+  const int status = tune_models(session, by_model(chosen.devices), std::move(hosts), late);
+  late.at("reading the database");
   std::ranges::move(session.met, std::back_inserter(chosen.devices));
   if (!options.export_file.empty()) export_best(options, loaded.space, chosen.devices);
   // Whoever cut it off or replaced it meanwhile: opening looks at the whole of it.
   db::ResultStore(options.database, db::ResultStore::Mode::read_only);
+  say_if_late();
   if (!options.quiet && !options.json) {
     write_error("results are in " + options.database.string() + "\n");
   }

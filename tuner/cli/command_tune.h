@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -34,6 +35,7 @@ struct TuneOptions {
   bool verbose = false;
   bool sparkline = false;  ///< Of the best so far, in the progress line.
   std::vector<std::string> command_line;
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 };
 
 /// Adds the options of `smemtune --space FILE` and of `smemtune tune`.

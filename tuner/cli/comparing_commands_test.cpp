@@ -106,7 +106,8 @@ TEST_F(ComparingCommands, SharedResultsLieBelowOnesOwn) {
   }
   const Ended missing = run("SMEMTUNE_SHARED_DB=gone.json '" SMEMTUNE_EXECUTABLE "' best");
   EXPECT_EQ(missing.status, 0);
-  EXPECT_THAT(missing.err, HasSubstr("gone.json: no such file; left out"));
+  EXPECT_THAT(missing.err,
+              HasSubstr("gone.json: cannot be opened: No such file or directory; left out"));
   EXPECT_EQ(smemtune("best --source own,team").status, 2);
 }
 

@@ -151,7 +151,8 @@ std::string hello_text(const HostHello& hello) {
   for (const Device& gpu : hello.gpus) ++models[gpu.name];
   for (const auto& [name, count] : models) text += ", " + std::to_string(count) + " x " + name;
   const auto* const cuda = compiler_of(hello, "cuda");
-  return text + (cuda == nullptr ? "" : ", " + cuda->version);
+  if (cuda != nullptr) text += ", " + cuda->version;
+  return text + (hello.why_no_gpu.empty() ? "" : "; " + hello.why_no_gpu);
 }
 
 /// What workers for units of one model have in common on all hosts.
@@ -288,6 +289,11 @@ ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts) {
   }
   if (choice.device == "cpu") return {.devices = cpus, .notice = {}};
   if (!gpus.empty()) return {.devices = gpus, .notice = {}};
+  for (const auto& host : hosts) {
+    if (!host->hello() || host->hello()->why_no_gpu.empty()) continue;
+    throw UnavailableError("no host has a GPU that can be used: " + host->name() + ": " +
+                           host->hello()->why_no_gpu + "; --device cpu tunes on their cores");
+  }
   return {.devices = cpus,
           .notice = "*** No host has an NVIDIA GPU: tuning on their cores, with the limits of " +
                     cpus.front().limits_of +

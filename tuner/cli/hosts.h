@@ -25,7 +25,7 @@ Hosts connect_hosts(const std::vector<HostAddress>& addresses, const std::atomic
                     const std::function<void(const std::string&)>& say);
 
 /// The devices to tune on: the GPUs of all hosts, or their cores where no host has one or `--device
-/// cpu` is given. Throws InputError where the options ask for something else.
+/// cpu` is given. Throws UnavailableError where there are GPUs and none can be used.
 ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts);
 
 /// The devices of a model (db::device_model_key()) on these hosts.

@@ -40,6 +40,12 @@ class HostsCommand : public testing::Test {
            "case $4 in late*) if mkdir \"${0%/*}/called\" 2>/dev/null; then exit 255; fi; esac\n"
            "case $4 in *other) export SMEMTUNE_SHARE=\"${0%/*}/share\"; esac\n"
            "echo Welcome to $4\n"
+           "case $4 in board)\n"
+           "  export CUDA_VISIBLE_DEVICES=\n"
+           "  exec unshare --user --map-root-user --mount sh -c \"mount -t tmpfs none /proc/driver "
+           "&&\n"
+           "    mkdir -p /proc/driver/nvidia/gpus/0 && $5\"\n"
+           "esac\n"
            "exec sh -c \"$5\"\n";
     std::filesystem::permissions(folder_ / "ssh", std::filesystem::perms::owner_all);
   }
@@ -153,6 +159,27 @@ TEST_F(HostsCommand, SaysWhyNoHostCanBeUsed) {
   const Ended ended = run(std::string(kTune) + "--hosts away");
   EXPECT_EQ(ended.status, 5);
   EXPECT_THAT(ended.err, HasSubstr("no host can be used: away: it does not answer"));
+}
+
+// The one that is called `board` has a GPU that it was not given.
+TEST_F(HostsCommand, CompileForOthersWhereNoGpuIsVisible) {
+  if (in_shell("'" SMEMTUNE_EXECUTABLE "' devices").err.find("without the CUDA") !=
+      std::string::npos) {
+    GTEST_SKIP() << "no host knows of GPUs";
+  }
+  if (in_shell("unshare --user --map-root-user --mount mount -t tmpfs none /proc/driver").status !=
+      0) {
+    GTEST_SKIP() << "a host cannot be given the look of one with a GPU";
+  }
+  const Ended alone = run(std::string(kTune) + "--hosts board");
+  EXPECT_EQ(alone.status, 5);
+  EXPECT_THAT(alone.err, AllOf(HasSubstr("no host has a GPU that can be used: board: "),
+                               HasSubstr("--device cpu"), Not(HasSubstr("going on without"))));
+  const Ended ended =
+      run(std::string(kTune) + "--hosts a,board --device cpu --jobs 1 --max-evaluations 9 --json");
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("board: "), Not(HasSubstr("going on without"))));
+  EXPECT_EQ(runs().at(0).at("host"), "a,board");
 }
 
 TEST_F(HostsCommand, SaysThatNoHostHasTheNvrtcThatIsNamed) {

@@ -3,8 +3,8 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/input_file.h"
 #include "tuner/core/text.h"
-#include "tuner/core/text_file.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,6 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/text_file.h"
+#include "tuner/core/input_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,12 +2,12 @@
 #include "tuner/config/space_words.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/input_file.h"
 #include "tuner/core/text.h"
 #include "tuner/source/cpp_tokens.h"
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -216,10 +216,9 @@ DataFile SpaceReader::data_file(const std::filesystem::path& name) const {
   if (!found) {
     throw InputError("there is no " + quote(name.string()) + " in " + roots_.space.string());
   }
-  std::ifstream stream(*found, std::ios::binary);
-  const std::string hash = sha256(stream);
-  if (!stream.eof()) throw InputError(quote(name.string()) + " cannot be read");
-  return {.path = *found, .sha256 = hash};
+  constexpr std::uintmax_t kMostBytes = std::uintmax_t{16} << 30;
+  InputFile file(*found, kMostBytes);
+  return {.path = *found, .sha256 = sha256(file)};
 }
 
 void SpaceReader::read_init(const std::string& init, const std::string& where,

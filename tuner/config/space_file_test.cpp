@@ -566,7 +566,9 @@ INSTANTIATE_TEST_SUITE_P(
               ": /description: a string of 70000 bytes; at most 65536"},
         Fault{"ControlCharacter", "Adds one.", "\\u001b[2J",
               ": /description: a string with a control character: '?[2J'"},
-        Fault{"LongFile", "{\n", "{" + std::string(1 << 20, ' '), ": is longer than 1048576 bytes"},
+        Fault{"LongFile", "{\n", "{" + std::string(1 << 20, ' '),
+              ": has " + std::to_string(kSpace.size() - 1 + (1 << 20)) +
+                  " bytes, at most 1048576 are read"},
         Fault{"NotUtf8", "Adds one.", "\xff",
               ":3:19: this is not JSON: syntax error while parsing value - invalid string: "
               "ill-formed UTF-8 byte; last read: '\"?'"}),
@@ -1151,7 +1153,7 @@ TEST(Sources, MustNotLeaveTheirFolders) {
 TEST(Sources, MustBeOfAReasonableSize) {
   const SpaceFolder folder;
   folder.write("plain.cu", kPlain + std::string(4 << 20, '\n'));
-  EXPECT_THAT(folder.faults(), ElementsAre(HasSubstr("plain.cu: is longer than 4194304 bytes")));
+  EXPECT_THAT(folder.faults(), ElementsAre(HasSubstr("bytes, at most 4194304 are read")));
 }
 
 TEST(Sources, MustNotMeanTwoFilesByOneName) {

@@ -4,8 +4,8 @@
 #include "tuner/config/t1_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/input_file.h"
 #include "tuner/core/text.h"
-#include "tuner/core/text_file.h"
 
 #include <algorithm>
 #include <utility>
@@ -79,7 +79,8 @@ Json SpaceReader::translated(const Json& t1) const {
         file().parent_path() / (kernel.value("KernelFile", Json()).is_string()
                                     ? kernel["KernelFile"].get<std::string>()
                                     : "");
-    const bool is_there = std::filesystem::is_regular_file(source);
+    std::error_code ignored;
+    const bool is_there = std::filesystem::is_regular_file(source, ignored);
     return space_of_t1(t1, is_there ? read_text(source, kMaxFileBytes) : "");
   } catch (const InputError& error) {
     throw InputError(file().string() + ": " + error.what());

@@ -1,5 +1,7 @@
 #include "tuner/core/hash.h"
 
+#include "tuner/core/input_file.h"
+
 #include <cstddef>
 #include <memory>
 #include <openssl/evp.h>
@@ -53,14 +55,14 @@ std::string sha256(std::string_view bytes) {
   return hash.text();
 }
 
-std::string sha256(std::istream& stream) {
+std::string sha256(InputFile& file) {
   Sha256 hash;
-  std::string chunk(std::size_t{1} << 16, '\0');
-  while (stream) {
-    stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-    hash.add(std::string_view(chunk).substr(0, static_cast<std::size_t>(stream.gcount())));
+  std::string piece(std::size_t{1} << 16, '\0');
+  for (;;) {
+    const std::size_t count = file.read(piece);
+    hash.add(std::string_view(piece).substr(0, count));
+    if (count < piece.size()) return hash.text();
   }
-  return hash.text();
 }
 
 std::uint32_t crc32(std::span<const std::uint8_t> bytes) {

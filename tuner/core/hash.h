@@ -2,18 +2,19 @@
 
 #include <array>
 #include <cstdint>
-#include <istream>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace smemtune {
 
+class InputFile;
+
 /// SHA-256 (FIPS 180-4), as 64 lower-case hexadecimal digits.
 std::string sha256(std::string_view bytes);
 
-/// Of all that the stream still gives; it is at its end then, or has failed.
-std::string sha256(std::istream& stream);
+/// Of all that the file still gives. Throws InputError where it cannot be read.
+std::string sha256(InputFile& file);
 
 /// CRC-32 as in IEEE 802.3 (reflected, polynomial 0xEDB88320).
 std::uint32_t crc32(std::span<const std::uint8_t> bytes);

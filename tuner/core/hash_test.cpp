@@ -1,10 +1,12 @@
 #include "tuner/core/hash.h"
 
+#include "tuner/core/input_file.h"
+#include "tuner/core/temporary_folder.h"
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <set>
-#include <sstream>
 
 namespace smemtune {
 namespace {
@@ -31,12 +33,13 @@ TEST(Sha256, PadsRightAroundTheBlockSize) {
             sha256(std::string(64, 'a')));
 }
 
-TEST(Sha256, OfAStreamIsThatOfItsBytes) {
+TEST(Sha256, OfAFileIsThatOfItsBytes) {
+  const TemporaryFolder folder;
   for (const std::size_t size : {0u, 1u, 64u, 65535u, 65536u, 65537u, 200000u}) {
     const std::string bytes(size, 'x');
-    std::istringstream stream(bytes);
-    EXPECT_EQ(sha256(bytes), sha256(stream)) << size;
-    EXPECT_TRUE(stream.eof());
+    folder.write("file", bytes);
+    InputFile file(folder.path() / "file");
+    EXPECT_EQ(sha256(bytes), sha256(file)) << size;
   }
 }
 

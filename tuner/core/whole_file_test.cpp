@@ -1,8 +1,8 @@
 #include "tuner/core/whole_file.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/input_file.h"
 #include "tuner/core/temporary_folder.h"
-#include "tuner/core/text_file.h"
 
 #include <gtest/gtest.h>
 

@@ -63,6 +63,8 @@ void DeviceSession::step() {
 
 void DeviceSession::prepare() {
   asked_at_s_ = now_s();
+  // With copies, expected outputs and double precision the data may take sixteen times as much.
+  if (preparation_->data_bytes > device().memory_bytes / 16) pool_.end_spares(unit_);
   for (const DataFile& file : preparation_->files) pool_.provide(unit_, file);
   preparing_ = pool_.ask_device(unit_, MessageType::prepare, preparation_->payload,
                                 preparation_->modules, prepare_deadline_s_);
@@ -169,6 +171,7 @@ void DeviceSession::prepared(const WorkerEvent& event) {
     return;
   }
   if (reply.failure) {
+    pool_.end_spares(unit_);
     restart(event.generation);
     preparation_failed(to_text(reply.failure->status) + " (" + reply.failure->reason +
                            "): " + reply.failure->detail,
@@ -181,7 +184,8 @@ void DeviceSession::prepared(const WorkerEvent& event) {
     for (const DerivedTolerance& derived : reply.derived)
       note_("tolerance of " + describe(derived));
   }
-  if (reply.transfers) transfers_ = reply.transfers;
+  // The first time nothing else starts meanwhile.
+  if (!transfers_) transfers_ = reply.transfers;
   derived_ = std::move(reply.derived);
   prepared_generation_ = event.generation;
   reference_->worked = true;

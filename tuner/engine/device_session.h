@@ -36,6 +36,7 @@ struct Preparation {
   std::vector<std::uint8_t> payload;  ///< A PrepareRequest.
   std::vector<Module> modules;        ///< That it names.
   std::vector<DataFile> files;        ///< That it reads.
+  std::int64_t data_bytes = 0;        ///< Of its buffers, without copies of them.
 };
 
 /// One problem on one unit: prepares it before the first request and whenever the worker had to be

@@ -507,7 +507,6 @@ TEST(Workers, ThatAreLostAgainAreReplacedByASpareThatIsReady) {
   FakeRun run(fake);
   run.pool = std::make_shared<WorkerPool>(run.workers);
   std::vector<std::vector<pid_t>> seen;
-  // A spare is there from the end of preparing until the loss.
   run.observer.progress = [&](const Progress&) { seen.push_back(run.pool->process_ids()); };
   run.run();
   int replaced = 0;
@@ -519,6 +518,73 @@ TEST(Workers, ThatAreLostAgainAreReplacedByASpareThatIsReady) {
   }
   EXPECT_GT(replaced, 5);
   EXPECT_GE(by_spare, replaced - 1) << "all but the first";
+}
+
+/// A unit whose device workers start at once twice, and then once let_happen() is called.
+WorkerCommand one_slow_to_replace(const FakeFolder& folder) {
+  const std::string path = "'" + folder.path().string() + "'";
+  WorkerCommand command = fake_workers(1);
+  command.compile.clear();
+  command.known_devices = {fake::fake_device()};
+  command.devices = {{"/bin/sh", "-c",
+                      "cd " + path +
+                          " && mkdir first 2>/dev/null || mkdir second 2>/dev/null || "
+                          "while ! [ -e happened ]; do sleep 0.01; done; exec \"$0\" " +
+                          kDeviceWord,
+                      executable()}};
+  return command;
+}
+
+bool eventually_idle(WorkerPool& pool) {
+  return eventually([&] {
+    pool.wait(0.01);
+    return pool.device_is_idle(0);
+  });
+}
+
+TEST(Workers, HaveMoreSparesWhereTheyAreNeededFasterThanTheyStart) {
+  const FakeFolder folder;
+  WorkerPool pool(one_slow_to_replace(folder));
+  ASSERT_TRUE(eventually_idle(pool));
+  EXPECT_THAT(pool.process_ids(), SizeIs(1));
+  pool.restart_device(0);
+  ASSERT_TRUE(eventually_idle(pool));
+  EXPECT_THAT(pool.process_ids(), SizeIs(2));
+  pool.restart_device(0);  // The spare has not greeted yet.
+  EXPECT_THAT(pool.process_ids(), SizeIs(1));
+  folder.let_happen();
+  ASSERT_TRUE(eventually_idle(pool));
+  EXPECT_THAT(pool.process_ids(), SizeIs(3));
+  ASSERT_TRUE(eventually([&] {
+    pool.wait(0.01);
+    pool.restart_device(0);
+    return pool.device_is_idle(0);
+  })) << "no spare was ready";
+  EXPECT_GE(pool.process_ids().size(), 3u) << "the next one is started when one is taken";
+  EXPECT_LE(pool.process_ids().size(), 1 + most_spares(fake::fake_device()));
+}
+
+TEST(Workers, HaveNoSpareWhereAllMemoryMayBeNeeded) {
+  const FakeFolder folder;
+  WorkerPool pool(one_slow_to_replace(folder));
+  ASSERT_TRUE(eventually_idle(pool));
+  pool.restart_device(0);
+  ASSERT_TRUE(eventually_idle(pool));
+  EXPECT_THAT(pool.process_ids(), SizeIs(2));
+  pool.end_spares(0);
+  EXPECT_THAT(pool.process_ids(), SizeIs(1));
+  folder.let_happen();
+  pool.restart_device(0);
+  ASSERT_TRUE(eventually_idle(pool));
+  EXPECT_THAT(pool.process_ids(), SizeIs(1));
+}
+
+TEST(Workers, HaveAsManySparesAsLeaveTheMemoryToTheProblem) {
+  Device device;
+  for (const auto& [gigabytes, spares] : {std::pair(4, 1), std::pair(24, 1), std::pair(80, 4)}) {
+    device.memory_bytes = std::int64_t{gigabytes} << 30;
+    EXPECT_EQ(most_spares(device), static_cast<std::size_t>(spares)) << gigabytes;
+  }
 }
 
 TEST(Workers, ThatDoNotGreetInTimeAreUnavailable) {

@@ -3,6 +3,7 @@
 #include "tuner/backend/npy_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/input_file.h"
 #include "tuner/engine/device_lock.h"
 #include "tuner/engine/frame_link.h"
 #include "tuner/engine/remote_host.h"
@@ -221,7 +222,7 @@ void HostAgent::keep(const FilePiece& piece) const {
   stream.close();
   if (!stream) throw UnavailableError(part.string() + ": cannot be written");
   if (!piece.last) return;
-  std::ifstream whole(part, std::ios::binary);
+  InputFile whole(part);
   // One that has changed since the parent read it is not the one that results would be of.
   if (sha256(whole) == piece.sha256) {
     std::filesystem::rename(part, files_ / piece.sha256);

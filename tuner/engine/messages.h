@@ -76,6 +76,7 @@ struct HostHello {
   std::uint32_t cores = 0;         ///< That it may use.
   std::uint64_t memory_bytes = 0;  ///< The same.
   std::vector<Device> gpus;
+  std::string why_no_gpu;                          ///< Of GPUs that it has and cannot use.
   Device cpu;                                      ///< Its cores as a device.
   std::map<std::string, CompilerHello> compilers;  ///< By back end, `cuda` and `cpu`...
   std::map<std::string, std::string> lacking;      ///< ... or why there is none.
@@ -312,7 +313,8 @@ void fields(auto& archive, Is<HostWelcome> auto& v) {
   archive(v.name, v.limits_of, v.purpose, v.waits, v.nvrtc);
 }
 void fields(auto& archive, Is<HostHello> auto& v) {
-  archive(v.cores, v.memory_bytes, v.gpus, v.cpu, v.compilers, v.lacking, v.nvrtc_versions);
+  archive(v.cores, v.memory_bytes, v.gpus, v.why_no_gpu, v.cpu, v.compilers, v.lacking,
+          v.nvrtc_versions);
 }
 void fields(auto& archive, Is<FilePiece> auto& v) { archive(v.sha256, v.bytes, v.last); }
 void fields(auto& archive, Is<WorkerStart> auto& v) {

@@ -61,6 +61,14 @@ void plan_witness(const Tuning& tuning, const ProblemState& state, Variant& vari
   }
 }
 
+std::int64_t bytes_of(const std::vector<NumberedWorkload>& workloads) {
+  std::int64_t sum = 0;
+  for (const NumberedWorkload& workload : workloads) {
+    for (const Argument& argument : workload.workload.arguments) sum += argument.bytes();
+  }
+  return sum;
+}
+
 /// `used`: takes the modules that the request names.
 void add_derivation(Tuning& tuning, ProblemState& state, PrepareRequest& preparation,
                     std::vector<Module>& used) {
@@ -127,8 +135,8 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
   preparation.reference = make_job(*state.reference_variant, *modules);
   std::vector<Module> used = std::move(*modules);
   if (tuning.request.space->derives_tolerances()) add_derivation(tuning, state, preparation, used);
-  state.preparation = std::make_shared<const Preparation>(
-      Preparation{pack(preparation), std::move(used), files_of(preparation)});
+  state.preparation = std::make_shared<const Preparation>(Preparation{
+      pack(preparation), std::move(used), files_of(preparation), bytes_of(preparation.workloads)});
   for (DeviceSession& device : state.devices) device.set_preparation(state.preparation);
   return true;
 }

@@ -33,7 +33,8 @@ struct Tuning {
   const std::atomic<bool>& stop;
   TuningSummary& summary;
   std::vector<Findings> findings = {};  ///< Of the problems that are done, and of the request.
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start =
+      request.begun.value_or(std::chrono::steady_clock::now());
 
   double elapsed_s() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

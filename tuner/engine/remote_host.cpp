@@ -1,13 +1,13 @@
 #include "tuner/engine/remote_host.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/input_file.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <unistd.h>
 #include <utility>
 
@@ -90,15 +90,18 @@ void RemoteHost::drop_modules() {
 void RemoteHost::provide(const DataFile& file) {
   constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
   if (!link_ || provided_.contains(file.sha256)) return;
-  std::ifstream stream(file.path, std::ios::binary);
-  if (!stream) return;  // Its reader says so.
-  FilePiece piece = {.sha256 = file.sha256, .bytes = {}};
-  while (!piece.last) {
-    piece.bytes.resize(kPieceBytes);
-    stream.read(reinterpret_cast<char*>(piece.bytes.data()), kPieceBytes);
-    piece.bytes.resize(static_cast<std::size_t>(stream.gcount()));
-    piece.last = !stream;
-    link_->send({.type = MessageType::file, .sequence = 0, .payload = pack(piece)});
+  try {
+    InputFile input(file.path);
+    FilePiece piece = {.sha256 = file.sha256, .bytes = {}};
+    while (!piece.last) {
+      piece.bytes.resize(kPieceBytes);
+      piece.bytes.resize(
+          input.read({reinterpret_cast<char*>(piece.bytes.data()), piece.bytes.size()}));
+      piece.last = piece.bytes.size() < kPieceBytes;
+      link_->send({.type = MessageType::file, .sequence = 0, .payload = pack(piece)});
+    }
+  } catch (const InputError&) {
+    return;  // Its reader says so.
   }
   provided_.insert(file.sha256);
 }

@@ -629,6 +629,17 @@ TEST(TuningLoop, GivesUpPreparingWhenItsTimeIsUpOrItIsAskedToStop) {
   }
 }
 
+TEST(TuningLoop, CountsItsTimeFromWhenTheCommandWasGiven) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.request.options.budget.max_seconds = 1000;
+  run.request.begun = std::chrono::steady_clock::now() - std::chrono::seconds(2000);
+  const TuningSummary summary = run.run();
+  EXPECT_TRUE(summary.out_of_budget);
+  EXPECT_GE(summary.elapsed_s, 2000);
+  EXPECT_EQ(summary.evaluated, 0u);
+}
+
 TEST(TuningLoop, GivesUpTheFinalsWhenItsTimeIsUp) {
   FakeSpace fake;
   fake.add("tiled", "fault hang in time when TIMES > 3");

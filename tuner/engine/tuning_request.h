@@ -5,6 +5,7 @@
 #include "tuner/core/space.h"
 #include "tuner/engine/tuning_options.h"
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ struct TuningRequest {
   /// What is stored of other devices and problems, for strategies that use it.
   std::vector<Findings> elsewhere;
   TuningOptions options;
+  /// What its time counts from, as the budget has it; nullopt: from when it is tuned.
+  std::optional<std::chrono::steady_clock::time_point> begun = std::nullopt;
 };
 
 }  // namespace smemtune

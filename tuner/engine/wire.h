@@ -71,7 +71,7 @@ struct Frame {
 constexpr std::size_t kFrameHeaderBytes = 32;
 
 /// Version of the header and of what messages consist of: both ends of a link must have the same.
-constexpr std::uint16_t kWireVersion = 4;
+constexpr std::uint16_t kWireVersion = 5;
 
 /// The largest payload of a message: 256 MB where modules are in it, else 16 MB.
 std::size_t max_payload_bytes(MessageType type);

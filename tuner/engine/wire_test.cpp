@@ -143,6 +143,7 @@ std::vector<Example> examples() {
               HostHello{8,
                         1 << 30,
                         {device},
+                        "no GPU is visible",
                         device,
                         {{"cuda", {"NVRTC 13.0", "abc"}}},
                         {{"cpu", "no compiler"}},

@@ -36,6 +36,13 @@ bool is_there(const auto& worker) {
 
 }  // namespace
 
+std::size_t most_spares(const Device& device) {
+  constexpr std::int64_t kMemoryForEach = std::int64_t{16} << 30;
+  constexpr std::int64_t kMost = 4;
+  return static_cast<std::size_t>(
+      std::clamp(device.memory_bytes / kMemoryForEach, std::int64_t{1}, kMost));
+}
+
 WorkerPool::WorkerPool(WorkerCommand command, const std::atomic<bool>* stop)
     : command_(std::move(command)) {
   if (command_.hosts.empty()) {
@@ -147,7 +154,9 @@ std::vector<pid_t> WorkerPool::process_ids() const {
     if (id > 0) ids.push_back(id);
   };
   for (const Worker& worker : workers_) add(worker, worker.number);
-  for (const Worker& worker : workers_) add(worker, worker.spare.number);
+  for (const Worker& worker : workers_) {
+    for (const Worker::Spare& spare : worker.spares) add(worker, spare.number);
+  }
   return ids;
 }
 
@@ -173,50 +182,79 @@ void WorkerPool::start(Worker& worker) {
   worker.greeted = false;
   worker.condemned = false;
   worker.broken.reset();
-  if (worker.is_device) {
-    worker.was_lost = worker.generation > 0;
-    worker.generation = ++generations_;
-    worker.was_spare = worker.spare.number != 0;
-    if (worker.was_spare) {
-      worker.number = std::exchange(worker.spare.number, 0);
-      worker.greeted = worker.spare.greeted;
-      return;
-    }
-  }
+  worker.was_spare = false;
+  if (worker.is_device) worker.generation = ++generations_;
   worker.number = start_process(worker);
 }
 
-void WorkerPool::start_spare(Worker& worker) {
-  if (!worker.was_lost || worker.spare.has_failed || worker.spare.number != 0) return;
-  worker.spare.greeted = false;
-  worker.spare.number = start_process(worker);
+/// A device worker that was lost: by a spare, where there is one, and sees to it that one is ready
+/// the next time.
+void WorkerPool::replace(Worker& worker) {
+  auto spare = std::ranges::find(worker.spares, true, &Worker::Spare::greeted);
+  const bool is_ready = spare != worker.spares.end();
+  if (!is_ready) spare = worker.spares.begin();
+  if (!is_ready && worker.spares_wanted < most_spares(greeting_.devices[worker.unit])) {
+    ++worker.spares_wanted;
+  }
+  if (worker.spares.empty()) {
+    start(worker);
+    return;
+  }
+  worker.condemned = false;
+  worker.broken.reset();
+  worker.was_spare = true;
+  worker.generation = ++generations_;
+  worker.number = spare->number;
+  worker.greeted = spare->greeted;
+  worker.spares.erase(spare);
+  if (worker.greeted) start_spares(worker);
 }
 
-void WorkerPool::take_spare(Worker& worker, const HostEvent& event, const Device& device) {
+/// As many as are wanted. Not while its own worker starts, which would take longer then.
+void WorkerPool::start_spares(Worker& worker) {
+  if (worker.needs_room) return;
+  while (worker.spares.size() < std::min(worker.spares_wanted, worker.most_spares)) {
+    worker.spares.push_back({.number = start_process(worker)});
+  }
+}
+
+/// What a spare says, which is its greeting, or its end.
+void WorkerPool::take_spare(Worker& worker, Worker::Spare& spare, const HostEvent& event) {
   const bool greets =
       event.kind == HostEvent::Kind::message && event.frame.type == MessageType::hello;
   try {
-    worker.spare.greeted = greets && unpack<DeviceHello>(event.frame.payload).device == device;
+    spare.greeted =
+        greets && unpack<DeviceHello>(event.frame.payload).device == greeting_.devices[worker.unit];
   } catch (const WireError&) {
-    worker.spare.greeted = false;
+    spare.greeted = false;
+  }
+  if (spare.greeted) return;
+  // For example where there is no memory for another context.
+  const std::uint32_t number = spare.number;
+  std::erase_if(worker.spares, [&](const Worker::Spare& one) { return one.number == number; });
+  worker.most_spares = worker.spares.size();
+  if (event.kind != HostEvent::Kind::ended) {
+    host_of(worker).end(number, WorkerDeath::Cause::protocol, "");
   }
 }
 
-/// For example where there is no memory for another context.
-void WorkerPool::lose_spare(Worker& worker) {
-  if (worker.spare.number != 0) {
-    host_of(worker).end(worker.spare.number, WorkerDeath::Cause::protocol, "");
+void WorkerPool::end_spares(Worker& worker) {
+  for (const Worker::Spare& spare : std::exchange(worker.spares, {})) {
+    host_of(worker).end(spare.number, WorkerDeath::Cause::protocol, "");
   }
-  worker.spare.number = 0;
-  worker.spare.has_failed = true;
+}
+
+void WorkerPool::end_spares(std::size_t unit) {
+  units_[unit]->needs_room = true;
+  end_spares(*units_[unit]);
 }
 
 /// Ends its processes; nothing of them is looked at any more.
 void WorkerPool::drop(Worker& worker) {
-  for (std::uint32_t* number : {&worker.number, &worker.spare.number}) {
-    if (*number != 0) host_of(worker).end(*number, WorkerDeath::Cause::protocol, "");
-    *number = 0;
+  if (worker.number != 0) {
+    host_of(worker).end(std::exchange(worker.number, 0), WorkerDeath::Cause::protocol, "");
   }
+  end_spares(worker);
 }
 
 void WorkerPool::ask(const Worker& worker, Ticket ticket, MessageType type,
@@ -263,10 +301,6 @@ void WorkerPool::give_all_back(Worker& worker, std::vector<WorkerEvent>& events)
 Ticket WorkerPool::ask_device(std::size_t unit, MessageType type, std::vector<std::uint8_t> payload,
                               std::span<const Module> modules, double deadline_s) {
   Worker& device = *units_[unit];
-  // Its buffers may need all of the memory.
-  if (type == MessageType::prepare && device.spare.number != 0) {
-    host_of(device).end(std::exchange(device.spare.number, 0), WorkerDeath::Cause::protocol, "");
-  }
   const bool ahead = !device.asked.empty();
   device.asked.push_back({.ticket = ++last_ticket_, .ahead = ahead});
   ask(device, last_ticket_, type, std::move(payload), modules, deadline_s);
@@ -279,7 +313,7 @@ void WorkerPool::restart_device(std::size_t unit) {
   ++deaths_;
   device.asked.clear();
   host_of(device).end(std::exchange(device.number, 0), WorkerDeath::Cause::protocol, "");
-  start(device);
+  replace(device);
 }
 
 void WorkerPool::give_up_unit(std::size_t unit, const std::string& why) {
@@ -375,12 +409,11 @@ void WorkerPool::take(const HostEvent& event, std::vector<WorkerEvent>& events) 
   const bool has_ended = event.kind == HostEvent::Kind::ended;
   if (has_ended) by_number_.erase(found);
   const bool is_stuck = has_ended && event.death.cause == WorkerDeath::Cause::stuck;
+  const auto spare = std::ranges::find(worker.spares, event.worker, &Worker::Spare::number);
   if (is_stuck && !worker.gone) {
     give_up(worker, stuck_text(worker.is_device), events, event.death.phase_number);
-  } else if (event.worker == worker.spare.number) {
-    take_spare(worker, event, greeting_.devices[worker.unit]);
-    if (has_ended) worker.spare.number = 0;
-    if (!worker.spare.greeted) lose_spare(worker);
+  } else if (spare != worker.spares.end()) {
+    take_spare(worker, *spare, event);
   } else if (event.worker != worker.number) {
     return;  // Of one that was told to end.
   } else if (has_ended) {
@@ -433,7 +466,10 @@ void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEve
   worker.greeted = true;
   worker.has_started = true;
   failed_starts_ = 0;
-  if (worker.is_device) return;
+  if (worker.is_device) {
+    start_spares(worker);
+    return;
+  }
   for (const Asked& asked : worker.asked) send_compile(worker, asked);
   note_room(worker);
 }
@@ -445,7 +481,10 @@ void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEve
     event.kind = WorkerEvent::Kind::replied;
     event.generation = worker.generation;
     event.reply = frame;
-    if (frame.type == MessageType::prepared) start_spare(worker);
+    if (frame.type == MessageType::prepared) {
+      worker.needs_room = false;
+      start_spares(worker);
+    }
   } else {
     if (frame.type != MessageType::compiled) throw WireError("no module");
     auto compiled = unpack<CompileReply>(frame.payload);
@@ -464,7 +503,7 @@ void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent
   ++deaths_;
   worker.number = 0;
   if (!worker.greeted && worker.was_spare) {  // It says nothing of one that starts by itself.
-    worker.spare.has_failed = true;
+    worker.most_spares = worker.spares.size();
     start(worker);
     return;
   }
@@ -499,7 +538,11 @@ void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent
                       .death = death});
     worker.asked.clear();
   }
-  start(worker);
+  if (worker.is_device) {
+    replace(worker);
+  } else {
+    start(worker);
+  }
 }
 
 void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
@@ -533,8 +576,10 @@ void WorkerPool::host_down(std::size_t host, const std::string& why,
     was_in_use = true;
     worker.away = true;
     by_number_.erase(worker.number);
-    by_number_.erase(worker.spare.number);
-    worker.number = worker.spare.number = 0;
+    worker.number = 0;
+    for (const Worker::Spare& spare : std::exchange(worker.spares, {})) {
+      by_number_.erase(spare.number);
+    }
     if (worker.is_device) {
       WorkerEvent event = {.kind = WorkerEvent::Kind::host_lost, .unit = worker.unit};
       event.death.message = last_loss_;

@@ -24,6 +24,10 @@ struct DeviceGreeting {
   std::string compiler_sha256;
 };
 
+/// How many spare device workers a unit has at most: each has a context, which takes about half a
+/// GiB of the device's memory, of which they leave all but a thirty-second.
+std::size_t most_spares(const Device& device);
+
 /// Numbers what workers were asked for; never used twice in a pool.
 using Ticket = std::uint64_t;
 
@@ -54,9 +58,9 @@ struct WorkerEvent {
 /// the order of the command; one that fails for good is gone, and the others go on. Ended workers
 /// are started again at once, and what they were compiling becomes a failure (or is tried again,
 /// once, when something else has killed them). A worker of a host that is far (WorkerHost::is_far())
-/// is asked for a second thing while it is at the first. A unit whose worker was lost has a spare from then on,
-/// which has greeted and holds no data, and takes the place of the next one that is lost. Workers
-/// of a host that is lost are away until it is back; a host that comes later than the others brings
+/// is asked for a second thing while it is at the first. A unit whose worker was lost has a spare
+/// from then on, which has greeted and holds no data, and takes the place of the next one that is
+/// lost; it has another one, up to most_spares(), whenever none was ready. Workers of a host that is lost are away until it is back; a host that comes later than the others brings
 /// its units and compile workers along. Nothing here waits but the constructor and wait().
 /// Belongs to one thread, whose end is the workers' end too.
 class WorkerPool {
@@ -103,6 +107,9 @@ class WorkerPool {
   /// Sees to it that the unit's worker can read the file.
   void provide(std::size_t unit, const DataFile& file) { host_of(*units_[unit]).provide(file); }
 
+  /// What the unit is asked next may need all of its memory: it has no spare until it is prepared.
+  void end_spares(std::size_t unit);
+
   /// `modules`: those that the request names. REQUIRES: device_has_room(unit). What is asked of one
   /// that is not idle must be asked again where its worker is lost.
   Ticket ask_device(std::size_t unit, MessageType type, std::vector<std::uint8_t> payload,
@@ -148,14 +155,15 @@ class WorkerPool {
     std::array<bool, 2> in_line = {};  ///< Of WorkerPool::lines_.
     std::uint64_t generation = 0;
     std::optional<Broken> broken = std::nullopt;
-    bool was_lost = false;   ///< Or one before it.
     bool was_spare = false;  ///< Until it took its place.
-    /// Of a device worker.
     struct Spare {
-      std::uint32_t number = 0;  ///< 0: there is none.
+      std::uint32_t number = 0;
       bool greeted = false;
-      bool has_failed = false;  ///< The unit does without one.
-    } spare = {};
+    };
+    std::vector<Spare> spares = {};  ///< Of a device worker.
+    std::size_t spares_wanted = 0;
+    std::size_t most_spares = SIZE_MAX;  ///< More have not started.
+    bool needs_room = false;             ///< No spare is started until it is prepared.
   };
 
   WorkerHost& host_of(const Worker& worker) const { return *command_.hosts[worker.host].host; }
@@ -164,9 +172,10 @@ class WorkerPool {
   void add_unit(std::size_t host);
   void add_compilers(std::size_t host, int count);
   void start(Worker& worker);
-  void start_spare(Worker& worker);
-  static void take_spare(Worker& worker, const HostEvent& event, const Device& device);
-  void lose_spare(Worker& worker);
+  void replace(Worker& worker);
+  void start_spares(Worker& worker);
+  void take_spare(Worker& worker, Worker::Spare& spare, const HostEvent& event);
+  void end_spares(Worker& worker);
   void drop(Worker& worker);
   void send_compile(const Worker& worker, const Asked& asked);
   void ask(const Worker& worker, Ticket ticket, MessageType type, std::vector<std::uint8_t> payload,

@@ -3,37 +3,35 @@
 #include "tuner/core/hash.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace smemtune {
 
 namespace {
 
-// Questions about the place that is most alike, and about each other.
-constexpr std::size_t kOfTheNearest = 5;
-constexpr std::size_t kOfAnother = 1;
+// Questions about one place, and about all: as many and one for each further place.
+constexpr std::size_t kOfAPlace = 5;
+
+// Where less of the order there holds here, what was fast there is not asked for.
+constexpr double kLeastAgreement = 0.75;
 
 // Of so many first questions the model asks every so many.
 constexpr std::size_t kFirstQuestions = 16;
 constexpr std::size_t kForModel = 4;
 
-std::vector<ConfigurationIndex> fastest_elsewhere(const std::vector<Ranking>& rankings) {
-  std::vector<ConfigurationIndex> fastest;
-  for (std::size_t i = 0; i < rankings.size(); ++i) {
-    const std::size_t most = i == 0 ? kOfTheNearest : kOfAnother;
-    const std::vector<ConfigurationIndex>& ranked = rankings[i].fastest_first;
-    fastest.insert(fastest.end(), ranked.begin(),
-                   ranked.begin() + static_cast<std::ptrdiff_t>(std::min(most, ranked.size())));
-  }
-  return fastest;
-}
-
 }  // namespace
 
 Auto::Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed)
     : untried_(untried),
-      forest_(untried, seed, kernel.rankings),
-      likely_better_(untried, random_bits(seed, 1)),
-      first_(fastest_elsewhere(kernel.rankings)) {
+      elsewhere_(kernel.rankings.begin(), kernel.rankings.end()),
+      forest_(untried, seed, elsewhere_),
+      likely_better_(untried, random_bits(seed, 1)) {
+  for (const Ranking& ranking : kernel.rankings) {
+    Fastest fastest = {.first = ranking.fastest_first};
+    fastest.first.resize(std::min(kOfAPlace, fastest.first.size()));
+    fastest_.push_back(std::move(fastest));
+  }
+  if (!fastest_.empty()) left_for_places_ = kOfAPlace + fastest_.size() - 1;
   if (kernel.cost) model_.emplace(kernel, untried, random_bits(seed, 2));
 }
 
@@ -45,9 +43,20 @@ std::optional<ConfigurationIndex> Auto::ask() {
 }
 
 std::optional<ConfigurationIndex> Auto::fast_elsewhere() {
-  while (!search_is_next_ && asked_first_ < first_.size()) {
-    const ConfigurationIndex configuration = first_[asked_first_++];
+  while (!search_is_next_ && left_for_places_ > 0) {
+    Fastest* chosen = nullptr;
+    double most = 0;
+    for (std::size_t i = 0; i < fastest_.size(); ++i) {
+      const double agreement = elsewhere_[i].share();
+      if (fastest_[i].asked == fastest_[i].first.size()) continue;
+      if (agreement < kLeastAgreement || agreement <= most) continue;
+      chosen = &fastest_[i];
+      most = agreement;
+    }
+    if (chosen == nullptr) break;
+    const ConfigurationIndex configuration = chosen->first[chosen->asked++];
     if (!untried_.take(configuration)) continue;
+    --left_for_places_;
     search_is_next_ = true;
     return configuration;
   }
@@ -67,6 +76,7 @@ std::optional<ConfigurationIndex> Auto::searched() {
 void Auto::tell(ConfigurationIndex configuration, std::optional<double> time_ms) {
   forest_.tell(configuration, time_ms);
   likely_better_.tell(configuration, time_ms);
+  for (Agreement& place : elsewhere_) place.tell(configuration, time_ms);
 }
 
 void Auto::tell_registers(ConfigurationIndex configuration, int registers) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/search/agreement.h"
 #include "tuner/search/forest.h"
 #include "tuner/search/kernel_search.h"
 #include "tuner/search/likely_better.h"
@@ -17,8 +18,10 @@ namespace smemtune {
 /// A Forest and LikelyBetter in turn, each told what the other finds: where the trees keep to what
 /// they know to be good, the other looks where little is known. A Model asks some of the first
 /// questions where launches are known. Every other of the first questions asks for what was the
-/// fastest elsewhere, the most alike place first, and the trees see how the places ranked what they
-/// measured. What was found elsewhere is never all that is asked for, as it may mislead.
+/// fastest elsewhere: at the place that has most of what was measured here in the right order, the
+/// most alike one first, and at none that has too much of it wrong. The trees see how the places
+/// ranked what they measured. What was found elsewhere is never all that is asked for, as it may
+/// mislead.
 class Auto final : public KernelSearch {
  public:
   Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed);
@@ -28,18 +31,24 @@ class Auto final : public KernelSearch {
   void tell_registers(ConfigurationIndex configuration, int registers) override;
 
  private:
+  struct Fastest {
+    std::vector<ConfigurationIndex> first;  ///< What may be asked for.
+    std::size_t asked = 0;                  ///< Of these.
+  };
+
   std::optional<ConfigurationIndex> fast_elsewhere();
   std::optional<ConfigurationIndex> searched();
 
   Untried& untried_;
+  std::vector<Agreement> elsewhere_;  ///< By place, the most alike first.
   Forest forest_;
   LikelyBetter likely_better_;
   std::optional<Model> model_;  ///< Where it knows the launches.
   std::size_t questions_ = 0;
-  std::vector<ConfigurationIndex> first_;  ///< The fastest elsewhere, in the order to ask for them.
-  std::size_t asked_first_ = 0;            ///< Of these.
-  bool search_is_next_ = false;            ///< After one of these.
-  bool forest_is_next_ = true;             ///< Of the two searches.
+  std::vector<Fastest> fastest_;     ///< By place.
+  std::size_t left_for_places_ = 0;  ///< Questions.
+  bool search_is_next_ = false;      ///< After one of these.
+  bool forest_is_next_ = true;       ///< Of the two searches.
 };
 
 }  // namespace smemtune

@@ -29,18 +29,6 @@ constexpr std::size_t kMostNegatives = 300;
 
 }  // namespace
 
-Forest::Forest(Untried& untried, std::uint64_t seed, const std::vector<Ranking>& rankings)
-    : untried_(untried), random_(seed), features_of_(untried.space()) {
-  for (const Ranking& ranking : rankings) {
-    std::unordered_map<ConfigurationIndex, float> ranks;
-    const auto size = static_cast<float>(ranking.fastest_first.size());
-    for (const ConfigurationIndex configuration : ranking.fastest_first) {
-      ranks.emplace(configuration, 1 - static_cast<float>(ranks.size()) / size);
-    }
-    ranks_.push_back(std::move(ranks));
-  }
-}
-
 std::optional<ConfigurationIndex> Forest::ask() {
   // Where hardly anything works, what works is looked for far from what failed.
   if (distant_asked_ < kDistantQuestions || timed_ < kLeastPositives) return take_distant();
@@ -50,7 +38,6 @@ std::optional<ConfigurationIndex> Forest::ask() {
 }
 
 void Forest::tell(ConfigurationIndex configuration, std::optional<double> time_ms) {
-  note_place(configuration);
   Told told = {
       .configuration = configuration, .time_ms = time_ms, .features = features(configuration)};
   if (!time_ms) {
@@ -65,7 +52,8 @@ void Forest::tell(ConfigurationIndex configuration, std::optional<double> time_m
   ++timed_;
 }
 
-/// The one that is farthest from all that were asked for or told.
+/// The one that is farthest from all that were asked for so. Others do not count: a default, or what
+/// was fast elsewhere, is the same for every seed, and would send all of them to the same corners.
 std::optional<ConfigurationIndex> Forest::take_distant() {
   ++distant_asked_;
   std::erase_if(distant_,
@@ -77,7 +65,6 @@ std::optional<ConfigurationIndex> Forest::take_distant() {
       Distant one = {.configuration = *drawn, .place = place(*drawn), .distance = HUGE_VALF};
       distant_.push_back(std::move(one));
     }
-    for (const Told& told : told_) note_place(told.configuration);
   }
   if (distant_.empty()) return untried_.take_next();
   const auto farthest = std::ranges::max_element(distant_, {}, &Distant::distance);
@@ -153,7 +140,27 @@ DecisionForest Forest::grown() {
   for (std::size_t i = fast + others % step; i < told_.size(); i += step) {
     samples.push_back({.features = told_[i].features, .weight = static_cast<double>(step)});
   }
+  const std::vector<std::vector<float>> replaced = only_trusted(samples);
   return {samples, kTrees, random_};
+}
+
+/// Makes the features of rankings that this question does without the same for all samples, so that
+/// no tree uses them: one that says nothing here is always left out, one that always holds never.
+/// Returns what the samples then refer to.
+std::vector<std::vector<float>> Forest::only_trusted(std::vector<DecisionForest::Sample>& samples) {
+  std::vector<std::size_t> left_out;
+  for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
+    const double trust = 2 * elsewhere_[i].share() - 1;
+    if (uniform(random_) >= trust) left_out.push_back(elsewhere_.size() - i);
+  }
+  std::vector<std::vector<float>> replaced;
+  if (left_out.empty()) return replaced;
+  for (DecisionForest::Sample& sample : samples) {
+    replaced.emplace_back(sample.features.begin(), sample.features.end());
+    for (const std::size_t from_end : left_out) *(replaced.back().end() - from_end) = 0;
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].features = replaced[i];
+  return replaced;
 }
 
 std::size_t Forest::positives() const {
@@ -212,10 +219,7 @@ void Forest::Pool::remove(std::size_t i) {
 
 std::vector<float> Forest::features(ConfigurationIndex configuration) const {
   std::vector<float> features = features_of_(untried_.space().value_indices(configuration));
-  for (const auto& ranks : ranks_) {
-    const auto rank = ranks.find(configuration);
-    features.push_back(rank == ranks.end() ? 0 : rank->second);
-  }
+  for (const Agreement& place : elsewhere_) features.push_back(place.nearness(configuration));
   return features;
 }
 

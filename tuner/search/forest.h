@@ -3,15 +3,14 @@
 #include "tuner/core/configuration_features.h"
 #include "tuner/core/decision_forest.h"
 #include "tuner/core/random.h"
+#include "tuner/search/agreement.h"
 #include "tuner/search/kernel_search.h"
-#include "tuner/search/strategy.h"
 #include "tuner/search/untried.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace smemtune {
@@ -21,8 +20,10 @@ namespace smemtune {
 /// others are answered differ. The first questions lie far from each other; some are random.
 class Forest final : public KernelSearch {
  public:
-  /// `rankings`: see SearchedKernel. They are features as the parameters are.
-  Forest(Untried& untried, std::uint64_t seed, const std::vector<Ranking>& rankings = {});
+  /// `elsewhere`: rankings, which are features as the parameters are, but each only for a share of
+  /// the questions that follows from how far it holds. They must outlive the forest.
+  Forest(Untried& untried, std::uint64_t seed, std::span<const Agreement> elsewhere = {})
+      : untried_(untried), random_(seed), features_of_(untried.space()), elsewhere_(elsewhere) {}
 
   std::optional<ConfigurationIndex> ask() override;
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
@@ -34,7 +35,7 @@ class Forest final : public KernelSearch {
     std::vector<float> features;
   };
 
-  /// A configuration by its distance to the nearest that was asked for or told.
+  /// A configuration by its distance to the nearest that was asked for as distant.
   struct Distant {
     ConfigurationIndex configuration;
     std::vector<float> place;
@@ -58,6 +59,7 @@ class Forest final : public KernelSearch {
   void note_place(ConfigurationIndex configuration);
   std::optional<ConfigurationIndex> take_likely();
   DecisionForest grown();
+  std::vector<std::vector<float>> only_trusted(std::vector<DecisionForest::Sample>& samples);
   void fill_pool();
   void add_to_pool(ConfigurationIndex configuration);
   void add_neighbors_of_best();
@@ -69,8 +71,7 @@ class Forest final : public KernelSearch {
   Untried& untried_;
   RandomEngine random_;
   ConfigurationFeatures features_of_;
-  /// By ranking: how near to its top a configuration is, 1 at the top.
-  std::vector<std::unordered_map<ConfigurationIndex, float>> ranks_;
+  std::span<const Agreement> elsewhere_;  ///< The last features are of these.
   std::size_t distant_asked_ = 0;
   std::vector<Distant> distant_;
   std::vector<Told> told_;  ///< The fastest first, failures last.

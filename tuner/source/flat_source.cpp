@@ -1,7 +1,7 @@
 #include "tuner/source/flat_source.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/text_file.h"
+#include "tuner/core/input_file.h"
 #include "tuner/source/directive.h"
 #include "tuner/source/source_files.h"
 

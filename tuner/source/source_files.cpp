@@ -1,8 +1,8 @@
 #include "tuner/source/source_files.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/input_file.h"
 #include "tuner/core/text.h"
-#include "tuner/core/text_file.h"
 #include "tuner/source/directive.h"
 #include "tuner/source/source_items.h"
 

@@ -137,15 +137,25 @@ std::vector<std::filesystem::path> read_outside(const std::filesystem::path& fil
     const auto path = std::filesystem::weakly_canonical(sources / std::exchange(name, {}));
     if (!path.string().starts_with(inside)) found.push_back(path);
   };
-  // `fast.o: smemtune_main.cpp /usr/include/a\ b.h \`, with a backslash before a blank of a name.
+  // As make reads it: `fast.o: smemtune_main.cpp /usr/include/a\ b.h \`. A blank of a name has a
+  // backslash before it, and two for each that stands before that one; # has one, $ is doubled.
+  std::size_t backslashes = 0;
   for (std::size_t i = std::min(text.size(), text.find(": ") + 1); i < text.size(); ++i) {
-    const bool is_escaped = text[i] == '\\' && i + 1 < text.size();
-    if (is_escaped && text[i + 1] != '\n') {
-      name += text[++i];
-    } else if (text[i] == ' ' || text[i] == '\n' || is_escaped) {
+    const char letter = text[i];
+    if (letter == '\\') {
+      ++backslashes;
+      continue;
+    }
+    const bool is_blank = letter == ' ' || letter == '\t';
+    const bool ends = letter == '\n' || (is_blank && backslashes % 2 == 0);
+    if (is_blank) backslashes /= 2;
+    if ((letter == '#' || letter == '\n') && backslashes > 0) --backslashes;
+    name.append(std::exchange(backslashes, 0), '\\');
+    if (ends) {
       end_name();
     } else {
-      name += text[i];
+      name += letter;
+      if (letter == '$' && text.substr(i + 1, 1) == "$") ++i;
     }
   }
   end_name();
@@ -256,6 +266,12 @@ HostCompiler::HostCompiler() {
     is_clang_ = version_.find("clang") != std::string::npos;
     std::string all = candidate + ("\n" + processor_name());
     for (const DeviceHeader& header : device_headers()) all += header.text;
+    // What else says where the compiler finds its headers and its parts.
+    for (const char* name : {"CPATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"}) {
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment.
+      const char* const value = std::getenv(name);
+      if (value != nullptr) all += std::string("\n") + name + "=" + value;
+    }
     sha256_ = smemtune::sha256(all);
     return;
   }
@@ -264,6 +280,7 @@ HostCompiler::HostCompiler() {
 
 Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   const auto start = std::chrono::steady_clock::now();
+  const auto begun = std::chrono::system_clock::now();
   if (request.source.files.empty()) throw InputError("a kernel without a source");
   const HostTranslation translation = translate_for_host(request.source);
   if (!translation.unsupported.empty()) return unsupported(translation.unsupported);
@@ -279,7 +296,7 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
 
   CompiledKernel kernel;
   for (const auto& path : read_outside(sources / "read", folder.path(), sources)) {
-    kernel.read.push_back(read_place(path));
+    kernel.read.push_back(read_since(path, begun));
   }
   const std::vector<std::uint8_t> object = read_file(sources / "fast.o");
   for (std::size_t i = 0; i < request.name_expressions.size(); ++i) {

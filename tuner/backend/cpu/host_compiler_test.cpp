@@ -3,6 +3,7 @@
 #include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/cpu/test_kernel.h"
 #include "tuner/core/machine_fault.h"
+#include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,6 +71,18 @@ TEST(HostCompiler, TakesTheCompilerThatTheEnvironmentNames) {
   EXPECT_THAT(HostCompiler().version(), Not(HasSubstr("fancy")));  // The next that works.
   unsetenv("CXX");
   if (!before.empty()) setenv("CXX", before.c_str(), 1);
+}
+
+TEST(HostCompiler, IsAnotherWhereItFindsItsHeadersElsewhere) {
+  const std::string before = HostCompiler().sha256();
+  EXPECT_EQ(HostCompiler().sha256(), before);
+  setenv("CPLUS_INCLUDE_PATH", "/tmp/one", 1);
+  const std::string one = HostCompiler().sha256();
+  setenv("CPLUS_INCLUDE_PATH", "/tmp/two", 1);
+  const std::string two = HostCompiler().sha256();
+  unsetenv("CPLUS_INCLUDE_PATH");
+  EXPECT_NE(one, before);
+  EXPECT_NE(two, one);
 }
 
 TEST(HostCompiler, ReportsErrorsWithTheTemplatesNameAndLine) {
@@ -295,6 +308,52 @@ TEST(HostCompiler, TellsWhatItReadOfTheSystemAndRefusesWhatIsTheUsers) {
   ASSERT_FALSE(outside);
   EXPECT_EQ(outside.failure().reason, "error");
   EXPECT_THAT(outside.failure().detail, HasSubstr("a header.h was read"));
+}
+
+TEST(HostCompiler, TellsWhatItReadWhateverFilesAreCalled) {
+  const smemtune::TemporaryFolder folder;
+  const std::vector<std::string> names = {"two words", "back\\slash", "hash#mark", "dollar$sign",
+                                          "all \\ #$", "ends in\\",   "per%cent"};
+  for (const std::string& name : names) {
+    folder.write(std::filesystem::path(name) / "step.h", "#define STEP 1\n");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // Written before it began.
+    setenv("CPLUS_INCLUDE_PATH", (folder.path() / name).c_str(), 1);
+    const auto kernel = compile_files(
+        {{"k.cu", "#include <step.h>\n__global__ void k(float* a) { a[0] += STEP; }\n"}}, "k");
+    unsetenv("CPLUS_INCLUDE_PATH");
+    ASSERT_TRUE(kernel) << kernel.failure().detail;
+    const std::filesystem::path header = folder.path() / name / "step.h";
+    EXPECT_THAT(kernel->read, testing::Contains(read_place(header))) << name;
+  }
+}
+
+TEST(HostCompiler, KnowsNoStateOfAFileWhoseNameCannotBeTold) {
+  const smemtune::TemporaryFolder folder;
+  folder.write("two\nlines/step.h", "#define STEP 1\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  setenv("CPLUS_INCLUDE_PATH", (folder.path() / "two\nlines").c_str(), 1);
+  const auto kernel = compile_files(
+      {{"k.cu", "#include <step.h>\n__global__ void k(float* a) { a[0] += STEP; }\n"}}, "k");
+  unsetenv("CPLUS_INCLUDE_PATH");
+  ASSERT_TRUE(kernel) << kernel.failure().detail;
+  EXPECT_TRUE(std::ranges::any_of(kernel->read, [](const ReadPlace& place) {
+    return place.state != state_of(place.path);
+  })) << "so that it is compiled again";
+}
+
+TEST(HostCompiler, TakesNothingThatAnOptionOfTheCompilerIncludes) {
+  const smemtune::TemporaryFolder folder;
+  folder.write("step.h", "#define STEP 1\n");
+  setenv("CXX", ("g++ -include " + (folder.path() / "step.h").string()).c_str(), 1);
+  HostCompiler compiler;
+  unsetenv("CXX");
+  CompileRequest request;
+  request.architecture = "host";
+  request.source.files = {{"k.cu", "__global__ void k(float* a) { a[0] += STEP; }\n"}};
+  request.name_expressions = {"k"};
+  const auto kernel = compiler.compile(request);
+  ASSERT_FALSE(kernel);
+  EXPECT_THAT(kernel.failure().detail, HasSubstr("step.h was read, which is not one of"));
 }
 
 TEST(HostCompiler, LeavesNoFilesBehind) {

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace smemtune::cuda {
 namespace {
@@ -97,17 +98,16 @@ Device device_at(int index) {
 std::string why_no_device(cudaError_t code) {
   const std::string words =
       std::string(cudaGetErrorString(code)) + " (CUDA error " + std::to_string(code) + ")";
-  const std::string works = "; stored results, --dry-run and the CPU device work without";
-  if (!nvidia_device_present()) return "this machine has no NVIDIA GPU: " + words + works;
+  if (!nvidia_device_present()) return "this machine has no NVIDIA GPU: " + words;
   if (code == cudaErrorInsufficientDriver) {
     return "the NVIDIA driver is missing or too old: it supports CUDA " + driver_version() +
-           ", this program needs " + runtime_version() + works;
+           ", this program needs " + runtime_version();
   }
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (code == cudaErrorNoDevice && visible != nullptr) {
-    return "no GPU is visible: CUDA_VISIBLE_DEVICES is \"" + std::string(visible) + "\"" + works;
+    return "no GPU is visible: CUDA_VISIBLE_DEVICES is \"" + std::string(visible) + "\"";
   }
-  return "the NVIDIA driver does not work: " + words + works;
+  return "the NVIDIA driver does not work: " + words;
 }
 
 std::string lower_case(std::string_view text) {
@@ -130,7 +130,7 @@ bool has_entries(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<Device> cuda_devices() {
+GpusHere find_gpus() {
   // Read when CUDA starts, which it does here: modules are loaded whole, not function by function
   // when first launched, which would fall into a timed sample.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
@@ -138,12 +138,19 @@ std::vector<Device> cuda_devices() {
   const cudaError_t code = cudaGetDeviceCount(&count);
   if (code != cudaSuccess) {
     (void)cudaGetLastError();
-    throw UnavailableError(why_no_device(code));
+    return {.gpus = {}, .why_none = why_no_device(code)};
   }
-  if (count == 0) throw UnavailableError(why_no_device(cudaErrorNoDevice));
-  std::vector<Device> devices;
-  for (int index = 0; index < count; ++index) devices.push_back(device_at(index));
-  return devices;
+  if (count == 0) return {.gpus = {}, .why_none = why_no_device(cudaErrorNoDevice)};
+  GpusHere here;
+  for (int index = 0; index < count; ++index) here.gpus.push_back(device_at(index));
+  return here;
+}
+
+std::vector<Device> cuda_devices() {
+  GpusHere here = find_gpus();
+  if (!here.gpus.empty()) return std::move(here.gpus);
+  throw UnavailableError(here.why_none +
+                         "; stored results, --dry-run and the CPU device work without");
 }
 
 int select_device(const std::vector<Device>& devices, const std::string& choice) {

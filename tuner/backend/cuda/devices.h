@@ -8,9 +8,17 @@
 
 namespace smemtune::cuda {
 
-/// The GPUs of this machine, by their index. Sets CUDA_MODULE_LOADING, so that no kernel is loaded
-/// while one is timed: call it before anything else of CUDA. Throws UnavailableError saying what is
-/// missing: a GPU, its driver, or a newer one.
+struct GpusHere {
+  std::vector<Device> gpus;  ///< By their index.
+  std::string why_none;  ///< What is missing where there are none: a GPU, its driver, a newer one.
+};
+
+/// The GPUs of this machine that can be used. Sets CUDA_MODULE_LOADING, so that no kernel is loaded
+/// while one is timed: call it, or cuda_devices(), before anything else of CUDA.
+GpusHere find_gpus();
+
+/// The same where there must be some: throws UnavailableError saying what is missing, and what works
+/// without.
 std::vector<Device> cuda_devices();
 
 /// Index of the device that `choice` means: an index, a UUID (or its beginning), or part of a name,

@@ -3,6 +3,7 @@
 #include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/input_file.h"
 
 #include <algorithm>
 #include <array>
@@ -148,6 +149,15 @@ std::string identity_of_file(const fs::path& path) {
 /// The first candidate that opens and has every function; without one says what was tried.
 std::optional<Nvrtc> open_first(const std::vector<std::string>& candidates, std::string& tried) {
   for (const std::string& candidate : candidates) {
+    // The loader waits for the writer of a FIFO.
+    if (candidate.find('/') != std::string::npos) {
+      try {
+        const InputFile file(candidate);
+      } catch (const InputError& error) {
+        tried += std::string("\n  ") + error.what();
+        continue;
+      }
+    }
     void* const library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       const char* const why = dlerror();

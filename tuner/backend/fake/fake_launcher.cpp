@@ -39,7 +39,7 @@ Device fake_device(int unit) {
   device.uuid = "GPU-fake";
   if (unit > 0) device.uuid += "-" + std::to_string(unit);
   device.sm_count = 100;
-  device.memory_bytes = std::int64_t{1} << 33;
+  device.memory_bytes = std::int64_t{1} << 36;
   device.l2_bytes = std::int64_t{1} << 25;
   return device;
 }
