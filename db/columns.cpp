@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 
 namespace smemtune::db {
@@ -106,6 +108,7 @@ void read_column(const Statement& row, const std::string& column, ComparedWith& 
 }
 
 std::string to_json(const Bindings& bindings) {
+  std::array<char, 24> digits{};
   std::string text = "{";
   text.reserve(kUsualBytes * bindings.size());
   for (const auto& [name, value] : bindings) {
@@ -115,10 +118,13 @@ std::string to_json(const Bindings& bindings) {
     if (const auto* word = std::get_if<std::string>(&value)) {
       append_string(*word, text);
     } else {
-      text += to_text(value);
+      text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(),
+                                               std::get<std::int64_t>(value))
+                                     .ptr);
     }
   }
-  return text + "}";
+  text += '}';
+  return text;
 }
 
 Bindings bindings_from_json(const Statement& row, const char* column) {

@@ -44,16 +44,24 @@ Problem problem_of(const std::string& text) {
   return {{"problem_size", text}};
 }
 
+[[noreturn]] void refuse(const std::string& file, const std::string& name, const Value& value) {
+  throw InputError(file + ": " + quote(name) + " is " + quote(to_text(value)) +
+                   ": a name with '=' or ',', or a value with ',', cannot be stored");
+}
+
+void check_words(const std::string& file, const Bindings& bindings) {
+  for (const auto& [name, value] : bindings) {
+    const auto* word = std::get_if<std::string>(&value);
+    if (word != nullptr && word->find(',') != std::string::npos) refuse(file, name, value);
+  }
+}
+
 /// What another tuner's name for a problem may stand for in a key.
 void check_key(const std::string& file, const Bindings& bindings) {
   for (const auto& [name, value] : bindings) {
-    const auto* word = std::get_if<std::string>(&value);
-    if (name.empty() || name.find_first_of("=,") != std::string::npos ||
-        (word != nullptr && word->find(',') != std::string::npos)) {
-      throw InputError(file + ": " + quote(name) + " is " + quote(to_text(value)) +
-                       ": a name with '=' or ',', or a value with ',', cannot be stored");
-    }
+    if (name.empty() || name.find_first_of("=,") != std::string::npos) refuse(file, name, value);
   }
+  check_words(file, bindings);
 }
 
 /// Imports have no run of their own: it is known by what was measured, and by the file.
@@ -89,9 +97,12 @@ RunRecord record_of(Recording& recording, const ImportNames& names, Origin& orig
   check_key(file, problem);
   double first_unix = -1;
   record.entries.reserve(recording.evaluations.size());
+  if (!recording.evaluations.empty()) {  // All have the same names.
+    check_key(file, recording.evaluations.front().result.configuration);
+  }
   for (Recording::Evaluation& one : recording.evaluations) {
     Result& result = one.result;
-    check_key(file, result.configuration);
+    check_words(file, result.configuration);
     result.kernel = kernel;
     result.problem = problem;
     // Theirs is what it is ranked by: mostly the mean of the samples, and sometimes none of them.
@@ -196,7 +207,11 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
     reader.add(whole_json(entry));
   };
   imported.cut_off =
-      read_json_entries(file.string(), std::move(read.text), add).cut_off || read.cut_off;
+      read_json_entries(
+          file.string(), std::move(read.text),
+          [](const Json& head, std::string_view) { return head.contains("format"); }, add)
+          .cut_off ||
+      read.cut_off;
   reader.hand_over(take);
   return imported;
 }
@@ -228,21 +243,27 @@ ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& nam
   if (is_database(file)) return read_database(file, std::move(origin), runs, take);
   // Takes as long as to decompress.
   auto hash = std::async(std::launch::async, sha256_of, file, kMostFileBytes);
+  const auto finish_origin = [&] {
+    if (hash.valid()) origin.file_sha256 = hash.get();
+  };
   FileText read = read_compressed(file);
-  origin.file_sha256 = hash.get();
-  if (is_export(read.text))
+  if (is_export(read.text)) {
+    finish_origin();
     return read_export(file, std::move(read), std::move(origin), runs, take);
+  }
   if (runs == Runs::ours) {
     throw InputError(file.string() +
                      ": neither a database nor an export of smemtune; `smemtune import` takes in "
                      "what other tuners wrote");
   }
   const auto take_part = [&](Recording& so_far) {
+    finish_origin();
     RunRecord part = record_of(so_far, names, origin);
     part.goes_on = true;
     take(std::move(part));
   };
   Recording last = read_recording_json(file, std::move(read.text), read.cut_off, take_part);
+  finish_origin();
   take(record_of(last, names, origin));
   return {.origin = std::move(origin), .cut_off = last.cut_off};
 }

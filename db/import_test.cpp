@@ -21,6 +21,8 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <regex>
+#include <set>
 #include <signal.h>
 #include <string>
 #include <sys/wait.h>
@@ -175,6 +177,20 @@ TEST_F(ImportTest, SaysWhereTwoFilesDisagreeOfOneMeasurement) {
   const Added added = import(write("two.json", cache_file("GPU A", other)));
   EXPECT_EQ(1u, added.conflicting);
   EXPECT_THAT(store_.results({.source = "imported"}), SizeIs(2));
+}
+
+TEST_F(ImportTest, OfTwoFilesThatSayNoMomentTakesBoth) {
+  import(write("one.json", cache_file("GPU A", kSlow)));
+  const Added added = import(
+      write("other.json", cache_file("GPU A", R"("32": {"BLOCK": 32, "time": 3, "times": [3]})")));
+  EXPECT_EQ(1u, added.added);
+  EXPECT_EQ(0u, added.conflicting);
+}
+
+TEST_F(ImportTest, OfWhatWasNotTunedForTimeIsRefused) {
+  EXPECT_THAT(error(write("score.json", cache_file("CPU", R"("32": {"BLOCK": 32, "score": 3})"))),
+              HasSubstr("score.json: a result has neither \"time\" nor \"__error__\""));
+  EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
 }
 
 TEST_F(ImportTest, OfT4KnowsWhatTheCacheBrought) {
@@ -469,6 +485,87 @@ TEST_F(ImportTest, OfHostileNamesIsData) {
   ASSERT_THAT(best, SizeIs(1));
   EXPECT_EQ("'); DROP TABLE result;--\x1b[2J<script>%s%n", best[0].device.name);
   EXPECT_EQ(1u, import(write("cache.json", cache_file(name, kFast))).known);
+}
+
+/// Where a document breaks the rules of T4's results-schema 1.0.0; and that of Kernel Tuner, which reads
+/// no unit of time but that of the document.
+std::vector<std::string> breaks_of_t4(const Json& root) {
+  std::vector<std::string> breaks;
+  const auto expect = [&](bool holds, const std::string& what) {
+    if (!holds) breaks.push_back(what);
+  };
+  const auto is = [](const Json& object, const char* name, auto check) {
+    return !object.contains(name) || check(object[name]);
+  };
+  const auto is_text = [](const Json& json) { return json.is_string(); };
+  const auto is_number = [](const Json& json) { return json.is_number(); };
+  const auto is_list = [](const Json& json) { return json.is_array(); };
+  expect(root.is_object() && root.value("results", Json()).is_array(), "results");
+  expect(is(root, "schema_version",
+            [](const Json& json) {
+              return json.is_string() &&
+                     std::regex_match(json.get<std::string>(), std::regex("[0-9]+.[0-9]+.[0-9]+"));
+            }),
+         "schema_version");
+  const std::string unit = root.value("metadata", Json::object()).value("timeunit", "");
+  expect(unit == "milliseconds" || unit == "miliseconds", "timeunit");
+  const std::set<std::string> words = {"timeout",     "compile",     "runtime",
+                                       "correctness", "constraints", "correct"};
+  for (const Json& result : root.value("results", Json::array())) {
+    expect(result.value("configuration", Json()).is_object(), "configuration");
+    expect(result.value("correctness", Json()).is_number(), "correctness");
+    expect(words.contains(result.value("invalidity", "")), "invalidity");
+    expect(is(result, "timestamp", is_text), "timestamp");
+    expect(is(result, "objectives", is_list), "objectives");
+    const Json times = result.value("times", Json());
+    expect(times.is_object(), "times");
+    for (const char* name : {"compilation_time", "framework", "search_algorithm", "validation"}) {
+      expect(is(times, name, is_number), name);
+    }
+    expect(is(times, "runtimes", is_list), "runtimes");
+    for (const Json& measured : result.value("measurements", Json::array())) {
+      expect(measured.is_object() && is(measured, "name", is_text) && is(measured, "unit", is_text),
+             "measurements");
+      expect(is(measured, "value",
+                [](const Json& json) {
+                  return json.is_number() || json.is_string() || json.is_array();
+                }),
+             "value");
+    }
+  }
+  return breaks;
+}
+
+TEST_F(ImportTest, OfT4KeepsToItsSchemaAndItsUnits) {
+  import(write("cache.json", cache_file("GPU A", kFast + "," + kSlow + "," + kFailed)));
+  tune(store_, "run-1", 0.5);
+  for (const char* source : {"imported", "own"}) {
+    const std::vector<StoredResult> all = store_.results({.source = source});
+    const Json t4 = Json::parse(export_t4(all));
+    EXPECT_THAT(breaks_of_t4(t4), IsEmpty()) << source;
+    for (const Json& result : t4["results"]) {
+      const bool is_correct = result["invalidity"] == "correct";
+      EXPECT_EQ(is_correct ? 1 : 0, result["correctness"]);
+      EXPECT_EQ(is_correct, result["times"].contains("runtimes"));
+      EXPECT_EQ("ms", result["measurements"][0]["unit"]);
+    }
+    const std::string device = std::string("of ") + source;
+    import(write("t4.json", t4.dump()), {.device = device, .kernel = "scale"});
+    const auto back = store_.results({.device = device, .source = "imported"});
+    ASSERT_EQ(all.size(), back.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(all[i].result.status, back[i].result.status);
+      EXPECT_EQ(all[i].result.measurement.median_ms, back[i].result.measurement.median_ms);
+    }
+  }
+  const fs::path shared =
+      fs::path(SMEMTUNE_SOURCE_DIR) / "../shared/data/convolution/A100_T4.json.gz";
+  if (fs::exists(shared)) {
+    EXPECT_THAT(breaks_of_t4(Json::parse(read_compressed(shared).text)), IsEmpty());
+  }
+  EXPECT_THAT(breaks_of_t4({{"schema_version", "1"}, {"results", {{{"invalidity", "no"}}}}}),
+              ElementsAre("schema_version", "timeunit", "configuration", "correctness",
+                          "invalidity", "times"));
 }
 
 TEST_F(ImportTest, OfWhatWasExportedForOtherTunersKnowsAll) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace smemtune::db {
 
@@ -130,8 +131,9 @@ std::string_view up_to_open_string(std::string_view text) {
 
 class EntriesReader {
  public:
-  EntriesReader(const std::string& what, std::string&& text, const JsonEntries::Take& take)
-      : what_(what), text_(std::move(text)), take_(take) {
+  EntriesReader(const std::string& what, std::string&& text, const JsonEntries::IsEnough& is_enough,
+                const JsonEntries::Take& take)
+      : what_(what), text_(std::move(text)), is_enough_(is_enough), take_(take) {
     text_.reserve(text_.size() + simdjson::SIMDJSON_PADDING);
   }
 
@@ -144,13 +146,16 @@ class EntriesReader {
     }
     read_.head = Json::object();
     if (text_.empty()) return std::move(read_);
-    pass([this](const std::string& name, JsonText value) { take_head(name, value); });
+    pass([this](const std::string& name, JsonText value) { take_member(name, value); });
+    if (later_.empty()) return std::move(read_);
     if (document_.is_alive()) {
       document_.rewind();
     } else {
       begin();
     }
-    pass([this](const std::string& name, JsonText value) { take_entries(name, value); });
+    pass([this](const std::string& name, JsonText value) {
+      if (std::ranges::find(later_, name) != later_.end()) take_entries(name, value);
+    });
     return std::move(read_);
   }
 
@@ -195,10 +200,16 @@ class EntriesReader {
     return type == json_type::object || type == json_type::array;
   }
 
-  void take_head(const std::string& name, JsonText value) {
+  void take_member(const std::string& name, JsonText value) {
     if (read_.head.contains(name)) throw InputError("the name " + quote(name) + " occurs twice");
     read_.head[name] = nullptr;
-    if (!is_list(name, value)) read_.head[name] = head_.read(value);
+    if (!is_list(name, value)) {
+      read_.head[name] = head_.read(value);
+    } else if (is_enough_(read_.head, name)) {
+      take_entries(name, value);
+    } else {
+      later_.push_back(name);
+    }
   }
 
   void take_entries(const std::string& name, JsonText value) {
@@ -228,7 +239,9 @@ class EntriesReader {
 
   const std::string& what_;
   std::string text_;
+  const JsonEntries::IsEnough& is_enough_;
   const JsonEntries::Take& take_;
+  std::vector<std::string> later_;  ///< Lists that came before what their entries are read by.
   simdjson::ondemand::parser parser_;
   simdjson::ondemand::document document_;
   simdjson::error_code error_ = simdjson::SUCCESS;  ///< Of the whole text.
@@ -253,8 +266,9 @@ std::string_view string_of(JsonText value) {
 }
 
 JsonEntries read_json_entries(const std::string& what, std::string text,
+                              const JsonEntries::IsEnough& is_enough,
                               const JsonEntries::Take& take) {
-  return EntriesReader(what, std::move(text), take).read();
+  return EntriesReader(what, std::move(text), is_enough, take).read();
 }
 
 }  // namespace smemtune::db

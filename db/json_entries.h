@@ -20,6 +20,9 @@ using JsonText = simdjson::ondemand::value;
 struct JsonEntries {
   /// `head`: everything else, wherever it stands. `list`: the member that the entry is of.
   using Take = std::function<void(const Json& head, std::string_view list, JsonText entry)>;
+  /// Whether the head has all that `Take` asks of it. Where it has not when the list comes, it is read
+  /// to its end first.
+  using IsEnough = std::function<bool(const Json& head, std::string_view list)>;
 
   Json head;
   bool cut_off = false;  ///< The text ends before its end; whole entries before that were read.
@@ -27,6 +30,7 @@ struct JsonEntries {
 
 /// `what`: the file, for errors, also for those that `take` throws. Throws InputError naming it.
 JsonEntries read_json_entries(const std::string& what, std::string text,
+                              const JsonEntries::IsEnough& is_enough,
                               const JsonEntries::Take& take);
 
 /// The whole value. Throws InputError where it is nested deeper than 32, holds more than a million

@@ -112,22 +112,72 @@ void collect(const Connection& connection, const PruneRule& rule) {
   insert.bind(":stale", rule.stale).bind(":before", rule.before_unix).run();
 }
 
-/// Of those that lose results, the runs that have none left and are not under way.
-std::vector<std::int64_t> emptied_runs(const Connection& connection) {
+/// The row is a run's.
+bool may_be_under_way(const Statement& run) {
+  const double now = unix_now();
+  return run.is_null("ended_unix") &&
+         may_be_alive(run.text("process"), now - run.real("started_unix"), now);
+}
+
+/// Runs that have no result left when what is collected has gone, and are not under way: of those that
+/// lose some, and of those that the rule means by what it says of runs.
+std::vector<std::int64_t> emptied_runs(const Connection& connection, const PruneRule& rule) {
+  const Query& query = rule.query;
+  const bool means_runs = !rule.stale && query.kernel.empty() && query.problem.empty() &&
+                          query.status.empty() && query.kernel_hash.empty();
   std::vector<std::int64_t> runs;
-  Statement select(connection, R"sql(
-    SELECT run.id, run.process, run.started_unix, run.ended_unix FROM run
-    WHERE run.id IN (SELECT run_id FROM gone)
-      AND NOT EXISTS (SELECT 1 FROM result
-                      WHERE result.run_id = run.id AND result.id NOT IN (SELECT id FROM gone)))sql");
+  Statement loses(connection, "SELECT 1 FROM gone WHERE run_id = :run LIMIT 1");
+  Statement keeps(connection, R"sql(
+    SELECT 1 FROM result WHERE run_id = :run AND id NOT IN (SELECT id FROM gone) LIMIT 1)sql");
+  const auto any = [](Statement& of, std::int64_t run) {
+    const bool found = of.bind(":run", run).step();
+    of.reset();
+    return found;
+  };
+  Statement select(connection, runs_sql());
+  select.bind(":space", query.space)
+      .bind(":device", query.device)
+      .bind(":run", query.run)
+      .bind(":source", query.source);
   while (select.step()) {
-    const double now = unix_now();
-    const double begun_s_ago = now - select.real("started_unix");
-    const bool is_open = select.is_null("ended_unix");
-    if (is_open && may_be_alive(select.text("process"), begun_s_ago, now)) continue;
-    runs.push_back(select.integer("id"));
+    const std::int64_t run = select.integer("run_id");
+    const bool is_old = !rule.before_unix || select.real("started_unix") < *rule.before_unix;
+    if (!(means_runs && is_old) && !any(loses, run)) continue;
+    if (!any(keeps, run) && !may_be_under_way(select)) runs.push_back(run);
   }
   return runs;
+}
+
+/// What nothing refers to any more. A run that is under way looks some of it up only once.
+void remove_unused(const Connection& connection) {
+  Statement open(connection, "SELECT process, started_unix, ended_unix FROM run");
+  while (open.step()) {
+    if (may_be_under_way(open)) return;
+  }
+  connection.execute(R"sql(
+    DELETE FROM current_kernel
+      WHERE NOT EXISTS (SELECT 1 FROM kernel JOIN result ON result.kernel_id = kernel.id
+                          AND result.model_id = current_kernel.model_id
+                        WHERE kernel.space_id = current_kernel.space_id
+                          AND kernel.name = current_kernel.name);
+    DELETE FROM kernel
+      WHERE id NOT IN (SELECT kernel_id FROM current_kernel)
+        AND id NOT IN (SELECT kernel_id FROM result) AND id NOT IN (SELECT kernel_id FROM attempt);
+    DELETE FROM problem
+      WHERE id NOT IN (SELECT problem_id FROM result)
+        AND id NOT IN (SELECT problem_id FROM attempt);
+    DELETE FROM space
+      WHERE id NOT IN (SELECT space_id FROM run) AND id NOT IN (SELECT space_id FROM kernel)
+        AND id NOT IN (SELECT space_id FROM problem)
+        AND id NOT IN (SELECT space_id FROM configuration);
+    DELETE FROM environment
+      WHERE id NOT IN (SELECT environment_id FROM run)
+        AND id NOT IN (SELECT environment_id FROM result);
+    DELETE FROM device_unit WHERE id NOT IN (SELECT unit_id FROM environment);
+    DELETE FROM device_model
+      WHERE id NOT IN (SELECT model_id FROM device_unit)
+        AND id NOT IN (SELECT model_id FROM attempt)
+        AND id NOT IN (SELECT model_id FROM current_kernel))sql");
 }
 
 void remove_collected(const Connection& connection, const std::vector<std::int64_t>& runs) {
@@ -158,6 +208,7 @@ void remove_collected(const Connection& connection, const std::vector<std::int64
       WHERE id NOT IN (SELECT configuration_id FROM result)
         AND id NOT IN (SELECT configuration_id FROM attempt);
     DELETE FROM origin WHERE id NOT IN (SELECT origin_id FROM run))sql");
+  remove_unused(connection);
 }
 
 std::uint64_t count(const Connection& connection, const char* sql) {
@@ -256,13 +307,13 @@ Pruned prune(const std::filesystem::path& file, const PruneRule& rule, bool appl
   connection.execute("PRAGMA foreign_keys = OFF");
   Transaction transaction(connection);
   collect(connection, rule);
-  const std::vector<std::int64_t> runs = emptied_runs(connection);
+  const std::vector<std::int64_t> runs = emptied_runs(connection, rule);
   Pruned pruned = {.results = count(connection, "SELECT count(*) FROM gone"),
                    .bests = count(connection,
                                   "SELECT count(*) FROM best WHERE result_id IN "
                                   "(SELECT id FROM gone)"),
                    .runs = runs.size()};
-  if (!apply || pruned.results == 0) return pruned;
+  if (!apply || (pruned.results == 0 && runs.empty())) return pruned;
   remove_collected(connection, runs);
   if (Statement(connection, "PRAGMA foreign_key_check").step()) {
     throw StoreError(file.string() +

@@ -49,11 +49,12 @@ struct PruneRule {
 struct Pruned {
   std::uint64_t results = 0;
   std::uint64_t bests = 0;  ///< Kernels on a device for a problem that lose their best.
-  std::uint64_t runs = 0;   ///< That are left without a result.
+  std::uint64_t runs = 0;   ///< That are left without a result, or never had one.
 };
 
 /// What would go; with `apply` it goes, in one transaction. Its room in the file is used again. The
-/// bests are those of what is left. Runs that are under way keep their place.
+/// bests are those of what is left. Runs that are under way keep their place, and so does all that
+/// they may refer to; otherwise devices, spaces, kernels and problems go with their last result.
 Pruned prune(const std::filesystem::path& file, const PruneRule& rule, bool apply);
 
 }  // namespace smemtune::db

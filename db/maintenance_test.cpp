@@ -19,6 +19,7 @@ namespace smemtune::db {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -213,6 +214,62 @@ TEST_F(Maintenance, PrunesResultsOfEditedKernels) {
   EXPECT_EQ(1u, prune(file_, {.stale = true, .before_unix = {}}, /*apply=*/true).results);
   EXPECT_EQ(2, best_ms());
   EXPECT_EQ(0u, prune(file_, {.stale = true, .before_unix = {}}, /*apply=*/true).results);
+}
+
+TEST_F(Maintenance, PrunesASpaceADeviceOrAKernelThatIsGoneWithAllThatWasOnlyTheirs) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 1}, {32, 2}});
+  Device gone = h200_limits();
+  gone.name = "GPU of old";
+  gone.uuid = "GPU-2";
+  const auto begin = [&](const std::string& id, const std::string& space) {
+    smemtune::Run run;
+    run.id = id;
+    run.space = space;
+    run.device = gone;
+    return store.begin_run(run);
+  };
+  const auto record = [](ResultLog& log, const std::string& kernel, std::int64_t size) {
+    Result result;
+    result.kernel = kernel;
+    result.problem = {{"N", size}};
+    result.configuration = {{"TILE", size}};
+    result.status = Status::compile;
+    result.reason = "error";
+    log.record("hash", result);
+  };
+  record(*begin("run-2", "scan"), "kogge_stone", 8);
+  store.end_run("run-2", "complete");
+  record(*begin("run-3", "gemm"), "kogge_stone", 16);
+  store.end_run("run-3", "complete");
+  begin("run-4", "scan");  // Never had a result.
+  store.end_run("run-4", "failed");
+
+  const auto by = [](const Query& query) { return PruneRule{.query = query, .before_unix = {}}; };
+  const Pruned space = prune(file_, by({.space = "scan", .source = "all"}), /*apply=*/true);
+  EXPECT_EQ(1u, space.results);
+  EXPECT_EQ(2u, space.runs);
+  EXPECT_EQ(0u, prune(file_, by({.space = "scan", .source = "all"}), /*apply=*/false).runs);
+  EXPECT_THAT(store.kernels(), ElementsAre("kogge_stone", "tiled"));
+  EXPECT_EQ(1u, prune(file_, by({.kernel = "kogge_stone", .source = "all"}), true).results);
+  EXPECT_THAT(store.kernels(), ElementsAre("tiled"));
+  EXPECT_THAT(store.devices(), SizeIs(1));
+
+  record(*begin("run-5", "gemm"), "tiled", 16);
+  store.end_run("run-5", "complete");
+  EXPECT_THAT(store.devices(), SizeIs(2));
+  EXPECT_EQ(1u, prune(file_, by({.device = "of old", .source = "all"}), true).results);
+  EXPECT_THAT(store.devices(), SizeIs(1));
+  EXPECT_EQ(1, best_ms());
+  EXPECT_THAT(store.runs({}), SizeIs(1));
+  EXPECT_THAT(find_faults(file_), IsEmpty());
+  EXPECT_EQ(2u, prune(file_, by({.space = "gemm", .source = "all"}), true).results);
+  const Connection connection(file_, Connection::Mode::read_only, 0);
+  for (const char* table : {"space", "problem", "kernel", "configuration", "environment",
+                            "device_unit", "device_model", "run", "attempt", "best"}) {
+    EXPECT_EQ(0, connection.integer(("SELECT count(*) FROM " + std::string(table)).c_str()))
+        << table;
+  }
 }
 
 TEST_F(Maintenance, LeavesARunThatIsUnderWay) {

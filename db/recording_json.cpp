@@ -84,9 +84,11 @@ double time_of(JsonText value) {
 
 std::vector<double> positive_numbers(JsonText list) {
   constexpr std::size_t kMost = 1'000'000;
+  constexpr std::size_t kUsual = 32;
   std::vector<double> numbers;
   simdjson::ondemand::array all;
   if (list.get_array().get(all) != simdjson::SUCCESS) return numbers;
+  numbers.reserve(kUsual);
   for (auto one : all) {
     const double number = number_of(one.value());
     if (number > 0 && std::isfinite(number)) numbers.push_back(number);
@@ -181,7 +183,7 @@ Evaluation cached(const Recording& recording, simdjson::ondemand::object entry) 
   Evaluation evaluation;
   evaluation.result.kernel = recording.kernel;
   ConfigurationReader configuration(recording);
-  TimeOrWord time;
+  std::optional<TimeOrWord> time;
   std::optional<TimeOrWord> error;
   std::vector<double> samples_ms;
   for (auto member : entry) {
@@ -198,7 +200,12 @@ Evaluation cached(const Recording& recording, simdjson::ondemand::object entry) 
   }
   evaluation.result.configuration = configuration.whole();
   evaluation.device_ms += evaluation.result.verify_ms;
-  const TimeOrWord& said = error ? *error : time;
+  if (!time && !error) {
+    throw InputError(
+        "a result has neither \"time\" nor \"__error__\": what was tuned for something "
+        "else than time is not read");
+  }
+  const TimeOrWord& said = error ? *error : *time;
   if (said.time_ms > 0) {
     set_time(evaluation, said.time_ms, samples_ms);
   } else {
@@ -464,6 +471,16 @@ Evaluation ktt_evaluation(simdjson::ondemand::object entry, double unit_ms, Reco
   return evaluation;
 }
 
+/// Whether a document's head has what its entries are read by.
+bool is_enough(const Json& head, std::string_view list) {
+  if (list == "Results") return head.contains("Metadata");
+  if (list == "results") return head.contains("metadata");
+  constexpr std::array kNeeded = {"device_name", "kernel_name", "problem_size", "tune_params_keys",
+                                  "tune_params"};
+  return list == "cache" &&
+         std::ranges::all_of(kNeeded, [&](const char* name) { return head.contains(name); });
+}
+
 /// Reads entry by entry.
 class RecordingReader {
  public:
@@ -549,7 +566,7 @@ Recording read_recording_json(const std::filesystem::path& file, std::string tex
     reader.add(head, list, entry);
     if (take_part && reader.size() == kPart) reader.hand_over(take_part);
   };
-  const JsonEntries read = read_json_entries(file.string(), std::move(text), add);
+  const JsonEntries read = read_json_entries(file.string(), std::move(text), is_enough, add);
   Recording recording;
   try {
     recording = reader.finish(read);

@@ -297,8 +297,9 @@ class RunAdder {
   bool is_same_measurement(const RunRecord::Entry& entry, bool same_run, std::int64_t result_id) {
     if (entry.number == 0 && first_stored_ && result_id >= *first_stored_) return false;
     find_moment_.bind(":id", result_id).step();
-    const bool same = entry.number != 0 ? same_run && find_moment_.integer("number") == entry.number
-                                        : find_moment_.real("at_unix") == entry.at_unix;
+    const bool same = entry.number != 0
+                          ? same_run && find_moment_.integer("number") == entry.number
+                          : entry.at_unix >= 0 && find_moment_.real("at_unix") == entry.at_unix;
     find_moment_.reset();
     return same;
   }

@@ -193,6 +193,7 @@ Statement::Statement(const Connection& connection, std::string_view sql)
   connection.check(sqlite3_prepare_v3(connection.handle_.get(), sql.data(),
                                       static_cast<int>(sql.size()), 0, &prepared, nullptr));
   statement_.reset(prepared);
+  texts_.resize(static_cast<std::size_t>(sqlite3_bind_parameter_count(prepared)));
   const int count = sqlite3_column_count(prepared);
   for (int i = 0; i < count; ++i) {
     const char* name = sqlite3_column_name(prepared, i);
@@ -206,32 +207,43 @@ void Statement::Finalizer::operator()(sqlite3_stmt* statement) const noexcept {
 }
 
 Statement& Statement::bind(int place, std::int64_t value) {
+  forget_text(place);
   check_bound(sqlite3_bind_int64(statement_.get(), place, value));
   return *this;
 }
 
 Statement& Statement::bind(int place, double value) {
+  forget_text(place);
   check_bound(sqlite3_bind_double(statement_.get(), place, value));
   return *this;
 }
 
 Statement& Statement::bind(int place, std::string_view text) {
-  // A null pointer would bind NULL.
-  const char* data = text.data() == nullptr ? "" : text.data();
-  check_bound(sqlite3_bind_text64(statement_.get(), place, data, text.size(), SQLITE_TRANSIENT,
-                                  SQLITE_UTF8));
+  BoundText& bound = texts_.at(static_cast<std::size_t>(place - 1));
+  if (bound.is_bound && bound.text == text) return *this;
+  bound.is_bound = false;
+  bound.text = text;
+  check_bound(sqlite3_bind_text64(statement_.get(), place, bound.text.data(), bound.text.size(),
+                                  SQLITE_STATIC, SQLITE_UTF8));
+  bound.is_bound = true;
   return *this;
 }
 
 Statement& Statement::bind(int place, std::span<const std::uint8_t> blob) {
+  forget_text(place);
   const void* data = blob.empty() ? "" : static_cast<const void*>(blob.data());
   check_bound(sqlite3_bind_blob64(statement_.get(), place, data, blob.size(), SQLITE_TRANSIENT));
   return *this;
 }
 
 Statement& Statement::bind_null(int place) {
+  forget_text(place);
   check_bound(sqlite3_bind_null(statement_.get(), place));
   return *this;
+}
+
+void Statement::forget_text(int place) {
+  texts_.at(static_cast<std::size_t>(place - 1)).is_bound = false;
 }
 
 bool Statement::step() {
@@ -313,6 +325,8 @@ int Statement::column(std::string_view name) const {
 }
 
 void Statement::check_bound(int code) const { connection_->check(code); }
+
+void leave_memory_uncounted() { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 
 Transaction::Transaction(const Connection& connection) : Transaction(connection, Begun()) {
   const auto& required = connection_.required_version();

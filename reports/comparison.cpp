@@ -45,36 +45,70 @@ std::string against_fastest(const StoredResult& stored, const Comparison::Row& r
   return verdict == Verdict::slower ? text : text + ", " + to_text(verdict);
 }
 
-std::string for_all_text(const Comparison& comparison, const Comparison::Row& row,
-                         const Comparison::ForAll& one) {
-  const auto worst = std::ranges::min_element(one.shares);
-  const std::size_t on = row.gpus[static_cast<std::size_t>(worst - one.shares.begin())];
-  return one.kernel + " " + key(one.configuration) + ": keeps " + percent(one.worst_share) +
-         " at worst (on " + comparison.columns[on].label + "), performance portability " +
-         percent(one.portability);
+std::string configuration_text(const Comparison::ForAll& one) {
+  return one.kernel + " " + key(one.configuration);
 }
 
-/// `TILE explains 31 %, ROWS 12 % of the variance of log time`
-std::string effects_text(const std::vector<MainEffect>& effects) {
-  std::vector<std::string> words;
-  for (const MainEffect& effect : effects) {
-    words.push_back(effect.parameter + (words.empty() ? " explains " : " ") +
-                    percent(effect.explained));
-    if (words.size() == kNamedEffects) break;
+/// `keeps 91 % on NVIDIA A100, 100 % on NVIDIA H200`; of many GPUs the worst.
+std::string shares_text(const Comparison& comparison, const Comparison::Row& row,
+                        const Comparison::ForAll& one) {
+  constexpr std::size_t kNamedGpus = 4;
+  const auto on = [&](std::size_t i) { return "on " + comparison.columns[row.gpus[i]].label; };
+  if (one.shares.size() > kNamedGpus) {
+    const auto worst = std::ranges::min_element(one.shares) - one.shares.begin();
+    return "keeps " + percent(one.worst_share) + " at worst (" +
+           on(static_cast<std::size_t>(worst)) + ")";
   }
-  return joined(words, ", ") + " of the variance of log time";
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < one.shares.size(); ++i) {
+    words.push_back(percent(one.shares[i]) + " " + on(i));
+  }
+  return "keeps " + joined(words, ", ");
+}
+
+bool is_as_good(double share) { return (1 / share - 1) * 100 <= kSameBetweenSessions_percent; }
+
+/// Whether one configuration will do, and what others there are.
+std::string gain_text(const Comparison& comparison, const Comparison::Row& row) {
+  const std::vector<double>& shares = row.least_worst->shares;
+  const auto worst = std::ranges::min_element(shares);
+  if (is_as_good(*worst)) return "one will do: no GPU gains by one of its own";
+  const std::size_t on = row.gpus[static_cast<std::size_t>(worst - shares.begin())];
+  return "one of its own for each GPU is up to " + decimal((1 / *worst - 1) * 100, 0) +
+         " % faster (on " + comparison.columns[on].label + ")";
+}
+
+/// `tune TILE first: it explains 31 % of the variance of log time, ROWS 12 %`
+std::string effects_text(const std::vector<MainEffect>& effects) {
+  std::string text = "tune " + effects.front().parameter + " first: it explains " +
+                     percent(effects.front().explained) + " of the variance of log time";
+  constexpr double kNamedShare = 0.01;
+  for (std::size_t i = 1; i < effects.size() && i < kNamedEffects; ++i) {
+    if (effects[i].explained < kNamedShare) break;  // The most important come first.
+    text += ", " + effects[i].parameter + " " + percent(effects[i].explained);
+  }
+  return text;
 }
 
 std::string worst_text(const Comparison& comparison, const Comparison::Guest& guest,
                        const Comparison::Advice& advice) {
-  std::string text = comparison.columns[guest.best_of].label + "'s best ";
-  if (!guest.failure.empty()) return text + "does not run there: " + guest.failure;
-  text += "keeps " + percent(guest.share.value_or(0));
-  if (guest.slower) text += ", " + verdict_text(guest.slower, kSameBetweenSessions_percent);
+  const std::string best = "the best of " + comparison.columns[guest.best_of].label;
+  if (!guest.failure.empty()) {
+    return "do not take over " + best + ": it does not run, " + guest.failure;
+  }
+  const double share = guest.share.value_or(0);
+  const Verdict verdict = verdict_of(guest.slower, kSameBetweenSessions_percent);
+  const std::string kept =
+      "keeps " + percent(share) +
+      (guest.slower ? ", " + verdict_text(guest.slower, kSameBetweenSessions_percent) : "");
+  if (verdict == Verdict::same || is_as_good(share)) {
+    return "the others' bests will do: even " + best + " " + kept;
+  }
+  const std::string text = "do not take over " + best + ": it " + kept;
   if (advice.swaps.empty() || !advice.swaps.front().share) return text;
   const Comparison::Swap& swap = advice.swaps.front();
-  return text + "; its " + swap.parameter + "=" + to_text(swap.others) + " instead of " +
-         to_text(swap.own) + " alone " +
+  return text + "; if you do, set " + swap.parameter + "=" + to_text(swap.own) + ", as " +
+         to_text(swap.others) + " alone " +
          (*swap.share > 0 ? "keeps " + percent(*swap.share) : "does not run");
 }
 
@@ -168,7 +202,10 @@ class Writer {
     const bool any = std::ranges::any_of(
         row.guests, [](const Comparison::Guest& guest) { return guest.share.has_value(); });
     if (!any) {
-      add_line(key(row.problem) + ": no GPU's best was measured on another");
+      add_line(
+          key(row.problem) +
+          ": no GPU's best was measured on another; a run on one of them that knows this database "
+          "tries the others'");
       if (markup_ == Markup::text) text_ += "\n";
       return;
     }
@@ -204,7 +241,7 @@ class Writer {
   void add_advice(const Comparison::Row& row) {
     const std::vector<std::string> lines = advice_sentences(comparison_, row);
     if (lines.empty()) return;
-    add_line(key(row.problem) + ": what matters");
+    add_line(key(row.problem) + ": what to tune, and what not to take over");
     add_points(lines);
   }
 
@@ -323,12 +360,18 @@ class JsonWriter {
 std::vector<std::string> for_all_sentences(const Comparison& comparison,
                                            const Comparison::Row& row) {
   if (!row.least_worst) return {};
-  const bool is_same = row.most_portable->kernel == row.least_worst->kernel &&
-                       row.most_portable->configuration == row.least_worst->configuration;
-  const std::string least_worst = for_all_text(comparison, row, *row.least_worst);
-  if (is_same) return {"loses least at worst, and is the most portable: " + least_worst};
-  return {"loses least at worst: " + least_worst,
-          "most portable: " + for_all_text(comparison, row, *row.most_portable)};
+  const Comparison::ForAll& least = *row.least_worst;
+  const Comparison::ForAll& most = *row.most_portable;
+  const std::string mean = "performance portability " + percent(most.portability) +
+                           " (the harmonic mean of what the GPUs keep)";
+  const bool is_same = most.kernel == least.kernel && most.configuration == least.configuration;
+  return {"for the least loss at worst take " + configuration_text(least) + ", which " +
+              shares_text(comparison, row, least),
+          is_same ? "for the best average take the same: " + mean
+                  : "for the best average take " + configuration_text(most) + ", which " +
+                        shares_text(comparison, row, most) + ": " + mean + ", before " +
+                        percent(least.portability),
+          gain_text(comparison, row)};
 }
 
 std::vector<std::string> advice_sentences(const Comparison& comparison,

@@ -3,6 +3,7 @@
 #include "db/json_forms.h"
 #include "db/run_log.h"
 #include "reports/table.h"
+#include "tuner/cli/command_results.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
@@ -104,8 +105,8 @@ int run_prune(const DatabaseOptions& options) {
   }
   std::string text = counted(pruned.results, "result") + (options.yes ? " went, " : " would go, ") +
                      counted(pruned.bests, "best") + " among them; " + counted(pruned.runs, "run") +
-                     (options.yes ? " went" : " would go") + " with all results";
-  if (!options.yes && pruned.results > 0) text += "; --yes does it";
+                     (options.yes ? " went" : " would go") + ", left without any";
+  if (!options.yes && pruned.results + pruned.runs > 0) text += "; --yes does it";
   show(options, text + "\n", "smemtune-db-prune",
        {{"done", options.yes},
         {"results", pruned.results},
@@ -144,15 +145,8 @@ void add_database_commands(CLI::App& app, DatabaseOptions& options, std::functio
   add_number(*prune, "--older-than", options.older_than_days, 0, 1e6,
              "Those measured more than so many days ago")
       ->type_name("DAYS");
-  prune->add_option("--run", rule.query.run, "Those of this run, by the id that list shows")
-      ->type_name("ID");
   prune->add_option("--status", rule.query.status, "Those with this status")->type_name("WORD");
-  prune->add_option("--space", rule.query.space, "Those of this space")->type_name("NAME");
-  prune->add_option("--kernel", rule.query.kernel, "Those of this kernel")->type_name("NAME");
-  prune->add_option("--device", rule.query.device, "Those of devices whose name has this in it")
-      ->type_name("NAME");
-  prune->add_option("--problem", rule.query.problem, "Those of problems with these values")
-      ->type_name("KEY");
+  add_selection(*prune, rule.query);
   prune->add_flag("--yes", options.yes, "Do it");
   app.require_subcommand(1);
 }

@@ -1,6 +1,7 @@
 #include "tuner/cli/command_import.h"
 
 #include "db/json_forms.h"
+#include "db/sqlite.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/read_ahead.h"
 #include "tuner/cli/terminal.h"
@@ -84,6 +85,7 @@ Json json_of(const Imported& imported) {
 }
 
 void add_files(const ImportOptions& options, const db::ImportNames& names, db::Runs runs) {
+  db::leave_memory_uncounted();
   db::ResultStore store(options.database);
   Json files = Json::array();
   ReadAhead reader(options.files, names, runs);

@@ -69,6 +69,7 @@ std::string to_text(const Value& value) {
 }
 
 std::string key(const Bindings& bindings) {
+  std::array<char, 24> digits{};
   constexpr std::size_t kUsualBytes = 20;  // Of a name and its value.
   std::string text;
   text.reserve(kUsualBytes * bindings.size());
@@ -76,7 +77,12 @@ std::string key(const Bindings& bindings) {
     if (!text.empty()) text += ',';
     text += name;
     text += '=';
-    text += to_text(value);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      text.append(digits.data(),
+                  std::to_chars(digits.data(), digits.data() + digits.size(), *integer).ptr);
+    } else {
+      text += std::get<std::string>(value);
+    }
   }
   return text;
 }
