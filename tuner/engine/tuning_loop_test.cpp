@@ -1,6 +1,7 @@
 #include "tuner/engine/tuning_loop.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/h200.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/engine_test_kit.h"
 #include "tuner/engine/problem_state.h"
@@ -82,11 +83,16 @@ TEST(TuningLoop, SaysWhichKernelsAndDefaultsTheConstraintsLeaveOut) {
   FakeSpace lacking;
   lacking.kernel("tiled").constraints = {{"N < 0", "/test"}};
   lacking.kernel("tiled").required_features = {"wgmma"};
-  FakeRun on_another(lacking);
-  on_another.run();
-  EXPECT_THAT(on_another.notes,
-              testing::ElementsAre(HasSubstr("left out on N=1000: tiled (the kernel requires "
-                                             "warpgroup products (wgmma), which compute ")));
+  FakeRun elsewhere(lacking);
+  elsewhere.workers.devices.clear();
+  WorkerPool compilers(elsewhere.workers);
+  Device older = h200_limits();
+  older.compute_major = 8;
+  dry_run(elsewhere.request, older, compilers, elsewhere.observer, elsewhere.stop);
+  EXPECT_THAT(elsewhere.notes,
+              testing::ElementsAre("left out on N=1000: tiled (the kernel requires warpgroup "
+                                   "products (wgmma), which compute capability 9.0 has; the device "
+                                   "has 8.0)"));
   FakeSpace some;
   some.kernel("tiled").constraints = {{"TILE > 1", "/test"}};
   FakeRun run(some);
