@@ -110,15 +110,16 @@ TEST(TuningLoop, SaysWhichKernelsAndDefaultsTheConstraintsLeaveOut) {
   FakeSpace lacking;
   lacking.kernel("tiled").constraints = {{"N < 0", "/test"}};
   lacking.kernel("tiled").required_features = {"wgmma"};
-  FakeRun on_another(lacking);
-  on_another.workers.devices.clear();
-  WorkerPool pool(on_another.workers);
-  Device device = h200_limits();
-  device.compute_major = 8;
-  dry_run(on_another.request, device, pool, on_another.observer, on_another.stop);
-  EXPECT_THAT(on_another.notes,
-              testing::ElementsAre(HasSubstr("left out on N=1000: tiled (the kernel requires "
-                                             "warpgroup products (wgmma), which compute ")));
+  FakeRun elsewhere(lacking);
+  elsewhere.workers.devices.clear();
+  WorkerPool compilers(elsewhere.workers);
+  Device older = h200_limits();
+  older.compute_major = 8;
+  dry_run(elsewhere.request, older, compilers, elsewhere.observer, elsewhere.stop);
+  EXPECT_THAT(elsewhere.notes,
+              testing::ElementsAre("left out on N=1000: tiled (the kernel requires warpgroup "
+                                   "products (wgmma), which compute capability 9.0 has; the device "
+                                   "has 8.0)"));
   FakeSpace some;
   some.kernel("tiled").constraints = {{"TILE > 1", "/test"}};
   FakeRun run(some);
