@@ -68,8 +68,12 @@ TEST_F(ComparingCommands, CompareWritesItsFormats) {
   record("Small", {planted(tile(8), 9), planted(tile(16), 3), planted(tile(32), 4)});
   const Ended text = smemtune("compare");
   EXPECT_EQ(text.status, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr("the most portable: tiled TILE=32: keeps 67 % at worst"));
-  EXPECT_THAT(text.out, HasSubstr("on Small: Large's best keeps 33 %, 200.0 % slower"));
+  EXPECT_THAT(
+      text.out,
+      HasSubstr("for the least loss at worst take tiled TILE=32, which keeps 67 % on Large"));
+  EXPECT_THAT(
+      text.out,
+      HasSubstr("on Small: do not take over the best of Large: it keeps 33 %, 200.0 % slower"));
   EXPECT_THAT(smemtune("compare --format md").out, HasSubstr("| 1 Large | best | 33 % |"));
   EXPECT_THAT(smemtune("compare --format csv").out, HasSubstr(",Small,Large,tiled,TILE=8,9,0.33"));
   const Json document = Json::parse(smemtune("compare --json").out);
