@@ -156,8 +156,9 @@ std::vector<std::vector<float>> Forest::only_trusted(std::vector<DecisionForest:
   std::vector<std::vector<float>> replaced;
   if (left_out.empty()) return replaced;
   for (DecisionForest::Sample& sample : samples) {
-    replaced.emplace_back(sample.features.begin(), sample.features.end());
-    for (const std::size_t from_end : left_out) *(replaced.back().end() - from_end) = 0;
+    std::vector<float>& features =
+        replaced.emplace_back(sample.features.begin(), sample.features.end());
+    for (const std::size_t from_end : left_out) features[features.size() - from_end] = 0;
   }
   for (std::size_t i = 0; i < samples.size(); ++i) samples[i].features = replaced[i];
   return replaced;
