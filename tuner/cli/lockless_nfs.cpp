@@ -10,24 +10,24 @@
 #include <sys/vfs.h>
 
 // NOLINTNEXTLINE(cert-dcl50-cpp): as the C library declares it.
-extern "C" int fcntl(int descriptor, int command, ...) {
+extern "C" int fcntl(int fd, int cmd, ...) {
   va_list arguments;
-  va_start(arguments, command);
+  va_start(arguments, cmd);
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
-  if (command == F_SETLK) {
+  if (cmd == F_SETLK) {
     const char* const locks = std::getenv("SMEMTUNE_TEST_LOCKS");
     if (locks != nullptr && std::strcmp(locks, "shared") == 0) return 0;
     errno = ENOLCK;
     return -1;
   }
   using Fcntl = int (*)(int, int, ...);
-  return reinterpret_cast<Fcntl>(dlsym(RTLD_NEXT, "fcntl"))(descriptor, command, argument);
+  return reinterpret_cast<Fcntl>(dlsym(RTLD_NEXT, "fcntl"))(fd, cmd, argument);
 }
 
-extern "C" int statfs(const char* path, struct statfs* system) {
+extern "C" int statfs(const char* file, struct statfs* buf) {
   using Statfs = int (*)(const char*, struct statfs*);
-  const int result = reinterpret_cast<Statfs>(dlsym(RTLD_NEXT, "statfs"))(path, system);
-  system->f_type = 0x6969;
+  const int result = reinterpret_cast<Statfs>(dlsym(RTLD_NEXT, "statfs"))(file, buf);
+  buf->f_type = 0x6969;
   return result;
 }
