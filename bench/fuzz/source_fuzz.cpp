@@ -3,6 +3,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/init/space_draft.h"
+#include "tuner/source/directive.h"
 #include "tuner/source/host_translation.h"
 #include "tuner/source/in_double.h"
 #include "tuner/source/kernel_file.h"
@@ -10,6 +11,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 using namespace smemtune;
 
@@ -30,6 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::vector<SourceFile> files = {{.name = "fuzzed.cu", .place = {}, .text = text}};
   costly_includes(files);
+  hidden_questions(std::vector<std::string_view>{text});
   for (const std::string& name : kernel_names(files)) {
     redefinition(files, name);
     uses_macro(files, name);

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 namespace smemtune {
 namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  ///< In UTF-8.
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
@@ -41,6 +44,48 @@ std::size_t behind_quote(std::string_view text, std::size_t at) {
   return std::min(at + 1, text.size());
 }
 
+bool begins_number(std::string_view rest) {
+  return is_digit(rest[0]) || (rest[0] == '.' && rest.size() > 1 && is_digit(rest[1]));
+}
+
+/// Behind the number at `begin`: 1'000'000, 0x1.8p-3, 1.5e-3f.
+std::size_t behind_number(std::string_view text, std::size_t begin) {
+  std::size_t at = begin;
+  while (at < text.size()) {
+    const char c = text[at];
+    const char before = at == begin ? '\0' : text[at - 1];
+    const bool is_exponent = before == 'e' || before == 'E' || before == 'p' || before == 'P';
+    const bool is_hexadecimal = text.substr(begin, 2) == "0x" || text.substr(begin, 2) == "0X";
+    const bool is_sign = (c == '+' || c == '-') && is_exponent &&
+                         (!is_hexadecimal || before == 'p' || before == 'P');
+    const bool separates = c == '\'' && at + 1 < text.size() && is_word_character(text[at + 1]);
+    if (!is_word_character(c) && c != '.' && !is_sign && !separates) break;
+    ++at;
+  }
+  return at;
+}
+
+/// Whether a quotation mark behind `word` begins a raw string.
+bool is_raw_prefix(std::string_view word) {
+  static constexpr std::array<std::string_view, 5> kRaw = {"R", "u8R", "uR", "UR", "LR"};
+  return std::ranges::find(kRaw, word) != kRaw.end();
+}
+
+/// The word that ends `line`; may be empty.
+std::string_view last_word(std::string_view line) {
+  std::size_t begin = line.size();
+  while (begin > 0 && is_word_character(line[begin - 1])) --begin;
+  return line.substr(begin);
+}
+
+/// What ends the raw string whose quotation mark is at `quote`: `)mark"`; empty: none begins.
+std::string raw_string_end(std::string_view text, std::size_t quote) {
+  constexpr std::size_t kMaxDelimiter = 16;
+  const std::size_t length = text.substr(quote, kMaxDelimiter + 2).find('(');
+  if (length == std::string_view::npos) return {};
+  return ")" + std::string(text.substr(quote + 1, length - 1)) + "\"";
+}
+
 /// Whether what follows `line` on a preprocessor line is the name of a header, in which // and /*
 /// begin no comment.
 bool names_header_next(std::string_view line) {
@@ -71,8 +116,13 @@ std::size_t scan_directive(std::string_view text, std::size_t at, std::string& l
       at += spliced;
       continue;
     }
-    const bool separates = rest[0] == '\'' && !line.empty() && is_word_character(line.back());
-    if (rest[0] == '"' || (rest[0] == '\'' && !separates)) {
+    if (begins_number(rest) && (line.empty() || !is_word_character(line.back()))) {
+      length = behind_number(text, at) - at;
+    } else if (rest[0] == '"' && is_raw_prefix(last_word(line))) {
+      const std::string_view line_left = rest.substr(0, rest.find('\n'));
+      const std::string mark = raw_string_end(text, at);
+      length = mark.empty() ? behind_quote(text, at) - at : behind(line_left, mark, 0);
+    } else if (rest[0] == '"' || rest[0] == '\'') {
       length = behind_quote(text, at) - at;
     } else if (rest[0] == '<' && names_header_next(line)) {
       const std::size_t end = rest.find_first_of(">\n");
@@ -86,7 +136,8 @@ std::size_t scan_directive(std::string_view text, std::size_t at, std::string& l
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text), at_(text.starts_with(kMark) ? 3 : 0) {}
+  explicit Scanner(std::string_view text)
+      : text_(text), at_(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0) {}
 
   CppTokens tokens() {
     CppTokens tokens;
@@ -135,8 +186,8 @@ class Scanner {
       advance_to(behind_quote(text_, at_));
       return CppToken::Kind::literal;
     }
-    if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
-      at_ = end_of_number();
+    if (begins_number(text_.substr(at_))) {
+      at_ = behind_number(text_, at_);
       return CppToken::Kind::number;
     }
     if (is_word_character(c)) return take_word();
@@ -144,36 +195,15 @@ class Scanner {
     return CppToken::Kind::symbol;
   }
 
-  /// 1'000'000, 0x1.8p-3, 1.5e-3f.
-  std::size_t end_of_number() const {
-    std::size_t at = at_;
-    while (at < text_.size()) {
-      const char c = text_[at];
-      const char before = at == at_ ? '\0' : text_[at - 1];
-      const bool is_exponent = before == 'e' || before == 'E' || before == 'p' || before == 'P';
-      const bool is_hexadecimal = text_.substr(at_, 2) == "0x" || text_.substr(at_, 2) == "0X";
-      const bool is_sign = (c == '+' || c == '-') && is_exponent &&
-                           (!is_hexadecimal || before == 'p' || before == 'P');
-      const bool separates = c == '\'' && at + 1 < text_.size() && is_word_character(text_[at + 1]);
-      if (!is_word_character(c) && c != '.' && !is_sign && !separates) break;
-      ++at;
-    }
-    return at;
-  }
-
   CppToken::Kind take_word() {
     std::size_t end = at_;
     while (end < text_.size() && is_word_character(text_[end])) ++end;
     const std::string_view word = text_.substr(at_, end - at_);
     const char next = end < text_.size() ? text_[end] : '\0';
-    static constexpr std::array<std::string_view, 5> kRaw = {"R", "u8R", "uR", "UR", "LR"};
     static constexpr std::array<std::string_view, 4> kEncoding = {"u8", "u", "U", "L"};
-    if (next == '"' && std::ranges::find(kRaw, word) != kRaw.end()) {
-      constexpr std::size_t kMaxDelimiter = 16;
-      const std::size_t found = text_.substr(end, kMaxDelimiter + 2).find('(');
-      if (const std::size_t open = end + found; found != std::string_view::npos) {
-        const std::string mark = ")" + std::string(text_.substr(end + 1, open - end - 1)) + "\"";
-        advance_to(behind(text_, mark, open));
+    if (next == '"' && is_raw_prefix(word)) {
+      if (const std::string mark = raw_string_end(text_, end); !mark.empty()) {
+        advance_to(behind(text_, mark, end + mark.size() - 1));
         return CppToken::Kind::literal;
       }
     }
@@ -192,8 +222,6 @@ class Scanner {
     return std::ranges::find(kDouble, text_.substr(at_, 2)) != kDouble.end() ? 2 : 1;
   }
 
-  static constexpr std::string_view kMark = "\xEF\xBB\xBF";  ///< A byte order mark in UTF-8.
-
   std::string_view text_;
   std::size_t at_;
   std::size_t line_ = 1;
@@ -208,6 +236,47 @@ bool is_word_character(char c) {
 }
 
 CppTokens cpp_tokens(std::string_view text) { return Scanner(text).tokens(); }
+
+std::string joined_lines(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  std::string joined;
+  std::size_t taken = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t spliced = splice(text.substr(at))) {
+      at += spliced;
+      ++taken;
+      continue;
+    }
+    joined += text[at];
+    if (text[at++] == '\n') joined.append(std::exchange(taken, 0), '\n');
+  }
+  return joined;
+}
+
+bool is_told_apart(std::string_view joined) {
+  constexpr int kMaxRawStrings = 100;  // Of a line; each is looked for to its end.
+  for (std::size_t begin = 0; begin < joined.size();) {
+    const std::size_t end = std::min(joined.find('\n', begin), joined.size());
+    const std::string_view line = joined.substr(begin, end - begin);
+    begin = end + 1;
+    // On a preprocessor line, < may begin a name as well.
+    const std::size_t quote = std::min(line.find_first_of("\"'"),
+                                       line.find('<', std::min(line.find('#'), line.find("%:"))));
+    if (quote == std::string_view::npos) continue;
+    const std::size_t open = line.rfind("/*");
+    const bool opens = open != std::string_view::npos && open > quote;
+    if (opens && line.find("*/", open + 2) == std::string_view::npos) return false;
+    int raw_strings = 0;
+    for (std::size_t at = line.find('"'); at != std::string_view::npos;
+         at = line.find('"', at + 1)) {
+      if (!is_raw_prefix(last_word(line.substr(0, at)))) continue;
+      const std::string mark = raw_string_end(line, at);
+      if (mark.empty() || line.find(mark, at) == std::string_view::npos) return false;
+      if (++raw_strings > kMaxRawStrings) return false;
+    }
+  }
+  return true;
+}
 
 std::string directive_line(std::string_view text) {
   std::string line;

@@ -43,6 +43,15 @@ CppTokens cpp_tokens(std::string_view text);
 /// Whether it may stand in a name or a number. Bytes above 127 belong to names in UTF-8.
 bool is_word_character(char c);
 
+/// The text without byte order mark, with lines that a backslash joins put into one. The line ends
+/// that this takes follow it, so that what begins a line is on the line where it was.
+std::string joined_lines(std::string_view text);
+
+/// Whether lexers agree on where each line of `joined` begins, in a comment, in a string or in
+/// neither: no line with a quotation mark leaves open what began on it. g++ takes $ for a letter,
+/// so that $R"( begins no raw string, and in what #if leaves out each lexer sees what it likes.
+bool is_told_apart(std::string_view joined);
+
 /// A preprocessor line, which may be several lines of text, as the preprocessor sees it: joined,
 /// and with a blank for each comment.
 std::string directive_line(std::string_view text);

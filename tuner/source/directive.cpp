@@ -3,7 +3,9 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace smemtune {
@@ -20,7 +22,8 @@ std::string_view without_blanks(std::string_view text) {
 /// The header's name with its marks at the beginning of `text`, or empty.
 std::string_view header_name(std::string_view text) {
   if (text.size() < 2 || (text.front() != '<' && text.front() != '"')) return {};
-  const std::size_t end = text.find(text.front() == '<' ? '>' : '"', 1);
+  constexpr std::size_t kMaxBytes = 4096;  // Of a path.
+  const std::size_t end = text.substr(0, kMaxBytes).find(text.front() == '<' ? '>' : '"', 1);
   return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);
 }
 
@@ -44,26 +47,89 @@ Include named(std::string_view marked, std::size_t line) {
   return include;
 }
 
+struct PlacedDirective {
+  Directive directive;
+  std::size_t line = 0;
+  bool is_cut = false;  ///< It may go on behind a comment of several lines.
+};
+
+/// Every directive that any lexer sees in a text: where they could differ, what stands in comments
+/// and strings counts as well.
+std::vector<PlacedDirective> directives_of(std::string_view text) {
+  std::vector<PlacedDirective> found;
+  const std::string joined = joined_lines(text);
+  if (is_told_apart(joined)) {
+    for (const CppToken& token : cpp_tokens(joined)) {
+      if (token.kind != CppToken::Kind::directive) continue;
+      found.push_back({.directive = directive_of(token), .line = token.line});
+    }
+    return found;
+  }
+  const std::string_view all = joined;
+  std::size_t line = 1;
+  // A directive begins its line, or follows what ends a comment.
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const bool begins_line = at == 0 || all[at - 1] == '\n';
+    if (at > 0 && begins_line) ++line;
+    if (!begins_line && !all.substr(0, at).ends_with("*/")) continue;
+    const std::size_t begin = std::min(all.find_first_not_of(kBlanks, at), all.size());
+    const std::string_view rest = all.substr(begin, all.find('\n', begin) - begin);
+    if (!rest.starts_with('#') && !rest.starts_with("%:")) continue;
+    const std::size_t comment = rest.rfind("/*");
+    const bool is_cut =
+        comment != std::string_view::npos && rest.find("*/", comment + 2) == std::string_view::npos;
+    const CppToken token = {.kind = CppToken::Kind::directive, .text = rest, .line = line};
+    found.push_back({.directive = directive_of(token), .line = line, .is_cut = is_cut});
+  }
+  return found;
+}
+
+/// Whether the `<` at `at` compares nothing, so that it may begin the name of a header.
+bool begins_header(std::string_view text, std::size_t at) {
+  const std::size_t last =
+      at == 0 ? std::string_view::npos : text.find_last_not_of(kBlanks, at - 1);
+  return last == std::string_view::npos || (!is_word_character(text[last]) && text[last] != ')' &&
+                                            text[last] != '\'' && text[last] != '<');
+}
+
+/// Whether an expression has what only names a header, or what the preprocessor can make one of.
+bool may_name_header(std::string_view text) {
+  if (text.find_first_of("\"#") != std::string_view::npos) return true;
+  if (text.find("%:") != std::string_view::npos) return true;
+  for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at + 1)) {
+    if (begins_header(text, at)) return true;
+  }
+  return false;
+}
+
+/// `__has_include` at `word` of `text` and what it asks for in brackets: `("x.h"`; empty where that
+/// is not clear.
+std::string_view asked_header(std::string_view text, std::string_view word) {
+  const auto end = static_cast<std::size_t>(word.data() - text.data()) + word.size();
+  const std::string_view after = without_blanks(text.substr(end));
+  return after.starts_with('(') ? header_name(without_blanks(after.substr(1))) : std::string_view();
+}
+
+constexpr std::string_view kHasInclude = "__has_include";
+
 /// Reads the directives of one text.
 class IncludeReader {
  public:
   std::vector<Include> read(std::string_view text) {
-    for (const CppToken& token : cpp_tokens(text)) {
-      if (token.kind == CppToken::Kind::directive) {
-        read_directive(directive_of(token), token.line);
-      } else if (token.kind == CppToken::Kind::literal) {
-        read_raw_string(token.text, token.line);
+    for (const auto& [directive, line, is_cut] : directives_of(text)) {
+      read_directive(directive, line);
+      if (is_cut) {
+        refuse(line, "#" + directive.name,
+               "a comment of several lines in it, where compilers could differ on what is one");
       }
     }
+    refuse_where(text, std::string_view("\0", 1), "a NUL character, at which some compilers stop");
     for (const std::string_view trigraph : {"?"
                                             "?=",
                                             "?"
                                             "?/"}) {
-      const std::size_t at = text.find(trigraph);
-      if (at == std::string_view::npos) continue;
-      const auto line = std::count(text.begin(), text.begin() + static_cast<long>(at), '\n') + 1;
-      refuse(static_cast<std::size_t>(line), std::string(trigraph),
-             "a trigraph, which only some compilers read; write the character itself");
+      refuse_where(text, trigraph,
+                   "a trigraph, which only some compilers read; write the character itself");
     }
     return std::move(found_);
   }
@@ -73,8 +139,17 @@ class IncludeReader {
     found_.push_back({.line = line, .name = std::move(name), .refusal = std::move(why)});
   }
 
+  void refuse_where(std::string_view text, std::string_view what, const char* why) {
+    const std::size_t at = text.find(what);
+    if (at == std::string_view::npos) return;
+    const auto line = std::count(text.begin(), text.begin() + static_cast<long>(at), '\n') + 1;
+    refuse(static_cast<std::size_t>(line), std::string(what), why);
+  }
+
   void read_directive(const Directive& directive, std::size_t line) {
-    if (directive.name == "include") {
+    if (directive.rest.starts_with('\\')) {
+      refuse(line, directive.name + directive.rest, "a directive's name is written in letters");
+    } else if (directive.name == "include") {
       const std::string_view marked = header_name(directive.rest);
       if (!marked.empty()) {
         found_.push_back(named(marked, line));
@@ -92,7 +167,7 @@ class IncludeReader {
   void read_questions(const Directive& directive, std::size_t line) {
     const std::string_view rest = directive.rest;
     for (const std::string_view word : identifiers(rest)) {
-      if (!word.starts_with("__has_include") && word != "__has_embed") continue;
+      if (!word.starts_with(kHasInclude) && word != "__has_embed") continue;
       const auto at = static_cast<std::size_t>(word.data() - rest.data());
       std::string_view before = without_blanks(rest.substr(0, at));
       if (before.ends_with('(')) before = without_blanks(before.substr(0, before.size() - 1));
@@ -101,12 +176,8 @@ class IncludeReader {
           directive.name.starts_with("elifndef")) {
         continue;
       }
-      const std::string_view after = without_blanks(rest.substr(at + word.size()));
-      const bool asks = directive.name == "if" || directive.name == "elif";
-      const std::string_view marked = after.starts_with('(')
-                                          ? header_name(without_blanks(after.substr(1)))
-                                          : std::string_view();
-      if (!asks || word != "__has_include" || marked.empty()) {
+      const std::string_view marked = asked_header(rest, word);
+      if (!directive.asks() || word != kHasInclude || marked.empty()) {
         refuse(line, std::string(word), "it is not clear which file it asks for");
         continue;
       }
@@ -115,25 +186,27 @@ class IncludeReader {
     }
   }
 
-  /// A lexer that passes over what #if leaves out line by line may see a directive where others see
-  /// a raw string.
-  void read_raw_string(std::string_view text, std::size_t first_line) {
-    std::size_t line = first_line;
-    for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at)) {
-      ++line;
-      const std::size_t begin = text.find_first_not_of(kBlanks, ++at);
-      if (begin == std::string_view::npos) return;
-      const std::string_view rest = text.substr(begin);
-      if (!rest.starts_with('#') && !rest.starts_with("%:")) continue;
-      const CppToken token = {.kind = CppToken::Kind::directive, .text = rest, .line = line};
-      read_directive(directive_of(token), line);
-    }
-  }
-
   std::vector<Include> found_;
 };
 
+/// An #if's expression without what it asks by name.
+std::string without_questions(const std::string& expression) {
+  std::string_view rest = expression;
+  std::string result;
+  for (const std::string_view word : identifiers(expression)) {
+    if (word != kHasInclude) continue;
+    const std::string_view marked = asked_header(expression, word);
+    if (marked.empty()) continue;
+    result.append(rest.data(), word.data());
+    const char* const end = marked.data() + marked.size();
+    rest = {end, static_cast<std::size_t>(expression.data() + expression.size() - end)};
+  }
+  return result + std::string(rest);
+}
+
 }  // namespace
+
+bool Directive::asks() const { return name == "if" || name == "elif"; }
 
 bool Directive::is_conditional() const {
   return name.starts_with("if") || name.starts_with("el") || name == "endif";
@@ -154,5 +227,58 @@ std::string included(const Directive& directive) {
 }
 
 std::vector<Include> includes_of(std::string_view text) { return IncludeReader().read(text); }
+
+bool names_lines(std::string_view text) {
+  return std::ranges::any_of(directives_of(text), [](const PlacedDirective& found) {
+    const Directive& directive = found.directive;
+    return directive.name == "line" || (directive.name.empty() && !directive.rest.empty());
+  });
+}
+
+std::vector<Include> hidden_questions(std::span<const std::string_view> texts) {
+  std::vector<std::vector<PlacedDirective>> directives;
+  std::set<std::string, std::less<>> suspects;  // Macros that may make a header's name.
+  std::multimap<std::string, std::string, std::less<>> users;  // Those whose body names a macro.
+  for (const std::string_view text : texts) {
+    directives.push_back(directives_of(text));
+    for (const PlacedDirective& found : directives.back()) {
+      const std::string_view rest = found.directive.rest;
+      const std::vector<std::string_view> names = identifiers(rest);
+      if (found.directive.name != "define" || names.empty()) continue;
+      const std::string name(names.front());
+      const auto behind = static_cast<std::size_t>(names.front().data() - rest.data());
+      if (may_name_header(rest.substr(behind + name.size()))) suspects.insert(name);
+      for (const std::string_view used : std::set(names.begin() + 1, names.end())) {
+        users.emplace(used, name);
+      }
+    }
+  }
+  std::vector<std::string> open(suspects.begin(), suspects.end());
+  while (!open.empty()) {
+    const auto [first, last] = users.equal_range(std::exchange(open.back(), {}));
+    open.pop_back();
+    for (auto user = first; user != last; ++user) {
+      if (suspects.insert(user->second).second) open.push_back(user->second);
+    }
+  }
+  std::vector<Include> found(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (const PlacedDirective& asking : directives[i]) {
+      if (!asking.directive.asks() || !found[i].refusal.empty()) continue;
+      const std::string expression = without_questions(asking.directive.rest);
+      bool is_suspect = may_name_header(expression);
+      std::string_view before;
+      for (const std::string_view name : identifiers(expression)) {
+        is_suspect = is_suspect || (before != "defined" && suspects.contains(name));
+        before = name;
+      }
+      if (!is_suspect) continue;
+      found[i] = {.line = asking.line,
+                  .name = "#" + asking.directive.name + " " + asking.directive.rest,
+                  .refusal = "its macros may ask for a file; ask with __has_include itself"};
+    }
+  }
+  return found;
+}
 
 }  // namespace smemtune

@@ -3,6 +3,7 @@
 #include "tuner/source/cpp_tokens.h"
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,8 @@ struct Directive {
   std::string name;
   std::string rest;  ///< Joined, without comments, without blanks around it.
 
-  bool is_conditional() const;  ///< #if, #elif, #else, #endif and theirs.
+  bool asks() const;            ///< #if and #elif, which have an expression.
+  bool is_conditional() const;  ///< These, #else, #endif and theirs.
 };
 
 Directive directive_of(const CppToken& token);
@@ -35,5 +37,13 @@ struct Include {
 /// one place that decides what is followed. Where lexers could differ, what any of them may see
 /// counts.
 std::vector<Include> includes_of(std::string_view text);
+
+/// For each of the texts that are compiled together, the first #if that may ask for a file without
+/// naming `__has_include`: what its macros stand for has a header's name, or # or ##, which make
+/// one. Where there is none, the refusal is empty.
+std::vector<Include> hidden_questions(std::span<const std::string_view> texts);
+
+/// Whether #line may give lines the name of a file, which a compiler then opens to show them.
+bool names_lines(std::string_view text);
 
 }  // namespace smemtune

@@ -102,13 +102,24 @@ class SourceReader {
         }
       }
     }
+    std::vector<std::string_view> texts;
+    for (const SourceFile& file : files_) texts.emplace_back(file.text);
+    const std::vector<Include> hidden = hidden_questions(texts);
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (hidden[i].refusal.empty()) continue;
+      throw InputError(place_of(files_[i], hidden[i].line) + ": " + refusal_of(hidden[i]));
+    }
     return std::move(files_);
   }
 
  private:
+  static std::string refusal_of(const Include& include) {
+    return quote(include.name, 300) + ": " + include.refusal;
+  }
+
   void add(const Include& include, const fs::path& beside) {
     const std::string& name = include.name;
-    if (!include.refusal.empty()) throw InputError(quote(name, 300) + ": " + include.refusal);
+    if (!include.refusal.empty()) throw InputError(refusal_of(include));
     const bool is_known_header = is_toolkit_header(name) || is_c_header(name);
     if (!include.is_quoted && is_known_header) return;
     std::vector<fs::path> folders = include_folders_;

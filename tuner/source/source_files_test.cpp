@@ -127,9 +127,58 @@ TEST(ReadSources, RefusesWhatCannotBeFollowed) {
                                  "#if 0\nR\"(\n#endif\n#include </etc/passwd>\n//)\"",
                                  "#inc\\\nlude </etc/passwd>",
                                  "#include\\ \n </etc/passwd>",
-                                 "%: /* */ include </etc/passwd>"}) {
+                                 "%: /* */ include </etc/passwd>",
+                                 "#\\u0069nclude \"k.cu\"",
+                                 "#inc\\u006cude \"k.cu\"",
+                                 "#embed </etc/*>"}) {
     EXPECT_THAT(refusal(line), MatchesRegex("k.cu:[2-5]: .*")) << line;
   }
+  EXPECT_THAT(read_of({{"k.cu", "\xEF\xBB\xBF#include H\nauto s = '\"'; /*\n*/"}}),
+              MatchesRegex("k.cu:1: .*"));
+  EXPECT_THAT(refusal(std::string("int a;\0", 7)), MatchesRegex("k.cu:2: .*NUL.*"));
+}
+
+TEST(ReadSources, RefusesAnIncludeWhereverALexerMaySeeIt) {
+  const std::string include = "#include </etc/passwd>";
+  const std::vector<std::string> texts = {
+      // Marks that the end of a line divides.
+      "/\\\n* *\\\n/ " + include, "/* *\\\n/ " + include + "\n/* */", "%\\\n:include </etc/passwd>",
+      "/\\\r\n* *\\\r\n/ " + include, "auto s = R\\\n\"x(\" /* )x\";\n" + include + "\n/* */",
+      // A comment that begins in a string for some, or for all.
+      "#define X R\"(\" /* )\"\n" + include + "\n/* */",
+      "#define X $R\"(\" /* )\"\n" + include + "\n/* */", "$R\"(\" /*\n)\"\n */ " + include,
+      "#define X L'/*'\n" + include + "\n#define Y L'*/'",
+      "#define X 0x1'a'/*'\n" + include + "\n#define Y '*/'",
+      "#pragma foo a'/*'\n" + include + "\n#pragma foo b'*/'",
+      "#if 0\n#error don't /*\n#endif\n" + include + "\n#if 0\n*/\n#endif",
+      "#if 0\nR\"(\")\" /* \"\n#endif\n" + include + "\n#if 0\n/* */\n#endif",
+      "R\"( )\\\n\" /* )\"\n" + include + "\n/* */",
+      "#define X include </*>\n/*/\n" + include + "\n/* */",
+      "#pragma GCC dependency <x/*y>\n" + include + "\n/* */",
+      "#define X L'/*' 1\n/*/\n" + include + "\n/* */",
+      "auto s = \"\\\\\n\" /* \";\n" + include + "\n/* */"};
+  for (const std::string& text : texts) {
+    EXPECT_THAT(read_of({{"k.cu", "\n" + text}}), MatchesRegex("k.cu:[2-7]: .*")) << text;
+  }
+}
+
+TEST(ReadSources, RefusesAnIfThatMayAskForAFileByItsMacros) {
+  const std::string cat = "#define CAT(a, b) a##b\n";
+  for (const std::string& text :
+       {cat + "#if CAT(__has_, include)(\"k.cu\")\n#endif",
+        cat + "#define ASK CAT(__has_, include)\n#if 0\n#elif ASK(<stdio.h>)\n#endif",
+        std::string(
+            "#define ASK __has_ %:%: include\n#define WHAT (\"k.cu\")\n#if ASK WHAT\n#endif"),
+        std::string("#define OF(x) #x\n#if A_TOOLKITS_MACRO(OF(k.cu))\n#endif"),
+        std::string("#if A_TOOLKITS_MACRO(\"k.cu\")\n#endif"),
+        std::string("#if A_TOOLKITS_MACRO(<k.cu>)\n#endif"),
+        std::string("#define NAME <k.cu>\n#if A_TOOLKITS_MACRO(NAME)\n#endif")}) {
+    EXPECT_THAT(read_of({{"k.cu", text}}), MatchesRegex("k.cu:[1-4]: .*__has_include itself"))
+        << text;
+  }
+  EXPECT_THAT(
+      read_of({{"k.cu", "#include \"a.h\"\n#if CAT(__has_, include)(X)\n#endif"}, {"a.h", cat}}),
+      MatchesRegex("k.cu:2: .*__has_include itself"));
 }
 
 TEST(ReadSources, LeavesToTheCompilerWhatOnlyLooksLikeAnInclude) {
@@ -137,6 +186,15 @@ TEST(ReadSources, LeavesToTheCompilerWhatOnlyLooksLikeAnInclude) {
             read_of({{"k.cu",
                       "// #include H\n/*\n#include H\n*/\nconst char* s = \"#include H\";\n"
                       "#pragma unroll\n#define include_this 1\nint import, embed;\n"}}));
+  EXPECT_EQ("k.cu ", read_of({{"k.cu",
+                               "const char* s = \"/*\"; /* don't */\n/* don't\n#include H */\n"
+                               "int n = 1'000'000;  // it's\nauto r = R\"(mov)\";  // x\n"
+                               "/*\n#include H\n*/\n"}}));
+  EXPECT_EQ("k.cu ", read_of({{"k.cu",
+                               "#define CAT(a, b) a##b\n#define NAME \"k\"\n"
+                               "#define AT_LEAST(a, b) (A > a || (A == a && (B << 1) <= b))\n"
+                               "#if AT_LEAST(1, 2) && 'a' < 98 && __has_builtin(__ldg) && (1 < 2)\n"
+                               "int CAT(a, b);\n#elif defined(CAT)\n#endif\n"}}));
 }
 
 }  // namespace
