@@ -11,6 +11,7 @@
 #include "tuner/core/machine_fault.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
+#include "tuner/source/directive.h"
 #include "tuner/source/host_translation.h"
 
 #include <algorithm>
@@ -35,6 +36,7 @@ constexpr std::size_t kMaxLogBytes = 64 * 1024;
 // Deep enough that `#include "../../common/tile.cuh"` stays inside the temporary folder.
 constexpr const char* kSourceFolder = "s/s/s/s/source";
 constexpr const char* kHeaderFolder = "headers";
+constexpr const char* kAssembled = "assembled";  ///< What the assembler says that it has read.
 
 void write_file(const std::filesystem::path& path, std::string_view text) {
   std::filesystem::create_directories(path.parent_path());
@@ -221,8 +223,18 @@ std::vector<std::string> common_options(const CompileRequest& request,
                                       "-w",
                                       "-I.",
                                       "-I" + headers.string()};
-  // Unique symbols are one for the whole process, and keep a library from being unloaded.
-  if (!is_clang) options.emplace_back("-fno-gnu-unique");
+  if (is_clang) {
+    options.emplace_back(
+        "-fno-gnu-inline-asm");  // It may read files, and clang does not say which.
+  } else {
+    // Unique symbols are one for the whole process, and keep a library from being unloaded.
+    options.emplace_back("-fno-gnu-unique");
+    options.push_back(std::string("-Wa,--MD,") + kAssembled);
+    // What g++ shows of a line it takes from the file that #line names, whichever that is.
+    const bool shows_lines = std::ranges::none_of(
+        request.source.files, [](const auto& file) { return names_lines(file.text); });
+    if (!shows_lines) options.emplace_back("-fno-diagnostics-show-caret");
+  }
   return with(std::move(options), host_options(request.options));
 }
 
@@ -323,9 +335,12 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   // The headers report atomics themselves; clang instruments them wherever they are.
   if (is_clang_) checked = with(checked, {"-mllvm", "-tsan-instrument-atomics=0"});
   if (auto failure = run(checked, sources, log)) return *failure;
-  // All but the system's headers: results would not follow a change of these.
-  const auto users = read_outside(sources / "read_of_users", folder.path(), sources);
-  if (!users.empty()) {
+  // All but the system's headers, and what .incbin names: results would not follow a change of
+  // these.
+  for (const char* const said : {"read_of_users", kAssembled}) {
+    if (is_clang_ && said == kAssembled) continue;
+    const auto users = read_outside(sources / said, folder.path(), sources);
+    if (users.empty()) continue;
     return failure({Status::compile, "error"},
                    users.front().string() + " was read, which is not one of the kernel's files");
   }

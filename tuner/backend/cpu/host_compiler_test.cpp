@@ -310,6 +310,40 @@ TEST(HostCompiler, TellsWhatItReadOfTheSystemAndRefusesWhatIsTheUsers) {
   EXPECT_THAT(outside.failure().detail, HasSubstr("a header.h was read"));
 }
 
+TEST(HostCompiler, TakesNothingThatItsAssemblerReads) {
+  const smemtune::TemporaryFolder folder;
+  folder.write("data", "one");
+  const std::string incbin = "\\n.incbin \\\"" + (folder.path() / "data").string() + "\\\"\\n";
+  const std::string kernel = "\n__global__ void k(float* a) { a[0] += 1; }\n";
+  for (const std::string& text :
+       {"#define CAT(a, b) a##b\nCAT(a, sm)(\".data" + incbin + ".text\");",
+        "a\\\nsm(\".data" + incbin + ".text\");",
+        "__attribute__((section(\".text" + incbin + ".data#\"))) int a = 3;",
+        "#ident \"x\\\"" + incbin + "#\""}) {
+    const auto compiled = compile_files({{"k.cu", text + kernel}}, "k");
+    // clang refuses assembly, and writes none that what is in a name could become a part of.
+    if (compiled) {
+      EXPECT_THAT(HostCompiler().version(), HasSubstr("clang")) << text;
+      continue;
+    }
+    EXPECT_THAT(compiled.failure().detail,
+                testing::AnyOf(HasSubstr("data was read"), HasSubstr("assembly is disabled")))
+        << text;
+  }
+}
+
+TEST(HostCompiler, ShowsNothingOfTheFileThatALineIsSaidToBeOf) {
+  const smemtune::TemporaryFolder folder;
+  folder.write("secret", "\nprecious\n");
+  const auto compiled =
+      compile_files({{"k.cu", "#line 2 \"" + (folder.path() / "secret").string() +
+                                  "\"\nint a = ;\n__global__ void k(float* a) { a[0] += 1; }\n"}},
+                    "k");
+  ASSERT_FALSE(compiled);
+  EXPECT_THAT(compiled.failure().detail,
+              testing::AllOf(HasSubstr("secret:2"), testing::Not(HasSubstr("precious"))));
+}
+
 TEST(HostCompiler, TellsWhatItReadWhateverFilesAreCalled) {
   const smemtune::TemporaryFolder folder;
   const std::vector<std::string> names = {"two words", "back\\slash", "hash#mark", "dollar$sign",
