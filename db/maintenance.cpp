@@ -215,6 +215,14 @@ std::uint64_t count(const Connection& connection, const char* sql) {
   return static_cast<std::uint64_t>(connection.integer(sql));
 }
 
+/// Of what is collected, and of the runs that have nothing left.
+Pruned summarize(const Connection& connection, const std::vector<std::int64_t>& runs) {
+  return {.results = count(connection, "SELECT count(*) FROM gone"),
+          .bests = count(connection,
+                         "SELECT count(*) FROM best WHERE result_id IN (SELECT id FROM gone)"),
+          .runs = runs.size()};
+}
+
 }  // namespace
 
 std::vector<std::string> find_faults(const std::filesystem::path& file) {
@@ -299,21 +307,24 @@ void back_up_database(const std::filesystem::path& file, const std::filesystem::
   close(descriptor);
 }
 
-Pruned prune(const std::filesystem::path& file, const PruneRule& rule, bool apply) {
+Pruned would_prune(const std::filesystem::path& file, const PruneRule& rule) {
+  const Connection connection = opened(file, OpenMode::read_only);
+  // Only that lets it make a temporary table; the file is open for reading.
+  connection.execute("PRAGMA query_only = OFF; BEGIN");
+  collect(connection, rule);
+  return summarize(connection, emptied_runs(connection, rule));
+}
+
+Pruned prune(const std::filesystem::path& file, const PruneRule& rule) {
   if (!std::filesystem::exists(file)) opened(file, OpenMode::read_only);  // Throws.
-  // A database that is only read takes no temporary table.
   const Connection connection = opened(file, OpenMode::read_write);
   // The references are checked at the end: for each row that goes it would take a search.
   connection.execute("PRAGMA foreign_keys = OFF");
   Transaction transaction(connection);
   collect(connection, rule);
   const std::vector<std::int64_t> runs = emptied_runs(connection, rule);
-  Pruned pruned = {.results = count(connection, "SELECT count(*) FROM gone"),
-                   .bests = count(connection,
-                                  "SELECT count(*) FROM best WHERE result_id IN "
-                                  "(SELECT id FROM gone)"),
-                   .runs = runs.size()};
-  if (!apply || (pruned.results == 0 && runs.empty())) return pruned;
+  const Pruned pruned = summarize(connection, runs);
+  if (pruned.results == 0 && runs.empty()) return pruned;
   remove_collected(connection, runs);
   if (Statement(connection, "PRAGMA foreign_key_check").step()) {
     throw StoreError(file.string() +

@@ -52,9 +52,12 @@ struct Pruned {
   std::uint64_t runs = 0;   ///< That are left without a result, or never had one.
 };
 
-/// What would go; with `apply` it goes, in one transaction. Its room in the file is used again. The
-/// bests are those of what is left. Runs that are under way keep their place, and so does all that
-/// they may refer to; otherwise devices, spaces, kernels and problems go with their last result.
-Pruned prune(const std::filesystem::path& file, const PruneRule& rule, bool apply);
+/// Removes them in one transaction. Their room in the file is used again. The bests are those of what
+/// is left. Runs that are under way keep their place, and so does all that they may refer to;
+/// otherwise devices, spaces, kernels and problems go with their last result.
+Pruned prune(const std::filesystem::path& file, const PruneRule& rule);
+
+/// What prune() would remove. The file stays as it is, of an older version too.
+Pruned would_prune(const std::filesystem::path& file, const PruneRule& rule);
 
 }  // namespace smemtune::db

@@ -194,12 +194,12 @@ TEST_F(Maintenance, PrunesWhatItSaidAndChoosesTheBestAnew) {
   tune(store, "run-1", {{16, 1}, {32, 2}});
   tune(store, "run-2", {{64, 3}});
   const PruneRule rule = {.query = {.run = "run-1", .source = "all"}, .before_unix = {}};
-  const Pruned said = prune(file_, rule, /*apply=*/false);
+  const Pruned said = would_prune(file_, rule);
   EXPECT_EQ(2u, said.results);
   EXPECT_EQ(1u, said.bests);
   EXPECT_EQ(1u, said.runs);
   EXPECT_THAT(store.results({}), SizeIs(3));
-  const Pruned done = prune(file_, rule, /*apply=*/true);
+  const Pruned done = prune(file_, rule);
   EXPECT_EQ(said.results, done.results);
   EXPECT_THAT(store.results({}), SizeIs(1));
   EXPECT_THAT(store.runs({}), SizeIs(1));
@@ -207,13 +207,34 @@ TEST_F(Maintenance, PrunesWhatItSaidAndChoosesTheBestAnew) {
   EXPECT_THAT(find_faults(file_), IsEmpty());
 }
 
+TEST_F(Maintenance, SaysWhatItWouldPruneOfAFileThatItMayNotWrite) {
+  const auto older = std::span(migrations()).first(1);
+  open_database(file_, OpenMode::read_write, 0, older);
+  const auto contents = [this] {
+    std::ifstream stream(file_, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  const std::string before = contents();
+  EXPECT_EQ(0u, would_prune(file_, {.query = {.run = "run-1"}, .before_unix = {}}).results);
+  EXPECT_EQ(before, contents()) << "a version that an older smemtune writes was migrated";
+  EXPECT_FALSE(fs::exists(file_.string() + ".v1.bak"));
+  // Of a newer version, which is never written.
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 1}});
+  Connection(file_, OpenMode::read_write, 0)
+      .execute("PRAGMA user_version = 99; ALTER TABLE run ADD COLUMN note TEXT");
+  const PruneRule rule = {.query = {.run = "run-1", .source = "all"}, .before_unix = {}};
+  EXPECT_EQ(1u, would_prune(file_, rule).results);
+  EXPECT_THROW(prune(file_, rule), StoreError);
+}
+
 TEST_F(Maintenance, PrunesResultsOfEditedKernels) {
   ResultStore store(file_);
   tune(store, "run-1", {{16, 1}}, "before");
   tune(store, "run-2", {{16, 2}}, "after");
-  EXPECT_EQ(1u, prune(file_, {.stale = true, .before_unix = {}}, /*apply=*/true).results);
+  EXPECT_EQ(1u, prune(file_, {.stale = true, .before_unix = {}}).results);
   EXPECT_EQ(2, best_ms());
-  EXPECT_EQ(0u, prune(file_, {.stale = true, .before_unix = {}}, /*apply=*/true).results);
+  EXPECT_EQ(0u, prune(file_, {.stale = true, .before_unix = {}}).results);
 }
 
 TEST_F(Maintenance, PrunesASpaceADeviceOrAKernelThatIsGoneWithAllThatWasOnlyTheirs) {
@@ -246,24 +267,24 @@ TEST_F(Maintenance, PrunesASpaceADeviceOrAKernelThatIsGoneWithAllThatWasOnlyThei
   store.end_run("run-4", "failed");
 
   const auto by = [](const Query& query) { return PruneRule{.query = query, .before_unix = {}}; };
-  const Pruned space = prune(file_, by({.space = "scan", .source = "all"}), /*apply=*/true);
+  const Pruned space = prune(file_, by({.space = "scan", .source = "all"}));
   EXPECT_EQ(1u, space.results);
   EXPECT_EQ(2u, space.runs);
-  EXPECT_EQ(0u, prune(file_, by({.space = "scan", .source = "all"}), /*apply=*/false).runs);
+  EXPECT_EQ(0u, would_prune(file_, by({.space = "scan", .source = "all"})).runs);
   EXPECT_THAT(store.kernels(), ElementsAre("kogge_stone", "tiled"));
-  EXPECT_EQ(1u, prune(file_, by({.kernel = "kogge_stone", .source = "all"}), true).results);
+  EXPECT_EQ(1u, prune(file_, by({.kernel = "kogge_stone", .source = "all"})).results);
   EXPECT_THAT(store.kernels(), ElementsAre("tiled"));
   EXPECT_THAT(store.devices(), SizeIs(1));
 
   record(*begin("run-5", "gemm"), "tiled", 16);
   store.end_run("run-5", "complete");
   EXPECT_THAT(store.devices(), SizeIs(2));
-  EXPECT_EQ(1u, prune(file_, by({.device = "of old", .source = "all"}), true).results);
+  EXPECT_EQ(1u, prune(file_, by({.device = "of old", .source = "all"})).results);
   EXPECT_THAT(store.devices(), SizeIs(1));
   EXPECT_EQ(1, best_ms());
   EXPECT_THAT(store.runs({}), SizeIs(1));
   EXPECT_THAT(find_faults(file_), IsEmpty());
-  EXPECT_EQ(2u, prune(file_, by({.space = "gemm", .source = "all"}), true).results);
+  EXPECT_EQ(2u, prune(file_, by({.space = "gemm", .source = "all"})).results);
   const Connection connection(file_, Connection::Mode::read_only, 0);
   for (const char* table : {"space", "problem", "kernel", "configuration", "environment",
                             "device_unit", "device_model", "run", "attempt", "best"}) {
@@ -285,7 +306,7 @@ TEST_F(Maintenance, LeavesARunThatIsUnderWay) {
   result.status = Status::compile;
   result.reason = "error";
   log->record("hash", result);
-  EXPECT_EQ(0u, prune(file_, {.query = {.run = "run-1"}, .before_unix = {}}, true).runs);
+  EXPECT_EQ(0u, prune(file_, {.query = {.run = "run-1"}, .before_unix = {}}).runs);
   log->record("hash", result);
   EXPECT_THAT(store.results({}), SizeIs(1));
 }

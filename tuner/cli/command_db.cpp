@@ -98,7 +98,8 @@ int run_prune(const DatabaseOptions& options) {
         "--kernel, --device, --problem");
   }
   if (!query.status.empty()) parse_status(query.status);  // Throws.
-  const db::Pruned pruned = db::prune(options.database, rule, options.yes);
+  const db::Pruned pruned =
+      options.yes ? db::prune(options.database, rule) : db::would_prune(options.database, rule);
   if (pruned.results == 0 && pruned.runs == 0) {
     refuse_unknown(options.database, query,
                    open_results(options.database, query.source, /*no_shipped=*/true));
