@@ -11,6 +11,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 namespace smemtune::db {
 
@@ -134,7 +135,14 @@ Bindings bindings_from_json(const Statement& row, const char* column) {
 std::string to_json(const std::vector<LaunchResult>& launches) {
   if (launches.empty()) return "[]";
   Json array = Json::array();
-  for (const LaunchResult& launch : launches) array.push_back(launch_json(launch));
+  for (const LaunchResult& launch : launches) {
+    Json object = launch_json(launch);
+    // What is not known is left out: an older smemtune takes a number for each member that is there.
+    for (auto member = object.begin(); member != object.end();) {
+      member = member->is_null() ? object.erase(member) : std::next(member);
+    }
+    array.push_back(std::move(object));
+  }
   return column_text(array);
 }
 

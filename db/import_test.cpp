@@ -338,6 +338,18 @@ TEST_F(ImportTest, RefusesWhatIsTooDeepOrTooMuch) {
   EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
 }
 
+TEST_F(ImportTest, FindsANameThatOccursTwiceAmongManyOfThem) {
+  std::string members = "\"BLOCK\": 0";
+  for (int i = 0; i < 800'000; ++i) members += ",\"n" + std::to_string(i) + "\":1";
+  const std::string twice = "{" + members + ",\"BLOCK\":2}";
+  // To look for each among all that came before would take longer than a test may.
+  EXPECT_THAT(error(write("top.json", twice)), HasSubstr("'BLOCK' occurs twice"));
+  EXPECT_THAT(error(write("head.json", "{\"Metadata\": " + twice + "}")),
+              HasSubstr("'BLOCK' occurs twice"));
+  EXPECT_THAT(error(write("entry.json", cache_file("GPU A", "\"1\": " + twice))),
+              HasSubstr("'BLOCK' occurs twice"));
+}
+
 TEST_F(ImportTest, ReadsNothingOfAFileThatIsTooLarge) {
   for (const char* start : {"{}", "SQLite format 3"}) {
     const fs::path file = write("large.json", start);

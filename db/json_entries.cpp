@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -72,9 +73,18 @@ class WholeJson {
   Json object(JsonText value, std::size_t depth) {
     check_depth(depth);
     Json all = Json::object();
+    std::unordered_set<std::string> names;  // Of more than a few.
+    const auto is_new = [&](const std::string& name) {
+      constexpr std::size_t kFew = 32;  // In which looking through all is faster.
+      if (all.size() < kFew) return !all.contains(name);
+      if (names.empty()) {
+        for (const auto& member : all.items()) names.insert(member.key());
+      }
+      return names.insert(name).second;
+    };
     for (auto member : value.get_object()) {
       std::string name(within_limit(member.unescaped_key()));
-      if (all.contains(name)) throw InputError("the name " + quote(name) + " occurs twice");
+      if (!is_new(name)) throw InputError("the name " + quote(name) + " occurs twice");
       all.get_ref<Json::object_t&>().Container::emplace_back(std::move(name),
                                                              read(member.value(), depth));
     }
@@ -201,10 +211,14 @@ class EntriesReader {
   }
 
   void take_member(const std::string& name, JsonText value) {
-    if (read_.head.contains(name)) throw InputError("the name " + quote(name) + " occurs twice");
-    read_.head[name] = nullptr;
+    if (!names_.insert(name).second) {
+      throw InputError("the name " + quote(name) + " occurs twice");
+    }
+    // By its place: looking for each name among all would take the square of their number.
+    Json& member =
+        read_.head.get_ref<Json::object_t&>().Container::emplace_back(name, nullptr).second;
     if (!is_list(name, value)) {
-      read_.head[name] = head_.read(value);
+      member = head_.read(value);
     } else if (is_enough_(read_.head, name)) {
       take_entries(name, value);
     } else {
@@ -241,6 +255,7 @@ class EntriesReader {
   std::string text_;
   const JsonEntries::IsEnough& is_enough_;
   const JsonEntries::Take& take_;
+  std::unordered_set<std::string> names_;  ///< Of the members of the text's object.
   std::vector<std::string> later_;  ///< Lists that came before what their entries are read by.
   simdjson::ondemand::parser parser_;
   simdjson::ondemand::document document_;

@@ -336,6 +336,13 @@ TEST(Columns, RefuseTextThatWasNotWrittenHere) {
   expect_refused("", metrics_from_json);
 }
 
+TEST(Columns, LeaveOutWhatIsNotKnown) {
+  // Version 3 read a number of each member that is there.
+  const std::string text = to_json(full_result().launches);
+  EXPECT_THAT(text, HasSubstr("\"static_shared_bytes\":4224,\"arguments\""));
+  EXPECT_THAT(text, testing::Not(HasSubstr("null")));
+}
+
 using ResultStoreBest = InMemory;
 
 TEST_F(ResultStoreBest, IsTheFastestVerified) {

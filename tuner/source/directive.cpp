@@ -27,12 +27,14 @@ std::string_view header_name(std::string_view text) {
   return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);
 }
 
+constexpr std::string_view kHasInclude = "__has_include";
+constexpr std::string_view kHeaderLetters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
+
 /// Of <...>, which the compiler looks for among its own headers: nothing that could lead elsewhere.
 bool is_plain(std::string_view name) {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
   return !name.empty() && name.front() != '/' && name.find("..") == std::string_view::npos &&
-         name.find_first_not_of(kAllowed) == std::string_view::npos;
+         name.find_first_not_of(kHeaderLetters) == std::string_view::npos;
 }
 
 Include named(std::string_view marked, std::size_t line) {
@@ -84,20 +86,23 @@ std::vector<PlacedDirective> directives_of(std::string_view text) {
   return found;
 }
 
-/// Whether the `<` at `at` compares nothing, so that it may begin the name of a header.
-bool begins_header(std::string_view text, std::size_t at) {
-  const std::size_t last =
-      at == 0 ? std::string_view::npos : text.find_last_not_of(kBlanks, at - 1);
-  return last == std::string_view::npos || (!is_word_character(text[last]) && text[last] != ')' &&
-                                            text[last] != '\'' && text[last] != '<');
+/// A macro of the toolkit's that asks for a header: _CCCL_HAS_INCLUDE.
+bool stands_for_has_include(std::string_view word) {
+  return word.find("HAS_INCLUDE") != std::string_view::npos ||
+         (word.find("has_include") != std::string_view::npos && !word.starts_with(kHasInclude));
 }
 
-/// Whether an expression has what only names a header, or what the preprocessor can make one of.
-bool may_name_header(std::string_view text) {
+/// Whether an expression has what names a header, what the preprocessor can make one of, or what
+/// asks for one by another name.
+bool may_ask_for_header(std::string_view text) {
   if (text.find_first_of("\"#") != std::string_view::npos) return true;
   if (text.find("%:") != std::string_view::npos) return true;
+  if (std::ranges::any_of(identifiers(text), stands_for_has_include)) return true;
   for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at + 1)) {
-    if (begins_header(text, at)) return true;
+    const std::string_view marked = header_name(text.substr(at));
+    if (marked.size() > 2 && marked.find_first_not_of(kHeaderLetters, 1) == marked.size() - 1) {
+      return true;
+    }
   }
   return false;
 }
@@ -110,15 +115,13 @@ std::string_view asked_header(std::string_view text, std::string_view word) {
   return after.starts_with('(') ? header_name(without_blanks(after.substr(1))) : std::string_view();
 }
 
-constexpr std::string_view kHasInclude = "__has_include";
-
 /// Reads the directives of one text.
 class IncludeReader {
  public:
   std::vector<Include> read(std::string_view text) {
     for (const auto& [directive, line, is_cut] : directives_of(text)) {
       read_directive(directive, line);
-      if (is_cut) {
+      if (is_cut && (directive.name.empty() || directive.asks())) {
         refuse(line, "#" + directive.name,
                "a comment of several lines in it, where compilers could differ on what is one");
       }
@@ -189,14 +192,14 @@ class IncludeReader {
   std::vector<Include> found_;
 };
 
-/// An #if's expression without what it asks by name.
+/// An #if's expression without what it asks by name: for headers, and clang for its warnings.
 std::string without_questions(const std::string& expression) {
   std::string_view rest = expression;
   std::string result;
   for (const std::string_view word : identifiers(expression)) {
-    if (word != kHasInclude) continue;
+    if (word != kHasInclude && word != "__has_warning") continue;
     const std::string_view marked = asked_header(expression, word);
-    if (marked.empty()) continue;
+    if (marked.empty() || word.data() < rest.data()) continue;  // None, or in another's header.
     result.append(rest.data(), word.data());
     const char* const end = marked.data() + marked.size();
     rest = {end, static_cast<std::size_t>(expression.data() + expression.size() - end)};
@@ -247,7 +250,8 @@ std::vector<Include> hidden_questions(std::span<const std::string_view> texts) {
       if (found.directive.name != "define" || names.empty()) continue;
       const std::string name(names.front());
       const auto behind = static_cast<std::size_t>(names.front().data() - rest.data());
-      if (may_name_header(rest.substr(behind + name.size()))) suspects.insert(name);
+      const bool asks = may_ask_for_header(rest.substr(behind + name.size()));
+      if (asks || found.is_cut) suspects.insert(name);
       for (const std::string_view used : std::set(names.begin() + 1, names.end())) {
         users.emplace(used, name);
       }
@@ -266,7 +270,7 @@ std::vector<Include> hidden_questions(std::span<const std::string_view> texts) {
     for (const PlacedDirective& asking : directives[i]) {
       if (!asking.directive.asks() || !found[i].refusal.empty()) continue;
       const std::string expression = without_questions(asking.directive.rest);
-      bool is_suspect = may_name_header(expression);
+      bool is_suspect = may_ask_for_header(expression);
       std::string_view before;
       for (const std::string_view name : identifiers(expression)) {
         is_suspect = is_suspect || (before != "defined" && suspects.contains(name));

@@ -153,6 +153,7 @@ TEST(ReadSources, RefusesAnIncludeWhereverALexerMaySeeIt) {
       "#if 0\n#error don't /*\n#endif\n" + include + "\n#if 0\n*/\n#endif",
       "#if 0\nR\"(\")\" /* \"\n#endif\n" + include + "\n#if 0\n/* */\n#endif",
       "R\"( )\\\n\" /* )\"\n" + include + "\n/* */",
+      "char q = '\"'; /*\n*/\n# /*\n*/ include </etc/passwd>",
       "#define X include </*>\n/*/\n" + include + "\n/* */",
       "#pragma GCC dependency <x/*y>\n" + include + "\n/* */",
       "#define X L'/*' 1\n/*/\n" + include + "\n/* */",
@@ -172,7 +173,8 @@ TEST(ReadSources, RefusesAnIfThatMayAskForAFileByItsMacros) {
         std::string("#define OF(x) #x\n#if A_TOOLKITS_MACRO(OF(k.cu))\n#endif"),
         std::string("#if A_TOOLKITS_MACRO(\"k.cu\")\n#endif"),
         std::string("#if A_TOOLKITS_MACRO(<k.cu>)\n#endif"),
-        std::string("#define NAME <k.cu>\n#if A_TOOLKITS_MACRO(NAME)\n#endif")}) {
+        std::string("#define NAME <k.cu>\n#if A_TOOLKITS_MACRO(NAME)\n#endif"),
+        std::string("#if _CCCL_HAS_INCLUDE(A_TOOLKITS_MACRO(k.cu))\n#endif")}) {
     EXPECT_THAT(read_of({{"k.cu", text}}), MatchesRegex("k.cu:[1-4]: .*__has_include itself"))
         << text;
   }
@@ -190,11 +192,12 @@ TEST(ReadSources, LeavesToTheCompilerWhatOnlyLooksLikeAnInclude) {
                                "const char* s = \"/*\"; /* don't */\n/* don't\n#include H */\n"
                                "int n = 1'000'000;  // it's\nauto r = R\"(mov)\";  // x\n"
                                "/*\n#include H\n*/\n"}}));
-  EXPECT_EQ("k.cu ", read_of({{"k.cu",
-                               "#define CAT(a, b) a##b\n#define NAME \"k\"\n"
-                               "#define AT_LEAST(a, b) (A > a || (A == a && (B << 1) <= b))\n"
-                               "#if AT_LEAST(1, 2) && 'a' < 98 && __has_builtin(__ldg) && (1 < 2)\n"
-                               "int CAT(a, b);\n#elif defined(CAT)\n#endif\n"}}));
+  EXPECT_EQ("k.cu ",
+            read_of({{"k.cu",
+                      "#define CAT(a, b) a##b\n#define NAME \"k\"\n"
+                      "#define AT_LEAST(a, b) (A > a || (A == a && (B << 1) <= b))\n"
+                      "#if AT_LEAST(1, 2) && 'a' < 98 && __has_builtin(__ldg) && OF(A, < 2)\n"
+                      "int CAT(a, b);\n#elif defined(CAT)\n#endif\n"}}));
 }
 
 }  // namespace

@@ -81,10 +81,12 @@ Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
     headers.push_back(builtins.c_str());
     names.push_back(kBuiltinsName);
   }
+  // NVRTC hands the name to its front end, which takes one that begins so for an option.
+  std::string name = source.files.front().name;
+  if (name.starts_with('-')) name.insert(0, "./");
   nvrtcProgram program = nullptr;
   check_nvrtc(nvrtc,
-              nvrtc.create_program(&program, source.files.front().text.c_str(),
-                                   source.files.front().name.c_str(),
+              nvrtc.create_program(&program, source.files.front().text.c_str(), name.c_str(),
                                    static_cast<int>(headers.size()), headers.data(), names.data()),
               "nvrtcCreateProgram");
   return Program(program, ProgramDestroyer{&nvrtc});

@@ -223,6 +223,14 @@ TEST_F(NvrtcCompilerTest, TakesHeadersFromTheRequest) {
   EXPECT_EQ(compiled->entries[0].resources.static_shared_bytes, 128);
 }
 
+TEST_F(NvrtcCompilerTest, TakesNoNameOfASourceForAnOption) {
+  for (const char* const name : {"-k.cu", "--preinclude=/etc/passwd", "-", "@k.cu"}) {
+    const auto compiled =
+        compiler_->compile(request({{name, "__global__ void k(int* x) { *x = 1; }"}}, {"k"}));
+    EXPECT_TRUE(compiled) << name << ": " << compiled.failure().detail;
+  }
+}
+
 TEST_F(NvrtcCompilerTest, PassesDefinitionsAndLetsTheRequestChooseTheStandard) {
   const std::string source = R"(
     static_assert(__cplusplus == EXPECTED, "the standard");
