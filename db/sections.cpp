@@ -25,9 +25,9 @@ struct Entry {
   Result result;              ///< Status, reason, stage, and whether it was chosen.
 };
 
-/// A random sample of entries that come one by one: at most `most`, each as likely as any other, and
-/// the same every time. It takes those whose ids have the smallest hashes. Taking every nth would
-/// miss values of parameters that repeat at the same interval.
+/// A random sample of entries that come one by one: at most `most`, each as likely as any other,
+/// and the same every time. It takes those whose ids have the smallest hashes. Taking every nth
+/// would miss values of parameters that repeat at the same interval.
 class RandomSample {
  public:
   explicit RandomSample(std::size_t most) : most_(std::max<std::size_t>(most, 1)) {}

@@ -222,7 +222,8 @@ Observer labelled(Observer observer, const std::string& label, Session& session)
   return observer;
 }
 
-/// Lets `smemtune list` say, wherever it is asked, that the run goes on and which hosts it waits for.
+/// Lets `smemtune list` say, wherever it is asked, that the run goes on and which hosts it waits
+/// for.
 void note_alive(Observer& observer, db::ResultStore& store, const std::string& run_id) {
   using Clock = std::chrono::steady_clock;
   observer.progress = [&store, run_id, tell = observer.progress, noted = std::string(),

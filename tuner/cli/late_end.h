@@ -22,8 +22,8 @@ class LateEnd {
 
   Clock::time_point begun() const { return begun_; }
 
-  /// `ended 2.1 s after the 4 s of --max-time: 1.5 s starting workers, 0.6 s the finals`; empty where
-  /// it ends within a second.
+  /// `ended 2.1 s after the 4 s of --max-time: 1.5 s starting workers, 0.6 s the finals`; empty
+  /// where it ends within a second.
   std::string text(Clock::time_point now = Clock::now()) const;
 
  private:

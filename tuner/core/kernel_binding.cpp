@@ -248,7 +248,7 @@ class KernelBinding::Evaluation {
     std::int64_t& counter = slots_[repeat.slot];
     for (counter = 0; counter < times; ++counter) {
       for (std::size_t i = repeat.source->first; i < repeat.source->end; ++i) {
-        // What has become empty is not launched, as where the last step of an elimination has no row.
+        // What has become empty is not launched, as where an elimination's last step has no row.
         Repetition one = repetition(i, turn++);
         const bool is_empty = std::ranges::any_of(one.grid, [](std::int64_t n) { return n == 0; });
         if (!is_empty) shapes[i].repetitions.push_back(std::move(one));

@@ -35,7 +35,7 @@ std::size_t median_interval_trim(std::size_t n) {
   return k == 0 ? 0 : k - 1;
 }
 
-/// The same, from a table where samples are as few as they mostly are: imports have millions of them.
+/// The same, from a table where samples are few, as they mostly are: imports have millions.
 std::size_t known_interval_trim(std::size_t n) {
   static const std::array<std::size_t, 129> kTrims = [] {
     std::array<std::size_t, 129> trims{};

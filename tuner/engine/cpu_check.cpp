@@ -251,8 +251,8 @@ Frame CpuChecker::ask(MessageType type, std::vector<std::uint8_t> payload,
   }
 }
 
-/// For something to come of it. Meanwhile the run's own workers are heard: other hosts count who does
-/// not listen as lost.
+/// For something to come of it. Meanwhile the run's own workers are heard: other hosts count who
+/// does not listen as lost.
 std::vector<WorkerEvent> CpuChecker::wait() {
   work(tuning_, state_, 0);
   return pool_->wait(kWait_s);

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A run on the fake GPU whose finalists use shared memory, with a fake device as the CPU beside it.
+/// A run on the fake GPU whose finalists use shared memory, with a fake device as the CPU.
 struct RunWithCpu : FakeRun {
   explicit RunWithCpu(const FakeSpace& space) : FakeRun(space) {
     request.cpu = CpuBeside{.device = h200_limits(), .start = [this] {

@@ -69,9 +69,9 @@ class WorkerHost {
   /// Throws UnavailableError when that is known at once; else `ended` tells of it.
   virtual void start(std::uint32_t worker, const WorkerStart& start) = 0;
 
-  /// To the worker `frame.worker`, if it is there, once it has answered what it was sent before; its
-  /// next message but a phase ends the deadline. `modules`: those of which the request needs the
-  /// images.
+  /// To the worker `frame.worker`, if it is there, once it has answered what it was sent before;
+  /// its next message but a phase ends the deadline. `modules`: those of which the request needs
+  /// the images.
   virtual void send(const Frame& frame, std::span<const Module> modules) = 0;
 
   /// A worker of this host has compiled it: its image is there.

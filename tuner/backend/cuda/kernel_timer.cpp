@@ -190,7 +190,7 @@ Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
   return report;
 }
 
-/// Between events around every turn; what lies between a launch and the next counts with the former.
+/// Between events around every turn; what lies between two launches counts with the first.
 Outcome<TimeReport> KernelTimer::time_launches(CudaKernel& kernel, const BoundKernel& bound,
                                                const TimeRequest& request) {
   const std::size_t turns = bound.turns().size();
