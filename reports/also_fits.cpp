@@ -1,6 +1,7 @@
 #include "reports/also_fits.h"
 
 #include "db/json_forms.h"
+#include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -22,9 +23,8 @@ const LaunchResult* tightest(const Result& result) {
 
 std::string fit_text(const WinnerFit& fit, bool registers_known) {
   if (fit.there.failed()) {
-    const std::string first_line = fit.there.detail.substr(0, fit.there.detail.find('\n'));
     return "does not fit (" + to_text(fit.there.status) + "/" + fit.there.reason +
-           "): " + first_line;
+           "): " + first_line(fit.there.detail);
   }
   const LaunchResult* launch = tightest(fit.there);
   if (launch == nullptr || !registers_known) return "fits";

@@ -136,9 +136,9 @@ std::string winner_check_text(const WinnerCheck& check) {
                {""}});
   const auto add = [&](const Result& result, const std::string& mark, const std::string& note) {
     if (!result.timed()) {
-      table.add_row({mark, label(result), "", "",
-                     to_text(result.status) + "/" + result.reason + ": " +
-                         result.detail.substr(0, result.detail.find('\n'))});
+      table.add_row(
+          {mark, label(result), "", "",
+           to_text(result.status) + "/" + result.reason + ": " + first_line(result.detail)});
       return;
     }
     const bool compared = check.now && check.now->timed();

@@ -29,8 +29,6 @@ constexpr std::int64_t kMostBytes = std::int64_t{512} << 20;
 constexpr double kReserveShare = 0.25;
 constexpr double kMostReserve_s = 6;
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 std::string seconds_text(double seconds) { return significant(seconds, 2) + " s"; }
 
 std::int64_t bytes_of(const KernelInstance& instance) {
