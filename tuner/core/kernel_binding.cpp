@@ -74,6 +74,12 @@ std::int64_t Argument::bytes() const {
   return raw_bytes > 0 ? raw_bytes : elements() * static_cast<std::int64_t>(size_of(type));
 }
 
+std::int64_t total_bytes(const std::vector<Argument>& arguments) {
+  std::int64_t bytes = 0;
+  for (const Argument& argument : arguments) bytes += argument.bytes();
+  return bytes;
+}
+
 std::vector<Turn> turns_of(const std::vector<LaunchShape>& launches) {
   std::vector<Turn> turns;
   for (std::size_t i = 0; i < launches.size(); ++i) {

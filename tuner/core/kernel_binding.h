@@ -57,6 +57,9 @@ struct Argument {
   bool operator==(const Argument&) const = default;
 };
 
+/// Of all of them together.
+std::int64_t total_bytes(const std::vector<Argument>& arguments);
+
 /// One of several launches of an entry.
 struct Repetition {
   std::int64_t turn = 0;  ///< Its place among all launches of the kernel.

@@ -31,12 +31,6 @@ constexpr double kMostReserve_s = 6;
 
 std::string seconds_text(double seconds) { return significant(seconds, 2) + " s"; }
 
-std::int64_t bytes_of(const KernelInstance& instance) {
-  std::int64_t bytes = 0;
-  for (const Argument& argument : instance.arguments) bytes += argument.bytes();
-  return bytes;
-}
-
 bool may_use_shared_memory(const TuningRequest& request) {
   const auto declares_it = [](const KernelSource::File& file) {
     return file.text.find("__shared__") != std::string::npos;
@@ -133,7 +127,7 @@ std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kerne
       Outcome<Variant> variant = plan(bound, {{problem}}, result.configuration, device);
       if (!variant) return variant.failure();
       variant->parts.front().workloads.resize(1);
-      const std::int64_t bytes = bytes_of(variant->instances.front());
+      const std::int64_t bytes = total_bytes(variant->instances.front().arguments);
       return Planned{problem, std::move(*variant), bytes};
     } catch (const InputError& error) {
       return failure({Status::constraints, "expression"}, error.what());

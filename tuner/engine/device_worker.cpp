@@ -30,12 +30,6 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-std::int64_t bytes_of(const Workload& workload) {
-  std::int64_t bytes = 0;
-  for (const Argument& argument : workload.arguments) bytes += argument.bytes();
-  return bytes;
-}
-
 /// Holds the launcher and what is prepared and loaded on it.
 class DeviceWorker {
  public:
@@ -368,7 +362,7 @@ class DeviceWorker {
           why);
     };
     const auto bytes = [this](const Check& check) {
-      return bytes_of(workloads_.at(check.workload).workload);
+      return total_bytes(workloads_.at(check.workload).workload.arguments);
     };
     const Check& smallest = *std::ranges::min_element(checks, {}, bytes);
     try {

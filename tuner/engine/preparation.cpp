@@ -63,9 +63,7 @@ void plan_witness(const Tuning& tuning, const ProblemState& state, Variant& vari
 
 std::int64_t bytes_of(const std::vector<NumberedWorkload>& workloads) {
   std::int64_t sum = 0;
-  for (const NumberedWorkload& workload : workloads) {
-    for (const Argument& argument : workload.workload.arguments) sum += argument.bytes();
-  }
+  for (const NumberedWorkload& one : workloads) sum += total_bytes(one.workload.arguments);
   return sum;
 }
 
