@@ -173,7 +173,7 @@ Outcome<LookReport> FakeLauncher::look(KernelHandle handle, WorkloadId id, doubl
   }
   LookReport report;
   for (const Turn& turn : turns_of(kernel.launches)) {
-    report.of += static_cast<std::uint64_t>(turn.as.grid[0] * turn.as.grid[1] * turn.as.grid[2]);
+    report.of += static_cast<std::uint64_t>(volume(turn.as.grid));
   }
   report.blocks = report.of;
   return report;
