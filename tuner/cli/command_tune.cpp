@@ -579,7 +579,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
     const LateEnd::Clock::time_point called = LateEnd::Clock::now();
     hosts = connect_hosts(session.addresses, stop, tell);
     if (stop) return kInterrupted;
-    late.leave_out_since(called, LateEnd::Clock::now());
+    late.leave_out(called, LateEnd::Clock::now());
     offer_compilers(options.device, nvrtc_versions(options.device, hosts), loaded.space);
   }
   late.at("looking for devices");
@@ -590,7 +590,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (hosts.empty()) {
     const LateEnd::Clock::time_point asked = LateEnd::Clock::now();
     locks = lock_devices(chosen.devices, purpose, !options.no_wait, stop, tell);
-    late.leave_out_since(asked, LateEnd::Clock::now());
+    late.leave_out(asked, LateEnd::Clock::now());
   }
   if (stop) return kInterrupted;
   request.begun = late.begun();

@@ -14,8 +14,8 @@ class LateEnd {
   /// `most_s`: 0 where there is no limit.
   LateEnd(Clock::time_point begun, double most_s);
 
-  /// What the time until `now` was not for: waiting for somebody else does not count.
-  void leave_out_since(Clock::time_point from, Clock::time_point now);
+  /// Does not count the time between the two, in which the command waited for somebody else.
+  void leave_out(Clock::time_point from, Clock::time_point to);
 
   /// From now on it is at this, as in "1.5 s starting workers".
   void at(std::string what, Clock::time_point now = Clock::now());
