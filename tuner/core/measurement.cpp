@@ -78,4 +78,11 @@ double quantile(std::vector<double> values, double fraction) {
   return sorted_quantile(values, fraction);
 }
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 != 0) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2;
+}
+
 }  // namespace smemtune

@@ -100,12 +100,12 @@ class KernelTimer::Series {
 
   /// The median of the clocks that can be held against other kernels'; 0: not known.
   double trusted_clock_mhz() const {
-    return trusted_clocks_mhz_.empty() ? 0 : quantile(trusted_clocks_mhz_, 0.5);
+    return trusted_clocks_mhz_.empty() ? 0 : median(trusted_clocks_mhz_);
   }
 
   TimeReport report() const {
     TimeReport report = report_;
-    if (!clocks_mhz_.empty()) report.sm_clock_mhz = quantile(clocks_mhz_, 0.5);
+    if (!clocks_mhz_.empty()) report.sm_clock_mhz = median(clocks_mhz_);
     return report;
   }
 
