@@ -6,8 +6,6 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>

@@ -2,7 +2,6 @@
 
 #include "tuner/core/text.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

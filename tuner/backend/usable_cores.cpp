@@ -6,7 +6,6 @@
 #include <fstream>
 #include <sched.h>
 #include <sstream>
-#include <string_view>
 #include <thread>
 #include <unistd.h>
 #include <vector>

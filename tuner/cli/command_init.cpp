@@ -16,7 +16,6 @@
 #include "tuner/source/kernel_file.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <vector>

@@ -30,11 +30,9 @@
 #include <chrono>
 #include <deque>
 #include <exception>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <thread>
 #include <unistd.h>

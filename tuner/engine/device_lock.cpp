@@ -3,7 +3,6 @@
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>

@@ -15,7 +15,6 @@
 #include <chrono>
 #include <iterator>
 #include <map>
-#include <new>
 #include <unistd.h>
 
 namespace smemtune {

@@ -6,7 +6,6 @@
 #include "tuner/engine/tuning_loop.h"
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>

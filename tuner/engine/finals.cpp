@@ -10,10 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace smemtune {

@@ -3,7 +3,6 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace smemtune {

@@ -3,7 +3,6 @@
 #include "tuner/core/error.h"
 
 #include <array>
-#include <vector>
 
 namespace smemtune::cuda {
 namespace {
