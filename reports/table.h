@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/core/device.h"
 #include "tuner/core/text.h"
 
 #include <string>
@@ -10,12 +11,8 @@ namespace smemtune {
 /// Rows of text in aligned columns, as terminals and logs show them.
 class Table {
  public:
-  enum class Align { left, right };
-  struct Column {
-    std::string title;
-    Align align = Align::left;
-  };
-  explicit Table(std::vector<Column> columns);
+  /// `columns`: their titles; `>` before one aligns the column to the right.
+  explicit Table(const std::vector<std::string>& columns);
 
   /// REQUIRES: as many cells as columns.
   void add_row(std::vector<std::string> cells);
@@ -27,12 +24,20 @@ class Table {
   std::string markdown() const;
 
  private:
+  struct Column {
+    std::string title;
+    bool is_right = false;
+  };
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
 
 /// One line in which nothing is markup, link or HTML: what would be has a backslash before it.
 std::string for_markdown(const std::string& text);
+
+/// `16x16x1`.
+std::string extents_text(const Dim3& extents);
 
 /// One word of a POSIX shell's command line.
 std::string shell_word(const std::string& word);
