@@ -129,6 +129,12 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+std::string shell_command(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  return line;
+}
+
 std::string format_time(double ms) {
   static constexpr Unit kUnits[] = {{1e3, "s"}, {1, "ms"}, {1e-3, "us"}, {1e-6, "ns"}};
   if (!std::isfinite(ms)) return "?";

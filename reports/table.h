@@ -39,8 +39,9 @@ std::string for_markdown(const std::string& text);
 /// `16x16x1`.
 std::string extents_text(const Dim3& extents);
 
-/// One word of a POSIX shell's command line.
+/// One word of a POSIX shell's command line, and all of one.
 std::string shell_word(const std::string& word);
+std::string shell_command(const std::vector<std::string>& words);
 
 /// `1.234 ms`, `12.34 us`: four significant digits with the unit that fits.
 std::string format_time(double ms);

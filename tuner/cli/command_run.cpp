@@ -68,9 +68,7 @@ std::string profile_command(const RunOptions& options, const Wanted& wanted, con
   }
   if (options.seed != 1) words.insert(words.end(), {"--seed", std::to_string(options.seed)});
   words.emplace_back("--profile");
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  return line;
+  return shell_command(words);
 }
 
 /// One command a line, of tools that look at the kernel.

@@ -140,7 +140,11 @@ class LocalHost final : public WorkerHost {
 /// So many seconds from now, at most a day.
 WorkerHost::Clock::time_point in_seconds(double s);
 
-/// For poll(): the milliseconds until then, rounded up.
-int milliseconds_until(WorkerHost::Clock::time_point until);
+/// Polls until then. Where nothing has come, no descriptor has events. Throws UnavailableError.
+void poll_until(std::vector<pollfd>& polled, WorkerHost::Clock::time_point until);
+
+/// What each of the hosts has to tell, of which the first may come until then.
+std::vector<std::vector<HostEvent>> take_from(const std::vector<WorkerHost*>& hosts,
+                                              WorkerHost::Clock::time_point until);
 
 }  // namespace smemtune

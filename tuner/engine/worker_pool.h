@@ -201,7 +201,6 @@ class WorkerPool {
   void host_up(std::size_t host, std::vector<WorkerEvent>& events);
   void join(std::size_t host, std::vector<WorkerEvent>& events);
   void throw_where_nobody_comes_back() const;
-  int poll_timeout_ms(double timeout_s) const;
 
   WorkerCommand command_;
   DeviceGreeting greeting_;
