@@ -17,15 +17,15 @@ namespace smemtune::db {
 /// them: boards, clocks and temperatures differ by as much.
 inline constexpr double kSameBetweenSessions_percent = 1;
 
-/// Device models by what is stored of them. Shares are of a device's own optimum: its best's time by
-/// the other's, from 0 (does not run) to 1.
+/// Device models by what is stored of them. Shares are of a device's own optimum: its best's time
+/// by the other's, from 0 (does not run) to 1.
 struct Comparison {
   struct Column {
     std::int64_t model_id = 0;  ///< Within its database.
     std::string shared_from;    ///< See StoredResult.
     Device device;              ///< Without board.
-    /// Its name; `(CPU)` where it is one, the file where others share it, `, imported` where nothing
-    /// was measured here, a number where two have one name.
+    /// Its name; `(CPU)` where it is one, the file where others share it, `, imported` where
+    /// nothing was measured here, a number where two have one name.
     std::string label;
 
     bool is_gpu() const { return device.kind == DeviceKind::gpu; }

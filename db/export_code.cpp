@@ -6,8 +6,6 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
@@ -209,7 +207,7 @@ constexpr const char* kEntryStruct = R"(struct Entry {
   double time_ms;          // Median; 0 for defaults.
   long long shared_bytes;  // Per block, of the launch that takes most; 0 where not known.
   bool stale;              // The kernel has been edited since it was measured.
-  // definition, expected file, another kernel, only itself (nothing says that it is right), unknown.
+  // definition, expected file, another kernel, only itself (nothing says it is right), unknown.
   ::std::string_view compared_with;
 };
 

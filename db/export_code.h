@@ -12,8 +12,8 @@ namespace smemtune::db {
 
 /// A self-contained C++17 header: for each space a constexpr table of what is best, by device and
 /// problem, the kernels' default values, and select() (docs in db/EXPORT.md). The same results give
-/// the same text. `notes`: lines for people, at its head. Throws InputError naming the space and the
-/// name that is no C++ name.
+/// the same text. `notes`: lines for people, at its head. Throws InputError naming the space and
+/// the name that is no C++ name.
 std::string export_header(const std::vector<StoredResult>& best,
                           const std::vector<KernelDefaults>& defaults,
                           const std::string& notes = {});

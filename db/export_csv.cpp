@@ -3,8 +3,6 @@
 #include "db/export_order.h"
 #include "tuner/core/text.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>

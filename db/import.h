@@ -26,10 +26,10 @@ struct ImportedFile {
 };
 
 /// Reads a Kernel Tuner cache, T4, KTT's output, an export of ours (`smemtune-best`,
-/// `smemtune-results`) or one of our databases; gzip-compressed too, but for the last. Hands over each
-/// run that it holds, in the order they began, one with many results in parts. Each has an origin, but
-/// where they are to be `ours` what runs of ours measured. Throws InputError naming the file and the place, StoreError for a database that is
-/// none of ours.
+/// `smemtune-results`) or one of our databases; gzip-compressed too, but for the last. Hands over
+/// each run that it holds, in the order they began, one with many results in parts. Each has an
+/// origin, but where they are to be `ours` what runs of ours measured. Throws InputError naming the
+/// file and the place, StoreError for a database that is none of ours.
 ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
                        const std::function<void(RunRecord&&)>& take);
 

@@ -20,8 +20,8 @@ using JsonText = simdjson::ondemand::value;
 struct JsonEntries {
   /// `head`: everything else, wherever it stands. `list`: the member that the entry is of.
   using Take = std::function<void(const Json& head, std::string_view list, JsonText entry)>;
-  /// Whether the head has all that `Take` asks of it. Where it has not when the list comes, it is read
-  /// to its end first.
+  /// Whether the head has all that `Take` asks of it. Where it has not when the list comes, it is
+  /// read to its end first.
   using IsEnough = std::function<bool(const Json& head, std::string_view list)>;
 
   Json head;

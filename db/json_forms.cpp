@@ -13,7 +13,6 @@
 #include <cmath>
 #include <ctime>
 #include <optional>
-#include <string_view>
 #include <variant>
 
 namespace smemtune::db {

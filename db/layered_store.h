@@ -36,7 +36,8 @@ bool means_shared(const std::string& source);
 /// several of them with commas between; `all`; or part of the name of an imported or shared file.
 class LayeredStore {
  public:
-  /// `own`: nullopt where there is none. Files that cannot be read are left out, and told to `warn`.
+  /// `own`: nullopt where there is none. Files that cannot be read are left out, and told to
+  /// `warn`.
   LayeredStore(std::optional<ResultStore> own, const std::vector<SharedFile>& shared,
                const std::function<void(const std::string&)>& warn);
 
@@ -48,8 +49,8 @@ class LayeredStore {
   std::vector<StoredSection> sections(const Query& query, std::size_t most) const;
   std::vector<StoredRun> runs(const Query& query) const;
   std::vector<std::string> kernels() const;
-  /// Each from one database, as times of all its problems are needed: the first that has one. Shared
-  /// files that hold winners only have none; they answer where nothing else does.
+  /// Each from one database, as times of all its problems are needed: the first that has one.
+  /// Shared files that hold winners only have none; they answer where nothing else does.
   std::vector<StoredPortfolio> portfolios(const Query& query, std::size_t most,
                                           bool per_kernel = false) const;
 

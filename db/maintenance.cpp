@@ -119,8 +119,8 @@ bool may_be_under_way(const Statement& run) {
          may_be_alive(run.text("process"), now - run.real("started_unix"), now);
 }
 
-/// Runs that have no result left when what is collected has gone, and are not under way: of those that
-/// lose some, and of those that the rule means by what it says of runs.
+/// Runs that have no result left when what is collected has gone, and are not under way: of those
+/// that lose some, and of those that the rule means by what it says of runs.
 std::vector<std::int64_t> emptied_runs(const Connection& connection, const PruneRule& rule) {
   const Query& query = rule.query;
   const bool means_runs = !rule.stale && query.kernel.empty() && query.problem.empty() &&

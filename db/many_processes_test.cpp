@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
-#include <memory>
 #include <random>
 #include <set>
 #include <signal.h>

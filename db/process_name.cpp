@@ -10,7 +10,7 @@
 namespace smemtune::db {
 namespace {
 
-std::string first_line(const char* path) {
+std::string first_line_of_file(const char* path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -20,7 +20,7 @@ std::string first_line(const char* path) {
 /// Field 22 of /proc/<pid>/stat, clock ticks since the boot; empty when there is no such process or
 /// it is dead and only waits for its parent.
 std::string start_ticks(const std::string& pid) {
-  const std::string stat = first_line(("/proc/" + pid + "/stat").c_str());
+  const std::string stat = first_line_of_file(("/proc/" + pid + "/stat").c_str());
   // Field 2, the program's name, stands in parentheses and may hold anything.
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return {};
@@ -37,7 +37,7 @@ std::string start_ticks(const std::string& pid) {
   return field;
 }
 
-std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
+std::string boot_id() { return first_line_of_file("/proc/sys/kernel/random/boot_id"); }
 
 std::string host_name() {
   char name[256] = "";

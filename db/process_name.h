@@ -20,8 +20,8 @@ constexpr double kSignInterval_s = 60;
 bool is_alive(const std::string& process);
 
 /// Whether the process of this name, begun so many seconds ago, is still running here, or may be so
-/// on another machine: there it is taken for gone after ten minutes without a sign of life, or where
-/// it never gave one, as in earlier versions, after a day.
+/// on another machine: there it is taken for gone after ten minutes without a sign of life, or
+/// where it never gave one, as in earlier versions, after a day.
 bool may_be_alive(const std::string& process, double begun_s_ago, double now_unix);
 
 /// Whether what a process of this name began, so many seconds ago, ended with its machine: that has

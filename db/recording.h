@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,9 +46,9 @@ FileText read_compressed(const std::filesystem::path& file);
 bool is_database(const std::filesystem::path& file);
 
 /// Reads a Kernel Tuner cache file (also one that a crash cut off), T4, KTT's output, or one of our
-/// databases, each also gzip-compressed but for the last; which it is, the contents tell. A database
-/// holds a recording for each kernel, device and problem. Throws InputError naming the file and the
-/// place.
+/// databases, each also gzip-compressed but for the last; which it is, the contents tell. A
+/// database holds a recording for each kernel, device and problem. Throws InputError naming the
+/// file and the place.
 std::vector<Recording> read_recordings(const std::filesystem::path& file);
 
 /// The space that was recorded: its configurations, whatever came of them.

@@ -82,8 +82,8 @@ struct Added {
   }
 };
 
-/// What is stored at once of many results. Meanwhile other processes can read and not write; they wait
-/// for 30 s.
+/// What is stored at once of many results. Meanwhile other processes can read and not write; they
+/// wait for 30 s.
 struct AddLimits {
   std::uint64_t results = 250'000;  ///< Their pages fit in memory until they are written.
   std::chrono::milliseconds time{4000};
@@ -170,10 +170,10 @@ class ResultStore {
   RunRecord record_of(const std::string& run_id) const;
 
   /// Adds what is not known of a run. With an origin its results are imported ones: never among our
-  /// own, and known also where another import brought the same. Of a run that goes on `next` puts each
-  /// further record in the place of the one before it; without it what is given is added, and the rest
-  /// may be added later. It is one transaction unless there is more of it than `limits`; a run of which
-  /// only some is stored has no outcome, and adding it again adds the rest.
+  /// own, and known also where another import brought the same. Of a run that goes on `next` puts
+  /// each further record in the place of the one before it; without it what is given is added, and
+  /// the rest may be added later. It is one transaction unless there is more of it than `limits`; a
+  /// run of which only some is stored has no outcome, and adding it again adds the rest.
   Added add(RunRecord record, const std::function<void(RunRecord&)>& next = {},
             const AddLimits& limits = {});
 
@@ -216,7 +216,7 @@ class ResultStore {
   /// Differs from what it was before where another process has written since.
   std::int64_t data_version() const;
 
-  /// Device models that a run of ours was begun on, in the order of their names; without board or driver.
+  /// Device models that a run of ours was begun on, sorted by name; without board or driver.
   std::vector<Device> devices() const;
 
  private:

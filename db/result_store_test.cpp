@@ -22,7 +22,6 @@
 #include <limits>
 #include <map>
 #include <random>
-#include <set>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 #include <vector>
 
 namespace smemtune::db {

@@ -58,10 +58,11 @@ std::string stored_uid(const RunRecord& record) {
 }
 
 /// As long as it lives, many rows are stored quickly. CHECKs and foreign keys are left out: SQLite
-/// makes a table of each list of words to look one up in, and looks up all that a row refers to, which
-/// takes longer than all else. What is stored is right by its types, by what ResultRows checks, and as
-/// RunAdder has the ids from rows that it stored or found. Changed pages stay in memory until the end,
-/// so that others can read as long. REQUIRES: no transaction when it begins and when it ends.
+/// makes a table of each list of words to look one up in, and looks up all that a row refers to,
+/// which takes longer than all else. What is stored is right by its types, by what ResultRows
+/// checks, and as RunAdder has the ids from rows that it stored or found. Changed pages stay in
+/// memory until the end, so that others can read as long. REQUIRES: no transaction when it begins
+/// and when it ends.
 class ManyRows {
  public:
   explicit ManyRows(const Connection& connection)
@@ -292,8 +293,8 @@ class RunAdder {
     return found;
   }
 
-  /// By its number in the run; without one by when it was measured, unless it came in with this one: a
-  /// file that lists a configuration twice has two measurements of it.
+  /// By its number in the run; without one by when it was measured, unless it came in with this
+  /// one: a file that lists a configuration twice has two measurements of it.
   bool is_same_measurement(const RunRecord::Entry& entry, bool same_run, std::int64_t result_id) {
     if (entry.number == 0 && first_stored_ && result_id >= *first_stored_) return false;
     find_moment_.bind(":id", result_id).step();

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
 namespace smemtune::db {
 
@@ -264,7 +263,7 @@ SubjectRows::Row SubjectRows::insert_or_find(Statement& insert, Statement& find,
   int place = 0;
   (insert.bind(++place, key), ...);
   insert.run();
-  // Not by RETURNING, for which SQLite makes a table each time. A row of ours may be an updated one.
+  // Not by RETURNING, for which SQLite makes a table each time. Our row may be an updated one.
   if (!ours_ && connection_.changes() == 1) {
     return {.id = connection_.last_insert_id(), .is_new = true};
   }

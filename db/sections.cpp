@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace smemtune::db {
@@ -25,9 +24,9 @@ struct Entry {
   Result result;              ///< Status, reason, stage, and whether it was chosen.
 };
 
-/// A random sample of entries that come one by one: at most `most`, each as likely as any other, and
-/// the same every time. It takes those whose ids have the smallest hashes. Taking every nth would
-/// miss values of parameters that repeat at the same interval.
+/// A random sample of entries that come one by one: at most `most`, each as likely as any other,
+/// and the same every time. It takes those whose ids have the smallest hashes. Taking every nth
+/// would miss values of parameters that repeat at the same interval.
 class RandomSample {
  public:
   explicit RandomSample(std::size_t most) : most_(std::max<std::size_t>(most, 1)) {}

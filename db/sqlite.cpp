@@ -86,7 +86,7 @@ void configure(sqlite3* handle, int option, int wanted, const char* name, const 
 Connection::Connection(const std::filesystem::path& file, Mode mode, int busy_timeout_ms)
     : work_(std::make_unique<Work>(Work{.file = file})), busy_timeout_ms_(busy_timeout_ms) {
   sqlite3* opened = nullptr;
-  // A connection is one thread's, which SQLite's own locks would cost a tenth of all that is stored.
+  // A connection is one thread's: SQLite's own locks would add a tenth to the time of storing.
   const int flags = SQLITE_OPEN_NOMUTEX |
                     (mode == Mode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
   // An absolute path is never one of SQLite's URIs, which a relative `file:x` would be.

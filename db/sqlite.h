@@ -168,8 +168,9 @@ class Connection {
   std::unique_ptr<sqlite3, Closer> handle_;
 };
 
-/// SQLite counts the memory that it takes, under a lock that costs a tenth of storing many rows; from
-/// now on it does not. Of the whole process, and without effect where a database was opened already.
+/// SQLite counts the memory that it takes, under a lock that costs a tenth of storing many rows;
+/// from now on it does not. Of the whole process, and without effect where a database was opened
+/// already.
 void leave_memory_uncounted();
 
 /// BEGIN IMMEDIATE: takes the write lock at once, so that two writers wait for each other instead

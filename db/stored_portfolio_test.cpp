@@ -19,8 +19,8 @@ Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
 
 class StoredPortfolios : public testing::Test {
  protected:
-  /// Planted: TILE=1 is the best of small sizes, TILE=2 of large ones, TILE=9 loses 20 % everywhere;
-  /// each size has a tile of its own, which is a per cent better.
+  /// Planted: TILE=1 is the best of small sizes, TILE=2 of large ones, TILE=9 loses 20 %
+  /// everywhere; each size has a tile of its own, which is a per cent better.
   void plant(const std::vector<std::int64_t>& sizes, std::int64_t small_up_to) {
     const auto log = store_.begin_run(planted_run(planted_device("A"), "run"));
     for (const std::int64_t n : sizes) {

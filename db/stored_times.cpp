@@ -10,8 +10,8 @@ namespace smemtune::db {
 
 namespace {
 
-/// So many results are read at most, in the index's order. Where there are more, some configurations
-/// of each kernel are looked up, so many altogether.
+/// So many results are read at most, in the index's order. Where there are more, some
+/// configurations of each kernel are looked up, so many altogether.
 constexpr std::size_t kMostRead = 1'000'000;
 constexpr std::size_t kMostLookups = 200'000;
 

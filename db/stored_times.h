@@ -50,8 +50,8 @@ struct StoredTimes {
 /// Reads them from the index, and some of them where all would take too long.
 class TimesReader {
  public:
-  /// `pairs`: how often a kernel and a case meet, of all that will be asked for. `run`: only results
-  /// of runs whose id begins so.
+  /// `pairs`: how often a kernel and a case meet, of all that will be asked for. `run`: only
+  /// results of runs whose id begins so.
   TimesReader(std::size_t pairs, const std::string& run) : pairs_(pairs), run_(run) {}
 
   /// Of all configurations of `kernels`, which are any results of theirs.

@@ -1,6 +1,8 @@
 #include "reports/also_fits.h"
 
 #include "db/json_forms.h"
+#include "reports/problem_results.h"
+#include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -13,20 +15,11 @@ namespace {
 
 using db::Json;
 
-/// The launch with the fewest warps per multiprocessor.
-const LaunchResult* tightest(const Result& result) {
-  const auto found = std::ranges::min_element(
-      result.launches, {}, [](const LaunchResult& launch) { return launch.occupancy.percent; });
-  return found == result.launches.end() ? nullptr : &*found;
-}
-
 std::string fit_text(const WinnerFit& fit, bool registers_known) {
   if (fit.there.failed()) {
-    const std::string first_line = fit.there.detail.substr(0, fit.there.detail.find('\n'));
-    return "does not fit (" + to_text(fit.there.status) + "/" + fit.there.reason +
-           "): " + first_line;
+    return "does not fit (" + status_text(fit.there) + "): " + first_line(fit.there.detail);
   }
-  const LaunchResult* launch = tightest(fit.there);
+  const LaunchResult* launch = tightest_launch(fit.there);
   if (launch == nullptr || !registers_known) return "fits";
   return "fits, " + std::to_string(launch->resources.registers_per_thread) + " registers, " +
          std::to_string(std::lround(launch->occupancy.percent)) + " % occupancy";

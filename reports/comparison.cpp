@@ -167,13 +167,8 @@ class Writer {
   }
 
   void add_bests(std::span<const Comparison::Row> problems) {
-    Table table({{"problem"},
-                 {"device"},
-                 {"time", Table::Align::right},
-                 {"against the fastest GPU"},
-                 {"rate"},
-                 {"kernel"},
-                 {"configuration"}});
+    Table table({"problem", "device", ">time", "against the fastest GPU", "rate", "kernel",
+                 "configuration"});
     for (const Comparison::Row& row : problems) {
       std::string problem = key(row.problem);
       for (const auto& [column, stored] : row.best) {
@@ -210,9 +205,9 @@ class Writer {
       return;
     }
     add_line(key(row.problem) + ": what the best of one GPU keeps of the optimum on another");
-    std::vector<Table::Column> titles = {{"best of"}};
+    std::vector<std::string> titles = {"best of"};
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
-      titles.push_back({"on " + std::to_string(i + 1), Table::Align::right});
+      titles.push_back(">on " + std::to_string(i + 1));
     }
     Table table(titles);
     for (std::size_t of = 0; of < row.gpus.size(); ++of) {

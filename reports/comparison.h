@@ -9,10 +9,10 @@ namespace smemtune {
 
 enum class Markup { text, markdown };
 
-/// Per space and problem: the bests of the devices, each GPU's time against the fastest GPU's; which
-/// share of a GPU's optimum the best of another keeps there; one configuration for all GPUs; which
-/// parameters matter; and what follows, in a sentence for each GPU. CPUs stand beside the GPUs and
-/// are never held against them.
+/// Per space and problem: the bests of the devices, each GPU's time against the fastest GPU's;
+/// which share of a GPU's optimum the best of another keeps there; one configuration for all GPUs;
+/// which parameters matter; and what follows, in a sentence for each GPU. CPUs stand beside the
+/// GPUs and are never held against them.
 std::string comparison_text(const db::Comparison& comparison, Markup markup = Markup::text);
 
 /// What one configuration for all GPUs of a row would keep on each; empty where none runs on all.

@@ -16,11 +16,7 @@ namespace {
 /// For each kernel, how many configurations fit, the highest occupancy, and what stops the others.
 std::string fits_text(const Space& space, const ProblemSummary& problem, const Device& device) {
   std::size_t all_fitting = 0;
-  Table table({{"kernel"},
-               {"fit", Table::Align::right},
-               {"of", Table::Align::right},
-               {"highest occupancy", Table::Align::right},
-               {"the others"}});
+  Table table({"kernel", ">fit", ">of", ">highest occupancy", "the others"});
   for (const KernelTemplate& kernel : space.kernels) {
     std::size_t fitting = 0;
     std::size_t all = 0;
@@ -30,7 +26,7 @@ std::string fits_text(const Space& space, const ProblemSummary& problem, const D
       if (result.kernel != kernel.name) continue;
       ++all;
       if (result.failed()) {
-        ++reasons[to_text(result.status) + "/" + result.reason];
+        ++reasons[status_text(result)];
         continue;
       }
       ++fitting;
@@ -56,26 +52,14 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
   std::string text;
   for (const ProblemSummary& problem : summary.problems) {
     text += summary_heading(space, problem, device) + "\n";
-    Table table({{"kernel"},
-                 {"configuration"},
-                 {"entry"},
-                 {"block", Table::Align::right},
-                 {"grid", Table::Align::right},
-                 {"registers", Table::Align::right},
-                 {"shared", Table::Align::right},
-                 {"stack", Table::Align::right},
-                 {"spilled", Table::Align::right},
-                 {"occupancy", Table::Align::right},
-                 {"limited by"}});
-    const auto size = [](const Dim3& dim) {
-      return std::to_string(dim[0]) + "x" + std::to_string(dim[1]) + "x" + std::to_string(dim[2]);
-    };
+    Table table({"kernel", "configuration", "entry", ">block", ">grid", ">registers", ">shared",
+                 ">stack", ">spilled", ">occupancy", "limited by"});
     for (const Result& result : problem.results) {
       if (result.failed()) continue;
       for (const LaunchResult& launch : result.launches) {
         table.add_row(
             {result.kernel, key(result.configuration), launch.shape.name_expression,
-             size(launch.shape.block), size(launch.shape.grid),
+             extents_text(launch.shape.block), extents_text(launch.shape.grid),
              std::to_string(launch.resources.registers_per_thread),
              format_bytes(static_cast<double>(launch.shared_bytes())),
              std::to_string(launch.resources.stack_bytes),

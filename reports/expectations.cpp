@@ -66,11 +66,7 @@ std::vector<Curve> curves(const Space& space, const ProblemSummary& problem, con
 std::string curves_text(const std::vector<Curve>& curves) {
   std::string text;
   for (const Curve& curve : curves) {
-    Table table({{curve.kernel->name},
-                 {"predicted", Table::Align::right},
-                 {"measured", Table::Align::right},
-                 {"time", Table::Align::right},
-                 {"seen"}});
+    Table table({curve.kernel->name, ">predicted", ">measured", ">time", "seen"});
     for (const ExpectedPoint& point : curve.points) {
       const bool timed = point.result != nullptr;
       table.add_row({key(point.configuration), times(point.predicted),

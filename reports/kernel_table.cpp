@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <vector>
 
 namespace smemtune {
@@ -64,13 +63,13 @@ std::string speed_table(const std::vector<KernelRow>& rows, const ProblemSummary
                         const Device& device) {
   const bool on_gpu = device.kind == DeviceKind::gpu;
   const Roofline limits = roofline(device);
-  std::vector<Table::Column> columns = {{"kernel"}};
+  std::vector<std::string> columns = {"kernel"};
   for (const char* const title :
        {"time", "spread", "vs first", "vs default", "compute", "memory", "reuse"}) {
-    columns.push_back({title, Table::Align::right});
+    columns.push_back(std::string(">") + title);
   }
-  if (on_gpu) columns.push_back({"roofline", Table::Align::right});
-  if (problem.transfers) columns.push_back({"with copies", Table::Align::right});
+  if (on_gpu) columns.push_back(">roofline");
+  if (problem.transfers) columns.push_back(">with copies");
   Table table(columns);
   // The first kernel's default: where the articles begin, too.
   const Result& first = *(rows.front().start ? rows.front().start : rows.front().best);
@@ -122,16 +121,16 @@ std::string resource_table(const std::vector<KernelRow>& rows, const Device& dev
     return std::ranges::any_of(kernel.best->launches,
                                [](const LaunchResult& launch) { return launch.time_ms > 0; });
   });
-  std::vector<Table::Column> columns = {{"kernel"}};
-  if (with_times) columns.push_back({"by itself", Table::Align::right});
-  columns.push_back({"shared", Table::Align::right});
+  std::vector<std::string> columns = {"kernel"};
+  if (with_times) columns.push_back(">by itself");
+  columns.push_back(">shared");
   if (on_gpu) {
     for (const char* const title : {"registers", "stack", "spilled", "occupancy"}) {
-      columns.push_back({title, Table::Align::right});
+      columns.push_back(std::string(">") + title);
     }
-    columns.push_back({"limited by"});
+    columns.push_back("limited by");
   }
-  columns.push_back({"configuration"});
+  columns.push_back("configuration");
   Table table(columns);
   for (const KernelRow& kernel : rows) {
     for (const LaunchResult& launch : kernel.best->launches) {
@@ -171,7 +170,7 @@ std::string without_survivors_text(const Space& space, const ProblemSummary& pro
     for (const Result& result : problem.results) {
       if (result.kernel != kernel.name) continue;
       ++tried;
-      ++outcomes[to_text(result.status) + (result.reason.empty() ? "" : "/" + result.reason)];
+      ++outcomes[status_text(result)];
     }
     if (tried == 0) continue;
     std::vector<std::string> parts;

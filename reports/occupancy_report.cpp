@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <vector>
 
@@ -69,11 +68,7 @@ std::string blocks_text(int blocks, const Occupancy& reached) {
 }
 
 std::string limits_table(const Device& device, const BlockNeeds& needs, const Occupancy& reached) {
-  using Align = Table::Align;
-  Table table({{"limit"},
-               {"a block takes", Align::right},
-               {"a multiprocessor has", Align::right},
-               {"blocks  ", Align::right}});
+  Table table({"limit", ">a block takes", ">a multiprocessor has", ">blocks  "});
   table.add_row({"threads", amount(warps_of(device, needs.threads), "warp"),
                  amount(max_warps(device), "warp"),
                  blocks_text(reached.blocks_by_threads, reached)});

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <utility>
@@ -118,10 +117,7 @@ std::string one_for_all_text(const OneForAll& one, const std::string& indent) {
                      " problems: " + one.kernel + " " + key(one.configuration) + "\n" + indent +
                      "  loses " + decimal(one.mean_percent, 1) + " %" + " (geometric mean), " +
                      decimal(one.worst_percent, 1) + " %" + " at worst\n";
-  Table table({{"problem"},
-               {"time", Table::Align::right},
-               {"best", Table::Align::right},
-               {"loss", Table::Align::right}});
+  Table table({"problem", ">time", ">best", ">loss"});
   for (const OneForAll::Loss& loss : one.losses) {
     table.add_row({key(loss.problem), format_time(loss.median_ms), format_time(loss.best_ms),
                    decimal(loss.percent, 1) + " %"});

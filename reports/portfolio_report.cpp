@@ -47,13 +47,8 @@ std::string portfolio_text(const PortfolioReport& report) {
   std::string text = printable(first.space + " on " + first.device.name + from) + ": " +
                      counted(stored.bests.size(), "problem") +
                      ", loss to their bests (geometric mean, at worst), and for sizes held back\n";
-  Table table({{"configurations", Table::Align::right},
-               {"mean", Table::Align::right},
-               {"worst", Table::Align::right},
-               {"held back: mean", Table::Align::right},
-               {"worst", Table::Align::right},
-               {"problems", Table::Align::right},
-               {""}});
+  Table table(
+      {">configurations", ">mean", ">worst", ">held back: mean", ">worst", ">problems", ""});
   for (const db::PortfolioSize& size : report.sizes) {
     const auto& portfolio = size.portfolio;
     const auto& held = size.held_back;

@@ -9,6 +9,10 @@ namespace smemtune {
 
 std::string times(double factor) { return decimal(factor, factor < 10 ? 2 : 1) + "x"; }
 
+std::string status_text(const Result& result) {
+  return to_text(result.status) + (result.reason.empty() ? "" : "/" + result.reason);
+}
+
 const LaunchResult* tightest_launch(const Result& result) {
   const auto tightest = std::min_element(result.launches.begin(), result.launches.end(),
                                          [](const auto& left, const auto& right) {

@@ -14,6 +14,9 @@ namespace smemtune {
 /// `1.27x`, `12.3x`.
 std::string times(double factor);
 
+/// `correct`, `runtime/illegal_address`.
+std::string status_text(const Result& result);
+
 /// The launch that decides a configuration's resources: the one with the lowest occupancy. Null
 /// when there is none.
 const LaunchResult* tightest_launch(const Result& result);

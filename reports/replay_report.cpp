@@ -22,20 +22,20 @@ std::string or_dash(const std::optional<double>& number, int digits) {
   return number ? decimal(*number, digits) : "-";
 }
 
-std::vector<Table::Column> columns(const ReplayStatistics& statistics) {
-  std::vector<Table::Column> columns = {{"strategy"}};
+std::vector<std::string> columns(const ReplayStatistics& statistics) {
+  std::vector<std::string> columns = {"strategy"};
   for (const Quality& quality : statistics.qualities) {
-    columns.push_back({"@" + std::to_string(quality.evaluations), Table::Align::right});
-    columns.push_back({"(quartiles)"});
+    columns.push_back(">@" + std::to_string(quality.evaluations));
+    columns.push_back("(quartiles)");
   }
   for (const Effort& effort : statistics.efforts) {
-    columns.push_back({"to " + whole_percent(effort.share), Table::Align::right});
-    columns.push_back({"seconds", Table::Align::right});
-    columns.push_back({"seeds", Table::Align::right});
+    columns.push_back(">to " + whole_percent(effort.share));
+    columns.push_back(">seconds");
+    columns.push_back(">seeds");
   }
-  columns.push_back({"sure", Table::Align::right});
-  columns.push_back({"wrong", Table::Align::right});
-  columns.push_back({"per s", Table::Align::right});
+  columns.push_back(">sure");
+  columns.push_back(">wrong");
+  columns.push_back(">per s");
   return columns;
 }
 
@@ -66,11 +66,11 @@ std::string recording_text(const ReplayedRecording& recording) {
 /// The mean of each strategy's shares of the optimum over all recordings.
 std::string means_text(std::span<const ReplayedRecording> recordings) {
   const std::vector<ReplayedRecording::Strategy>& strategies = recordings.front().strategies;
-  std::vector<Table::Column> columns = {{"strategy"}};
+  std::vector<std::string> columns = {"strategy"};
   for (const Quality& quality : strategies.front().statistics.qualities) {
-    columns.push_back({"@" + std::to_string(quality.evaluations), Table::Align::right});
+    columns.push_back(">@" + std::to_string(quality.evaluations));
   }
-  Table table(std::move(columns));
+  Table table(columns);
   for (std::size_t i = 0; i < strategies.size(); ++i) {
     std::vector<std::string> cells = {strategies[i].name};
     for (std::size_t q = 0; q < strategies[i].statistics.qualities.size(); ++q) {

@@ -2,7 +2,6 @@
 
 #include "tuner/search/replay.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

@@ -10,7 +10,8 @@
 namespace smemtune {
 
 /// What a document that smemtune wrote says: of a run or a dry run (`--json`), of stored results
-/// (`list --results --json`), or of two versions (`diff --json`). `name` is the file's, for errors. Throws InputError naming it and the place.
+/// (`list --results --json`), or of two versions (`diff --json`). `name` is the file's, for errors.
+/// Throws InputError naming it and the place.
 std::variant<ReportSource, VersionDiff> read_document(const std::string& name,
                                                       std::string_view text);
 

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 
@@ -72,9 +71,8 @@ constexpr LaunchColumn kLaunchColumns[] = {
      [](const LaunchResult& one) {
        return static_cast<double>(one.resources.spill_store_bytes + one.resources.spill_load_bytes);
      }},
-    {"threads", [](const LaunchResult& one) {
-       return static_cast<double>(one.shape.block[0] * one.shape.block[1] * one.shape.block[2]);
-     }}};
+    {"threads",
+     [](const LaunchResult& one) { return static_cast<double>(one.shape.threads_per_block()); }}};
 
 using Rows = std::vector<const StoredResult*>;
 

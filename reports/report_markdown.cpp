@@ -9,11 +9,7 @@ namespace smemtune {
 namespace {
 
 std::string best_table(const ReportSource& source, const db::StoredSection& section) {
-  Table table({{"kernel"},
-               {"best configuration"},
-               {"time", Table::Align::right},
-               {"over its default", Table::Align::right},
-               {"rate", Table::Align::right}});
+  Table table({"kernel", "best configuration", ">time", ">over its default", ">rate"});
   for (const db::StoredResult& one : section.best) {
     const double ms = one.result.measurement.median_ms;
     const db::StoredResult* standard = default_of(source, section, one.result.kernel);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -54,7 +53,12 @@ std::string in_units(double value, int digits, std::span<const Unit> units) {
 
 }  // namespace
 
-Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+Table::Table(const std::vector<std::string>& columns) {
+  for (const std::string& column : columns) {
+    const bool is_right = column.starts_with('>');
+    columns_.push_back({.title = column.substr(is_right ? 1 : 0), .is_right = is_right});
+  }
+}
 
 void Table::add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
@@ -76,7 +80,7 @@ std::string Table::text(const std::string& indent) const {
     for (std::size_t i = 0; i < widths.size(); ++i) {
       if (i > 0) line += "  ";
       const std::string padding(widths[i] - width(row[i]), ' ');
-      line += columns_[i].align == Align::right ? padding + row[i] : row[i] + padding;
+      line += columns_[i].is_right ? padding + row[i] : row[i] + padding;
     }
     line.resize(line.find_last_not_of(' ') + 1);
     text += line + "\n";
@@ -89,7 +93,7 @@ std::string Table::markdown() const {
   std::string line = "|";
   for (const Column& column : columns_) {
     text += " " + for_markdown(column.title) + " |";
-    line += column.align == Align::right ? " ---: |" : " --- |";
+    line += column.is_right ? " ---: |" : " --- |";
   }
   text += "\n" + line + "\n";
   for (const auto& row : rows_) {
@@ -98,6 +102,11 @@ std::string Table::markdown() const {
     text += "\n";
   }
   return text;
+}
+
+std::string extents_text(const Dim3& extents) {
+  return std::to_string(extents[0]) + "x" + std::to_string(extents[1]) + "x" +
+         std::to_string(extents[2]);
 }
 
 std::string for_markdown(const std::string& text) {
@@ -118,6 +127,12 @@ std::string shell_word(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted + "'";
+}
+
+std::string shell_command(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  return line;
 }
 
 std::string format_time(double ms) {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "tuner/core/device.h"
 #include "tuner/core/text.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,12 +11,8 @@ namespace smemtune {
 /// Rows of text in aligned columns, as terminals and logs show them.
 class Table {
  public:
-  enum class Align { left, right };
-  struct Column {
-    std::string title;
-    Align align = Align::left;
-  };
-  explicit Table(std::vector<Column> columns);
+  /// `columns`: their titles; `>` before one aligns the column to the right.
+  explicit Table(const std::vector<std::string>& columns);
 
   /// REQUIRES: as many cells as columns.
   void add_row(std::vector<std::string> cells);
@@ -28,6 +24,11 @@ class Table {
   std::string markdown() const;
 
  private:
+  struct Column {
+    std::string title;
+    bool is_right = false;
+  };
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
@@ -35,8 +36,12 @@ class Table {
 /// One line in which nothing is markup, link or HTML: what would be has a backslash before it.
 std::string for_markdown(const std::string& text);
 
-/// One word of a POSIX shell's command line.
+/// `16x16x1`.
+std::string extents_text(const Dim3& extents);
+
+/// One word of a POSIX shell's command line, and all of one.
 std::string shell_word(const std::string& word);
+std::string shell_command(const std::vector<std::string>& words);
 
 /// `1.234 ms`, `12.34 us`: four significant digits with the unit that fits.
 std::string format_time(double ms);

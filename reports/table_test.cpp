@@ -8,7 +8,7 @@ namespace smemtune {
 namespace {
 
 TEST(Table, AlignsColumnsByTheirWidestCell) {
-  Table table({{"kernel"}, {"time", Table::Align::right}, {"why"}});
+  Table table({"kernel", ">time", "why"});
   table.add_row({"tiled", "1.5 ms", "fast"});
   table.add_row({"n", "12.25 ms", ""});
   EXPECT_EQ(table.text(),
@@ -18,20 +18,20 @@ TEST(Table, AlignsColumnsByTheirWidestCell) {
 }
 
 TEST(Table, IsIndented) {
-  Table table({{"a"}});
+  Table table({"a"});
   table.add_row({"b"});
   EXPECT_EQ(table.text("  "), "  a\n  b\n");
 }
 
 TEST(Table, CountsCodePointsAndNotBytes) {
-  Table table({{"name"}, {"n", Table::Align::right}});
+  Table table({"name", ">n"});
   table.add_row({"caf\u00e9", "1"});
   table.add_row({"coffee", "2"});
   EXPECT_EQ(table.text(), "name    n\ncaf\u00e9    1\ncoffee  2\n");
 }
 
 TEST(Table, ShowsWhatSteersATerminalAsQuestionMarks) {
-  Table table({{"a"}, {"b"}});
+  Table table({"a", "b"});
   table.add_row({"x\x1b[2Jy\n", "\u202etxt"});
   EXPECT_EQ(table.text(), "a        b\nx?[2Jy   ?txt\n");
 }

@@ -1,6 +1,7 @@
 #include "reports/version_diff.h"
 
 #include "db/json_forms.h"
+#include "reports/problem_results.h"
 #include "reports/table.h"
 
 #include <nlohmann/json.hpp>
@@ -21,7 +22,7 @@ bool works(const std::optional<Result>& result) { return result && !result->fail
 
 std::string failure_text(const std::optional<Result>& result) {
   if (!result) return "not valid";
-  return to_text(result->status) + (result->reason.empty() ? "" : "/" + result->reason);
+  return status_text(*result);
 }
 
 /// A word for programs: a verdict's, or why there is none.
@@ -145,12 +146,7 @@ std::string version_diff_title(const VersionDiff& diff) {
 }
 
 std::string version_diff_text(const VersionDiff& diff, Markup markup) {
-  Table table({{"problem"},
-               {"what"},
-               {"configuration"},
-               {"old", Table::Align::right},
-               {"new", Table::Align::right},
-               {"new against old"}});
+  Table table({"problem", "what", "configuration", ">old", ">new", "new against old"});
   for (const VersionPair& pair : diff.pairs) {
     table.add_row({key(pair.problem), pair.what, configuration_cell(pair),
                    time_cell(pair.old_result), time_cell(pair.new_result),

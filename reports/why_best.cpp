@@ -126,8 +126,8 @@ std::string compared_with_text(const Space& space, const Result& result) {
   return "stored by an earlier release, which did not record what it was compared with";
 }
 
-/// "the CPU device sees no race in it (64 of 4,096 blocks)"; empty where it was not looked at, as on
-/// the CPU device itself.
+/// "the CPU device sees no race in it (64 of 4,096 blocks)"; empty where it was not looked at, as
+/// on the CPU device itself.
 std::string cpu_check_text(const ProblemSummary& problem) {
   const Result& best = *problem.best;
   const auto found = std::ranges::find_if(problem.cpu_checks, [&](const CpuCheck& check) {

@@ -2,13 +2,13 @@
 
 #include "db/json_forms.h"
 #include "reports/failure_lines.h"
+#include "reports/problem_results.h"
 #include "reports/table.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 
 namespace smemtune {
 namespace {
@@ -102,8 +102,7 @@ WinnerCheck check_winner(const db::StoredResult& stored, const std::vector<Resul
     return check;
   }
   if (!check.now->timed()) {
-    check.lost.push_back(to_text(check.now->status) + "/" + check.now->reason + ": " +
-                         printable(telling_line(*check.now)));
+    check.lost.push_back(status_text(*check.now) + ": " + printable(telling_line(*check.now)));
     return check;
   }
   const Measurement& now = check.now->measurement;
@@ -129,16 +128,11 @@ std::string winner_check_text(const WinnerCheck& check) {
   const db::StoredResult& stored = check.stored;
   std::string text = stored.space + "  " + key(stored.result.problem) + "  on " +
                      printable(stored.device.name) + "\n";
-  Table table({{""},
-               {"configuration"},
-               {"now", Table::Align::right},
-               {"vs winner", Table::Align::right},
-               {""}});
+  Table table({"", "configuration", ">now", ">vs winner", ""});
   const auto add = [&](const Result& result, const std::string& mark, const std::string& note) {
     if (!result.timed()) {
-      table.add_row({mark, label(result), "", "",
-                     to_text(result.status) + "/" + result.reason + ": " +
-                         result.detail.substr(0, result.detail.find('\n'))});
+      table.add_row(
+          {mark, label(result), "", "", status_text(result) + ": " + first_line(result.detail)});
       return;
     }
     const bool compared = check.now && check.now->timed();

@@ -2,8 +2,6 @@
 #include "reports/figures/plot.h"
 #include "reports/problem_results.h"
 
-#include <algorithm>
-
 namespace smemtune {
 namespace {
 

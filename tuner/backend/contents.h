@@ -23,8 +23,8 @@ constexpr std::uint8_t poison_byte(ScalarType type) {
   return type >= ScalarType::float8_e4m3 ? 0xFF : 0x5B;
 }
 
-/// Whether wrong elements that look like poison were rather written, of a narrow integer that has so
-/// few values that wrong ones are the poison by chance: they are few beside those that do not.
+/// Whether wrong elements that look like poison were rather written, of a narrow integer that has
+/// so few values that wrong ones are the poison by chance: they are few beside those that do not.
 constexpr bool poison_by_chance(ScalarType type, std::uint64_t poisoned, std::uint64_t others) {
   return type <= ScalarType::uint16 && poisoned <= others / 16;
 }

@@ -15,7 +15,8 @@ namespace smemtune {
 namespace {
 
 /// A floating format of 8 or 16 bits: a sign, then exponent and mantissa bits. Without infinity all
-/// exponents are of numbers, only the last number is NaN, and what is too large becomes the largest.
+/// exponents are of numbers, only the last number is NaN, and what is too large becomes the
+/// largest.
 template <typename Bits, int ExponentBits, int MantissaBits, bool HasInfinity>
 struct SmallFloat {
   static constexpr int kMantissaBits = MantissaBits;

@@ -13,7 +13,7 @@ std::vector<double> launch_times_ms(const std::vector<Turn>& turns, std::size_t 
     }
   }
   std::vector<double> medians_ms;
-  for (const std::vector<double>& sums : sums_ms) medians_ms.push_back(quantile(sums, 0.5));
+  for (const std::vector<double>& sums : sums_ms) medians_ms.push_back(median(sums));
   return medians_ms;
 }
 

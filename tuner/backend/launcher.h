@@ -134,9 +134,9 @@ struct LookReport {
 ///
 /// Every buffer lies between guard zones of 4 KB. A checked run restores `input` and `inout`
 /// buffers from their initial contents, fills `output` buffers (without an init of their own) with
-/// poison (contents.h) and the guard zones with a pattern, launches, waits, and looks at every element,
-/// every guard zone and every input. Failures of the kernel are data; errors of the device are
-/// UnavailableError.
+/// poison (contents.h) and the guard zones with a pattern, launches, waits, and looks at every
+/// element, every guard zone and every input. Failures of the kernel are data; errors of the device
+/// are UnavailableError.
 class Launcher {
  public:
   virtual ~Launcher() = default;
@@ -159,8 +159,8 @@ class Launcher {
   virtual Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) = 0;
 
   /// Runs as many blocks as fit into so many seconds, spread over the grid and at least one, to see
-  /// what each of their accesses does; compares nothing. A launch that was not run whole is the last
-  /// one. Only for a device that sees accesses (CpuLauncher).
+  /// what each of their accesses does; compares nothing. A launch that was not run whole is the
+  /// last one. Only for a device that sees accesses (CpuLauncher).
   virtual Outcome<LookReport> look(KernelHandle /*handle*/, WorkloadId /*workload*/,
                                    double /*seconds*/) {
     throw UnavailableError(device().name + " does not see the accesses of its kernels");

@@ -146,36 +146,11 @@ class NpyHeaderParser {
 
 /// How a .npy file spells a type, without the byte order. NumPy itself has neither bfloat16 nor
 /// floats of 8 bits; arrays of the ml_dtypes package are stored as opaque bytes.
-std::string_view npy_kind(ScalarType type) {
-  switch (type) {
-    case ScalarType::int8:
-      return "i1";
-    case ScalarType::uint8:
-      return "u1";
-    case ScalarType::int16:
-      return "i2";
-    case ScalarType::uint16:
-      return "u2";
-    case ScalarType::int32:
-      return "i4";
-    case ScalarType::uint32:
-      return "u4";
-    case ScalarType::int64:
-      return "i8";
-    case ScalarType::uint64:
-      return "u8";
-    case ScalarType::float8_e4m3:
-      return "V1";
-    case ScalarType::float16:
-      return "f2";
-    case ScalarType::bfloat16:
-      return "V2";
-    case ScalarType::float32:
-      return "f4";
-    case ScalarType::float64:
-      break;
-  }
-  return "f8";
+std::string npy_kind(ScalarType type) {
+  const bool is_opaque = type == ScalarType::float8_e4m3 || type == ScalarType::bfloat16;
+  const bool is_unsigned = std::string_view(cuda_name(type)).starts_with("u");
+  const char kind = is_opaque ? 'V' : is_floating(type) ? 'f' : is_unsigned ? 'u' : 'i';
+  return kind + std::to_string(size_of(type));
 }
 
 bool holds(std::string_view descr, ScalarType type) {

@@ -22,8 +22,8 @@ std::string state_of(const std::filesystem::path& place);
 /// The place as it is now.
 ReadPlace read_place(const std::filesystem::path& place);
 
-/// The file as a compiler that began at `begun` has read it. Where that cannot be told, as it is not
-/// there or was written to since, its state is one that no file ever has.
+/// The file as a compiler that began at `begun` has read it. Where that cannot be told, as it is
+/// not there or was written to since, its state is one that no file ever has.
 ReadPlace read_since(const std::filesystem::path& file,
                      std::chrono::system_clock::time_point begun);
 

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <sched.h>
 #include <sstream>
-#include <string_view>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -15,7 +14,7 @@ namespace smemtune {
 
 namespace {
 
-std::string first_line(const std::filesystem::path& file) {
+std::string first_line_of_file(const std::filesystem::path& file) {
   std::string line;
   std::ifstream stream(file);
   std::getline(stream, line);
@@ -69,7 +68,7 @@ unsigned usable_cores() {
     cores = static_cast<unsigned>(CPU_COUNT(&mask));
   }
   for (const std::filesystem::path& group : control_groups()) {
-    if (const auto most = cores_of_quota(first_line(group / "cpu.max")))
+    if (const auto most = cores_of_quota(first_line_of_file(group / "cpu.max")))
       cores = std::min(cores, *most);
   }
   return cores;
@@ -80,7 +79,7 @@ std::uint64_t usable_memory_bytes() {
                static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   const auto limit = [&bytes](const std::filesystem::path& file) {
     std::uint64_t most = 0;
-    std::istringstream line(first_line(file));  // A number, or `max`.
+    std::istringstream line(first_line_of_file(file));  // A number, or `max`.
     if (line >> most && most > 0) bytes = std::min(bytes, most);
   };
   for (const auto& group : control_groups()) limit(group / "memory.max");

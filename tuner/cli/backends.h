@@ -13,7 +13,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>

@@ -29,8 +29,8 @@ struct CheckOptions {
 void add_check_options(CLI::App& app, CheckOptions& options);
 
 /// Measures the stored best of each problem again, in turn with the runners-up and the default, and
-/// stores nothing. Returns the exit status: 0, 1 when a winner is no longer as fast or no longer right,
-/// 130 when `stop` was set. Throws InputError when nothing is stored.
+/// stores nothing. Returns the exit status: 0, 1 when a winner is no longer as fast or no longer
+/// right, 130 when `stop` was set. Throws InputError when nothing is stored.
 int run_check(const CheckOptions& options, const std::atomic<bool>& stop);
 
 }  // namespace smemtune::cli

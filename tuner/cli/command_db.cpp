@@ -43,13 +43,7 @@ int run_check(const DatabaseOptions& options) {
 
 int run_info(const DatabaseOptions& options) {
   const db::DatabaseSummary summary = db::summarize_database(options.database);
-  Table table({{"device"},
-               {"space"},
-               {"runs", Table::Align::right},
-               {"results", Table::Align::right},
-               {"correct", Table::Align::right},
-               {"last"},
-               {"imported from"}});
+  Table table({"device", "space", ">runs", ">results", ">correct", "last", "imported from"});
   Json parts = Json::array();
   for (const auto& part : summary.parts) {
     table.add_row({part.device, part.space, format_count(part.runs), format_count(part.results),

@@ -22,7 +22,7 @@ std::string numbered_device(std::size_t number, const Device& device) {
   const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
   std::string text = std::to_string(number) + "  " + device.name + "  " + device.architecture +
                      (device.uuid.empty() ? "" : "  " + device.uuid) + "\n";
-  Table table({{""}, {""}});
+  Table table({"", ""});
   table.add_row({"multiprocessors", std::to_string(device.sm_count)});
   table.add_row({"threads", std::to_string(device.max_threads_per_block) + " per block, " +
                                 std::to_string(device.max_threads_per_sm) +
@@ -74,14 +74,8 @@ int run_devices(const DevicesOptions& options) {
     return 0;
   }
   if (options.known) {
-    Table table({{"name"},
-                 {"architecture"},
-                 {"SMs", Table::Align::right},
-                 {"shared/block", Table::Align::right},
-                 {"shared/SM", Table::Align::right},
-                 {"threads/SM", Table::Align::right},
-                 {"registers/SM", Table::Align::right},
-                 {"known from"}});
+    Table table({"name", "architecture", ">SMs", ">shared/block", ">shared/SM", ">threads/SM",
+                 ">registers/SM", "known from"});
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const Device& device = devices[i];
       table.add_row({device.name, device.architecture, std::to_string(device.sm_count),

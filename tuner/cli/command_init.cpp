@@ -16,7 +16,6 @@
 #include "tuner/source/kernel_file.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -199,7 +198,7 @@ void say_left_out(const FlatSource& source, const KernelFile& file, const InitOp
 }
 
 void say_draft(const SpaceDraft& draft) {
-  Table table({{"name"}, {"role"}, {"shape or value"}, {"from"}, {""}});
+  Table table({"name", "role", "shape or value", "from", ""});
   for (const DraftedArgument& row : draft.arguments) {
     table.add_row({row.name, row.role, row.shape, row.said_by.empty() ? "the kernel" : row.said_by,
                    row.is_guess ? "a guess" : ""});

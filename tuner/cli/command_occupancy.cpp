@@ -3,6 +3,7 @@
 #include "db/json_forms.h"
 #include "reports/occupancy_chart.h"
 #include "reports/occupancy_report.h"
+#include "reports/problem_results.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
@@ -155,8 +156,7 @@ std::string kernel_text(const OccupancyOptions& options, const Device& device,
   std::string text =
       result.kernel + " " + key(result.configuration) + "  on " + key(result.problem) + "\n";
   if (result.failed()) {
-    text += "  rejected (" + to_text(result.status) + "/" + result.reason + "): " + result.detail +
-            "\n";
+    text += "  rejected (" + status_text(result) + "): " + result.detail + "\n";
   }
   for (const LaunchResult& launch : result.launches) {
     text += "  " + launch.shape.name_expression + ": stack " +
@@ -210,28 +210,17 @@ int answer_kernels(const OccupancyOptions& options, const Device& device) {
   return compiled ? 0 : kNothingCompiled;
 }
 
-/// Adds an option that may be absent.
-template <typename Add, typename T>
-void add_optional(CLI::App& app, const std::string& name, std::optional<T>& value,
-                  const std::string& type, const std::string& description, Add parse) {
-  app.add_option_function<std::string>(
-         name, [&value, parse](const std::string& text) { value = parse(text); }, description)
-      ->type_name(type);
-}
-
 }  // namespace
 
 void add_occupancy_options(CLI::App& app, OccupancyOptions& options) {
   app.add_option("--threads", options.threads, "Threads per block: 256, or 16x16")->type_name("N");
-  add_optional(
-      app, "--registers", options.registers, "N", "Registers per thread [no limit by registers]",
-      [](const std::string& text) { return parse_count("--registers", text, 1, UINT32_MAX); });
-  add_optional(
-      app, "--shared", options.shared, "BYTES", "Shared memory per block, static and dynamic [0]",
-      [](const std::string& text) { return parse_count("--shared", text, 0, UINT32_MAX); });
-  add_optional(app, "--target", options.target, "PERCENT",
-               "Report how much shared memory and how many registers allow this occupancy",
-               [](const std::string& text) { return parse_number("--target", text, 0.1, 100); });
+  add_count(app, "--registers", options.registers, 1, UINT32_MAX,
+            "Registers per thread [no limit by registers]");
+  add_count(app, "--shared", options.shared, 0, UINT32_MAX,
+            "Shared memory per block, static and dynamic [0]", "BYTES");
+  add_number(app, "--target", options.target, 0.1, 100,
+             "Report how much shared memory and how many registers allow this occupancy",
+             "PERCENT");
   app.add_option("--device", options.device,
                  "Any known GPU, sm_XX, or a compute capability such as 1.3 [the first "
                  "GPU; the H200 where there is none]")

@@ -154,13 +154,8 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
   app.add_flag("--live", options.live,
                "Serve the page of the run that goes on to browsers of this machine, filling up "
                "until the run ends");
-  app.add_option_function<std::string>(
-         "--port",
-         [&options](const std::string& text) {
-           options.port = static_cast<std::uint16_t>(parse_count("--port", text, 1, 65535));
-         },
-         "With --live: the port of 127.0.0.1 [any that is free]")
-      ->type_name("N");
+  add_count(app, "--port", options.port, 1, 65535,
+            "With --live: the port of 127.0.0.1 [any that is free]");
   add_count(app, "--max-rows", options.max_rows, 100, 1'000'000,
             "Of a device and problem with more configurations, so many are shown, drawn by lot");
 }

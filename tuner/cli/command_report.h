@@ -29,8 +29,8 @@ struct ReportOptions {
 void add_report_options(CLI::App& app, ReportOptions& options);
 
 /// Writes the report and says where. Throws StoreError, and InputError when nothing matches, when
-/// several spaces do, or when the file cannot be written. With `live`, serves the page until the run
-/// ends or `stop` is set.
+/// several spaces do, or when the file cannot be written. With `live`, serves the page until the
+/// run ends or `stop` is set.
 int run_report(const ReportOptions& options, const std::atomic<bool>& stop);
 
 }  // namespace smemtune::cli

@@ -167,6 +167,77 @@ int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
   return 0;
 }
 
+/// A list in a document of its own with `--json`, else as a table.
+int show_list(const ResultsOptions& options, const Table& table, const std::string& name,
+              Json&& list) {
+  if (options.json) {
+    write_document(db::document_text(("smemtune-" + name).c_str(), 1, {{name, std::move(list)}}));
+  } else {
+    write_out(table.text());
+  }
+  return 0;
+}
+
+int list_results(const ResultsOptions& options, const db::LayeredStore& store) {
+  const bool on_terminal = isatty(STDOUT_FILENO) == 1;
+  Table table(
+      {"device", "space", "problem", "kernel", "configuration", "status", ">time", "detail"});
+  Json json = Json::array();
+  const std::vector<db::StoredResult> rows =
+      store.results(options.query, static_cast<std::size_t>(options.limit));
+  if (rows.empty()) refuse_unknown(options.database, options.query, store);
+  for (const db::StoredResult& row : rows) {
+    const Result& result = row.result;
+    const std::string detail = telling_line(result);
+    json.push_back(db::stored_json(row));
+    table.add_row({device_label(row.device), row.space, key(result.problem), result.kernel,
+                   key(result.configuration), status_text(result),
+                   result.timed() ? format_time(result.measurement.median_ms) : "",
+                   on_terminal ? printable(detail, 80) : detail});
+  }
+  return show_list(options, table, "results", std::move(json));
+}
+
+int list_runs(const ResultsOptions& options, const db::LayeredStore& store) {
+  Table table({"run", "started", "space", "device", "strategy", ">seed", ">results", ">correct",
+               "outcome", "compiler", "host"});
+  Json json = Json::array();
+  std::vector<db::StoredRun> runs = store.runs(options.query);
+  if (runs.empty()) refuse_unknown(options.database, options.query, store);
+  const auto limit = static_cast<std::size_t>(options.limit);
+  if (limit > 0 && runs.size() > limit)
+    runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
+  for (const db::StoredRun& run : runs) {
+    const std::string outcome = run.goes_on           ? "goes on"
+                                : run.outcome.empty() ? "cut off"
+                                                      : run.outcome;
+    std::string tool = run.imported_from.empty() ? run.compiler : imported_from(run.imported_from);
+    if (!run.shared_from.empty()) tool += ", from " + run.shared_from;
+    table.add_row({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
+                   run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
+                   std::to_string(run.seed), format_count(run.results), format_count(run.correct),
+                   outcome, tool,
+                   run.host + (run.hosts_state.empty() ? "" : " (" + run.hosts_state + ")")});
+    json.push_back(
+        {{"run", run.id},
+         {"started_unix", run.started_unix},
+         {"space", run.space},
+         {"device", run.device},
+         {"kind", to_text(run.device_kind)},
+         {"strategy", run.strategy},
+         {"seed", run.seed},
+         {"results", run.results},
+         {"correct", run.correct},
+         {"outcome", outcome},
+         {"compiler", run.compiler},
+         {"host", run.host},
+         {"hosts_state", run.hosts_state},
+         {"imported_from", run.imported_from.empty() ? Json(nullptr) : Json(run.imported_from)},
+         {"shared_from", run.shared_from.empty() ? Json(nullptr) : Json(run.shared_from)}});
+  }
+  return show_list(options, table, "runs", std::move(json));
+}
+
 }  // namespace
 
 void add_selection(CLI::App& app, db::Query& query) {
@@ -242,16 +313,8 @@ int run_best(const ResultsOptions& options) {
     write_document(db::export_json(best, store.defaults(options.query)));
     return 0;
   }
-  Table table({{"device"},
-               {"space"},
-               {"problem"},
-               {"kernel"},
-               {"configuration"},
-               {"time", Table::Align::right},
-               {"rate", Table::Align::right},
-               {"compared with"},
-               {"measured"},
-               {""}});
+  Table table({"device", "space", "problem", "kernel", "configuration", ">time", ">rate",
+               "compared with", "measured", ""});
   for (const db::StoredResult& row : best) {
     table.add_row({device_label(row.device), row.space, key(row.result.problem), row.result.kernel,
                    key(row.result.configuration), format_time(row.result.measurement.median_ms),
@@ -273,87 +336,7 @@ int run_list(const ResultsOptions& options) {
   }
   if (!query.status.empty()) parse_status(query.status);  // Throws.
   const db::LayeredStore store = open(options);
-  const auto limit = static_cast<std::size_t>(options.limit);
-  if (options.results) {
-    const bool on_terminal = isatty(STDOUT_FILENO) == 1;
-    Table table({{"device"},
-                 {"space"},
-                 {"problem"},
-                 {"kernel"},
-                 {"configuration"},
-                 {"status"},
-                 {"time", Table::Align::right},
-                 {"detail"}});
-    Json json = Json::array();
-    const std::vector<db::StoredResult> rows = store.results(query, limit);
-    if (rows.empty()) refuse_unknown(options.database, query, store);
-    for (const db::StoredResult& row : rows) {
-      const Result& result = row.result;
-      const std::string detail = telling_line(result);
-      json.push_back(db::stored_json(row));
-      table.add_row({device_label(row.device), row.space, key(result.problem), result.kernel,
-                     key(result.configuration),
-                     to_text(result.status) + (result.reason.empty() ? "" : "/" + result.reason),
-                     result.timed() ? format_time(result.measurement.median_ms) : "",
-                     on_terminal ? printable(detail, 80) : detail});
-    }
-    if (options.json) {
-      write_document(db::document_text("smemtune-results", 1, {{"results", std::move(json)}}));
-    } else {
-      write_out(table.text());
-    }
-    return 0;
-  }
-  Table table({{"run"},
-               {"started"},
-               {"space"},
-               {"device"},
-               {"strategy"},
-               {"seed", Table::Align::right},
-               {"results", Table::Align::right},
-               {"correct", Table::Align::right},
-               {"outcome"},
-               {"compiler"},
-               {"host"}});
-  Json json = Json::array();
-  std::vector<db::StoredRun> runs = store.runs(query);
-  if (runs.empty()) refuse_unknown(options.database, query, store);
-  if (limit > 0 && runs.size() > limit)
-    runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
-  for (const db::StoredRun& run : runs) {
-    const std::string outcome = run.goes_on           ? "goes on"
-                                : run.outcome.empty() ? "cut off"
-                                                      : run.outcome;
-    std::string tool = run.imported_from.empty() ? run.compiler : imported_from(run.imported_from);
-    if (!run.shared_from.empty()) tool += ", from " + run.shared_from;
-    table.add_row({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
-                   run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
-                   std::to_string(run.seed), format_count(run.results), format_count(run.correct),
-                   outcome, tool,
-                   run.host + (run.hosts_state.empty() ? "" : " (" + run.hosts_state + ")")});
-    json.push_back(
-        {{"run", run.id},
-         {"started_unix", run.started_unix},
-         {"space", run.space},
-         {"device", run.device},
-         {"kind", to_text(run.device_kind)},
-         {"strategy", run.strategy},
-         {"seed", run.seed},
-         {"results", run.results},
-         {"correct", run.correct},
-         {"outcome", outcome},
-         {"compiler", run.compiler},
-         {"host", run.host},
-         {"hosts_state", run.hosts_state},
-         {"imported_from", run.imported_from.empty() ? Json(nullptr) : Json(run.imported_from)},
-         {"shared_from", run.shared_from.empty() ? Json(nullptr) : Json(run.shared_from)}});
-  }
-  if (options.json) {
-    write_document(db::document_text("smemtune-runs", 1, {{"runs", std::move(json)}}));
-  } else {
-    write_out(table.text());
-  }
-  return 0;
+  return options.results ? list_results(options, store) : list_runs(options, store);
 }
 
 int run_export(const ResultsOptions& options) {

@@ -1,5 +1,6 @@
 #include "tuner/cli/command_run.h"
 
+#include "reports/problem_results.h"
 #include "reports/summary_json.h"
 #include "reports/table.h"
 #include "tuner/cli/device_sharing.h"
@@ -67,9 +68,7 @@ std::string profile_command(const RunOptions& options, const Wanted& wanted, con
   }
   if (options.seed != 1) words.insert(words.end(), {"--seed", std::to_string(options.seed)});
   words.emplace_back("--profile");
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  return line;
+  return shell_command(words);
 }
 
 /// One command a line, of tools that look at the kernel.
@@ -205,12 +204,9 @@ std::string launches_text(const Result& result, DeviceKind kind) {
   std::string text;
   for (const LaunchResult& launch : result.launches) {
     const LaunchShape& shape = launch.shape;
-    const auto size = [](const Dim3& d) {
-      return std::to_string(d[0]) + "x" + std::to_string(d[1]) + "x" + std::to_string(d[2]);
-    };
-    text += "  " + shape.name_expression + "  grid " + size(shape.grid) + ", block " +
-            size(shape.block) + ", " + format_bytes(static_cast<double>(launch.shared_bytes())) +
-            " shared";
+    text += "  " + shape.name_expression + "  grid " + extents_text(shape.grid) + ", block " +
+            extents_text(shape.block) + ", " +
+            format_bytes(static_cast<double>(launch.shared_bytes())) + " shared";
     if (launch.time_ms > 0) text += ", " + format_time(launch.time_ms);
     if (shape.times != 1) text += ", " + std::to_string(shape.times) + " times";
     if (shape.cooperative) text += ", cooperative";
@@ -243,8 +239,7 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
                      "  on " + (device.uuid.empty() ? device.name : device_text(device)) + "\n" +
                      launches_text(result, device.kind);
   if (result.failed()) {
-    return text + "  " + to_text(result.status) + "/" + result.reason + ": " +
-           indented(result.detail) + "\n";
+    return text + "  " + status_text(result) + ": " + indented(result.detail) + "\n";
   }
   if (!launched) return text + "  compiled and not launched\n";
   const Measurement& time = result.measurement;
@@ -256,11 +251,7 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
   text += "  " + format_time(time.median_ms) + " (" + format_time(time.median_low_ms) + " to " +
           format_time(time.median_high_ms) + ", " + std::to_string(time.samples_ms.size()) +
           " samples)";
-  for (const auto& [metric, unit] : {std::pair("flops", "FLOP/s"), std::pair("bytes", "B/s")}) {
-    const auto work = result.metrics.find(metric);
-    if (work == result.metrics.end()) continue;
-    text += ", " + format_rate(work->second / (time.median_ms * 1e-3), unit);
-  }
+  if (const std::string rate = rates(result); !rate.empty()) text += ", " + rate;
   return text + "\n" + (result.detail.empty() ? "" : "  " + printable(result.detail) + "\n");
 }
 

@@ -30,11 +30,9 @@
 #include <chrono>
 #include <deque>
 #include <exception>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <thread>
 #include <unistd.h>
@@ -222,7 +220,8 @@ Observer labelled(Observer observer, const std::string& label, Session& session)
   return observer;
 }
 
-/// Lets `smemtune list` say, wherever it is asked, that the run goes on and which hosts it waits for.
+/// Lets `smemtune list` say, wherever it is asked, that the run goes on and which hosts it waits
+/// for.
 void note_alive(Observer& observer, db::ResultStore& store, const std::string& run_id) {
   using Clock = std::chrono::steady_clock;
   observer.progress = [&store, run_id, tell = observer.progress, noted = std::string(),
@@ -578,7 +577,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
     const LateEnd::Clock::time_point called = LateEnd::Clock::now();
     hosts = connect_hosts(session.addresses, stop, tell);
     if (stop) return kInterrupted;
-    late.leave_out_since(called, LateEnd::Clock::now());
+    late.leave_out(called, LateEnd::Clock::now());
     offer_compilers(options.device, nvrtc_versions(options.device, hosts), loaded.space);
   }
   late.at("looking for devices");
@@ -589,7 +588,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (hosts.empty()) {
     const LateEnd::Clock::time_point asked = LateEnd::Clock::now();
     locks = lock_devices(chosen.devices, purpose, !options.no_wait, stop, tell);
-    late.leave_out_since(asked, LateEnd::Clock::now());
+    late.leave_out(asked, LateEnd::Clock::now());
   }
   if (stop) return kInterrupted;
   request.begun = late.begun();

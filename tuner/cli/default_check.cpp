@@ -1,6 +1,7 @@
 #include "tuner/cli/default_check.h"
 
 #include "reports/failure_lines.h"
+#include "reports/problem_results.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/signature_probe.h"
@@ -35,8 +36,7 @@ void add_faults(const Result& result, DefaultCheck& check) {
     check.faults.push_back(kernel + result.detail);
   } else {
     check.notes.push_back(kernel + "its default was not compiled for " + kDevice + " (" +
-                          to_text(result.status) + "/" + result.reason +
-                          "): " + telling_line(result));
+                          status_text(result) + "): " + telling_line(result));
   }
 }
 

@@ -6,11 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <string>
 
 // Sums of 4096 terms of either sign, compared with a run of their reference in double precision, on

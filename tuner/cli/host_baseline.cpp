@@ -8,7 +8,6 @@
 #include "tuner/core/kernel_binding.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <sys/wait.h>
 #include <unistd.h>
 

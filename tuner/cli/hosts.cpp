@@ -1,6 +1,7 @@
 #include "tuner/cli/hosts.h"
 
 #include "db/device_model.h"
+#include "reports/table.h"
 #include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/usable_cores.h"
 #include "tuner/cli/options.h"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
 #include <map>
 #include <unistd.h>
@@ -69,13 +69,6 @@ std::vector<std::string> listed_hosts(const std::string& list) {
   return names;
 }
 
-/// For the shell that ssh starts there.
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 /// The agent's words on any host.
 std::vector<std::string> agent(const std::string& program) {
   std::array<char, 32> silence{};
@@ -95,11 +88,7 @@ std::vector<std::string> by_slurm(const std::string& node, const std::string& pr
 
 std::vector<std::string> by_ssh(const std::string& host, const std::string& program) {
   if (host == "localhost") return agent(executable());
-  std::string command;
-  for (const std::string& word : agent(program)) {
-    command += (command.empty() ? "" : " ") + shell_quoted(word);
-  }
-  return {"ssh", "-T", "-o", "BatchMode=yes", host, command};
+  return {"ssh", "-T", "-o", "BatchMode=yes", host, shell_command(agent(program))};
 }
 
 /// What those hosts said that are there.
@@ -243,20 +232,12 @@ Hosts connect_hosts(const std::vector<HostAddress>& addresses, const std::atomic
   Hosts used;
   std::string why_not;
   while (!called.empty() && !stop) {
-    std::vector<pollfd> polled;
-    std::vector<std::size_t> begins;
-    for (const auto& host : called) {
-      begins.push_back(polled.size());
-      host->add_polled(polled);
-    }
-    begins.push_back(polled.size());
-    if (poll(polled.data(), polled.size(), static_cast<int>(1e3 * kLook_s)) <= 0) {
-      for (pollfd& descriptor : polled) descriptor.revents = 0;
-    }
+    std::vector<WorkerHost*> hosts;
+    for (const auto& host : called) hosts.push_back(host.get());
+    const std::vector<std::vector<HostEvent>> told = take_from(hosts, in_seconds(kLook_s));
     Hosts asked;
     for (std::size_t i = 0; i < called.size(); ++i) {
-      std::vector<HostEvent> events;
-      called[i]->take(std::span(polled).subspan(begins[i], begins[i + 1] - begins[i]), events);
+      const std::vector<HostEvent>& events = told[i];
       if (events.empty()) {
         asked.push_back(called[i]);
       } else if (events.front().kind == HostEvent::Kind::up) {

@@ -103,7 +103,7 @@ class HostsCommand : public testing::Test {
            "' --problem N=100000,T=int --strategy random --jobs 1 ";
   }
 
-  /// The cores of hosts called `other` borrow the limits of an H200 that has one multiprocessor less.
+  /// The cores of hosts called `other` borrow the limits of an H200 with one multiprocessor less.
   void make_other_model() const {
     const std::filesystem::path share = folder_ / "share";
     std::filesystem::create_directories(share / "configs");

@@ -26,7 +26,6 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
-#include <utility>
 
 namespace smemtune::test {
 namespace {

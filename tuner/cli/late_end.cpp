@@ -25,9 +25,7 @@ std::string seconds(double value) {
 
 LateEnd::LateEnd(Clock::time_point begun, double most_s) : begun_(begun), most_s_(most_s) {}
 
-void LateEnd::leave_out_since(Clock::time_point from, Clock::time_point now) {
-  begun_ += now - from;
-}
+void LateEnd::leave_out(Clock::time_point from, Clock::time_point to) { begun_ += to - from; }
 
 void LateEnd::at(std::string what, Clock::time_point now) {
   if (!steps_.empty() && steps_.back().what == what) return;

@@ -40,7 +40,7 @@ TEST(LateEnd, SaysThatItBeganTooLate) {
 
 TEST(LateEnd, DoesNotCountWaitingForOthers) {
   LateEnd late(kBegun, 4);
-  late.leave_out_since(kBegun, kBegun + milliseconds(60000));
+  late.leave_out(kBegun, kBegun + milliseconds(60000));
   late.at("the search", kBegun + milliseconds(60000));
   EXPECT_EQ(late.begun(), kBegun + milliseconds(60000));
   EXPECT_EQ(late.text(kBegun + milliseconds(64500)), "");

@@ -84,30 +84,6 @@ CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
   return app.add_option(name, values, description)->type_name(type)->expected(1)->take_all();
 }
 
-CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& value,
-                       std::uint64_t least, std::uint64_t most, const std::string& description) {
-  return app
-      .add_option_function<std::string>(
-          name,
-          [&value, name, least, most](const std::string& text) {
-            value = parse_count(name, text, least, most);
-          },
-          description)
-      ->type_name("N");
-}
-
-CLI::Option* add_number(CLI::App& app, const std::string& name, double& value, double least,
-                        double most, const std::string& description) {
-  return app
-      .add_option_function<std::string>(
-          name,
-          [&value, name, least, most](const std::string& text) {
-            value = parse_number(name, text, least, most);
-          },
-          description)
-      ->type_name("X");
-}
-
 std::filesystem::path default_database() {
   if (const char* file = environment("SMEMTUNE_DB")) return file;
   // The XDG base directory specification has relative paths ignored.

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 namespace smemtune::cli {
 
@@ -25,13 +24,28 @@ CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
                             std::vector<std::string>& values, const std::string& description,
                             const std::string& type);
 
-/// Adds an option that is read by parse_count. CLI11's own integers let `010` and overflow through.
-CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& value,
-                       std::uint64_t least, std::uint64_t most, const std::string& description);
+/// Adds an option that is read by parse_count, into an integer or an optional one. CLI11's own
+/// integers let `010` and overflow through.
+template <typename Count>
+CLI::Option* add_count(CLI::App& app, const std::string& name, Count& value, std::uint64_t least,
+                       std::uint64_t most, const std::string& description,
+                       const std::string& type = "N") {
+  const auto read = [&value, name, least, most](const std::string& text) {
+    value = static_cast<Count>(parse_count(name, text, least, most));
+  };
+  return app.add_option_function<std::string>(name, read, description)->type_name(type);
+}
 
-/// Adds an option that is read by parse_number.
-CLI::Option* add_number(CLI::App& app, const std::string& name, double& value, double least,
-                        double most, const std::string& description);
+/// Adds an option that is read by parse_number, into a number or an optional one.
+template <typename Number>
+CLI::Option* add_number(CLI::App& app, const std::string& name, Number& value, double least,
+                        double most, const std::string& description,
+                        const std::string& type = "X") {
+  const auto read = [&value, name, least, most](const std::string& text) {
+    value = parse_number(name, text, least, most);
+  };
+  return app.add_option_function<std::string>(name, read, description)->type_name(type);
+}
 
 /// No option takes an empty value, which a variable that is not set leaves in a script; but
 /// --config does: a configuration of default values.

@@ -7,7 +7,6 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <variant>
 #include <vector>

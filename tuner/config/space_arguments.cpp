@@ -10,7 +10,6 @@
 #include <array>
 #include <set>
 #include <string_view>
-#include <utility>
 
 // What SpaceReader reads of arguments.
 

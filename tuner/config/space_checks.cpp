@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
-#include <utility>
 
 // What SpaceReader checks when every value has been read: names, types, sources and expressions.
 

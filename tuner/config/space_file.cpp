@@ -44,7 +44,16 @@ std::vector<std::string> check_space(const std::filesystem::path& file,
 }
 
 const std::map<std::string, std::vector<std::string>>& space_file_keys() {
-  static const std::map<std::string, std::vector<std::string>> keys = {
+  using Keys = std::vector<std::string>;
+  // A kernel of one launch has the launch's keys itself.
+  static const Keys of_launch({"entry", "block", "grid", "cluster", "warpgroup_registers",
+                               "arguments", "static_shared_bytes", "dynamic_shared_bytes",
+                               "cooperative", "launches", "repeat", "swap"});
+  const auto and_of_launch = [](Keys keys) {
+    keys.insert(keys.end(), of_launch.begin(), of_launch.end());
+    return keys;
+  };
+  static const std::map<std::string, Keys> keys = {
       {"space",
        {"$schema", "name", "description", "problems", "cpu_problems", "arguments", "metrics",
         "verify", "kernels"}},
@@ -55,40 +64,13 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
        {"description", "reference", "absolute", "relative", "ulps", "derived", "also",
         "also_reference", "definition", "definition_is_a_guess", "expected"}},
       {"kernel",
-       {"name",
-        "description",
-        "source",
-        "pass",
-        "include",
-        "options",
-        "architecture_specific",
-        "requires",
-        "parameters",
-        "default",
-        "default_is_a_guess",
-        "constraints",
-        "entry",
-        "block",
-        "grid",
-        "cluster",
-        "warpgroup_registers",
-        "static_shared_bytes",
-        "dynamic_shared_bytes",
-        "cooperative",
-        "launches",
-        "repeat",
-        "swap",
-        "arguments",
-        "metrics",
-        "expect",
-        "verify"}},
+       and_of_launch({"name", "description", "source", "pass", "include", "options",
+                      "architecture_specific", "requires", "parameters", "default",
+                      "default_is_a_guess", "constraints", "metrics", "expect", "verify"})},
       {"expect", {"time", "within_percent"}},
       {"parameter", {"values", "when"}},
       {"kernel_verify", {"absolute", "relative", "ulps", "derived"}},
-      {"launch",
-       {"description", "entry", "block", "grid", "cluster", "warpgroup_registers", "arguments",
-        "static_shared_bytes", "dynamic_shared_bytes", "cooperative", "launches", "repeat",
-        "swap"}}};
+      {"launch", and_of_launch({"description"})}};
   return keys;
 }
 

@@ -36,8 +36,9 @@ class TooManyOperations : public ExpressionError {
 /// that dimension. On the right: numbers, the problem's names, indices, scalars and array elements,
 /// + - * / % (the remainder, of the sign of what is divided), comparisons (1 or 0), && || !, ?:,
 /// sum(i < n, x), max(i < n, x), min(i < n, x), sqrt exp log abs floor and min, max of two,
-/// sizeof(type); an element's indices and the bounds are integer expressions (expression.h). What && || ?: do not need is not evaluated. Reading outside an array throws
-/// ExpressionError with the index and the shape.
+/// sizeof(type); an element's indices and the bounds are integer expressions (expression.h). What
+/// && || ?: do not need is not evaluated. Reading outside an array throws ExpressionError with the
+/// index and the shape.
 class Definition {
  public:
   /// `constants`: the problem's names. `arrays`: the names of array arguments with their number of

@@ -2,8 +2,6 @@
 
 #include "tuner/core/text.h"
 
-#include <cstdio>
-
 namespace smemtune {
 
 namespace {

@@ -10,6 +10,9 @@ namespace smemtune {
 
 using Dim3 = std::array<std::int64_t, 3>;  ///< x, y, z.
 
+/// Their product: the blocks of a grid, the threads of a block.
+constexpr std::int64_t volume(const Dim3& extents) { return extents[0] * extents[1] * extents[2]; }
+
 enum class DeviceKind { gpu, cpu };
 
 /// The words are stored: never rename one.

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-// What an expression can do with 64-bit integers and, in python(), with reals. For the parser, which
-// folds what is constant, and for the evaluation.
+// What an expression can do with 64-bit integers and, in python(), with reals. For the parser,
+// which folds what is constant, and for the evaluation.
 
 namespace smemtune::expressions {
 

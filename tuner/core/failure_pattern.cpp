@@ -5,7 +5,6 @@
 #include <cmath>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace smemtune {

@@ -4,7 +4,6 @@
 
 #include <set>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace smemtune {

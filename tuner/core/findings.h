@@ -12,7 +12,7 @@ namespace smemtune {
 /// Places that a search learns from.
 inline constexpr std::size_t kMostFindings = 4;
 
-/// How fast a kernel's configurations were in another place: on another device, for another problem.
+/// How fast a kernel's configurations were elsewhere: on another device, for another problem.
 struct Findings {
   std::string device;
   std::string kernel;

@@ -10,10 +10,10 @@
 namespace smemtune {
 
 /// A Gaussian process (Rasmussen, Williams 2006): what a value is likely to be at candidates, from
-/// samples of it elsewhere. Its covariance is the rational quadratic one, (1 + d / 4)^-2 for squared
-/// distances d, with a length for each feature; the lengths and the noise are those under which the
-/// samples are likeliest. A sample costs time in proportion to the candidates times the samples
-/// before it.
+/// samples of it elsewhere. Its covariance is the rational quadratic one, (1 + d / 4)^-2 for
+/// squared distances d, with a length for each feature; the lengths and the noise are those under
+/// which the samples are likeliest. A sample costs time in proportion to the candidates times the
+/// samples before it.
 class GaussianProcess {
  public:
   struct Sample {

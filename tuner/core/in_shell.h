@@ -3,7 +3,6 @@
 #include "tuner/core/temporary_folder.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>

@@ -74,6 +74,12 @@ std::int64_t Argument::bytes() const {
   return raw_bytes > 0 ? raw_bytes : elements() * static_cast<std::int64_t>(size_of(type));
 }
 
+std::int64_t total_bytes(const std::vector<Argument>& arguments) {
+  std::int64_t bytes = 0;
+  for (const Argument& argument : arguments) bytes += argument.bytes();
+  return bytes;
+}
+
 std::vector<Turn> turns_of(const std::vector<LaunchShape>& launches) {
   std::vector<Turn> turns;
   for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -248,7 +254,7 @@ class KernelBinding::Evaluation {
     std::int64_t& counter = slots_[repeat.slot];
     for (counter = 0; counter < times; ++counter) {
       for (std::size_t i = repeat.source->first; i < repeat.source->end; ++i) {
-        // What has become empty is not launched, as where the last step of an elimination has no row.
+        // What has become empty is not launched, as where an elimination's last step has no row.
         Repetition one = repetition(i, turn++);
         const bool is_empty = std::ranges::any_of(one.grid, [](std::int64_t n) { return n == 0; });
         if (!is_empty) shapes[i].repetitions.push_back(std::move(one));

@@ -57,6 +57,9 @@ struct Argument {
   bool operator==(const Argument&) const = default;
 };
 
+/// Of all of them together.
+std::int64_t total_bytes(const std::vector<Argument>& arguments);
+
 /// One of several launches of an entry.
 struct Repetition {
   std::int64_t turn = 0;  ///< Its place among all launches of the kernel.
@@ -84,8 +87,8 @@ struct LaunchShape {
   /// Every time, in a kernel of which any launch is repeated; else empty.
   std::vector<Repetition> repetitions = {};
 
-  std::int64_t threads_per_block() const { return block[0] * block[1] * block[2]; }
-  std::int64_t blocks_per_cluster() const { return cluster[0] * cluster[1] * cluster[2]; }
+  std::int64_t threads_per_block() const { return volume(block); }
+  std::int64_t blocks_per_cluster() const { return volume(cluster); }
   bool operator==(const LaunchShape&) const = default;
 };
 

@@ -121,8 +121,8 @@ struct Repeat {
 };
 
 /// How a result is compared: |x - r| <= absolute + relative * |r| + ulps * (the distance of r from
-/// the next number of its type), element by element. Without any, the type's default (tolerances.h).
-/// Integers are compared exactly unless a tolerance is given.
+/// the next number of its type), element by element. Without any, the type's default
+/// (tolerances.h). Integers are compared exactly unless a tolerance is given.
 struct Tolerance {
   std::optional<double> absolute;
   std::optional<double> relative;

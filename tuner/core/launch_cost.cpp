@@ -34,8 +34,7 @@ double cost_of_launch(const LaunchShape& launch, double results, const Device& d
       launch.static_shared_bytes.value_or(0) + launch.dynamic_shared_bytes;
   const Occupancy reached = occupancy(device, threads, registers, shared_bytes);
   if (reached.blocks_per_sm == 0) return kCannotRun;
-  const double blocks = static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) *
-                        static_cast<double>(launch.grid[2]);
+  const auto blocks = static_cast<double>(volume(launch.grid));
   const auto multiprocessors = static_cast<double>(std::max(1, device.sm_count));
   const double warp = std::max(1, device.warp_size);
   const double warps = std::ceil(static_cast<double>(threads) / warp);

@@ -2,6 +2,7 @@
 
 #include "tuner/core/reasons.h"
 #include "tuner/core/tensor_map.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -103,8 +104,7 @@ std::optional<Failure> exceeds_shared(std::int64_t static_bytes, std::int64_t dy
   if (static_bytes > device.shared_bytes_per_block && !architecture_specific) {
     return failure({Status::constraints, "shared_bytes"},
                    std::to_string(static_bytes) +
-                       " bytes of static shared memory per block, static arrays "
-                       "may have " +
+                       " bytes of static shared memory per block, static arrays may have " +
                        std::to_string(device.shared_bytes_per_block) + " (dynamic shared memory " +
                        std::to_string(device.max_shared_bytes_per_block) + ")");
   }
@@ -193,14 +193,20 @@ constexpr std::int64_t kLeastSetRegisters = 24;
 constexpr std::int64_t kMostSetRegisters = 256;
 constexpr std::int64_t kSetRegistersStep = 8;
 
+/// What each warpgroup of a block sets per thread; 0: it keeps what it was launched with. The last
+/// number declared is that of all further ones. REQUIRES: whole warpgroups; some are declared.
+std::vector<std::int64_t> registers_of_warpgroups(const LaunchShape& launch) {
+  std::vector<std::int64_t> registers = launch.warpgroup_registers;
+  const std::int64_t last = registers.back();
+  registers.resize(static_cast<std::size_t>(launch.threads_per_block() / kWarpgroupThreads), last);
+  return registers;
+}
+
 /// Registers of a block as its warpgroups set them, where those that keep what they were launched
-/// with have `at_launch` per thread. REQUIRES: whole warpgroups; some are declared.
+/// with have `at_launch` per thread.
 std::int64_t set_registers(const LaunchShape& launch, std::int64_t at_launch) {
-  const auto groups = static_cast<std::size_t>(launch.threads_per_block() / kWarpgroupThreads);
-  const std::vector<std::int64_t>& declared = launch.warpgroup_registers;
   std::int64_t registers = 0;
-  for (std::size_t i = 0; i < groups; ++i) {
-    const std::int64_t set = declared[std::min(i, declared.size() - 1)];
+  for (const std::int64_t set : registers_of_warpgroups(launch)) {
     registers += (set == 0 ? at_launch : set) * kWarpgroupThreads;
   }
   return registers;
@@ -208,13 +214,11 @@ std::int64_t set_registers(const LaunchShape& launch, std::int64_t at_launch) {
 
 /// `56 + 224 + 224 per thread`.
 std::string set_registers_text(const LaunchShape& launch) {
-  const auto groups = static_cast<std::size_t>(launch.threads_per_block() / kWarpgroupThreads);
-  const std::vector<std::int64_t>& declared = launch.warpgroup_registers;
-  std::string text;
-  for (std::size_t i = 0; i < groups; ++i) {
-    text += (i == 0 ? "" : " + ") + std::to_string(declared[std::min(i, declared.size() - 1)]);
+  std::vector<std::string> texts;
+  for (const std::int64_t set : registers_of_warpgroups(launch)) {
+    texts.push_back(std::to_string(set));
   }
-  return text + " per thread";
+  return joined(texts, " + ") + " per thread";
 }
 
 /// Declared registers of warpgroups: the rules of setmaxnreg, and what a multiprocessor has.
@@ -228,8 +232,7 @@ std::optional<Failure> exceeds_warpgroup_registers(const LaunchShape& launch,
   if (!architecture_specific) {
     return rejected(
         "registers of warpgroups are declared, which only kernels with \"architecture_specific\" "
-        "can "
-        "set");
+        "can set");
   }
   const std::int64_t threads = launch.threads_per_block();
   if (threads % kWarpgroupThreads != 0) {
@@ -279,14 +282,11 @@ std::optional<Failure> exceeds_occupancy(const LaunchShape& launch, const Resour
   if (reached.blocks_per_sm > 0 && reached.percent >= min_percent) {
     return exceeds_cooperative(launch, reached, device);
   }
-  std::string limiters;
-  for (const std::string& limiter : reached.limiters()) {
-    limiters += (limiters.empty() ? "" : ", ") + limiter;
-  }
   return failure({Status::constraints, "occupancy"},
                  percent_text(reached.percent) + " % occupancy (" +
                      std::to_string(reached.blocks_per_sm) +
-                     " blocks per multiprocessor, limited by " + limiters + "), at least " +
+                     " blocks per multiprocessor, limited by " + joined(reached.limiters(), ", ") +
+                     "), at least " +
                      (reached.blocks_per_sm == 0 ? std::string("one block must fit")
                                                  : percent_text(min_percent) + " % is asked for"));
 }

@@ -42,9 +42,9 @@ struct ResourceLimits {
   double min_occupancy_percent = 0;
 };
 
-/// Checks of what was compiled: registers of a block, and whether they are enough for those that its
-/// warpgroups set, without which they would wait forever; static + dynamic + reserved shared memory,
-/// launch bounds, occupancy, and that the declared static shared bytes are those of ptxas.
+/// Checks of what was compiled: registers of a block, and whether they are enough for those that
+/// its warpgroups set, without which they would wait forever; static + dynamic + reserved shared
+/// memory, launch bounds, occupancy, and that the declared static shared bytes are those of ptxas.
 /// `resources[i]` belongs to launch i.
 std::optional<Failure> exceeds_resources(const KernelInstance& instance,
                                          const std::vector<Resources>& resources,

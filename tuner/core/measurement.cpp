@@ -35,7 +35,7 @@ std::size_t median_interval_trim(std::size_t n) {
   return k == 0 ? 0 : k - 1;
 }
 
-/// The same, from a table where samples are as few as they mostly are: imports have millions of them.
+/// The same, from a table where samples are few, as they mostly are: imports have millions.
 std::size_t known_interval_trim(std::size_t n) {
   static const std::array<std::size_t, 129> kTrims = [] {
     std::array<std::size_t, 129> trims{};
@@ -76,6 +76,13 @@ Measurement summarize(std::span<const double> samples_ms, int launches_per_sampl
 double quantile(std::vector<double> values, double fraction) {
   std::sort(values.begin(), values.end());
   return sorted_quantile(values, fraction);
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 != 0) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
 }  // namespace smemtune

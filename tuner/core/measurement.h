@@ -56,7 +56,10 @@ struct Transfers {
 /// Fills the statistics from samples. REQUIRES: samples is not empty and all are finite and > 0.
 Measurement summarize(std::span<const double> samples_ms, int launches_per_sample = 1);
 
-/// Linear interpolation between order statistics; fraction 0.5 is the median. REQUIRES: not empty.
+/// Linear interpolation between order statistics. REQUIRES: not empty.
 double quantile(std::vector<double> values, double fraction);
+
+/// The quantile of 0.5, without sorting. REQUIRES: not empty.
+double median(std::vector<double> values);
 
 }  // namespace smemtune

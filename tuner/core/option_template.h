@@ -15,8 +15,8 @@ namespace smemtune {
 /// for a `${` without end, and for what is not a name.
 std::optional<std::string> name_in_option(std::string_view option);
 
-/// The option with the value instead of `${NAME}`. A switch such as `--ftz=` gets `true` and `false`
-/// for 1 and 0.
+/// The option with the value instead of `${NAME}`. A switch such as `--ftz=` gets `true` and
+/// `false` for 1 and 0.
 std::string bind_option(const std::string& option, const Value& value);
 
 }  // namespace smemtune

@@ -1,74 +1,39 @@
 #include "tuner/core/outcome.h"
 
-#include "tuner/core/error.h"
-#include "tuner/core/text.h"
-
-#include <array>
-#include <vector>
+#include "tuner/core/enum_words.h"
 
 namespace smemtune {
 
 namespace {
 
-constexpr std::array kStatuses = {Status::correct, Status::constraints, Status::compile,
-                                  Status::runtime, Status::correctness, Status::timeout};
+constexpr EnumWords<Status, 6> kStoredStatuses = {{{Status::correct, "correct"},
+                                                   {Status::constraints, "constraints"},
+                                                   {Status::compile, "compile"},
+                                                   {Status::runtime, "runtime"},
+                                                   {Status::correctness, "correctness"},
+                                                   {Status::timeout, "timeout"}}};
+
+constexpr EnumWords<ComparedWith, 5> kComparedWith = {
+    {{ComparedWith::unknown, "unknown"},
+     {ComparedWith::definition, "definition"},
+     {ComparedWith::expected_file, "expected file"},
+     {ComparedWith::another_kernel, "another kernel"},
+     {ComparedWith::only_itself, "only itself"}}};
 
 }  // namespace
 
 std::string to_text(Status status) {
-  switch (status) {
-    case Status::fits:
-      return "fits";
-    case Status::correct:
-      return "correct";
-    case Status::constraints:
-      return "constraints";
-    case Status::compile:
-      return "compile";
-    case Status::runtime:
-      return "runtime";
-    case Status::correctness:
-      return "correctness";
-    case Status::timeout:
-      break;
-  }
-  return "timeout";
+  return status == Status::fits ? "fits" : word_of(status, kStoredStatuses);
 }
 
 Status parse_status(const std::string& word) {
-  std::vector<std::string> known;
-  for (const Status status : kStatuses) {
-    if (to_text(status) == word) return status;
-    known.push_back(to_text(status));
-  }
-  const std::string nearest = suggestion(word, known);
-  throw InputError(quote(word) + " is not a status" +
-                   (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
+  return parse_word(word, kStoredStatuses, "a status");
 }
 
-std::string to_text(ComparedWith compared_with) {
-  switch (compared_with) {
-    case ComparedWith::unknown:
-      return "unknown";
-    case ComparedWith::definition:
-      return "definition";
-    case ComparedWith::expected_file:
-      return "expected file";
-    case ComparedWith::another_kernel:
-      return "another kernel";
-    case ComparedWith::only_itself:
-      break;
-  }
-  return "only itself";
-}
+std::string to_text(ComparedWith compared_with) { return word_of(compared_with, kComparedWith); }
 
 ComparedWith parse_compared_with(const std::string& word) {
-  for (const ComparedWith one :
-       {ComparedWith::unknown, ComparedWith::definition, ComparedWith::expected_file,
-        ComparedWith::another_kernel, ComparedWith::only_itself}) {
-    if (to_text(one) == word) return one;
-  }
-  throw InputError(quote(word) + " is not a kind of reference for results");
+  return parse_word(word, kComparedWith, "a kind of reference for results");
 }
 
 }  // namespace smemtune

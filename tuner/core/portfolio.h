@@ -16,8 +16,8 @@ struct TimeTable {
   std::size_t cases() const { return ms.size(); }
   std::size_t variants() const { return ms.empty() ? 0 : ms.front().size(); }
 
-  /// The share of the case's optimum that a variant reaches there, from 0 (does not run) to 1; not a
-  /// number where it is not known. A screened time may be below what finals found of the best.
+  /// The share of the case's optimum that a variant reaches there, from 0 (does not run) to 1; not
+  /// a number where it is not known. A screened time may be below what finals found of the best.
   double share(std::size_t in, std::size_t variant) const;
   /// -log(share), from 0 on; infinity where the variant does not run or that is not known.
   double loss(std::size_t in, std::size_t variant) const;
@@ -36,8 +36,8 @@ struct Portfolio {
 /// What is lost where every case has the variant that `choice` names.
 Portfolio portfolio_of(const TimeTable& table, std::vector<std::size_t> choice);
 
-/// The `most` variants, or fewer, that together lose least in the geometric mean, of equals least at
-/// worst. Every set is tried where they are few; otherwise they are added greedily and then
+/// The `most` variants, or fewer, that together lose least in the geometric mean, of equals least
+/// at worst. Every set is tried where they are few; otherwise they are added greedily and then
 /// exchanged as long as that helps. Nullopt where not even all together run in every case.
 std::optional<Portfolio> best_portfolio(const TimeTable& table, std::size_t most);
 
@@ -50,8 +50,8 @@ struct HeldBack {
   bool operator==(const HeldBack&) const = default;
 };
 
-/// For each case in turn, the portfolio of the others is chosen, and the case has the variant of the
-/// one that `instead` names (nullopt: none). Nullopt where no case can be said.
+/// For each case in turn, the portfolio of the others is chosen, and the case has the variant of
+/// the one that `instead` names (nullopt: none). Nullopt where no case can be said.
 std::optional<HeldBack> held_back(const TimeTable& table, std::size_t most,
                                   const std::vector<std::optional<std::size_t>>& instead);
 

@@ -1,16 +1,18 @@
 #include "tuner/core/result.h"
 
-#include "tuner/core/error.h"
+#include "tuner/core/enum_words.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
-#include <array>
 
 namespace smemtune {
 
 namespace {
 
-constexpr std::array kStages = {Stage::none, Stage::screen, Stage::race, Stage::final};
+constexpr EnumWords<Stage, 4> kStages = {{{Stage::none, "none"},
+                                          {Stage::screen, "screen"},
+                                          {Stage::race, "race"},
+                                          {Stage::final, "final"}}};
 
 }  // namespace
 
@@ -28,28 +30,9 @@ std::optional<double> Result::time_ms() const {
   return std::nullopt;
 }
 
-std::string to_text(Stage stage) {
-  switch (stage) {
-    case Stage::none:
-      return "none";
-    case Stage::screen:
-      return "screen";
-    case Stage::race:
-      return "race";
-    case Stage::final:
-      break;
-  }
-  return "final";
-}
+std::string to_text(Stage stage) { return word_of(stage, kStages); }
 
-Stage parse_stage(const std::string& word) {
-  for (const Stage stage : kStages) {
-    if (to_text(stage) == word) return stage;
-  }
-  std::string known;
-  for (const Stage stage : kStages) known += (known.empty() ? "" : ", ") + to_text(stage);
-  throw InputError("\"" + word + "\" is not a stage; there are " + known);
-}
+Stage parse_stage(const std::string& word) { return parse_word(word, kStages, "a stage"); }
 
 bool is_transient(const Result& result) { return is_transient(result.status, result.reason); }
 

@@ -2,8 +2,6 @@
 
 #include "tuner/core/device.h"
 
-#include <string>
-
 namespace smemtune {
 
 /// What a GPU could do at most, by its clocks and widths. Zero where it is not known.

@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +15,9 @@ namespace smemtune {
 struct Verify {
   std::string reference;      ///< The kernel whose default configuration gives the answer.
   std::vector<Problem> also;  ///< Further sizes at which every configuration must be right.
-  /// The kernel whose default configuration gives the answers for the problems of `also`, instead of
-  /// the reference, such as a function of the host that one thread runs. It is not searched. Empty:
-  /// none.
+  /// The kernel whose default configuration gives the answers for the problems of `also`, instead
+  /// of the reference, such as a function of the host that one thread runs. It is not searched.
+  /// Empty: none.
   std::string also_reference = {};
   std::vector<ExpressionText> definitions;  ///< What the reference must compute (definition.h).
   /// `smemtune init` read them in the reference itself, and nobody has confirmed them: that they

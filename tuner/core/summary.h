@@ -44,7 +44,8 @@ struct Unfinished {
 };
 
 /// A finalist of a GPU that uses shared memory, and what the CPU device sees when it runs it: there
-/// each access is looked at, and two threads that race for an element are found whatever came of it.
+/// each access is looked at, and two threads that race for an element are found whatever came of
+/// it.
 struct CpuCheck {
   std::string kernel;
   Configuration configuration;

@@ -109,6 +109,10 @@ std::string trimmed(std::string_view text) {
   return std::string(text);
 }
 
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
 std::string printable(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) {
     return with_replaced(text, [](auto code_point) { return is_blank(code_point) ? ' ' : '?'; });

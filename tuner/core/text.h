@@ -28,6 +28,9 @@ bool is_qualified_name(std::string_view text);
 /// Without the white space at both ends.
 std::string trimmed(std::string_view text);
 
+/// Without its end; all of it where it has one line.
+std::string first_line(std::string_view text);
+
 /// In one line: a space for a line's end or a tab; `?` for what moves the cursor, colors or turns
 /// the direction of writing (C0, C1, bidirectional marks), and for bytes that are not UTF-8. What
 /// goes beyond `max_bytes` becomes `...`.

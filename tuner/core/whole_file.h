@@ -14,8 +14,8 @@ void write_whole_file(const std::filesystem::path& named, const std::string& tex
 /// written.
 void check_writable(const std::filesystem::path& file);
 
-/// Makes the name of `file` survive a loss of power, as fsync() does its contents. Some file systems
-/// cannot.
+/// Makes the name of `file` survive a loss of power, as fsync() does its contents. Some file
+/// systems cannot.
 void sync_folder_of(const std::filesystem::path& file);
 
 }  // namespace smemtune

@@ -45,8 +45,8 @@ class CachedCompiler final : public Compiler {
       states_;  ///< Of what modules were read from, when first asked.
 };
 
-/// `$SMEMTUNE_CACHE`, else `$SMEMTUNE_SCRATCH/smemtune-<user id>`, else `${XDG_CACHE_HOME:-~/.cache}/smemtune`; empty when SMEMTUNE_CACHE is
-/// `off`.
+/// `$SMEMTUNE_CACHE`, else `$SMEMTUNE_SCRATCH/smemtune-<user id>`, else
+/// `${XDG_CACHE_HOME:-~/.cache}/smemtune`; empty when SMEMTUNE_CACHE is `off`.
 std::filesystem::path default_cache_folder();
 
 }  // namespace smemtune

@@ -29,15 +29,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{512} << 20;
 constexpr double kReserveShare = 0.25;
 constexpr double kMostReserve_s = 6;
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 std::string seconds_text(double seconds) { return significant(seconds, 2) + " s"; }
-
-std::int64_t bytes_of(const KernelInstance& instance) {
-  std::int64_t bytes = 0;
-  for (const Argument& argument : instance.arguments) bytes += argument.bytes();
-  return bytes;
-}
 
 bool may_use_shared_memory(const TuningRequest& request) {
   const auto declares_it = [](const KernelSource::File& file) {
@@ -135,7 +127,7 @@ std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kerne
       Outcome<Variant> variant = plan(bound, {{problem}}, result.configuration, device);
       if (!variant) return variant.failure();
       variant->parts.front().workloads.resize(1);
-      const std::int64_t bytes = bytes_of(variant->instances.front());
+      const std::int64_t bytes = total_bytes(variant->instances.front().arguments);
       return Planned{problem, std::move(*variant), bytes};
     } catch (const InputError& error) {
       return failure({Status::constraints, "expression"}, error.what());
@@ -251,8 +243,8 @@ Frame CpuChecker::ask(MessageType type, std::vector<std::uint8_t> payload,
   }
 }
 
-/// For something to come of it. Meanwhile the run's own workers are heard: other hosts count who does
-/// not listen as lost.
+/// For something to come of it. Meanwhile the run's own workers are heard: other hosts count who
+/// does not listen as lost.
 std::vector<WorkerEvent> CpuChecker::wait() {
   work(tuning_, state_, 0);
   return pool_->wait(kWait_s);

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace smemtune {
@@ -14,8 +13,8 @@ namespace smemtune {
 /// What is kept of a budget of time for looking at the finalists of each problem, in seconds.
 double cpu_check_reserve_s(const TuningRequest& request);
 
-/// Runs finalists of a GPU on the CPU device beside it, a while each: on the tuned problem, or where
-/// that is too large or a block of it takes too long, on the smallest one of the space.
+/// Runs finalists of a GPU on the CPU device beside it, a while each: on the tuned problem, or
+/// where that is too large or a block of it takes too long, on the smallest one of the space.
 class CpuChecker {
  public:
   CpuChecker(Tuning& tuning, ProblemState& state) : tuning_(tuning), state_(state) {}

@@ -1,8 +1,8 @@
 #include "tuner/engine/device_lock.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -112,8 +112,7 @@ std::optional<LockHolder> DeviceLock::holder() const {
   const int read = std::sscanf(text.data(), "%d %lld %n", &holder.process_id, &since, &purpose_at);
   if (read != 2 || purpose_at == 0) return std::nullopt;
   holder.since = since;
-  holder.purpose = text.data() + purpose_at;
-  holder.purpose.erase(std::min(holder.purpose.find('\n'), holder.purpose.size()));
+  holder.purpose = first_line(text.data() + purpose_at);
   if (holder.purpose.empty()) return std::nullopt;  // Half written.
   return holder;
 }

@@ -6,7 +6,6 @@
 #include "tuner/core/text.h"
 
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 namespace smemtune {

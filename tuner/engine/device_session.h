@@ -67,8 +67,8 @@ class DeviceSession {
   /// Whether a request could be sent now. Preparing begins when this is first asked.
   bool ready();
 
-  /// Whether the next one could be sent while the device is at one: to a unit of a host that is far,
-  /// which then need not wait for it.
+  /// Whether the next one could be sent while the device is at one: to a unit of a host that is
+  /// far, which then need not wait for it.
   bool takes_ahead() const;
 
   /// What preparing said of the copies between host and device.

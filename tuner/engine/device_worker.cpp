@@ -15,7 +15,6 @@
 #include <chrono>
 #include <iterator>
 #include <map>
-#include <new>
 #include <unistd.h>
 
 namespace smemtune {
@@ -28,12 +27,6 @@ using Clock = std::chrono::steady_clock;
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-std::int64_t bytes_of(const Workload& workload) {
-  std::int64_t bytes = 0;
-  for (const Argument& argument : workload.arguments) bytes += argument.bytes();
-  return bytes;
 }
 
 /// Holds the launcher and what is prepared and loaded on it.
@@ -53,61 +46,9 @@ class DeviceWorker {
     derived_.clear();
     fitted_.clear();
     PrepareReply reply;
-    channel_.tell_phase("prepare");
-    for (const NumberedWorkload& workload : request.workloads) {
-      const Outcome<std::int64_t> bytes = launcher_.prepare(workload.id, workload.workload);
-      if (!bytes) {
-        reply.failure = bytes.failure();
-        return reply;
-      }
-      workloads_[workload.id] = workload;
-    }
-    if (request.reference.parts.empty()) return reply;
-    Outcome<std::vector<Check>> checks = load(request.reference, reference_handles_);
-    if (!checks) {
-      reply.failure = checks.failure();
-      return reply;
-    }
-    std::map<WorkloadId, Outputs> exact;
-    if (request.derive > 0) {
-      Outcome<Derived> derived = derive(request, *checks);
-      if (!derived) {
-        reply.failure = derived.failure();
-        return reply;
-      }
-      reply.derived = derived_ = std::move(derived->tolerances);
-      exact = std::move(derived->exact);
-    }
-    channel_.tell_phase("reference");
-    for (Check& check : *checks) {
-      reply.failure = fit_tolerances(check, reply.notes);
-      if (reply.failure) return reply;
-      set_tolerances(check);
-    }
-    if (!request.definitions.empty() && !follows_from_definitions(request)) {
-      reply.failure = hold_against_definitions(*checks, request, reply.notes);
-      if (reply.failure) return reply;
-    }
-    if (!request.expected.empty()) {
-      reply.failure = hold_against_files(checks->front(), request.expected, reply.notes);
-      if (reply.failure) return reply;
-    }
-    channel_.tell_phase("reference");
-    for (const Check& check : *checks) {
-      reply.failure = establish_reference(launcher_, check, exact[check.workload]);
-      if (reply.failure) return reply;
-    }
-    classes_.begin(checks->front(), workloads_.at(checks->front().workload));
-    if (!request.with_transfers) return reply;
-    channel_.tell_phase("transfers");
-    TimeRequest copies = {.workload = checks->front().workload};
-    copies.launches_per_sample = 1;
-    copies.with_transfers = true;
-    const Outcome<TimeReport> report = launcher_.time(checks->front().handle, copies);
-    if (report) {
-      reply.transfers = report->transfers;
-    } else {
-      reply.failure = report.failure();
+    reply.failure = fill_buffers(request.workloads);
+    if (!reply.failure && !request.reference.parts.empty()) {
+      reply.failure = prepare_reference(request, reply);
     }
     return reply;
   }
@@ -179,6 +120,59 @@ class DeviceWorker {
     kept_.clear();
     for (const LoadedKernel& loaded : reference_handles_) unload(loaded.handle);
     reference_handles_.clear();
+  }
+
+  std::optional<Failure> fill_buffers(const std::vector<NumberedWorkload>& workloads) {
+    channel_.tell_phase("prepare");
+    for (const NumberedWorkload& workload : workloads) {
+      const Outcome<std::int64_t> bytes = launcher_.prepare(workload.id, workload.workload);
+      if (!bytes) return bytes.failure();
+      workloads_[workload.id] = workload;
+    }
+    return std::nullopt;
+  }
+
+  /// Makes the reference answer every workload, and holds it against what else says what is right.
+  std::optional<Failure> prepare_reference(const PrepareRequest& request, PrepareReply& reply) {
+    Outcome<std::vector<Check>> checks = load(request.reference, reference_handles_);
+    if (!checks) return checks.failure();
+    std::map<WorkloadId, Outputs> exact;
+    if (request.derive > 0) {
+      Outcome<Derived> derived = derive(request, *checks);
+      if (!derived) return derived.failure();
+      reply.derived = derived_ = std::move(derived->tolerances);
+      exact = std::move(derived->exact);
+    }
+    channel_.tell_phase("reference");
+    for (Check& check : *checks) {
+      if (auto failure = fit_tolerances(check, reply.notes)) return failure;
+      set_tolerances(check);
+    }
+    if (!request.definitions.empty() && !follows_from_definitions(request)) {
+      if (auto failure = hold_against_definitions(*checks, request, reply.notes)) return failure;
+    }
+    const Check& tuned = checks->front();
+    if (!request.expected.empty()) {
+      if (auto failure = hold_against_files(tuned, request.expected, reply.notes)) return failure;
+    }
+    channel_.tell_phase("reference");
+    for (const Check& check : *checks) {
+      if (auto failure = establish_reference(launcher_, check, exact[check.workload])) {
+        return failure;
+      }
+    }
+    classes_.begin(tuned, workloads_.at(tuned.workload));
+    return request.with_transfers ? time_transfers(tuned, reply) : std::nullopt;
+  }
+
+  std::optional<Failure> time_transfers(const Check& tuned, PrepareReply& reply) {
+    channel_.tell_phase("transfers");
+    const Outcome<TimeReport> report = launcher_.time(
+        tuned.handle,
+        {.workload = tuned.workload, .launches_per_sample = 1, .with_transfers = true});
+    if (!report) return report.failure();
+    reply.transfers = report->transfers;
+    return std::nullopt;
   }
 
   /// Loads every part; what was loaded is in `loaded` even when a later part fails.
@@ -368,7 +362,7 @@ class DeviceWorker {
           why);
     };
     const auto bytes = [this](const Check& check) {
-      return bytes_of(workloads_.at(check.workload).workload);
+      return total_bytes(workloads_.at(check.workload).workload.arguments);
     };
     const Check& smallest = *std::ranges::min_element(checks, {}, bytes);
     try {

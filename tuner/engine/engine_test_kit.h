@@ -6,7 +6,6 @@
 #include "tuner/engine/tuning_loop.h"
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -25,9 +24,9 @@ constexpr const char* kParentWord = "__parent";
 constexpr const char* kHostWord = "__host";
 constexpr const char* kTestVersion = "1.2.3";
 /// ... or, with a file's name and the same, what carries its bytes: the process ids of both are
-/// written to `<file>.agent` and `<file>.carrier`, and a line for each message to `<file>.there` and
-/// `<file>.back`: type, sequence, bytes. It refuses where there is `<file>.refuses`; where there is
-/// `<file>.deaf` it stays, and says nothing of it, when its own parent is gone.
+/// written to `<file>.agent` and `<file>.carrier`, and a line for each message to `<file>.there`
+/// and `<file>.back`: type, sequence, bytes. It refuses where there is `<file>.refuses`; where
+/// there is `<file>.deaf` it stays, and says nothing of it, when its own parent is gone.
 constexpr const char* kRelayWord = "__relay";
 
 /// This executable's path.

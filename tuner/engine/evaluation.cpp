@@ -5,7 +5,6 @@
 #include "tuner/core/text.h"
 
 #include <cstddef>
-#include <cstdio>
 #include <string>
 
 namespace smemtune {

@@ -10,10 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace smemtune {
@@ -40,6 +37,12 @@ constexpr std::size_t kLeastCutRounds = 6;
 
 // So many finalists are looked at on the CPU device where each of them has a race.
 constexpr std::size_t kMostRaces = 4;
+
+std::string others_with_race(std::size_t others) {
+  if (others == 0) return "and no other was looked at";
+  if (others == 1) return "and so has the other one that was looked at";
+  return "and so have the other " + std::to_string(others) + " that were looked at";
+}
 
 void forget_clocks(Contender& contender) {
   contender.clocks_mhz.clear();
@@ -378,8 +381,8 @@ class Finals {
     std::vector<const Contender*> racy;
     if (races.empty()) return racy;
     if (left.empty() || races.size() == kMostRaces) {
-      tuning_.observer.note("*** the best has a race, and so has every other that was looked at (" +
-                            std::to_string(races.size()) + "): " + races.front().second.detail);
+      tuning_.observer.note("*** the best has a race, " + others_with_race(races.size() - 1) +
+                            ": " + races.front().second.detail);
       for (const auto& [standing, race] : races) {
         Result& raced = result(contenders_[standing->variant]);
         raced.detail += (raced.detail.empty() ? "" : "; ") + race.detail;
@@ -436,7 +439,7 @@ class Finals {
     raced.measurement.discarded = contender.discarded;
     raced.measurement.throttled = contender.throttled;
     if (!contender.clocks_mhz.empty()) {
-      raced.measurement.sm_clock_mhz = quantile(contender.clocks_mhz, 0.5);
+      raced.measurement.sm_clock_mhz = median(contender.clocks_mhz);
     }
     raced.unit = device_.device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;

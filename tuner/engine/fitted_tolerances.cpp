@@ -2,11 +2,13 @@
 
 #include "tuner/backend/element_codec.h"
 #include "tuner/backend/tolerances.h"
+#include "tuner/core/measurement.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace smemtune {
 namespace {
@@ -27,12 +29,6 @@ std::vector<double> sizes_of(const Argument& argument, const std::vector<double>
   return sizes;
 }
 
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 void fit(const Argument& argument, std::vector<double> sizes, const Tolerance& given,
          const std::string& label, FittedTolerances& fitted) {
   if (sizes.empty()) {
@@ -50,7 +46,7 @@ void fit(const Argument& argument, std::vector<double> sizes, const Tolerance& g
                            ": zeros would pass for them");
     return;
   }
-  *used.absolute *= median(sizes);
+  *used.absolute *= median(std::move(sizes));
   fitted.tolerances[argument.name] = used;
   fitted.notes.push_back("tolerance of " + argument.name + ": absolute " +
                          significant(*used.absolute, 2) + ", relative " +

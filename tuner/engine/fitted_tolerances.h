@@ -16,8 +16,8 @@ struct FittedTolerances {
 };
 
 /// Looks whether a kernel that writes zeros would pass for the reference: whether most of an output
-/// is no larger than the absolute tolerance. Where the space gives none, the default is then made to
-/// fit; where it does, a note says so. What is too large to be looked at is left as it is.
+/// is no larger than the absolute tolerance. Where the space gives none, the default is then made
+/// to fit; where it does, a note says so. What is too large to be looked at is left as it is.
 Outcome<FittedTolerances> fitted_tolerances(Launcher& launcher, const Check& reference,
                                             const Workload& workload);
 

@@ -113,8 +113,8 @@ bool FrameLink::read(std::vector<Frame>& frames) {
     anything = true;
     decoder_.append(std::span(buffer).first(static_cast<std::size_t>(size)));
   }
-  // srun sends pieces of a kilobyte and lets TCP hold back all but the first (Nagle) until the other
-  // side acknowledges it: after 40 ms, or with the first thing that it has to send itself.
+  // srun sends pieces of a kilobyte and lets TCP hold back all but the first (Nagle) until the
+  // other side acknowledges it: after 40 ms, or with the first thing that it has to send itself.
   if (anything && decoder_.inside_frame()) {
     const std::lock_guard lock(mutex_);
     beat_locked();

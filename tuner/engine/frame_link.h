@@ -35,8 +35,8 @@ class FrameLink {
   /// What was read of the link before this was made.
   void append(std::span<const std::uint8_t> bytes) { decoder_.append(bytes); }
 
-  /// Adds the frames that have come, without heartbeats; answers the beginning of one by a heartbeat,
-  /// so that no carrier waits with the rest. Returns false when the other end is gone.
+  /// Adds the frames that have come, without heartbeats; answers the beginning of one by a
+  /// heartbeat, so that no carrier waits with the rest. Returns false when the other end is gone.
   /// Throws WireError.
   bool read(std::vector<Frame>& frames);
 

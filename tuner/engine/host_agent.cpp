@@ -10,7 +10,6 @@
 #include "tuner/engine/worker_host.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -44,7 +43,7 @@ class HostAgent {
       polled.push_back({.fd = in_, .events = POLLIN, .revents = 0});
       polled.push_back({.fd = link_.wants_to_write() ? out_ : -1, .events = POLLOUT, .revents = 0});
       workers_.add_polled(polled);
-      wait(polled);
+      poll_until(polled, wake_at());
       if (polled[1].revents != 0) link_.write();
       if (polled[0].revents != 0 && !read()) return;
       if (FrameLink::Clock::now() >= link_.lost_at()) {
@@ -63,15 +62,9 @@ class HostAgent {
     std::string said;
   };
 
-  void wait(std::vector<pollfd>& polled) const {
-    FrameLink::Clock::time_point until = std::min(link_.lost_at(), workers_.wake_at());
-    if (!waiting_.empty()) until = std::min(until, in_seconds(kLockInterval_s));
-    const int ready = poll(polled.data(), polled.size(), milliseconds_until(until));
-    if (ready < 0 && errno != EINTR) {
-      throw UnavailableError(std::string("waiting for workers: ") + std::strerror(errno));
-    }
-    if (ready > 0) return;
-    for (pollfd& descriptor : polled) descriptor.revents = 0;
+  FrameLink::Clock::time_point wake_at() const {
+    const FrameLink::Clock::time_point until = std::min(link_.lost_at(), workers_.wake_at());
+    return waiting_.empty() ? until : std::min(until, in_seconds(kLockInterval_s));
   }
 
   /// Workers that were polled must be there still: what is asked for is done after forward().

@@ -94,8 +94,8 @@ std::vector<pid_t> children_of(pid_t parent) {
   return children;
 }
 
-/// Hosts n0, n1, ... with a unit and a compile worker each, and a run over them. `silence_s`: of the
-/// last one.
+/// Hosts n0, n1, ... with a unit and a compile worker each, and a run over them. `silence_s`: of
+/// the last one.
 class HostsRun {
  public:
   HostsRun(const FakeSpace& fake, std::size_t hosts, double silence_s = kSilence_s) : run(fake) {

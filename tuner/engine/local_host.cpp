@@ -1,8 +1,12 @@
+#include "tuner/core/error.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_host.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <poll.h>
 #include <utility>
 
 namespace smemtune {
@@ -25,6 +29,13 @@ void take_phases(std::vector<Frame>& frames, Phase& phase) {
   std::erase_if(frames, [](const Frame& frame) { return frame.type == MessageType::phase; });
 }
 
+/// Rounded up.
+int milliseconds_until(WorkerHost::Clock::time_point until) {
+  const double left_ms =
+      std::chrono::duration<double, std::milli>(until - WorkerHost::Clock::now()).count();
+  return static_cast<int>(std::ceil(std::max(0.0, left_ms)));
+}
+
 }  // namespace
 
 WorkerHost::Clock::time_point in_seconds(double s) {
@@ -33,10 +44,30 @@ WorkerHost::Clock::time_point in_seconds(double s) {
                                         std::chrono::duration<double>(std::clamp(s, 0.0, 86400.0)));
 }
 
-int milliseconds_until(WorkerHost::Clock::time_point until) {
-  const double left_ms =
-      std::chrono::duration<double, std::milli>(until - WorkerHost::Clock::now()).count();
-  return static_cast<int>(std::ceil(std::max(0.0, left_ms)));
+void poll_until(std::vector<pollfd>& polled, WorkerHost::Clock::time_point until) {
+  const int ready = poll(polled.data(), polled.size(), milliseconds_until(until));
+  if (ready < 0 && errno != EINTR) {
+    throw UnavailableError(std::string("waiting for workers: ") + std::strerror(errno));
+  }
+  if (ready > 0) return;
+  for (pollfd& descriptor : polled) descriptor.revents = 0;
+}
+
+std::vector<std::vector<HostEvent>> take_from(const std::vector<WorkerHost*>& hosts,
+                                              WorkerHost::Clock::time_point until) {
+  std::vector<pollfd> polled;
+  std::vector<std::size_t> ends;
+  for (const WorkerHost* const host : hosts) {
+    host->add_polled(polled);
+    ends.push_back(polled.size());
+  }
+  poll_until(polled, until);
+  std::vector<std::vector<HostEvent>> events(hosts.size());
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::size_t begin = i == 0 ? 0 : ends[i - 1];
+    hosts[i]->take(std::span(polled).subspan(begin, ends[i] - begin), events[i]);
+  }
+  return events;
 }
 
 LocalHost::~LocalHost() {

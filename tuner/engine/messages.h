@@ -9,7 +9,6 @@
 #include "tuner/engine/worker_host.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>

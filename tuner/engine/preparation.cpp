@@ -1,6 +1,7 @@
 #include "tuner/engine/preparation.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 
@@ -16,8 +17,7 @@ void not_in_double(const Tuning& tuning, const ProblemState& state, const std::s
     throw ReferenceError("no tolerance can be derived, as " + what + why +
                          "\ngive absolute, relative or ulps, or a definition");
   }
-  tuning.observer.note("tolerances are derived from the definition, as " + what +
-                       why.substr(0, why.find('\n')));
+  tuning.observer.note("tolerances are derived from the definition, as " + what + first_line(why));
 }
 
 void compile_in_double(Tuning& tuning, ProblemState& state) {
@@ -63,9 +63,7 @@ void plan_witness(const Tuning& tuning, const ProblemState& state, Variant& vari
 
 std::int64_t bytes_of(const std::vector<NumberedWorkload>& workloads) {
   std::int64_t sum = 0;
-  for (const NumberedWorkload& workload : workloads) {
-    for (const Argument& argument : workload.workload.arguments) sum += argument.bytes();
-  }
+  for (const NumberedWorkload& one : workloads) sum += total_bytes(one.workload.arguments);
   return sum;
 }
 

@@ -101,8 +101,8 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
 /// How often it is looked whether the run must end.
 inline constexpr double kWait_s = 0.2;
 
-/// A configuration may be at work as often when its host is lost: as often as something else may kill
-/// a device worker, for a lost host is seldom the fault of what it measured.
+/// A configuration may be at work as often when its host is lost: as often as something else may
+/// kill a device worker, for a lost host is seldom the fault of what it measured.
 inline constexpr int kMaxLostHosts = 2;
 
 /// Lets workers work until something has happened, at most so long.

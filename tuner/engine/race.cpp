@@ -1,5 +1,7 @@
 #include "tuner/engine/race.h"
 
+#include "tuner/core/measurement.h"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -14,13 +16,6 @@ namespace {
 constexpr double kShownTail = 0.025;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 != 0) return *middle;
-  return (*std::max_element(values.begin(), middle) + *middle) / 2;
-}
 
 /// Averages of all pairs of values, each with itself too: Walsh's averages. Their median estimates
 /// the center (Hodges and Lehmann) with nearly the precision of the mean, and outliers do not move

@@ -10,10 +10,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <map>
 #include <numbers>
 #include <numeric>
-#include <set>
 
 namespace smemtune {
 namespace {

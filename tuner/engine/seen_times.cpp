@@ -22,7 +22,7 @@ void SeenTimes::see_launches(const EvaluateReply& reply) {
   if (reply.time.samples_ms.empty()) {
     loss_.tell_unsampled();
   } else {
-    loss_.tell(reply.first_launch_ms, quantile(reply.time.samples_ms, 0.5));
+    loss_.tell(reply.first_launch_ms, median(reply.time.samples_ms));
   }
 }
 

@@ -9,7 +9,6 @@
 #include "tuner/engine/search.h"
 
 #include <algorithm>
-#include <string>
 
 namespace smemtune {
 

@@ -4,7 +4,6 @@
 #include "tuner/core/outcome.h"
 #include "tuner/engine/messages.h"
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>

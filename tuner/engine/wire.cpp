@@ -2,7 +2,6 @@
 
 #include "tuner/core/hash.h"
 
-#include <algorithm>
 #include <new>
 #include <zlib.h>
 

@@ -6,7 +6,6 @@
 #include "tuner/core/outcome.h"
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -307,7 +307,7 @@ TEST(Wire, DeflatesWhatBecomesSmaller) {
 TEST(Wire, RefusesWhatCannotBeInflated) {
   Frame frame = {.type = MessageType::phase, .sequence = 1, .payload = {}};
   const auto decode_as_deflated = [&](std::vector<std::uint8_t> payload) {
-    // The bit is covered by the checksum: it is set by what deflates, and the payload is put in its place.
+    // The bit is covered by the checksum: what deflates sets it and replaces the payload.
     frame.payload.assign(100'000, 0);
     const std::vector<std::uint8_t> deflated = encode_deflated(frame);
     frame.payload = std::move(payload);

@@ -69,9 +69,9 @@ class WorkerHost {
   /// Throws UnavailableError when that is known at once; else `ended` tells of it.
   virtual void start(std::uint32_t worker, const WorkerStart& start) = 0;
 
-  /// To the worker `frame.worker`, if it is there, once it has answered what it was sent before; its
-  /// next message but a phase ends the deadline. `modules`: those of which the request needs the
-  /// images.
+  /// To the worker `frame.worker`, if it is there, once it has answered what it was sent before;
+  /// its next message but a phase ends the deadline. `modules`: those of which the request needs
+  /// the images.
   virtual void send(const Frame& frame, std::span<const Module> modules) = 0;
 
   /// A worker of this host has compiled it: its image is there.
@@ -140,7 +140,11 @@ class LocalHost final : public WorkerHost {
 /// So many seconds from now, at most a day.
 WorkerHost::Clock::time_point in_seconds(double s);
 
-/// For poll(): the milliseconds until then, rounded up.
-int milliseconds_until(WorkerHost::Clock::time_point until);
+/// Polls until then. Where nothing has come, no descriptor has events. Throws UnavailableError.
+void poll_until(std::vector<pollfd>& polled, WorkerHost::Clock::time_point until);
+
+/// What each of the hosts has to tell, of which the first may come until then.
+std::vector<std::vector<HostEvent>> take_from(const std::vector<WorkerHost*>& hosts,
+                                              WorkerHost::Clock::time_point until);
 
 }  // namespace smemtune

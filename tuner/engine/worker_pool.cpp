@@ -5,10 +5,7 @@
 #include "tuner/engine/device_lock.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <poll.h>
 #include <span>
 
 namespace smemtune {
@@ -357,34 +354,18 @@ void WorkerPool::give_up_compilers(std::size_t host, std::vector<WorkerEvent>& e
   }
 }
 
-int WorkerPool::poll_timeout_ms(double timeout_s) const {
-  WorkerHost::Clock::time_point until = in_seconds(timeout_s);
-  for (const HostShare& share : command_.hosts) until = std::min(until, share.host->wake_at());
-  return milliseconds_until(until);
-}
-
 std::vector<WorkerEvent> WorkerPool::wait(double timeout_s) {
   std::vector<WorkerEvent> events = std::exchange(early_events_, {});
   if (!events.empty()) return events;
-  std::vector<pollfd> polled;
-  std::vector<std::size_t> begins;
+  WorkerHost::Clock::time_point until = in_seconds(timeout_s);
+  std::vector<WorkerHost*> hosts;
   for (const HostShare& share : command_.hosts) {
-    begins.push_back(polled.size());
-    share.host->add_polled(polled);
+    hosts.push_back(share.host.get());
+    until = std::min(until, share.host->wake_at());
   }
-  begins.push_back(polled.size());
-  const int ready = poll(polled.data(), polled.size(), poll_timeout_ms(timeout_s));
-  if (ready < 0 && errno != EINTR) {
-    throw UnavailableError(std::string("waiting for workers: ") + std::strerror(errno));
-  }
-  if (ready <= 0) {
-    for (pollfd& descriptor : polled) descriptor.revents = 0;
-  }
-  for (std::size_t i = 0; i < command_.hosts.size(); ++i) {
-    std::vector<HostEvent> told;
-    command_.hosts[i].host->take(std::span(polled).subspan(begins[i], begins[i + 1] - begins[i]),
-                                 told);
-    for (const HostEvent& event : told) {
+  const std::vector<std::vector<HostEvent>> told = take_from(hosts, until);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    for (const HostEvent& event : told[i]) {
       if (event.kind == HostEvent::Kind::down) {
         host_down(i, event.text, events);
       } else if (event.kind == HostEvent::Kind::up) {

@@ -57,12 +57,13 @@ struct WorkerEvent {
 /// Compile workers, and a device worker for each unit (one board). Units are numbered from 0, in
 /// the order of the command; one that fails for good is gone, and the others go on. Ended workers
 /// are started again at once, and what they were compiling becomes a failure (or is tried again,
-/// once, when something else has killed them). A worker of a host that is far (WorkerHost::is_far())
-/// is asked for a second thing while it is at the first. A unit whose worker was lost has a spare
-/// from then on, which has greeted and holds no data, and takes the place of the next one that is
-/// lost; it has another one, up to most_spares(), whenever none was ready. Workers of a host that is lost are away until it is back; a host that comes later than the others brings
-/// its units and compile workers along. Nothing here waits but the constructor and wait().
-/// Belongs to one thread, whose end is the workers' end too.
+/// once, when something else has killed them). A worker of a host that is far
+/// (WorkerHost::is_far()) is asked for a second thing while it is at the first. A unit whose worker
+/// was lost has a spare from then on, which has greeted and holds no data, and takes the place of
+/// the next one that is lost; it has another one, up to most_spares(), whenever none was ready.
+/// Workers of a host that is lost are away until it is back; a host that comes later than the
+/// others brings its units and compile workers along. Nothing here waits but the constructor and
+/// wait(). Belongs to one thread, whose end is the workers' end too.
 class WorkerPool {
  public:
   /// Starts the workers and waits for the greetings of the first compile worker and of the device
@@ -200,7 +201,6 @@ class WorkerPool {
   void host_up(std::size_t host, std::vector<WorkerEvent>& events);
   void join(std::size_t host, std::vector<WorkerEvent>& events);
   void throw_where_nobody_comes_back() const;
-  int poll_timeout_ms(double timeout_s) const;
 
   WorkerCommand command_;
   DeviceGreeting greeting_;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -28,10 +27,8 @@ class ArgumentDrafter {
     ArgumentDraft draft;
     for (const KernelParameter& parameter : first_.parameters) {
       DraftedArgument row = {.name = parameter.name};
-      const LaunchSite* const site = names_.launch_of(first_.name);
-      const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
-      if (site != nullptr && number < site->arguments.size()) {
-        row.said_by = source_.place(site->line) + ", " + site->arguments[number];
+      if (const std::string* const passed = passed_text(parameter)) {
+        row.said_by = source_.place(site()->line) + ", " + *passed;
       }
       draft.arguments.push_back(argument(parameter, row));
       add_row(draft, std::move(row));
@@ -44,6 +41,20 @@ class ArgumentDrafter {
   }
 
  private:
+  /// Where the host launches the kernel; null: it does not.
+  const LaunchSite* site() const { return names_.launch_of(first_.name); }
+
+  std::size_t number_of(const KernelParameter& parameter) const {
+    return static_cast<std::size_t>(&parameter - first_.parameters.data());
+  }
+
+  /// What the host passes, in its words; null: it does not launch the kernel, or not so.
+  const std::string* passed_text(const KernelParameter& parameter) const {
+    const std::size_t number = number_of(parameter);
+    return site() == nullptr || number >= site()->arguments.size() ? nullptr
+                                                                   : &site()->arguments[number];
+  }
+
   static void add_row(ArgumentDraft& draft, DraftedArgument row) {
     const Json& json = draft.arguments[draft.rows.size()];
     const auto text = [](const Json& value) {
@@ -225,13 +236,11 @@ class ArgumentDrafter {
 
   /// That the host passes a pointer behind where it allocated; empty: it does not.
   std::string offset_of(const KernelParameter& parameter) const {
-    const LaunchSite& site = *names_.launch_of(first_.name);
-    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
-    if (number >= site.arguments.size()) return "";
-    const std::string& text = site.arguments[number];
-    const CppTokens tokens = cpp_tokens(text);
+    const std::string* const text = passed_text(parameter);
+    if (text == nullptr) return "";
+    const CppTokens tokens = cpp_tokens(*text);
     const bool is_offset = tokens.size() > 2 && tokens[0].is_word() && tokens[1].is("+");
-    return is_offset ? source_.place(site.line) + " passes " + text : "";
+    return is_offset ? source_.place(site()->line) + " passes " + *text : "";
   }
 
   /// And why.
@@ -262,8 +271,7 @@ class ArgumentDrafter {
     if (!parameter.is_const && begins_empty) return "zero";
     if (!elements.type.empty() && indices_.contains(parameter.name)) {
       return "TODO: they choose elements of other arrays, so give values that are in range: "
-             "permutation, "
-             "iota, uniform(0, 99), " +
+             "permutation, iota, uniform(0, 99), " +
              SpaceNames::argument_name(parameter.name) + "[i] = i % 100, file(\"NAME.npy\")";
     }
     if (elements.type.empty()) return "zero";
@@ -281,14 +289,12 @@ class ArgumentDrafter {
 
   std::optional<Allocated> allocated_elements(const KernelParameter& parameter,
                                               const Elements& elements) const {
-    const LaunchSite* const site = names_.launch_of(first_.name);
-    if (site == nullptr) return std::nullopt;
-    const HostTerms terms = names_.terms_of(*site);
-    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
-    for (std::size_t frame = 0; frame < site->frames.size(); ++frame) {
-      const auto& allocated = site->frames[frame].allocated;
+    if (site() == nullptr) return std::nullopt;
+    const HostTerms terms = names_.terms_of(*site());
+    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
+      const auto& allocated = site()->frames[frame].allocated;
       auto bytes = allocated.end();
-      const std::string text = terms.passed(number, frame);
+      const std::string text = terms.passed(number_of(parameter), frame);
       for (const std::string_view name : identifiers(text)) {  // `data->a`, `a.data()`
         const auto found = allocated.find(std::string(name));
         if (found != allocated.end()) bytes = found;
@@ -296,7 +302,7 @@ class ArgumentDrafter {
       if (bytes == allocated.end()) continue;
       std::optional<Allocated> found = elements_in(bytes->second, elements, terms, frame);
       if (found) {
-        found->place = source_.place(site->frames[frame].line) + ", " + bytes->second + " bytes";
+        found->place = source_.place(site()->frames[frame].line) + ", " + bytes->second + " bytes";
       }
       return found;
     }
@@ -414,12 +420,12 @@ class ArgumentDrafter {
   std::optional<std::string> copy_of(const std::string& name, const Json& constant,
                                      const Json& arguments) const {
     const auto copied = file_.copied_to_constants.find(name);
-    const LaunchSite* const site = names_.launch_of(first_.name);
-    if (copied == file_.copied_to_constants.end() || site == nullptr) return std::nullopt;
+    if (copied == file_.copied_to_constants.end() || site() == nullptr) return std::nullopt;
+    const std::vector<std::string>& all = site()->arguments;
     const auto passed = std::ranges::find_if(
-        site->arguments, [&](const std::string& text) { return copied->second.contains(text); });
-    const auto number = static_cast<std::size_t>(passed - site->arguments.begin());
-    if (number >= std::min(site->arguments.size(), first_.parameters.size())) return std::nullopt;
+        all, [&](const std::string& text) { return copied->second.contains(text); });
+    const auto number = static_cast<std::size_t>(passed - all.begin());
+    if (number >= std::min(all.size(), first_.parameters.size())) return std::nullopt;
     const Json& original = arguments[number];
     const auto is_plain = [](const Json& one) {
       if (!one.contains("shape") || one["shape"].size() != 1) return false;
@@ -463,24 +469,21 @@ class ArgumentDrafter {
 
   /// What the host says of a value: `; line 12 passes a = 2 * b`.
   std::string said_of(const KernelParameter& parameter) const {
-    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
-    const LaunchSite* const site = names_.launch_of(first_.name);
-    if (site == nullptr || number >= site->arguments.size()) return "";
-    return "; " + source_.place(site->line) + " passes " + in_full(*site, site->arguments[number]);
+    const std::string* const passed = passed_text(parameter);
+    if (passed == nullptr) return "";
+    return "; " + source_.place(site()->line) + " passes " + in_full(*site(), *passed);
   }
 
   /// What the host calculates for a scalar, with the sizes of the first problem.
   std::optional<double> passed_number(const KernelParameter& parameter) const {
-    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
-    const LaunchSite* const site = names_.launch_of(first_.name);
-    if (site == nullptr) return std::nullopt;
-    const HostTerms terms = names_.terms_of(*site);
+    if (site() == nullptr) return std::nullopt;
+    const HostTerms terms = names_.terms_of(*site());
     Bindings sizes;
     for (const auto& [name, value] : names_.problem().items()) {
       if (value.is_number_integer()) sizes.emplace(name, value.get<std::int64_t>());
     }
-    for (std::size_t frame = 0; frame < site->frames.size(); ++frame) {
-      const std::string text = terms.passed(number, frame);
+    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
+      const std::string text = terms.passed(number_of(parameter), frame);
       if (text.empty()) continue;
       const auto value = terms.number(
           names_.expanded(text, Json::object()), sizes, frame,
@@ -492,18 +495,16 @@ class ArgumentDrafter {
 
   /// What the host passes for a scalar.
   Json passed_value(const KernelParameter& parameter) const {
-    const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
-    const LaunchSite* const site = names_.launch_of(first_.name);
-    const bool said = site != nullptr && number < site->arguments.size();
-    if (said) {
-      const std::string text = names_.expanded(site->arguments[number], names_.parameters());
+    const std::string* const said = passed_text(parameter);
+    if (said != nullptr) {
+      const std::string text = names_.expanded(*said, names_.parameters());
       const Scope scope = names_.scope(names_.parameters());
-      const auto ours = names_.terms_of(*site).in_our_names(text, scope);
+      const auto ours = names_.terms_of(*site()).in_our_names(text, scope);
       if (ours) return as_value(*ours);
     }
     static constexpr std::array<std::string_view, 4> kFromZero = {"offset", "begin", "start",
                                                                   "first"};
-    if (!said && holds_any(parameter.name, kFromZero)) return 0;
+    if (said == nullptr && holds_any(parameter.name, kFromZero)) return 0;
     return "TODO: value of " + parameter.name +
            (names_.sizes().empty() ? ""
                                    : ", a number or such as " + names_.sizes().front().second) +

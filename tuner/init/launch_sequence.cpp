@@ -178,8 +178,8 @@ class SequenceReader {
     return buffers;
   }
 
-  /// Whether of two launches the later one writes all anew that the earlier one has written, so that
-  /// the host tries one kernel after the other.
+  /// Whether of two launches the later one writes all anew that the earlier one has written, so
+  /// that the host tries one kernel after the other.
   bool compares_kernels() const {
     const std::vector<LaunchSite>& sites = sequence_.sites;
     for (std::size_t i = 0; i + 1 < sites.size(); ++i) {

@@ -15,8 +15,8 @@ struct DraftRequest {
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
   /// Instead, all that the host launches together with the first, as one kernel.
   bool together = false;
-  /// A kernel of the file that one thread runs to say what is right, and the host's function that it
-  /// calls. Empty: none.
+  /// A kernel of the file that one thread runs to say what is right, and the host's function that
+  /// it calls. Empty: none.
   std::string witness = {};
   std::string witness_of = {};
 };

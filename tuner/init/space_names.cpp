@@ -17,7 +17,7 @@ std::int64_t guessed_size(const MissingName& missing) {
   return holds_any(missing.name, kFew) ? 3 : 4096;
 }
 
-/// At most `most`, and divided by blocks as `size` is: what is wrong with a tail shows there as well.
+/// At most `most`, and divided by blocks as `size` is: what is wrong with a tail shows there too.
 std::int64_t smaller(std::int64_t size, std::int64_t most) {
   if (size <= most) return size;
   const std::int64_t block = most > 1024 ? 1024 : 64;

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <string_view>
 #include <tuple>
 #include <utility>
 

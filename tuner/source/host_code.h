@@ -26,8 +26,8 @@ class HostCode {
   /// `dim3(a, b)`, or what the variable of that name was made of before token `before`.
   std::vector<std::string> dimensions(TokenRange range, std::size_t before, int depth = 0) const;
 
-  /// The value of the last `NAME.member = value;` before a token, in the same function; empty: there
-  /// is none.
+  /// The value of the last `NAME.member = value;` before a token, in the same function; empty:
+  /// there is none.
   TokenRange assigned_to_member(std::string_view name, std::string_view member,
                                 std::size_t before) const;
 

@@ -3,7 +3,6 @@
 #include "tuner/core/space.h"
 
 #include <string>
-#include <vector>
 
 namespace smemtune {
 

@@ -5,7 +5,6 @@
 #include "tuner/core/space.h"
 #include "tuner/core/value.h"
 
-#include <string>
 #include <string_view>
 
 // A problem, a kernel, its arguments and its source with every floating type narrower than double

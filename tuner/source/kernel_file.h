@@ -51,8 +51,8 @@ struct KernelFile {
   std::vector<Structure> structures;
   std::vector<LaunchSite> launches;
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
-  /// What the host copies to them by cudaMemcpyToSymbol(), and what else it copies that to, by their
-  /// names.
+  /// What the host copies to them by cudaMemcpyToSymbol(), and what else it copies that to, by
+  /// their names.
   std::map<std::string, std::set<std::string>> copied_to_constants;
   std::vector<std::string> texture_references;  ///< `texture<float> t;`: their names.
   std::vector<LeftOut> left_out;                ///< What is the host's, in the text's order.

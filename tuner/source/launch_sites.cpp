@@ -198,17 +198,25 @@ class LaunchReader {
     return kNoToken;
   }
 
-  std::optional<LaunchSite> launch(std::size_t open) const {
-    LaunchSite site;
-    std::size_t name = open - 1;
-    if (tokens_[name].is(">")) {
-      const std::size_t less = opening_angle(tokens_, name, 1);
-      if (less == kNoToken) return std::nullopt;
-      site.template_arguments = texts(tokens_, split(tokens_, {less + 1, name}));
+  /// Of `name` or `name<arguments>`, which ends with the token `last`: where the name is, or
+  /// kNoToken.
+  std::size_t read_name(std::size_t last, std::size_t first, LaunchSite& site) const {
+    std::size_t name = last;
+    if (tokens_[last].is(">")) {
+      const std::size_t less = opening_angle(tokens_, last, first);
+      if (less == kNoToken || less == first) return kNoToken;
+      site.template_arguments = texts(tokens_, split(tokens_, {less + 1, last}));
       name = less - 1;
     }
-    if (!tokens_[name].is_word()) return std::nullopt;
+    if (!tokens_[name].is_word()) return kNoToken;
     site.kernel = tokens_[name].text;
+    return name;
+  }
+
+  std::optional<LaunchSite> launch(std::size_t open) const {
+    LaunchSite site;
+    const std::size_t name = read_name(open - 1, 0, site);
+    if (name == kNoToken) return std::nullopt;
     site.line = tokens_[name].line;
     const std::size_t close = end_of_configuration(open);
     if (close == kNoToken) return std::nullopt;
@@ -269,15 +277,7 @@ class LaunchReader {
                                               const std::vector<TokenRange>& parts) const {
     if (parts.size() < 2 || parts[0].empty() || parts[1].empty()) return std::nullopt;
     LaunchSite site;
-    std::size_t name = parts[1].end - 1;
-    if (tokens_[name].is(">")) {
-      const std::size_t less = opening_angle(tokens_, name, parts[1].first);
-      if (less == kNoToken || less == parts[1].first) return std::nullopt;
-      site.template_arguments = texts(tokens_, split(tokens_, {less + 1, name}));
-      name = less - 1;
-    }
-    if (!tokens_[name].is_word()) return std::nullopt;
-    site.kernel = tokens_[name].text;
+    if (read_name(parts[1].end - 1, parts[1].first, site) == kNoToken) return std::nullopt;
     site.line = tokens_[call].line;
     const std::string_view configuration = tokens_[parts[0].end - 1].text;
     const auto assigned = [&](std::string_view member) {

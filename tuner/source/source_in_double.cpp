@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace smemtune {
 namespace {
@@ -28,76 +30,57 @@ constexpr std::array<std::string_view, 71> kMath = {
     "round",  "rsqrt",    "scalbn", "sin",    "sincos",    "sincospi", "sinh",      "sinpi",
     "sqrt",   "tan",      "tanh",   "tgamma", "trunc",     "y0",       "y1"};
 
-// Approximations and conversions. What begins with smemtune_ is in kPrelude.
+// Approximations and conversions, by what stands for them. What begins with smemtune_ is in
+// kPrelude.
 const Names& replacements() {
-  static const Names names = {{"__expf", "exp"},
-                              {"__exp10f", "exp10"},
-                              {"__logf", "log"},
-                              {"__log2f", "log2"},
-                              {"__log10f", "log10"},
-                              {"__sinf", "sin"},
-                              {"__cosf", "cos"},
-                              {"__tanf", "tan"},
-                              {"__tanhf", "tanh"},
-                              {"__sincosf", "sincos"},
-                              {"__powf", "pow"},
-                              {"__frsqrt_rn", "rsqrt"},
-                              {"__fdividef", "smemtune_div"},
-                              {"__saturatef", "smemtune_saturate"},
-                              {"make_float1", "make_double1"},
-                              {"make_float2", "make_double2"},
-                              {"make_float3", "make_double3"},
-                              {"make_float4", "make_double4"},
-                              {"make_half2", "make_double2"},
-                              {"__half2float", "double"},
-                              {"__float2half", "double"},
-                              {"__float2half_rn", "double"},
-                              {"__double2half", "double"},
-                              {"__int2half_rn", "double"},
-                              {"__bfloat162float", "double"},
-                              {"__float2bfloat16", "double"},
-                              {"__float2bfloat16_rn", "double"},
-                              {"__double2bfloat16", "double"},
-                              {"__double2float_rn", "double"},
-                              {"__half22float2", "double2"},
-                              {"__float22half2_rn", "double2"},
-                              {"__bfloat1622float2", "double2"},
-                              {"__float22bfloat162_rn", "double2"},
-                              {"__floats2half2_rn", "make_double2"},
-                              {"__halves2half2", "make_double2"},
-                              {"__floats2bfloat162_rn", "make_double2"},
-                              {"__halves2bfloat162", "make_double2"},
-                              {"__half2half2", "smemtune_twice"},
-                              {"__float2half2_rn", "smemtune_twice"},
-                              {"__bfloat162bfloat162", "smemtune_twice"},
-                              {"__float2bfloat162_rn", "smemtune_twice"},
-                              {"__low2half", "smemtune_low"},
-                              {"__low2float", "smemtune_low"},
-                              {"__low2bfloat16", "smemtune_low"},
-                              {"__high2half", "smemtune_high"},
-                              {"__high2float", "smemtune_high"},
-                              {"__high2bfloat16", "smemtune_high"},
-                              {"__hadd", "smemtune_add"},
-                              {"__hsub", "smemtune_sub"},
-                              {"__hmul", "smemtune_mul"},
-                              {"__hdiv", "smemtune_div"},
-                              {"__hfma", "fma"},
-                              {"__hneg", "smemtune_neg"},
-                              {"__habs", "fabs"},
-                              {"__hmax", "fmax"},
-                              {"__hmin", "fmin"},
-                              {"__hadd2", "smemtune_add"},
-                              {"__hsub2", "smemtune_sub"},
-                              {"__hmul2", "smemtune_mul"},
-                              {"__h2div", "smemtune_div"},
-                              {"__hfma2", "smemtune_fma"},
-                              {"hexp", "exp"},
-                              {"hlog", "log"},
-                              {"hsqrt", "sqrt"},
-                              {"hrsqrt", "rsqrt"},
-                              {"hsin", "sin"},
-                              {"hcos", "cos"},
-                              {"htanh", "tanh"}};
+  static const std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_meaning =
+      {{"exp", {"__expf", "hexp"}},
+       {"exp10", {"__exp10f"}},
+       {"log", {"__logf", "hlog"}},
+       {"log2", {"__log2f"}},
+       {"log10", {"__log10f"}},
+       {"sin", {"__sinf", "hsin"}},
+       {"cos", {"__cosf", "hcos"}},
+       {"tan", {"__tanf"}},
+       {"tanh", {"__tanhf", "htanh"}},
+       {"sincos", {"__sincosf"}},
+       {"pow", {"__powf"}},
+       {"rsqrt", {"__frsqrt_rn", "hrsqrt"}},
+       {"smemtune_div", {"__fdividef", "__hdiv", "__h2div"}},
+       {"smemtune_saturate", {"__saturatef"}},
+       {"make_double1", {"make_float1"}},
+       {"make_double2",
+        {"make_float2", "make_half2", "__floats2half2_rn", "__halves2half2",
+         "__floats2bfloat162_rn", "__halves2bfloat162"}},
+       {"make_double3", {"make_float3"}},
+       {"make_double4", {"make_float4"}},
+       {"double",
+        {"__half2float", "__float2half", "__float2half_rn", "__double2half", "__int2half_rn",
+         "__bfloat162float", "__float2bfloat16", "__float2bfloat16_rn", "__double2bfloat16",
+         "__double2float_rn"}},
+       {"double2",
+        {"__half22float2", "__float22half2_rn", "__bfloat1622float2", "__float22bfloat162_rn"}},
+       {"smemtune_twice",
+        {"__half2half2", "__float2half2_rn", "__bfloat162bfloat162", "__float2bfloat162_rn"}},
+       {"smemtune_low", {"__low2half", "__low2float", "__low2bfloat16"}},
+       {"smemtune_high", {"__high2half", "__high2float", "__high2bfloat16"}},
+       {"smemtune_add", {"__hadd", "__hadd2"}},
+       {"smemtune_sub", {"__hsub", "__hsub2"}},
+       {"smemtune_mul", {"__hmul", "__hmul2"}},
+       {"fma", {"__hfma"}},
+       {"smemtune_neg", {"__hneg"}},
+       {"fabs", {"__habs"}},
+       {"fmax", {"__hmax"}},
+       {"fmin", {"__hmin"}},
+       {"smemtune_fma", {"__hfma2"}},
+       {"sqrt", {"hsqrt"}}};
+  static const Names names = [] {
+    Names all;
+    for (const auto& [instead, words] : by_meaning) {
+      for (const std::string_view word : words) all.emplace(word, instead);
+    }
+    return all;
+  }();
   return names;
 }
 
@@ -124,43 +107,28 @@ constexpr std::string_view kPrelude =
     "static __device__ inline double smemtune_high(double2 a) { return a.y; } ";
 
 bool means_bits(std::string_view word) {
-  static const std::set<std::string_view> words = {"asm",
-                                                   "__asm__",
-                                                   "__asm",
-                                                   "nvcuda",
-                                                   "wmma",
-                                                   "memcpy_async",
-                                                   "__pipeline_memcpy_async",
-                                                   "__float_as_int",
-                                                   "__float_as_uint",
-                                                   "__int_as_float",
-                                                   "__uint_as_float",
-                                                   "__half_as_short",
-                                                   "__half_as_ushort",
-                                                   "__short_as_half",
-                                                   "__ushort_as_half",
-                                                   "__bfloat16_as_short",
-                                                   "__bfloat16_as_ushort",
-                                                   "__short_as_bfloat16",
-                                                   "__ushort_as_bfloat16",
-                                                   "bit_cast",
-                                                   "__nv_fp8_e4m3",
-                                                   "__nv_fp8_e5m2"};
-  return words.contains(word) || word.starts_with("cp_async") || word.starts_with("tex1D") ||
-         word.starts_with("tex2D") || word.starts_with("tex3D");
+  static constexpr std::array<std::string_view, 4> kWords = {"asm", "nvcuda", "wmma", "bit_cast"};
+  static constexpr std::array<std::string_view, 6> kBegin = {"__asm", "__nv_fp8_e", "cp_async",
+                                                             "tex1D", "tex2D",      "tex3D"};
+  // __float_as_int, __ushort_as_bfloat16, ...; those of doubles stay right.
+  const bool reinterprets = word.starts_with("__") && word.find("_as_") != std::string_view::npos &&
+                            word.find("double") == std::string_view::npos;
+  return reinterprets || word.ends_with("memcpy_async") ||
+         std::ranges::find(kWords, word) != kWords.end() ||
+         std::ranges::any_of(kBegin,
+                             [&](std::string_view begin) { return word.starts_with(begin); });
 }
 
 std::optional<std::string> intrinsic_in_double(std::string_view word) {
   // __fadd_rn, __fmaf_rz, __fsqrt_ru, ...
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRounded = {{
-      {"__fadd_r", "__dadd_r"},
-      {"__fsub_r", "__dsub_r"},
-      {"__fmul_r", "__dmul_r"},
-      {"__fdiv_r", "__ddiv_r"},
-      {"__frcp_r", "__drcp_r"},
-      {"__fsqrt_r", "__dsqrt_r"},
-      {"__fmaf_r", "__fma_r"},
-  }};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRounded = {
+      {{"__fadd_r", "__dadd_r"},
+       {"__fsub_r", "__dsub_r"},
+       {"__fmul_r", "__dmul_r"},
+       {"__fdiv_r", "__ddiv_r"},
+       {"__frcp_r", "__drcp_r"},
+       {"__fsqrt_r", "__dsqrt_r"},
+       {"__fmaf_r", "__fma_r"}}};
   for (const auto& [narrow, wide] : kRounded) {
     if (word.starts_with(narrow) && word.size() == narrow.size() + 1) {
       return std::string(wide) + std::string(word.substr(narrow.size()));

@@ -3,7 +3,6 @@
 #include "tuner/source/cpp_tokens.h"
 
 #include <cstddef>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>

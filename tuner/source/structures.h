@@ -2,7 +2,6 @@
 
 #include "tuner/source/source_items.h"
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>

@@ -35,10 +35,7 @@ struct Grid {
   /// it is a race.
   bool seeks_races = false;
 
-  std::uint64_t blocks() const {
-    return static_cast<std::uint64_t>(grid[0]) * static_cast<std::uint64_t>(grid[1]) *
-           static_cast<std::uint64_t>(grid[2]);
-  }
+  std::uint64_t blocks() const { return static_cast<std::uint64_t>(volume(grid)); }
 };
 
 /// Runs blocks, one after the other, on the OS thread that calls it.

@@ -67,9 +67,8 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
 
 std::int64_t Buffers::needed_bytes(const Workload& workload) {
   // The arena, the initial contents and the reference.
-  std::int64_t bytes = 0;
-  for (const Argument& argument : workload.arguments) bytes += argument.bytes();
-  return 3 * bytes + static_cast<std::int64_t>(workload.arguments.size() * 4 * abi::kPageBytes);
+  return 3 * total_bytes(workload.arguments) +
+         static_cast<std::int64_t>(workload.arguments.size() * 4 * abi::kPageBytes);
 }
 
 Buffers::Buffers(const Workload& workload) : arena_(arena_bytes(workload)) {

@@ -33,11 +33,6 @@ double ms_between(Clock::time_point start, Clock::time_point end) {
 
 double ms_since(Clock::time_point start) { return ms_between(start, Clock::now()); }
 
-std::uint64_t blocks_of(const Dim3& grid) {
-  return static_cast<std::uint64_t>(grid[0]) * static_cast<std::uint64_t>(grid[1]) *
-         static_cast<std::uint64_t>(grid[2]);
-}
-
 /// Steps of this length modulo `count` come everywhere, and soon near everywhere: about the golden
 /// ratio of it.
 std::uint64_t spreading_stride(std::uint64_t count) {
@@ -286,7 +281,9 @@ Outcome<LookReport> CpuLauncher::look(KernelHandle handle, WorkloadId workload, 
                std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   if (auto failure = launch_all(kernel, *kernel.checked, buffers, {}, &look)) return *failure;
   LookReport report = {.blocks = look.blocks, .of = 0};
-  for (const Turn& turn : kernel.turns) report.of += blocks_of(turn.as.grid);
+  for (const Turn& turn : kernel.turns) {
+    report.of += static_cast<std::uint64_t>(volume(turn.as.grid));
+  }
   return report;
 }
 

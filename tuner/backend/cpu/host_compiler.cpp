@@ -59,8 +59,6 @@ bool runs_out_of_memory(std::string_view log) {
          log.find("std::bad_alloc") != std::string_view::npos;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// Options for NVRTC in the host compiler's words.
 std::vector<std::string> host_options(const std::vector<std::string>& options) {
   std::vector<std::string> host;

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
 #include <sstream>

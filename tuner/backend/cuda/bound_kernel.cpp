@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 namespace smemtune::cuda {
 namespace {

@@ -3,7 +3,6 @@
 #include "tuner/core/error.h"
 
 #include <array>
-#include <vector>
 
 namespace smemtune::cuda {
 namespace {
@@ -148,8 +147,8 @@ extern "C" __global__ void compare(const u8* actual, const u8* expected, i64 ele
   gather_maximum(max_relative, &found->max_relative_bits);
 }
 
-// Depends on the buffer and the place, so that what is read from one buffer's guard zone and written
-// to another's, or a few bytes further, does not look untouched.
+// Depends on the buffer and the place, so that what is read from one buffer's guard zone and
+// written to another's, or a few bytes further, does not look untouched.
 __device__ u8 guard_byte(i64 offset, u32 salt) {
   u32 x = (static_cast<u32>(offset) ^ salt) * 0x9E3779B1u;
   x = (x ^ (x >> 15)) * 0x85EBCA77u;

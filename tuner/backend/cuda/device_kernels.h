@@ -5,7 +5,6 @@
 #include "tuner/backend/cuda/handles.h"
 #include "tuner/core/value.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>

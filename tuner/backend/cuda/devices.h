@@ -17,8 +17,8 @@ struct GpusHere {
 /// while one is timed: call it, or cuda_devices(), before anything else of CUDA.
 GpusHere find_gpus();
 
-/// The same where there must be some: throws UnavailableError saying what is missing, and what works
-/// without.
+/// The same where there must be some: throws UnavailableError saying what is missing, and what
+/// works without.
 std::vector<Device> cuda_devices();
 
 /// Index of the device that `choice` means: an index, a UUID (or its beginning), or part of a name,

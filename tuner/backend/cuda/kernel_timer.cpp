@@ -100,12 +100,12 @@ class KernelTimer::Series {
 
   /// The median of the clocks that can be held against other kernels'; 0: not known.
   double trusted_clock_mhz() const {
-    return trusted_clocks_mhz_.empty() ? 0 : quantile(trusted_clocks_mhz_, 0.5);
+    return trusted_clocks_mhz_.empty() ? 0 : median(trusted_clocks_mhz_);
   }
 
   TimeReport report() const {
     TimeReport report = report_;
-    if (!clocks_mhz_.empty()) report.sm_clock_mhz = quantile(clocks_mhz_, 0.5);
+    if (!clocks_mhz_.empty()) report.sm_clock_mhz = median(clocks_mhz_);
     return report;
   }
 
@@ -190,7 +190,7 @@ Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
   return report;
 }
 
-/// Between events around every turn; what lies between a launch and the next counts with the former.
+/// Between events around every turn; what lies between two launches counts with the first.
 Outcome<TimeReport> KernelTimer::time_launches(CudaKernel& kernel, const BoundKernel& bound,
                                                const TimeRequest& request) {
   const std::size_t turns = bound.turns().size();

@@ -4,7 +4,6 @@
 #include "tuner/backend/cuda/stopwatch.h"
 #include "tuner/backend/launcher.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 

@@ -7,7 +7,7 @@
 
 namespace smemtune::cuda {
 
-/// One turn of a launch as the driver takes it. Refers to itself, so it is neither copied nor moved.
+/// One turn of a launch as the driver takes it. Points into itself: neither copied nor moved.
 class LaunchConfig {
  public:
   LaunchConfig(const LaunchShape& launch, const Repetition& turn, CUstream stream);

@@ -41,8 +41,8 @@ std::vector<std::string> nvrtc_candidates();
 /// was tried and what works without.
 Nvrtc open_nvrtc(const std::vector<std::string>& candidates = nvrtc_candidates());
 
-/// The NVRTC that is meant by a library's path, or by the folder of a toolkit or of libraries. Throws
-/// InputError that names the path and what was tried.
+/// The NVRTC that is meant by a library's path, or by the folder of a toolkit or of libraries.
+/// Throws InputError that names the path and what was tried.
 Nvrtc open_nvrtc_at(const std::filesystem::path& path);
 
 /// The one of this version, of all candidates. Throws UnavailableError.

@@ -16,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <type_traits>
 #include <unistd.h>
 #include <utility>
 

@@ -36,7 +36,8 @@ class Stopwatch {
   void flush_l2() const;
 
   /// `enqueue` puts the work on the stream; it must neither wait nor queue more than
-  /// kMaxPendingLaunches before it calls release(), or the stream's queue fills up while it is held.
+  /// kMaxPendingLaunches before it calls release(), or the stream's queue fills up while it is
+  /// held.
   Outcome<Interval> time(const std::function<std::optional<Failure>()>& enqueue);
 
   /// For work that is more than the stream's queue may hold: lets it begin while it is queued.

@@ -46,8 +46,7 @@ Device fake_device(int unit) {
 
 Outcome<std::int64_t> FakeLauncher::prepare(WorkloadId id, const Workload& workload) {
   workloads_.erase(id);
-  std::int64_t bytes = 0;
-  for (const Argument& argument : workload.arguments) bytes += argument.bytes();
+  const std::int64_t bytes = total_bytes(workload.arguments);
   if (bytes > fake_device().memory_bytes) {
     return failure({Status::runtime, "device_memory"},
                    std::to_string(bytes) + " bytes of buffers, the device has " +
@@ -174,7 +173,7 @@ Outcome<LookReport> FakeLauncher::look(KernelHandle handle, WorkloadId id, doubl
   }
   LookReport report;
   for (const Turn& turn : turns_of(kernel.launches)) {
-    report.of += static_cast<std::uint64_t>(turn.as.grid[0] * turn.as.grid[1] * turn.as.grid[2]);
+    report.of += static_cast<std::uint64_t>(volume(turn.as.grid));
   }
   report.blocks = report.of;
   return report;

@@ -73,10 +73,11 @@ std::optional<std::string> fault_at(const Script& script, std::string_view place
 /// Does what faults of processes do, where `kind` is one: `crash` (abort), `hang`, `exit`, `killed`
 /// (by SIGKILL), `flood` (prints 8 MB and goes on), `pause` (takes 20 ms and goes on), `wait` (goes
 /// on when the file `happened` is in the folder that SMEMTUNE_FAKE_FOLDER names), `meet2` and
-/// `meet3` (goes on when so many processes have come here), `broken` (throws UnavailableError), `shortage` (throws MachineError), `memory` (throws bad_alloc), `garbage`
-/// (writes what is no message to `reply_descriptor` and hangs), `torn` (writes the beginning of one
-/// there and ends). `crash_once`, `killed_once` and `shortage_once` happen once, and processes meet,
-/// per folder that SMEMTUNE_FAKE_FOLDER names.
+/// `meet3` (goes on when so many processes have come here), `broken` (throws UnavailableError),
+/// `shortage` (throws MachineError), `memory` (throws bad_alloc), `garbage` (writes what is no
+/// message to `reply_descriptor` and hangs), `torn` (writes the beginning of one there and ends).
+/// `crash_once`, `killed_once` and `shortage_once` happen once, and processes meet, per folder that
+/// SMEMTUNE_FAKE_FOLDER names.
 void commit(const std::string& kind, int reply_descriptor);
 
 }  // namespace smemtune::fake

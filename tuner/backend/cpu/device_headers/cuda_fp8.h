@@ -1,5 +1,5 @@
-// Stands in for CUDA's header: floats of 8 bits (e4m3) in memory, rounded to nearest even; what is too
-// large becomes the largest number, as CUDA's constructors have it.
+// Stands in for CUDA's header: floats of 8 bits (e4m3) in memory, rounded to nearest even; what is
+// too large becomes the largest number, as CUDA's constructors have it.
 
 #pragma once
 
