@@ -17,8 +17,8 @@ namespace smemtune {
 
 /// A Forest and LikelyBetter in turn, each told what the other finds: where the trees keep to what
 /// they know to be good, the other looks where little is known. A Model asks some of the first
-/// questions where launches are known. The first question is about what was the fastest at the place
-/// that is most alike; after some of the search's own, every other one is about what was fast
+/// questions where launches are known. The first question is about what was the fastest at the
+/// place that is most alike; after some of the search's own, every other one is about what was fast
 /// elsewhere: at the place that has most of what was measured here in the right order, and at none
 /// that has too much of it wrong. The trees see how the places ranked what they measured. What was
 /// found elsewhere is never all that is asked for, as it may mislead.

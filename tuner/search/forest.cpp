@@ -58,8 +58,9 @@ void Forest::tell(ConfigurationIndex configuration, std::optional<double> time_m
   ++timed_;
 }
 
-/// The one that is farthest from all that were asked for so. Others do not count: a default, or what
-/// was fast elsewhere, is the same for every seed, and would send all of them to the same corners.
+/// The one that is farthest from all that were asked for so. Others do not count: a default, or
+/// what was fast elsewhere, is the same for every seed, and would send all of them to the same
+/// corners.
 std::optional<ConfigurationIndex> Forest::take_distant() {
   ++distant_asked_;
   std::erase_if(distant_,

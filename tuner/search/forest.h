@@ -17,8 +17,8 @@ namespace smemtune {
 
 /// Asks for what looks most like the fastest of what was measured: a few trees tell those from the
 /// rest, failures included. They are grown anew for every question, so that questions asked before
-/// others are answered differ. The first questions lie far from each other; some are random; after a
-/// leap a few are about the neighbors of the new best.
+/// others are answered differ. The first questions lie far from each other; some are random;
+/// after a leap a few are about the neighbors of the new best.
 class Forest final : public KernelSearch {
  public:
   /// `elsewhere`: rankings, which are features as the parameters are, but each only for a share of
