@@ -9,6 +9,7 @@
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/worker_pool.h"
 #include "tuner/search/replay.h"
+#include "tuner/search/strategy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -182,7 +183,8 @@ TEST(TuningLoop, IsReplayedByItsSeedFromWhatItRecorded) {
   fake.give_items(40);
   fake.add("tiled", "registers 30 + 2 * ITEMS");
   fake.add("tiled", "fault mismatch in run when TILE == 2 && ITEMS > 20");
-  for (const std::string strategy : {"auto", "genetic", "local", "random"}) {
+  for (const StrategyInfo& info : strategies()) {
+    const std::string& strategy = info.name;
     FakeRun run(fake);
     std::erase_if(run.request.kernels,
                   [](const KernelTemplate* kernel) { return kernel->name != "tiled"; });

@@ -12,8 +12,10 @@ namespace {
 // Questions about one place, and about all: as many and one for each further place.
 constexpr std::size_t kOfAPlace = 5;
 
-// Where less of the order there holds here, what was fast there is not asked for.
-constexpr double kLeastAgreement = 0.75;
+// After the first that was fast elsewhere so many are the search's own, and show how far the order
+// there holds here. Where less of it holds, what was fast there is not asked for.
+constexpr std::size_t kOwnFirst = 4;
+constexpr double kLeastAgreement = 0.8;
 
 // Of so many first questions the model asks every so many.
 constexpr std::size_t kFirstQuestions = 16;
@@ -43,6 +45,11 @@ std::optional<ConfigurationIndex> Auto::ask() {
 }
 
 std::optional<ConfigurationIndex> Auto::fast_elsewhere() {
+  if (asked_elsewhere_ && own_first_ < kOwnFirst) {
+    ++own_first_;
+    search_is_next_ = false;
+    return std::nullopt;
+  }
   while (!search_is_next_ && left_for_places_ > 0) {
     Fastest* chosen = nullptr;
     double most = 0;
@@ -56,6 +63,8 @@ std::optional<ConfigurationIndex> Auto::fast_elsewhere() {
     if (chosen == nullptr) break;
     const ConfigurationIndex configuration = chosen->first[chosen->asked++];
     if (!untried_.take(configuration)) continue;
+    likely_better_.note_fast_elsewhere();
+    asked_elsewhere_ = true;
     --left_for_places_;
     search_is_next_ = true;
     return configuration;

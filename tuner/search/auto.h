@@ -17,11 +17,11 @@ namespace smemtune {
 
 /// A Forest and LikelyBetter in turn, each told what the other finds: where the trees keep to what
 /// they know to be good, the other looks where little is known. A Model asks some of the first
-/// questions where launches are known. Every other of the first questions asks for what was the
-/// fastest elsewhere: at the place that has most of what was measured here in the right order, the
-/// most alike one first, and at none that has too much of it wrong. The trees see how the places
-/// ranked what they measured. What was found elsewhere is never all that is asked for, as it may
-/// mislead.
+/// questions where launches are known. The first question is about what was the fastest at the
+/// place that is most alike; after some of the search's own, every other one is about what was fast
+/// elsewhere: at the place that has most of what was measured here in the right order, and at none
+/// that has too much of it wrong. The trees see how the places ranked what they measured. What was
+/// found elsewhere is never all that is asked for, as it may mislead.
 class Auto final : public KernelSearch {
  public:
   Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed);
@@ -45,6 +45,8 @@ class Auto final : public KernelSearch {
   LikelyBetter likely_better_;
   std::optional<Model> model_;  ///< Where it knows the launches.
   std::size_t questions_ = 0;
+  bool asked_elsewhere_ = false;     ///< For what was fast there.
+  std::size_t own_first_ = 0;        ///< Questions since then.
   std::vector<Fastest> fastest_;     ///< By place.
   std::size_t left_for_places_ = 0;  ///< Questions.
   bool search_is_next_ = false;      ///< After one of these.

@@ -10,13 +10,18 @@ namespace smemtune {
 namespace {
 
 // Set by replaying measured spaces, those of six GPUs, and left at round numbers.
-constexpr std::size_t kDistantQuestions = 20;  // Questions that lie far from each other.
+constexpr std::size_t kDistantQuestions = 24;  // Questions that lie far from each other.
 constexpr std::size_t kDistantPool = 1000;
 constexpr double kRandomShare = 0.1;  // Of the questions after these.
 constexpr std::size_t kTrees = 10;
 constexpr double kPositiveShare = 0.15;  // Of what was told, and at least so many:
 constexpr std::size_t kLeastPositives = 3;
 constexpr double kLeastWeight = 0.3;  // Of a positive; the rest follows its lead.
+
+// After a best that takes no more than this share of the last one's time, so many questions are
+// about its neighbors.
+constexpr double kLeap = 0.98;
+constexpr std::size_t kBesideBest = 5;
 
 // Of what stands for a space that is not small.
 constexpr std::size_t kPool = 2000;
@@ -44,6 +49,7 @@ void Forest::tell(ConfigurationIndex configuration, std::optional<double> time_m
     told_.push_back(std::move(told));
     return;
   }
+  if (timed_ > 0 && *time_ms < kLeap * *told_.front().time_ms) beside_best_ = kBesideBest;
   const auto timed_end = told_.begin() + static_cast<std::ptrdiff_t>(timed_);
   const auto at =
       std::upper_bound(told_.begin(), timed_end, *time_ms,
@@ -52,8 +58,9 @@ void Forest::tell(ConfigurationIndex configuration, std::optional<double> time_m
   ++timed_;
 }
 
-/// The one that is farthest from all that were asked for so. Others do not count: a default, or what
-/// was fast elsewhere, is the same for every seed, and would send all of them to the same corners.
+/// The one that is farthest from all that were asked for so. Others do not count: a default, or
+/// what was fast elsewhere, is the same for every seed, and would send all of them to the same
+/// corners.
 std::optional<ConfigurationIndex> Forest::take_distant() {
   ++distant_asked_;
   std::erase_if(distant_,
@@ -91,6 +98,10 @@ std::optional<ConfigurationIndex> Forest::take_likely() {
   fill_pool();
   if (pool_.configurations.empty()) return untried_.take_next();
   const DecisionForest forest = grown();
+  if (beside_best_ > 0) {
+    --beside_best_;
+    if (const auto asked = take_beside_best(forest)) return asked;
+  }
   std::optional<std::size_t> best;
   double best_score = -1;
   std::vector<std::size_t> gone;  // Asked for at random, or by another.
@@ -115,6 +126,22 @@ std::optional<ConfigurationIndex> Forest::take_likely() {
   std::ranges::sort(gone, std::greater<>());
   for (const std::size_t at : gone) pool_.remove(at);
   return configuration;
+}
+
+/// The likeliest of the best's neighbors, of equal ones any.
+std::optional<ConfigurationIndex> Forest::take_beside_best(const DecisionForest& forest) {
+  std::vector<ConfigurationIndex> neighbors = untried_.neighbors(told_.front().configuration);
+  shuffle(std::span(neighbors), random_);
+  std::optional<ConfigurationIndex> best;
+  double best_score = -1;
+  for (const ConfigurationIndex neighbor : neighbors) {
+    const double score = forest.score(features(neighbor), best_score);
+    if (!(score > best_score)) continue;
+    best = neighbor;
+    best_score = score;
+  }
+  if (best) untried_.take(*best);
+  return best;
 }
 
 DecisionForest Forest::grown() {
@@ -222,17 +249,6 @@ std::vector<float> Forest::features(ConfigurationIndex configuration) const {
   std::vector<float> features = features_of_(untried_.space().value_indices(configuration));
   for (const Agreement& place : elsewhere_) features.push_back(place.nearness(configuration));
   return features;
-}
-
-/// The value of each parameter, its first 0 and its last 1.
-std::vector<float> Forest::place(ConfigurationIndex configuration) const {
-  const std::vector<std::size_t> values = untried_.space().value_indices(configuration);
-  std::vector<float> place;
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    const std::size_t steps = untried_.space().parameters()[p].values.size() - 1;
-    if (steps > 0) place.push_back(static_cast<float>(values[p]) / static_cast<float>(steps));
-  }
-  return place;
 }
 
 }  // namespace smemtune

@@ -17,7 +17,8 @@ namespace smemtune {
 
 /// Asks for what looks most like the fastest of what was measured: a few trees tell those from the
 /// rest, failures included. They are grown anew for every question, so that questions asked before
-/// others are answered differ. The first questions lie far from each other; some are random.
+/// others are answered differ. The first questions lie far from each other; some are random;
+/// after a leap a few are about the neighbors of the new best.
 class Forest final : public KernelSearch {
  public:
   /// `elsewhere`: rankings, which are features as the parameters are, but each only for a share of
@@ -58,6 +59,7 @@ class Forest final : public KernelSearch {
   std::optional<ConfigurationIndex> take_distant();
   void note_place(ConfigurationIndex configuration);
   std::optional<ConfigurationIndex> take_likely();
+  std::optional<ConfigurationIndex> take_beside_best(const DecisionForest& forest);
   DecisionForest grown();
   std::vector<std::vector<float>> only_trusted(std::vector<DecisionForest::Sample>& samples);
   void fill_pool();
@@ -66,7 +68,9 @@ class Forest final : public KernelSearch {
 
   std::size_t positives() const;
   std::vector<float> features(ConfigurationIndex configuration) const;
-  std::vector<float> place(ConfigurationIndex configuration) const;
+  std::vector<float> place(ConfigurationIndex configuration) const {
+    return features_of_.scaled(untried_.space().value_indices(configuration));
+  }
 
   Untried& untried_;
   RandomEngine random_;
@@ -74,8 +78,9 @@ class Forest final : public KernelSearch {
   std::span<const Agreement> elsewhere_;  ///< The last features are of these.
   std::size_t distant_asked_ = 0;
   std::vector<Distant> distant_;
-  std::vector<Told> told_;  ///< The fastest first, failures last.
-  std::size_t timed_ = 0;   ///< Of these, those that did not fail.
+  std::vector<Told> told_;       ///< The fastest first, failures last.
+  std::size_t timed_ = 0;        ///< Of these, those that did not fail.
+  std::size_t beside_best_ = 0;  ///< Questions left for neighbors of the best.
   Pool pool_;
   std::vector<ConfigurationIndex> expanded_;  ///< Those whose neighbors were added to the pool.
 };

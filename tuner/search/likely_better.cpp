@@ -9,7 +9,7 @@ namespace smemtune {
 namespace {
 
 // Set together with those of the forest.
-constexpr std::size_t kFirstLearnt = 20;
+constexpr std::size_t kFirstLearnt = 16;
 constexpr std::size_t kLeastTimed = 3;
 constexpr double kFitAfter = 1.5;  // So many times as many were told as when it was fitted last.
 
@@ -21,7 +21,7 @@ constexpr std::size_t kBeside = 5;              // The best, whose neighbors are
 }  // namespace
 
 std::optional<ConfigurationIndex> LikelyBetter::ask() {
-  if (told_.size() < kFirstLearnt || timed_ < kLeastTimed) return std::nullopt;
+  if (told_.size() < kFirstLearnt + fast_elsewhere_ || timed_ < kLeastTimed) return std::nullopt;
   if (untried_.is_mostly_taken()) return std::nullopt;
   learn();
   const std::optional<ConfigurationIndex> found = most_promising();

@@ -28,6 +28,10 @@ class LikelyBetter final : public KernelSearch {
   /// Another search asks for this: what is like it is not asked for before it is told.
   void note_asked(ConfigurationIndex configuration) { asked_.push_back(configuration); }
 
+  /// What was asked for last is not one of the first ones that show the space, as it was fast
+  /// elsewhere.
+  void note_fast_elsewhere() { ++fast_elsewhere_; }
+
  private:
   struct Told {
     ConfigurationIndex configuration = 0;
@@ -49,6 +53,7 @@ class LikelyBetter final : public KernelSearch {
   std::vector<ConfigurationIndex> asked_;  ///< And not told yet.
   std::vector<Told> told_;
   std::size_t timed_ = 0;
+  std::size_t fast_elsewhere_ = 0;  ///< Of those asked for.
   std::optional<double> best_ms_;
   double slow_ms_ = 0;  ///< Of the first ones, half are slower.
   GaussianProcess process_;

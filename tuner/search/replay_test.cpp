@@ -44,6 +44,12 @@ RecordedKernel where_all_fails(std::int64_t size) {
   return kernel;
 }
 
+RecordedKernel where_all_take_as_long(std::int64_t size) {
+  RecordedKernel kernel = where_all_fails(size);
+  for (RecordedKernel::Answer& answer : kernel.answers) answer.time_ms = 1;
+  return kernel;
+}
+
 /// Nothing is asked twice, and the best so far never gets worse.
 void check(const std::vector<Replayed>& run, const std::string& strategy) {
   std::set<ConfigurationIndex> seen;
@@ -87,6 +93,23 @@ TEST_P(EachStrategy, EndsWhereEverythingFailsAndOnTheSmallestSpaces) {
       EXPECT_EQ(kernel.space.size(), run.size());
       check(run, GetParam());
       EXPECT_EQ(0, run.back().share);
+    }
+  }
+}
+
+TEST_P(EachStrategy, EndsOnTheSmallestSpacesAndWhereNothingDiffersWhateverIsKnownFromElsewhere) {
+  for (const std::int64_t size : {1, 2, 3, 60}) {
+    const RecordedKernel kernel = where_all_take_as_long(size);
+    const Ranking nothing = {.place = "nothing was timed", .fastest_first = {}};
+    const Ranking last = {.place = "the last alone", .fastest_first = {kernel.space.size() - 1}};
+    for (const std::size_t in_flight : {1u, 64u}) {
+      const auto run = replay(kernel, {.strategy = GetParam(),
+                                       .evaluations = 1000,
+                                       .in_flight = in_flight,
+                                       .rankings = {nothing, last}});
+      EXPECT_EQ(kernel.space.size(), run.size());
+      check(run, GetParam());
+      EXPECT_EQ(1, run.front().share);
     }
   }
 }
@@ -173,6 +196,17 @@ TEST(Replay, KnowsWhatWasFastElsewhereButDoesNotTrustIt) {
   EXPECT_EQ(1, replay(kernel, options).front().share);
   Ranking stranger = sibling;
   std::reverse(stranger.fastest_first.begin(), stranger.fastest_first.end());
+  const auto middle = sibling.fastest_first.begin() + 600;
+  const Ranking five = {.place = "five that neither lie far apart nor are fast",
+                        .fastest_first = {middle, middle + 5}};
+  const auto first =
+      replay(kernel, {.strategy = "auto", .evaluations = 5, .in_flight = 5, .rankings = {five}});
+  EXPECT_EQ(1, std::ranges::count_if(first,
+                                     [&](const Replayed& one) {
+                                       return std::ranges::count(five.fastest_first,
+                                                                 one.configuration) > 0;
+                                     }))
+      << "more only after some of its own";
   double with_stranger = 0;
   double alone = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -182,6 +216,29 @@ TEST(Replay, KnowsWhatWasFastElsewhereButDoesNotTrustIt) {
     with_stranger += evaluations_to_95_percent(replay(kernel, cold));
   }
   EXPECT_LE(with_stranger, 1.2 * alone);
+}
+
+TEST(Forest, AsksForNeighborsOfABestThatLeapt) {
+  const RecordedKernel kernel = tiles();
+  const auto strategy = make_strategy(
+      "forest", {{.space = &kernel.space, .default_configuration = std::nullopt}}, /*seed=*/1);
+  const auto tell = [&](const Candidate& candidate, double time_ms) {
+    Result result;
+    result.stage = Stage::screen;
+    result.measurement.median_ms = time_ms;
+    strategy->tell(candidate, result);
+  };
+  for (int i = 0; i < 40; ++i) tell(strategy->ask().value(), 10);
+  const Candidate best = strategy->ask().value();
+  tell(best, 9);
+  const std::vector<ConfigurationIndex> neighbors = kernel.space.neighbors(best.configuration);
+  int beside = 0;
+  for (int i = 0; i < 6; ++i) {  // One of them may be random.
+    const Candidate candidate = strategy->ask().value();
+    beside += std::ranges::count(neighbors, candidate.configuration) > 0 ? 1 : 0;
+    tell(candidate, 10);
+  }
+  EXPECT_GE(beside, 5);
 }
 
 TEST(Replay, ShowsThatStrategiesLearn) {
