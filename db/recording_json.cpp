@@ -2,6 +2,7 @@
 
 #include "db/json_entries.h"
 #include "tuner/core/error.h"
+#include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -216,11 +217,9 @@ Evaluation cached(const Recording& recording, simdjson::ondemand::object entry) 
 
 std::string problem_of(const Json& size) {
   if (!size.is_array()) return size.is_string() ? size.get<std::string>() : size.dump();
-  std::string text;
-  for (const Json& one : size) {
-    text += (text.empty() ? "" : "x") + (one.is_string() ? one.get<std::string>() : one.dump());
-  }
-  return text;
+  return joined(size, "x", [](const Json& one) {
+    return one.is_string() ? one.get<std::string>() : one.dump();
+  });
 }
 
 /// The names of the parameters, their values, and what was tuned.

@@ -34,12 +34,12 @@ std::string fits_text(const Space& space, const ProblemSummary& problem, const D
       if (launch != nullptr) highest = std::max(highest, launch->occupancy.percent);
     }
     if (all == 0) continue;
-    std::vector<std::string> others;
-    for (const auto& [reason, count] : reasons) {
-      others.push_back(std::to_string(count) + " " + reason);
-    }
+    const auto counted_reason = [](const auto& one) {
+      return std::to_string(one.second) + " " + one.first;
+    };
     table.add_row({kernel.name, std::to_string(fitting), std::to_string(all),
-                   fitting == 0 ? "" : decimal(highest, 0) + " %", joined(others, ", ")});
+                   fitting == 0 ? "" : decimal(highest, 0) + " %",
+                   joined(reasons, ", ", counted_reason)});
     all_fitting += fitting;
   }
   return "\n  " + std::to_string(all_fitting) + " of " + std::to_string(problem.results.size()) +

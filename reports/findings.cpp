@@ -63,11 +63,9 @@ std::string ties_text(const std::vector<const StoredResult*>& ties) {
 std::string failures_text(const StoredSection& section) {
   std::map<std::string, std::uint64_t> by_status;
   for (const auto& [failure, count] : section.failures) by_status[failure.status] += count;
-  std::string text;
-  for (const auto& [status, count] : by_status) {
-    text += (text.empty() ? "" : ", ") + format_count(count) + " " + status;
-  }
-  return text;
+  return joined(by_status, ", ", [](const auto& failed) {
+    return format_count(failed.second) + " " + failed.first;
+  });
 }
 
 std::string tried_text(const StoredSection& section) {

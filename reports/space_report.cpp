@@ -69,11 +69,9 @@ std::string survey_text(const SpaceSurvey& survey) {
   }
   Table values({{"parameter"}, {"values left"}});
   for (const SpaceSurvey::Values& parameter : survey.parameters) {
-    std::string left;
-    for (const auto& [value, count] : parameter.left) {
-      left += (left.empty() ? "" : ", ") + printable(value) + " (" + share(count, survey.fit) + ")";
-    }
-    values.add_row({printable(parameter.name), left});
+    values.add_row({printable(parameter.name), joined(parameter.left, ", ", [&](const auto& left) {
+                      return printable(left.first) + " (" + share(left.second, survey.fit) + ")";
+                    })});
   }
   text += values.text("  ");
   for (const Configuration& sample : survey.samples) text += "  " + printable(key(sample)) + "\n";
@@ -160,11 +158,7 @@ SpaceSurvey survey(const Space& space, const KernelTemplate& kernel, const Probl
 }
 
 std::string space_text(std::span<const SpaceSurvey> surveys) {
-  std::string text;
-  for (const SpaceSurvey& survey : surveys) {
-    text += (text.empty() ? "" : "\n") + survey_text(survey);
-  }
-  return text;
+  return joined(surveys, "\n", survey_text);
 }
 
 std::string space_json(std::span<const SpaceSurvey> surveys) {

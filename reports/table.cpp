@@ -130,9 +130,7 @@ std::string shell_word(const std::string& word) {
 }
 
 std::string shell_command(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  return line;
+  return joined(words, " ", shell_word);
 }
 
 std::string format_time(double ms) {

@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/input_file.h"
+#include "tuner/core/text.h"
 
 #include <array>
 #include <bit>
@@ -17,9 +18,8 @@ namespace smemtune {
 namespace {
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t n : shape) text += (text.empty() ? "" : " x ") + std::to_string(n);
-  return text.empty() ? "no dimensions" : text;
+  if (shape.empty()) return "no dimensions";
+  return joined(shape, " x ", [](std::int64_t extent) { return std::to_string(extent); });
 }
 
 /// What a .npy file says of the array it holds.

@@ -111,9 +111,7 @@ ChosenConfiguration chosen_configuration(const Space& space, const std::string& 
   for (const auto& [parameter, value] : given) {
     const Parameter* known = find_parameter(kernel, parameter);
     if (known == nullptr) {
-      std::string list;
-      for (const Parameter& other : kernel.parameters)
-        list += (list.empty() ? "" : ", ") + other.name;
+      const std::string list = joined(kernel.parameters, ", ", &Parameter::name);
       const std::string hint = compiler_hint(parameter);
       throw InputError("--config: kernel " + kernel.name + " has no parameter '" + parameter + "'" +
                        (hint.empty() ? "; it has " + list : hint));

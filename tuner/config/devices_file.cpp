@@ -190,9 +190,7 @@ bool one_architecture(const std::vector<const Device*>& devices) {
 }
 
 std::string device_names(const std::vector<const Device*>& devices) {
-  std::string list;
-  for (const Device* device : devices) list += (list.empty() ? "" : ", ") + device->name;
-  return list;
+  return joined(devices, ", ", &Device::name);
 }
 
 }  // namespace

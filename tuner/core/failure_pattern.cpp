@@ -1,5 +1,7 @@
 #include "tuner/core/failure_pattern.h"
 
+#include "tuner/core/text.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -283,15 +285,12 @@ std::vector<FailurePattern> failure_patterns(std::span<const Result> results,
 }
 
 std::string to_text(const FailurePattern& pattern) {
-  std::string conditions;
-  for (const ParameterCondition& condition : pattern.conditions) {
-    conditions += (conditions.empty() ? "" : " and ") + to_text(condition);
-  }
-  std::string reasons;
-  for (const auto& [reason, count] : pattern.reasons) {
-    reasons += (reasons.empty() ? "" : ", ") +
-               (pattern.reasons.size() > 1 ? std::to_string(count) + " " : "") + reason;
-  }
+  const std::string conditions =
+      joined(pattern.conditions, " and ",
+             [](const ParameterCondition& condition) { return to_text(condition); });
+  const std::string reasons = joined(pattern.reasons, ", ", [&](const auto& reason) {
+    return (pattern.reasons.size() > 1 ? std::to_string(reason.second) + " " : "") + reason.first;
+  });
   return "all " + std::to_string(pattern.failures) + " of " + pattern.kernel + " with " +
          conditions + " " + failed_text(pattern.status) + " (" + reasons + ")" +
          (pattern.hint.empty() ? "" : ": " + pattern.hint);

@@ -214,11 +214,8 @@ std::int64_t set_registers(const LaunchShape& launch, std::int64_t at_launch) {
 
 /// `56 + 224 + 224 per thread`.
 std::string set_registers_text(const LaunchShape& launch) {
-  std::vector<std::string> texts;
-  for (const std::int64_t set : registers_of_warpgroups(launch)) {
-    texts.push_back(std::to_string(set));
-  }
-  return joined(texts, " + ") + " per thread";
+  const auto text = [](std::int64_t registers) { return std::to_string(registers); };
+  return joined(registers_of_warpgroups(launch), " + ", text) + " per thread";
 }
 
 /// Declared registers of warpgroups: the rules of setmaxnreg, and what a multiprocessor has.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,17 @@ std::string format_count(std::uint64_t count);
 std::string counted(std::uint64_t count, const std::string& noun);
 
 std::string joined(std::span<const std::string> words, std::string_view separator);
+
+/// What `of` makes of each.
+template <typename Range, typename Of>
+std::string joined(const Range& range, std::string_view separator, const Of& of) {
+  std::string text;
+  for (const auto& one : range) {
+    if (!text.empty()) text += separator;
+    text += std::invoke(of, one);
+  }
+  return text;
+}
 
 /// The name of `known` that was probably meant, by edit distance (case ignored); empty when none is
 /// near.

@@ -1,5 +1,6 @@
 #include "tuner/init/host_function.h"
 
+#include "tuner/core/text.h"
 #include "tuner/init/names.h"
 #include "tuner/source/cpp_tokens.h"
 #include "tuner/source/source_items.h"
@@ -119,20 +120,13 @@ std::string declared(const KernelParameter& parameter) {
 
 std::string text_of(const std::string& name, const std::string& function,
                     const KernelFunction& kernel, const std::vector<std::size_t>& matches) {
-  std::string list;
-  for (const KernelParameter& parameter : kernel.parameters) {
-    list += (list.empty() ? "" : ", ") + declared(parameter);
-  }
-  std::string given;
-  for (const std::size_t match : matches) {
+  const std::string list = joined(kernel.parameters, ", ", declared);
+  const std::string given = joined(matches, ", ", [&](std::size_t match) {
     const KernelParameter& parameter = kernel.parameters[match];
-    const std::string cast =
-        parameter.pointers > 0
-            ? "(" + parameter.type +
-                  std::string(static_cast<std::size_t>(parameter.pointers), '*') + ")"
-            : "";
-    given += (given.empty() ? "" : ", ") + cast + parameter.name;
-  }
+    if (parameter.pointers <= 0) return parameter.name;
+    const std::string stars(static_cast<std::size_t>(parameter.pointers), '*');
+    return "(" + parameter.type + stars + ")" + parameter.name;
+  });
   return "\n// The host's function, for one thread.\n__global__ void " + name + "(" + list +
          ") {\n  " + function + "(" + given + ");\n}\n";
 }

@@ -1,6 +1,7 @@
 #include "tuner/init/kernel_draft.h"
 
 #include "tuner/config/space_words.h"
+#include "tuner/core/text.h"
 #include "tuner/init/argument_draft.h"
 #include "tuner/init/launch_shape.h"
 #include "tuner/init/names.h"
@@ -112,12 +113,10 @@ class Drafter {
 
   std::string launch_text(const Json& block, const Json& grid) const {
     const auto dimensions = [](const Json& extents) {
-      std::string text;
-      for (const Json& extent : extents) {
-        const std::string one = extent_text(extent);
-        text += (text.empty() ? "" : " x ") + (is_todo(one) ? "TODO" : one);
-      }
-      return text;
+      return joined(extents, " x ", [](const Json& extent) {
+        const std::string text = extent_text(extent);
+        return is_todo(text) ? "TODO" : text;
+      });
     };
     std::string text =
         last_name(of_.kernel.name) + ": block " + dimensions(block) + ", grid " + dimensions(grid);
@@ -137,10 +136,7 @@ class Drafter {
 
  private:
   std::string entry() const {
-    std::string text;
-    for (const TemplateParameter& parameter : of_.kernel.template_parameters) {
-      text += (text.empty() ? "" : ", ") + parameter.name;
-    }
+    const std::string text = joined(of_.kernel.template_parameters, ", ", &TemplateParameter::name);
     return text.empty() ? of_.kernel.name : of_.kernel.name + "<" + text + ">";
   }
 

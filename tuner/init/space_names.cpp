@@ -1,6 +1,7 @@
 #include "tuner/init/space_names.h"
 
 #include "tuner/config/space_words.h"
+#include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/names.h"
@@ -392,8 +393,7 @@ std::optional<std::int64_t> SpaceNames::passed_size(const KernelParameter& param
 
 std::string SpaceNames::sizes_text() const {
   if (sizes_.empty()) return sizes_of_macros();
-  std::string text;
-  for (const auto& [name, chosen] : sizes_) text += (text.empty() ? "" : " * ") + chosen;
+  const std::string text = joined(sizes_, " * ", &std::pair<std::string, std::string>::second);
   const bool is_square = sizes_.size() == 1 && first_.grid_dimensions > 1;
   return is_square ? text + " * " + text : text;
 }

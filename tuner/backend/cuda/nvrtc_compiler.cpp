@@ -7,6 +7,7 @@
 #include "tuner/backend/cuda/standard_headers.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -386,10 +387,8 @@ Failure NvrtcCompiler::failure_of(nvrtcResult code, const std::string& log,
 void NvrtcCompiler::require_architecture(const std::string& architecture) const {
   const auto number = compute_capability(architecture);
   if (number && std::ranges::find(architectures_, *number) != architectures_.end()) return;
-  std::string known;
-  for (const int capability : architectures_) {
-    known += (known.empty() ? "sm_" : ", sm_") + std::to_string(capability);
-  }
+  const std::string known = joined(
+      architectures_, ", ", [](int capability) { return "sm_" + std::to_string(capability); });
   throw UnavailableError(version() + " cannot compile for " + architecture + ", only for " + known);
 }
 

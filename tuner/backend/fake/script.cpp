@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <new>
 #include <sstream>
 #include <thread>
@@ -105,6 +106,15 @@ void meet(std::size_t count) {
 }  // namespace
 
 Script parse_script(std::string_view text) {
+  static const std::map<std::string, std::string Script::*> texts = {
+      {"time_ns", &Script::time_ns},
+      {"registers", &Script::registers},
+      {"static_shared", &Script::static_shared},
+      {"spills", &Script::spills},
+      {"wgmma_serialized", &Script::wgmma_serialized},
+      {"code", &Script::code},
+      {"clock_mhz", &Script::clock_mhz},
+      {"driver_registers", &Script::driver_registers}};
   Script script;
   std::istringstream stream{std::string(text)};
   for (std::string line; std::getline(stream, line);) {
@@ -117,26 +127,12 @@ Script parse_script(std::string_view text) {
       parse_kernel(rest, script);
     } else if (word == "computes") {
       script.definitions.push_back(rest);
-    } else if (word == "time_ns") {
-      script.time_ns = rest;
+    } else if (const auto known = texts.find(word); known != texts.end()) {
+      script.*known->second = rest;
     } else if (word == "noise_percent") {
       script.noise_percent = std::stod(rest);
     } else if (word == "drift_percent") {
       script.drift_percent = std::stod(rest);
-    } else if (word == "registers") {
-      script.registers = rest;
-    } else if (word == "static_shared") {
-      script.static_shared = rest;
-    } else if (word == "spills") {
-      script.spills = rest;
-    } else if (word == "wgmma_serialized") {
-      script.wgmma_serialized = rest;
-    } else if (word == "code") {
-      script.code = rest;
-    } else if (word == "clock_mhz") {
-      script.clock_mhz = rest;
-    } else if (word == "driver_registers") {
-      script.driver_registers = rest;
     } else if (word == "fault") {
       script.faults.push_back(parse_fault(rest));
     } else {
