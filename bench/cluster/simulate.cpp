@@ -101,10 +101,10 @@ class FarHost {
     FrameLink link(STDIN_FILENO, STDOUT_FILENO, 8);
     for (;;) {
       const auto until = answers_.empty() ? in_seconds(2) : answers_.top().at;
-      std::array<pollfd, 2> polled = {
-          {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
-           {.fd = link.wants_to_write() ? STDOUT_FILENO : -1, .events = POLLOUT, .revents = 0}}};
-      poll(polled.data(), polled.size(), milliseconds_until(until));
+      std::vector<pollfd> polled = {
+          {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+          {.fd = link.wants_to_write() ? STDOUT_FILENO : -1, .events = POLLOUT, .revents = 0}};
+      poll_until(polled, until);
       if (polled[1].revents != 0) link.write();
       std::vector<Frame> frames;
       if (polled[0].revents != 0 && !link.read(frames)) return 0;
