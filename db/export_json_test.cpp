@@ -1,6 +1,7 @@
 #include "db/export_json.h"
 
 #include "db/device_model.h"
+#include "db/json_forms.h"
 #include "tuner/core/h200.h"
 
 #include <gmock/gmock.h>
@@ -133,6 +134,20 @@ TEST(ExportJson, IsADocumentWithoutResultsToo) {
       export_json({}, {}),
       "{\n  \"format\": \"smemtune-best\",\n  \"version\": 1,\n  \"best\": [],\n  \"defaults\": "
       "[]\n}\n");
+}
+
+TEST(ListDocument, IsTheTextOfTheWholeInPieces) {
+  const std::vector<StoredResult> all = {stored_result(), stored_result(), stored_result()};
+  for (std::size_t count = 0; count <= all.size(); ++count) {
+    ListDocument document;
+    std::string text = document.begin("smemtune-results", 1, "results");
+    Json list = Json::array();
+    for (std::size_t i = 0; i < count; ++i) {
+      list.push_back(stored_json(all[i]));
+      text += document.next(list.back());
+    }
+    EXPECT_EQ(document_text("smemtune-results", 1, {{"results", list}}), text + document.end());
+  }
 }
 
 TEST(ExportJson, DoesNotDependOnTheOrder) {

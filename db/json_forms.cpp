@@ -306,4 +306,18 @@ std::string document_text(const char* format, int version, const Json& members) 
   return with_controls_escaped(text) + "\n";
 }
 
+std::string ListDocument::begin(const char* format, int version, const std::string& name) {
+  const std::string whole = document_text(format, version, {{name, Json::array()}});
+  return whole.substr(0, whole.rfind(']'));
+}
+
+std::string ListDocument::next(const Json& element) {
+  std::string text = is_empty_ ? "\n    " : ",\n    ";
+  is_empty_ = false;
+  lay_out(element, 4, text);
+  return with_controls_escaped(text);
+}
+
+std::string ListDocument::end() const { return is_empty_ ? "]\n}\n" : "\n  ]\n}\n"; }
+
 }  // namespace smemtune::db

@@ -42,4 +42,17 @@ StoredResult stored_from(const Json& json);
 /// not UTF-8 has U+FFFD in place of the wrong bytes, and control characters are escaped.
 std::string document_text(const char* format, int version, const Json& members);
 
+/// The text of such a document with one member, a list of objects, in pieces: the list need not be in
+/// memory.
+class ListDocument {
+ public:
+  /// What comes before the first of the list called `name`.
+  std::string begin(const char* format, int version, const std::string& name);
+  std::string next(const Json& element);
+  std::string end() const;
+
+ private:
+  bool is_empty_ = true;
+};
+
 }  // namespace smemtune::db

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -74,54 +73,34 @@ std::string source_in(const std::string& layer, const Sources& sources) {
   return is_named ? "own" : sources.file;
 }
 
-/// Takes what the layers answer, the first one's first.
-class Answers {
+/// What one layer only answers: the device's name and model, space, problem, and whether of what was
+/// imported.
+using Question = std::tuple<std::string, std::string, std::string, std::string, bool>;
+
+/// What the layers before have answered.
+class Answered {
  public:
-  /// `by_device`: they have that order, and are to keep it.
-  explicit Answers(bool by_device) : by_device_(by_device) {}
-
-  /// Keeps of `its` what is not answered yet.
-  void add(std::vector<StoredResult>&& its, const std::string& layer) {
-    if (its.empty()) return;
-    std::map<std::int64_t, std::string> models;  // Their keys take long, for millions of results.
-    std::set<Question> questions;
-    for (StoredResult& one : its) {
-      std::string& model = models[one.model_id];
-      if (model.empty()) model = device_model_key(one.device);
-      const Question question(one.device.name, model, one.space, key(one.result.problem),
-                              one.origin.has_value());
-      if (answered_.contains(question)) continue;
-      questions.insert(question);
-      one.shared_from = layer;
-      if (by_device_) questions_.push_back(question);
-      all_.push_back(std::move(one));
-    }
-    answered_.merge(questions);
-    ++layers_;
+  /// What `one`, of the present layer, answers; nullopt where a layer before has.
+  std::optional<Question> asked(const StoredResult& one) {
+    std::string& model = models_[one.model_id];
+    if (model.empty()) model = device_model_key(one.device);
+    Question question(one.device.name, model, one.space, key(one.result.problem),
+                      one.origin.has_value());
+    if (before_.contains(question)) return std::nullopt;
+    now_.insert(question);
+    return question;
   }
 
-  std::vector<StoredResult> take() {
-    if (!by_device_ || layers_ < 2) return std::move(all_);
-    std::vector<std::size_t> order(all_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [this](std::size_t i) { return questions_[i]; });
-    std::vector<StoredResult> sorted;
-    for (const std::size_t i : order) sorted.push_back(std::move(all_[i]));
-    return sorted;
+  void end_layer() {
+    before_.merge(now_);
+    now_.clear();
+    models_.clear();
   }
-
-  std::size_t size() const { return all_.size(); }
 
  private:
-  /// What one layer only answers: the device's name and model, space, problem, and whether of what
-  /// was imported.
-  using Question = std::tuple<std::string, std::string, std::string, std::string, bool>;
-
-  bool by_device_;
-  std::vector<StoredResult> all_;
-  std::vector<Question> questions_;
-  std::set<Question> answered_;
-  int layers_ = 0;  ///< That had an answer.
+  std::map<std::int64_t, std::string> models_;  // Their keys take long, for millions of results.
+  std::set<Question> before_;
+  std::set<Question> now_;
 };
 
 }  // namespace
@@ -190,11 +169,25 @@ void LayeredStore::visit(const Query& query,
 }
 
 std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel) const {
-  Answers answers(/*by_device=*/true);
+  Answered answered;
+  std::vector<std::pair<Question, StoredResult>> all;
+  std::set<std::string> layers;  // That had an answer.
   visit(query, [&](const Layer& layer, const Query& its) {
-    answers.add(layer.store.best(its, per_kernel), layer.name);
+    for (StoredResult& one : layer.store.best(its, per_kernel)) {
+      auto question = answered.asked(one);
+      if (!question) continue;
+      one.shared_from = layer.name;
+      layers.insert(layer.name);
+      all.emplace_back(std::move(*question), std::move(one));
+    }
+    answered.end_layer();
   });
-  return answers.take();
+  if (layers.size() > 1) {  // One alone is in the order that it was asked for.
+    std::ranges::stable_sort(all, {}, [](const auto& one) -> const Question& { return one.first; });
+  }
+  std::vector<StoredResult> sorted;
+  for (auto& [question, one] : all) sorted.push_back(std::move(one));
+  return sorted;
 }
 
 Comparison LayeredStore::compare(const Query& query) const {
@@ -218,14 +211,26 @@ std::vector<KernelDefaults> LayeredStore::defaults(const Query& query) const {
   return all;
 }
 
-std::vector<StoredResult> LayeredStore::results(const Query& query, std::size_t limit) const {
-  Answers answers(/*by_device=*/false);
+void LayeredStore::each_result(const Query& query, std::size_t limit,
+                               const std::function<void(StoredResult&&)>& take) const {
+  Answered answered;
+  std::size_t taken = 0;
   visit(query, [&](const Layer& layer, const Query& its) {
-    if (limit > 0 && answers.size() >= limit) return;
-    const std::size_t left = limit > 0 ? limit - answers.size() : 0;
-    answers.add(layer.store.results(its, left), layer.name);
+    if (limit > 0 && taken >= limit) return;
+    layer.store.each_result(its, limit > 0 ? limit - taken : 0, [&](StoredResult&& one) {
+      if (!answered.asked(one)) return;
+      one.shared_from = layer.name;
+      ++taken;
+      take(std::move(one));
+    });
+    answered.end_layer();
   });
-  return answers.take();
+}
+
+std::vector<StoredResult> LayeredStore::results(const Query& query, std::size_t limit) const {
+  std::vector<StoredResult> all;
+  each_result(query, limit, [&](StoredResult&& one) { all.push_back(std::move(one)); });
+  return all;
 }
 
 std::vector<StoredSection> LayeredStore::sections(const Query& query, std::size_t most) const {

@@ -45,6 +45,8 @@ class LayeredStore {
   std::vector<StoredResult> best(const Query& query, bool per_kernel) const;
   Comparison compare(const Query& query) const;
   std::vector<KernelDefaults> defaults(const Query& query) const;
+  void each_result(const Query& query, std::size_t limit,
+                   const std::function<void(StoredResult&&)>& take) const;
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
   std::vector<StoredSection> sections(const Query& query, std::size_t most) const;
   std::vector<StoredRun> runs(const Query& query) const;

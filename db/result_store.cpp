@@ -242,14 +242,21 @@ std::vector<KernelDefaults> ResultStore::defaults(const Query& query) const {
   return defaults;
 }
 
-std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t limit) const {
+void ResultStore::each_result(const Query& query, std::size_t limit,
+                              const std::function<void(StoredResult&&)>& take) const {
   Statement statement(*connection_, ids_sql(query));
   bind_query(statement, *connection_, query);
   statement.bind(":limit", limit == 0 ? std::int64_t{-1} : static_cast<std::int64_t>(limit));
   std::vector<std::int64_t> ids;
   while (statement.step()) ids.push_back(statement.integer("id"));
   std::ranges::reverse(ids);
-  return results_of(ids);
+  each_of(ids, take);
+}
+
+std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t limit) const {
+  std::vector<StoredResult> all;
+  each_result(query, limit, [&](StoredResult&& one) { all.push_back(std::move(one)); });
+  return all;
 }
 
 std::vector<StoredSection> ResultStore::sections(const Query& query, std::size_t most) const {
@@ -270,18 +277,23 @@ std::vector<Findings> ResultStore::findings(const std::string& space, const Devi
 }
 
 std::vector<StoredResult> ResultStore::results_of(const std::vector<std::int64_t>& ids) const {
-  Statement statement(*connection_, result_sql());
   std::vector<StoredResult> results;
   results.reserve(ids.size());
+  each_of(ids, [&](StoredResult&& one) { results.push_back(std::move(one)); });
+  return results;
+}
+
+void ResultStore::each_of(const std::vector<std::int64_t>& ids,
+                          const std::function<void(StoredResult&&)>& take) const {
+  Statement statement(*connection_, result_sql());
   for (const std::int64_t id : ids) {
     if (!statement.bind(":id", id).step()) {
       throw StoreError(connection_->file().string() + ": result " + std::to_string(id) +
                        " was pruned while it was asked for; ask again");
     }
-    results.push_back(read_stored(statement));
+    take(read_stored(statement));
     statement.reset();
   }
-  return results;
 }
 
 std::vector<StoredRun> ResultStore::runs(const Query& query) const {

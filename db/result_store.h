@@ -194,7 +194,11 @@ class ResultStore {
   /// kernel and source count.
   std::vector<KernelDefaults> defaults(const Query& query) const;
 
-  /// Results in the order they were recorded; only the newest `limit`, 0 is all.
+  /// Gives `take` each result in the order they were recorded; only the newest `limit`, 0 is all.
+  void each_result(const Query& query, std::size_t limit,
+                   const std::function<void(StoredResult&&)>& take) const;
+
+  /// The same, all of them in memory.
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
 
   /// What a report is made of (sections.h): of each problem on a device model at most about `most`
@@ -222,6 +226,8 @@ class ResultStore {
  private:
   friend class LayeredStore;
   std::vector<StoredResult> results_of(const std::vector<std::int64_t>& ids) const;
+  void each_of(const std::vector<std::int64_t>& ids,
+               const std::function<void(StoredResult&&)>& take) const;
 
   std::unique_ptr<Connection> connection_;
 };

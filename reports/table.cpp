@@ -63,13 +63,27 @@ Table::Table(const std::vector<std::string>& columns) {
 void Table::add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
 std::string Table::text(const std::string& indent) const {
-  std::vector<std::vector<std::string>> rows(1);
-  for (const Column& column : columns_) rows[0].push_back(printable(column.title));
+  std::vector<std::size_t> widths;
+  return aligned(widths, indent);
+}
+
+std::string Table::next_text() {
+  std::string text = aligned(widths_, "");
+  rows_.clear();
+  return text;
+}
+
+std::string Table::aligned(std::vector<std::size_t>& widths, const std::string& indent) const {
+  std::vector<std::vector<std::string>> rows;
+  if (widths.empty()) {
+    rows.emplace_back();
+    for (const Column& column : columns_) rows[0].push_back(printable(column.title));
+  }
   for (const auto& row : rows_) {
     rows.emplace_back();
     for (const std::string& cell : row) rows.back().push_back(printable(cell));
   }
-  std::vector<std::size_t> widths(columns_.size());
+  widths.resize(columns_.size());
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
   }

@@ -3,6 +3,7 @@
 #include "tuner/core/device.h"
 #include "tuner/core/text.h"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ class Table {
   /// Ends with a newline. Control characters in cells become `?`; width counts UTF-8 code points.
   std::string text(const std::string& indent = "") const;
 
+  /// text() of the rows since the last time, for a table that is not in memory as a whole: with
+  /// titles the first time, and with columns that get wider only.
+  std::string next_text();
+
   /// The same as a table of GitHub's Markdown.
   std::string markdown() const;
 
@@ -29,8 +34,12 @@ class Table {
     bool is_right = false;
   };
 
+  /// Widens `widths` as the rows need it; with titles where it is empty.
+  std::string aligned(std::vector<std::size_t>& widths, const std::string& indent) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> widths_;  ///< Of next_text(), so far.
 };
 
 /// One line in which nothing is markup, link or HTML: what would be has a backslash before it.

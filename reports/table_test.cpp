@@ -7,6 +7,16 @@
 namespace smemtune {
 namespace {
 
+TEST(Table, GoesOnInColumnsThatGetWiderOnly) {
+  Table table({"name", ">n"});
+  table.add_row({"abcdef", "10"});
+  EXPECT_EQ("name     n\nabcdef  10\n", table.next_text());
+  table.add_row({"a", "2"});
+  table.add_row({"abcdefgh", "3"});
+  EXPECT_EQ("a          2\nabcdefgh   3\n", table.next_text());
+  EXPECT_EQ("", table.next_text());
+}
+
 TEST(Table, AlignsColumnsByTheirWidestCell) {
   Table table({"kernel", ">time", "why"});
   table.add_row({"tiled", "1.5 ms", "fast"});

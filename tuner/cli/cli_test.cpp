@@ -284,6 +284,8 @@ TEST_F(CommandLine, SuggestsWhatAMistypedWordWasMeantToBe) {
       {{"list", "--kernel", "twic", "--results"},
        "no kernel 'twic' is stored; did you mean 'twice'?"},
       {{"list", "--device", "h20x"}, "no device 'h20x' is stored; there are "},
+      {{"best", "--space", "gone.json"},
+       "no space 'gone.json' is stored, and there is no such file"},
       {{"list", "--run", "xyz"}, "no run 'xyz' is stored; there are "},
       {{"list", "--results", "--status", "correctnes"}, "did you mean 'correctness'?"},
   };

@@ -167,41 +167,73 @@ int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
   return 0;
 }
 
-/// A list in a document of its own with `--json`, else as a table.
-int show_list(const ResultsOptions& options, const Table& table, const std::string& name,
-              Json&& list) {
-  if (options.json) {
-    write_document(db::document_text(("smemtune-" + name).c_str(), 1, {{name, std::move(list)}}));
-  } else {
-    write_out(table.text());
+/// A list that is written as it comes: a document of its own with `--json`, else a table.
+class Listing {
+ public:
+  Listing(const ResultsOptions& options, std::string name, const std::vector<std::string>& columns)
+      : as_json_(options.json), name_(std::move(name)), table_(columns) {}
+
+  void add(std::vector<std::string> cells, const Json& json) {
+    if (as_json_) {
+      text_ += (count_ == 0 ? begin() : "") + document_.next(json);
+    } else {
+      table_.add_row(std::move(cells));
+    }
+    if (++count_ % kAtOnce == 0) write();
   }
-  return 0;
-}
+
+  void end() {
+    if (as_json_) text_ += (count_ == 0 ? begin() : "") + document_.end();
+    write();
+  }
+
+  bool empty() const { return count_ == 0; }
+
+ private:
+  static constexpr std::uint64_t kAtOnce = 1000;
+
+  std::string begin() { return document_.begin(("smemtune-" + name_).c_str(), 1, name_); }
+
+  void write() {
+    if (as_json_) {
+      write_document(std::exchange(text_, {}));
+    } else {
+      write_out(table_.next_text());
+    }
+  }
+
+  bool as_json_;
+  std::string name_;
+  Table table_;
+  db::ListDocument document_;
+  std::string text_;  ///< Of the document, not yet written.
+  std::uint64_t count_ = 0;
+};
 
 int list_results(const ResultsOptions& options, const db::LayeredStore& store) {
   const bool on_terminal = isatty(STDOUT_FILENO) == 1;
-  Table table(
+  Listing listing(
+      options, "results",
       {"device", "space", "problem", "kernel", "configuration", "status", ">time", "detail"});
-  Json json = Json::array();
-  const std::vector<db::StoredResult> rows =
-      store.results(options.query, static_cast<std::size_t>(options.limit));
-  if (rows.empty()) refuse_unknown(options.database, options.query, store);
-  for (const db::StoredResult& row : rows) {
+  const auto limit = static_cast<std::size_t>(options.limit);
+  store.each_result(options.query, limit, [&](db::StoredResult&& row) {
     const Result& result = row.result;
     const std::string detail = telling_line(result);
-    json.push_back(db::stored_json(row));
-    table.add_row({device_label(row.device), row.space, key(result.problem), result.kernel,
-                   key(result.configuration), status_text(result),
-                   result.timed() ? format_time(result.measurement.median_ms) : "",
-                   on_terminal ? printable(detail, 80) : detail});
-  }
-  return show_list(options, table, "results", std::move(json));
+    listing.add({device_label(row.device), row.space, key(result.problem), result.kernel,
+                 key(result.configuration), status_text(result),
+                 result.timed() ? format_time(result.measurement.median_ms) : "",
+                 on_terminal ? printable(detail, 80) : detail},
+                options.json ? db::stored_json(row) : Json());
+  });
+  if (listing.empty()) refuse_unknown(options.database, options.query, store);
+  listing.end();
+  return 0;
 }
 
 int list_runs(const ResultsOptions& options, const db::LayeredStore& store) {
-  Table table({"run", "started", "space", "device", "strategy", ">seed", ">results", ">correct",
-               "outcome", "compiler", "host"});
-  Json json = Json::array();
+  Listing listing(options, "runs",
+                  {"run", "started", "space", "device", "strategy", ">seed", ">results", ">correct",
+                   "outcome", "compiler", "host"});
   std::vector<db::StoredRun> runs = store.runs(options.query);
   if (runs.empty()) refuse_unknown(options.database, options.query, store);
   const auto limit = static_cast<std::size_t>(options.limit);
@@ -213,12 +245,11 @@ int list_runs(const ResultsOptions& options, const db::LayeredStore& store) {
                                                       : run.outcome;
     std::string tool = run.imported_from.empty() ? run.compiler : imported_from(run.imported_from);
     if (!run.shared_from.empty()) tool += ", from " + run.shared_from;
-    table.add_row({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
-                   run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
-                   std::to_string(run.seed), format_count(run.results), format_count(run.correct),
-                   outcome, tool,
-                   run.host + (run.hosts_state.empty() ? "" : " (" + run.hosts_state + ")")});
-    json.push_back(
+    listing.add(
+        {run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
+         run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
+         std::to_string(run.seed), format_count(run.results), format_count(run.correct), outcome,
+         tool, run.host + (run.hosts_state.empty() ? "" : " (" + run.hosts_state + ")")},
         {{"run", run.id},
          {"started_unix", run.started_unix},
          {"space", run.space},
@@ -235,7 +266,8 @@ int list_runs(const ResultsOptions& options, const db::LayeredStore& store) {
          {"imported_from", run.imported_from.empty() ? Json(nullptr) : Json(run.imported_from)},
          {"shared_from", run.shared_from.empty() ? Json(nullptr) : Json(run.shared_from)}});
   }
-  return show_list(options, table, "runs", std::move(json));
+  listing.end();
+  return 0;
 }
 
 }  // namespace
