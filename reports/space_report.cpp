@@ -54,7 +54,7 @@ std::string survey_text(const SpaceSurvey& survey) {
                                        : "too many to count those that satisfy the constraints") +
                      "\n";
   if (!survey.constraints.empty()) {
-    Table table({{"would be valid besides", Table::Align::right}, {"without the constraint"}});
+    Table table({{"would also be valid", Table::Align::right}, {"without the constraint"}});
     for (const SpaceSurvey::Constraint& constraint : survey.constraints) {
       const std::string removes =
           constraint.removes ? format_count(*constraint.removes) : "cannot be counted";

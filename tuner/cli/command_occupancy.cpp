@@ -58,7 +58,7 @@ std::string charts(const Device& device, const BlockNeeds& needs, bool asked) {
 
 [[noreturn]] void beyond(const std::string& option, const std::string& text, const Device& device,
                          std::int64_t most, const std::string& what) {
-  throw InputError(option + ": '" + text + "' is too much: " + capability(device) + " allows " +
+  throw InputError(option + ": '" + text + "' is too large: " + capability(device) + " allows " +
                    std::to_string(most) + " " + what);
 }
 
@@ -230,7 +230,7 @@ void add_occupancy_options(CLI::App& app, OccupancyOptions& options) {
       app, "--shared", options.shared, "BYTES", "Shared memory per block, static and dynamic [0]",
       [](const std::string& text) { return parse_count("--shared", text, 0, UINT32_MAX); });
   add_optional(app, "--target", options.target, "PERCENT",
-               "Report how much shared memory and how many registers allow this occupancy",
+               "Show how much shared memory and how many registers allow this occupancy",
                [](const std::string& text) { return parse_number("--target", text, 0.1, 100); });
   app.add_option("--device", options.device,
                  "Any known GPU, sm_XX, or a compute capability such as 1.3 [the first "
@@ -267,7 +267,7 @@ int run_occupancy(const OccupancyOptions& options) {
     throw InputError("--config, --kernel and --problem need --space FILE");
   }
   if (options.device == "cpu") {
-    throw InputError("--device: the CPU has no occupancy; name the GPU, such as h200");
+    throw InputError("--device: the CPU has no occupancy; name a GPU, such as h200");
   }
   const Device device = device_to_check(options.device, options.database);
   return of_kernel ? answer_kernels(options, device) : answer_numbers(options, device);

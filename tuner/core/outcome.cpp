@@ -43,7 +43,7 @@ Status parse_status(const std::string& word) {
   }
   const std::string nearest = suggestion(word, known);
   throw InputError(quote(word) + " is not a status" +
-                   (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
+                   (nearest.empty() ? "; the statuses are " + joined(known, ", ") : nearest));
 }
 
 std::string to_text(ComparedWith compared_with) {

@@ -48,7 +48,7 @@ Stage parse_stage(const std::string& word) {
   }
   std::string known;
   for (const Stage stage : kStages) known += (known.empty() ? "" : ", ") + to_text(stage);
-  throw InputError("\"" + word + "\" is not a stage; there are " + known);
+  throw InputError("\"" + word + "\" is not a stage; the stages are " + known);
 }
 
 bool is_transient(const Result& result) { return is_transient(result.status, result.reason); }
