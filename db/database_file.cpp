@@ -46,8 +46,8 @@ void create_folder(const std::filesystem::path& folder) {
   if (folder.empty() || std::filesystem::exists(folder)) return;
   create_folder(folder.parent_path());
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    throw StoreError(
-        folder, std::string("the folder for the database cannot be made: ") + std::strerror(errno));
+    throw StoreError(folder, std::string("the folder for the database cannot be created: ") +
+                                 std::strerror(errno));
   }
   sync_folder_of(folder);
 }
@@ -59,7 +59,7 @@ void create_file(const std::filesystem::path& file) {
     close(descriptor);
     sync_folder_of(file);
   } else if (errno != EEXIST) {
-    throw StoreError(file, std::string("the database cannot be made: ") + std::strerror(errno));
+    throw StoreError(file, std::string("the database cannot be created: ") + std::strerror(errno));
   }
 }
 
@@ -73,7 +73,7 @@ void check_place(const std::filesystem::path& file, OpenMode mode) {
   if (exists && S_ISDIR(found.st_mode)) throw StoreError(file, "a folder, not a database file");
   if (exists && !S_ISREG(found.st_mode)) throw StoreError(file, "not a regular file");
   if (!exists && mode == OpenMode::read_only) {
-    throw StoreError(file, "no such database; tuning makes it");
+    throw StoreError(file, "no such database; a tuning run creates it");
   }
   const std::filesystem::path folder = folder_of(file);
   if (mode == OpenMode::read_write) {
@@ -113,7 +113,7 @@ void set_pragma(const Connection& connection, const std::string& name, const std
   const std::string is = connection.text(("PRAGMA " + name).c_str());
   if (is != expected) {
     throw StoreError(connection.file(),
-                     "SQLite's " + name + " is " + is + " where " + expected + " was asked for");
+                     "SQLite keeps " + name + " at " + is + ", smemtune needs " + expected);
   }
 }
 
@@ -149,7 +149,7 @@ void check_header(const Connection& connection) {
     throw StoreError(
         connection.file(),
         "a database with a write-ahead log, which smemtune never makes; if it is yours, `sqlite3 "
-        "FILE 'PRAGMA journal_mode = DELETE'` gives it the other journal");
+        "FILE 'PRAGMA journal_mode = DELETE'` makes it use a rollback journal");
   }
 }
 
@@ -229,7 +229,8 @@ Looked look(const std::filesystem::path& file, int busy_timeout_ms,
   for (int attempt = 0; attempt < kMaxJournals; ++attempt) {
     if (auto looked = try_to_look(file, busy_timeout_ms, migrations)) return std::move(*looked);
   }
-  throw StoreError(file, "its journal changes all the time; try again when its writers have ended");
+  throw StoreError(
+      file, "its journal keeps changing; try again when the processes that write it have ended");
 }
 
 Connection migrated_copy(const Connection& connection, std::span<const Migration> migrations) {
@@ -262,7 +263,7 @@ Connection open_database(const std::filesystem::path& file, OpenMode mode, int b
   // Also where it is to be written, it is looked at first: opening it to write may roll it back.
   Looked looked = look(file, busy_timeout_ms, migrations);
   if (mode == OpenMode::read_only) {
-    if (looked.empty) throw StoreError(file, "the database is empty; tuning fills it");
+    if (looked.empty) throw StoreError(file, "the database is empty; a tuning run fills it");
     set_pragma(looked.connection, "query_only", "ON", "1");
     return looked.version < newest ? migrated_copy(looked.connection, migrations)
                                    : std::move(looked.connection);
@@ -283,7 +284,7 @@ Connection open_database(const std::filesystem::path& file, OpenMode mode, int b
 std::optional<std::string> why_locks_fail(const std::filesystem::path& folder) {
   std::string pattern = (folder / ".smemtune-lock-XXXXXX").string();
   const int descriptor = mkostemp(pattern.data(), O_CLOEXEC);
-  if (descriptor < 0) return std::string("no file can be made: ") + std::strerror(errno);
+  if (descriptor < 0) return std::string("a file cannot be created: ") + std::strerror(errno);
   unlink(pattern.c_str());
   const auto error = [descriptor] {
     const std::string text = std::strerror(errno);
@@ -303,7 +304,7 @@ std::optional<std::string> why_locks_fail(const std::filesystem::path& folder) {
         fcntl(descriptor, F_SETLK, &tried) != 0 && (errno == EACCES || errno == EAGAIN);
     _exit(is_kept_out ? 0 : 1);
   }
-  if (other < 0) return "no process to try it: " + error();
+  if (other < 0) return "a process cannot be started to try it: " + error();
   int status = 0;
   while (waitpid(other, &status, 0) < 0 && errno == EINTR) {
   }

@@ -534,7 +534,7 @@ TEST(Migrations, AreNumberedFromOneWithoutGaps) {
 
 TEST(NetworkFileSystem, IsTriedForLocks) {
   EXPECT_EQ(why_locks_fail(std::filesystem::temp_directory_path()), std::nullopt);
-  EXPECT_THAT(why_locks_fail("/proc").value_or(""), testing::HasSubstr("no file can be made"));
+  EXPECT_THAT(why_locks_fail("/proc").value_or(""), testing::HasSubstr("a file cannot be created"));
 }
 
 TEST(NetworkFileSystem, IsTheRemoteKind) {

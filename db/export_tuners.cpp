@@ -33,9 +33,10 @@ std::vector<const StoredResult*> newest_of_each(const std::vector<StoredResult>&
   if (subjects.size() == 1) return newest;
   std::string text;
   for (const std::string& subject : subjects) text += "\n  " + printable(subject);
-  throw InputError("such a file holds one kernel on one device for one problem, and " +
-                   std::to_string(subjects.size()) +
-                   " match: --space, --kernel, --device and --problem pick one of" + text);
+  throw InputError(
+      "such a file holds one kernel on one device for one problem, and " +
+      std::to_string(subjects.size()) +
+      " match: --space, --kernel, --device and --problem narrow them down to one:" + text);
 }
 
 /// The sizes of a problem that has nothing else, as `import` names them; else a text.

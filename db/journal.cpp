@@ -54,8 +54,8 @@ class TemporaryFolder {
   TemporaryFolder() {
     std::string name = (fs::temp_directory_path() / "smemtune-db-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
-      throw StoreError(name,
-                       std::string("no place for a copy of the database: ") + std::strerror(errno));
+      throw StoreError(
+          name, std::string("a copy of the database cannot be created: ") + std::strerror(errno));
     }
     path_ = name;
   }
@@ -88,10 +88,10 @@ void check_journal(const fs::path& database) {
   const fs::path log = beside(database, "-wal");
   struct stat found {};
   if (lstat(log.c_str(), &found) == 0) {
-    throw StoreError(
-        log,
-        "a write-ahead log beside the database, which smemtune never writes; if the "
-        "database is yours, `sqlite3 FILE 'PRAGMA journal_mode = DELETE'` takes it in");
+    throw StoreError(log,
+                     "a write-ahead log beside the database, which smemtune never writes; if the "
+                     "database is yours, `sqlite3 FILE 'PRAGMA journal_mode = DELETE'` merges it "
+                     "into the database");
   }
   const fs::path journal = beside(database, "-journal");
   if (lstat(journal.c_str(), &found) != 0) {
@@ -124,7 +124,8 @@ std::optional<Connection> rolled_back_copy(const Connection& connection) {
   if (error || size == 0) return std::nullopt;
   if (static_cast<std::int64_t>(size) > kMaxCopiedBytes) {
     throw StoreError(
-        journal, "too large to be rolled back in a copy; `sqlite3 FILE .tables` does it in place");
+        journal,
+        "too large to be rolled back in a copy; `sqlite3 FILE .tables` rolls it back in place");
   }
   const std::string rolled_back = contents(journal);
 
@@ -135,10 +136,9 @@ std::optional<Connection> rolled_back_copy(const Connection& connection) {
     const std::vector<std::uint8_t> bytes = connection.read_file(offset, kBytesAtOnce);
     if (bytes.empty()) break;
     if (offset >= kMaxCopiedBytes) {
-      throw StoreError(
-          connection.file(),
-          "too large for its journal to be rolled back in a copy; `sqlite3 FILE .tables` does it "
-          "in place");
+      throw StoreError(connection.file(),
+                       "too large for its journal to be rolled back in a copy; `sqlite3 FILE "
+                       ".tables` rolls it back in place");
     }
     write(copy, reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }

@@ -57,9 +57,9 @@ Sources sources_of(const std::string& words) {
     begin = end + 1;
   }
   if (!sources.file.empty() && sources.file != words) {
-    throw InputError("--source: " + quote(sources.file) +
-                     " is not one of own, shared, imported and all; part of a file's name is "
-                     "given alone");
+    throw InputError(
+        "--source: " + quote(sources.file) +
+        " is not one of own, shared, imported and all; give part of a file's name by itself");
   }
   return sources;
 }

@@ -289,7 +289,7 @@ void ResultStore::each_of(const std::vector<std::int64_t>& ids,
   for (const std::int64_t id : ids) {
     if (!statement.bind(":id", id).step()) {
       throw StoreError(connection_->file().string() + ": result " + std::to_string(id) +
-                       " was pruned while it was asked for; ask again");
+                       " was pruned while it was being read; try again");
     }
     take(read_stored(statement));
     statement.reset();

@@ -142,11 +142,12 @@ std::optional<Result> RunLog::find(const ResultKey& of) {
   quarantined.configuration = of.configuration;
   quarantined.status = kQuarantined.status();
   quarantined.reason = kQuarantined.word();
-  quarantined.detail = std::to_string(lost) + " attempts ended with the whole machine (lost)";
+  quarantined.detail =
+      std::to_string(lost) + " attempts were cut off when the machine went down (lost)";
   if (failed > 0) {
     quarantined.detail += ", " + std::to_string(failed) + " with " + newest.front().reason;
   }
-  quarantined.detail += "; --retry-quarantined tries it again";
+  quarantined.detail += "; --retry-quarantined tries this configuration again";
   return quarantined;
 }
 

@@ -53,8 +53,8 @@ std::string explain(int code, const std::string& message, int busy_timeout_ms) {
              "be read with `sqlite3 FILE .recover`";
     case SQLITE_READONLY:
       if (code == SQLITE_READONLY_ROLLBACK) {
-        return "another process was killed while it wrote; the same command again reads what was "
-               "there before";
+        return "another process was killed while it wrote; run the same command again to read what "
+               "was there before";
       }
       if (code == SQLITE_READONLY_DBMOVED) {
         return "the database was moved or replaced while it was in use; nothing of the last result "

@@ -37,11 +37,11 @@ std::string over_default(const ReportSource& source, const StoredSection& sectio
 std::string verification(ComparedWith with) {
   switch (with) {
     case ComparedWith::definition:
-      return "Its results were held against the space's definition.";
+      return "Its results were compared with the space's definition.";
     case ComparedWith::expected_file:
-      return "Its results were held against a file of expected ones.";
+      return "Its results were compared with a file of expected outputs.";
     case ComparedWith::another_kernel:
-      return "Its results were held against another kernel's.";
+      return "Its results were compared with another kernel's.";
     case ComparedWith::only_itself:
       return "Nothing says that its results are right: they were compared only with those of its "
              "own default configuration.";

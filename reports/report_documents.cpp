@@ -101,7 +101,7 @@ ReportSource results_from(const std::string& name, const Json& document) {
     if (source.space.empty()) source.space = stored.space;
     if (stored.space != source.space) {
       throw InputError(place + ": is of " + quote(stored.space) + ", those before of " +
-                       quote(source.space) + "; a report is of one space");
+                       quote(source.space) + "; a report covers one space");
     }
     if (stored.stale) continue;
     auto& [section, places] =
@@ -146,7 +146,7 @@ std::variant<ReportSource, VersionDiff> read_document(const std::string& name,
                                                       std::string_view text) {
   const Json document = read_at(name, [&] { return Json::parse(text); });
   if (document.contains("kernels") && !document.contains("format")) {
-    throw InputError(name + ": is a space file; a report on what is stored of it is made with " +
+    throw InputError(name + ": is a space file; to report on what is stored of it, use " +
                      "--space " + quote(name));
   }
   const auto format = read_at(name, [&] { return document.at("format").get<std::string>(); });
@@ -162,7 +162,7 @@ std::variant<ReportSource, VersionDiff> read_document(const std::string& name,
   }
   throw InputError(
       name + ": is a document of format " + quote(format) +
-      "; a report is made of those of a run, a dry run, list --results and diff, each with --json");
+      "; reports are made from what a run, a dry run, list --results or diff prints with --json");
 }
 
 }  // namespace smemtune

@@ -26,7 +26,7 @@ TEST(ReportFindings, SayWhoWonOverItsDefaultComparedWithWhatAndWhatFailed) {
   EXPECT_THAT(findings(source, source.sections[0]),
               ElementsAre("tiled with TILE=32 takes 2.000 ms on NVIDIA H200.",
                           "That is 2.00x the speed of its default (TILE=16, 4.000 ms).",
-                          "Its results were held against the space's definition.",
+                          "Its results were compared with the space's definition.",
                           "Statistically tied with it: tiled with TILE=64.",
                           "5 configurations tried, 4 timed; failed: 1 constraints."));
 }
@@ -166,7 +166,7 @@ TEST(ReportDocument, ThatIsWrongIsRefusedWithItsNameAndPlace) {
   EXPECT_THAT(message("{"), HasSubstr("dry.json: parse error at line 1"));
   EXPECT_THAT(message(R"({"format": "smemtune-best"})"), HasSubstr("format 'smemtune-best'"));
   EXPECT_THAT(message(R"({"name": "a", "kernels": []})"),
-              HasSubstr("dry.json: is a space file; a report on what is stored of it is made with "
+              HasSubstr("dry.json: is a space file; to report on what is stored of it, use "
                         "--space 'dry.json'"));
   EXPECT_THAT(message(R"({"format": "smemtune-run", "space": "a", "device": {}, "problems": []})"),
               HasSubstr("dry.json: holds no result"));

@@ -53,7 +53,7 @@ std::string survey_text(const SpaceSurvey& survey) {
                                        : "too many to count those that satisfy the constraints") +
                      "\n";
   if (!survey.constraints.empty()) {
-    Table table({">would be valid besides", "without the constraint"});
+    Table table({">would also be valid", "without the constraint"});
     for (const SpaceSurvey::Constraint& constraint : survey.constraints) {
       const std::string removes =
           constraint.removes ? format_count(*constraint.removes) : "cannot be counted";
@@ -67,7 +67,7 @@ std::string survey_text(const SpaceSurvey& survey) {
   for (const auto& [limit, count] : survey.beyond_limits) {
     text += "    " + printable(limit) + ": " + format_count(count) + " do not\n";
   }
-  Table values({{"parameter"}, {"values left"}});
+  Table values({"parameter", "values left"});
   for (const SpaceSurvey::Values& parameter : survey.parameters) {
     values.add_row({printable(parameter.name), joined(parameter.left, ", ", [&](const auto& left) {
                       return printable(left.first) + " (" + share(left.second, survey.fit) + ")";

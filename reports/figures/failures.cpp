@@ -20,9 +20,8 @@ Figure failures_figure(const ReportSource& source, const db::StoredSection& sect
   left += 16;
   constexpr double kRow = 24;
   constexpr double kRoom = 90;  // For the number behind a bar.
-  Svg svg(
-      kFigureWidth, kRow * static_cast<double>(sorted.size()) + 14,
-      titled(source, section, "How many configurations were rejected or failed for which reason."));
+  Svg svg(kFigureWidth, kRow * static_cast<double>(sorted.size()) + 14,
+          titled(source, section, "How many configurations were rejected or failed, by reason."));
   const double full = kFigureWidth - left - kRoom;
   double y = svg.top() + 4;
   for (const auto& [reason, count] : sorted) {

@@ -38,7 +38,8 @@ const std::vector<SectionFigure>& section_figures() {
       {{"convergence", "the best so far against evaluations and seconds"}, convergence_figure},
       {{"finalists", "the finalists' samples and the intervals of their medians"},
        finalists_figure},
-      {{"failures", "how many failed for which reason"}, failures_figure}};
+      {{"failures", "how many configurations were rejected or failed, by reason"},
+       failures_figure}};
   return list;
 }
 
@@ -64,8 +65,9 @@ const StoredSection& the_section(const ReportSource& source) {
   for (const StoredSection& section : source.sections) {
     all.push_back(device_label(section.device) + " " + key(section.problem));
   }
-  throw InputError("a figure is of one device and problem; choose with --device and --problem: " +
-                   joined(all, "; "));
+  throw InputError(
+      "a figure shows one device and one problem; choose with --device and --problem: " +
+      joined(all, "; "));
 }
 
 }  // namespace
@@ -92,7 +94,7 @@ std::string figure(const std::string& name, const ReportSource& source) {
                  source.devices ? devices_figure(*source.devices) : std::nullopt);
   }
   if (name == kVersions.name) {
-    throw InputError("the figure 'versions' is of a document that smemtune diff --json wrote");
+    throw InputError("the figure 'versions' needs a document that smemtune diff --json wrote");
   }
   const auto found =
       std::ranges::find(section_figures(), name, [](const auto& one) { return one.info.name; });
@@ -108,7 +110,7 @@ std::string figure(const std::string& name, const VersionDiff& diff) {
   }
   const std::vector<std::string> names = figure_names();
   if (std::ranges::find(names, name) == names.end()) refuse_name(name);
-  throw InputError("of two versions there is the figure 'versions', and not " + quote(name));
+  throw InputError("a document of two versions has only the figure 'versions', not " + quote(name));
 }
 
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }

@@ -29,7 +29,8 @@ std::string replays_figure(std::span<const ReplayedRecording> recordings) {
   Svg svg(kWidth, height,
           {.text = "Share of the optimum",
            .under_it = "mean over seeds, by how many were evaluated",
-           .description = "How near to the optimum each strategy is after so many evaluations."});
+           .description =
+               "How close each strategy is to the optimum after each number of evaluations."});
   std::vector<std::string> names;
   for (const auto& strategy : recordings.front().strategies) names.push_back(strategy.name);
   svg.legend({8, svg.top() + 12}, names);

@@ -1,6 +1,6 @@
 // While a run goes on: asks for what is new, and draws it where the reader is.
 const livePeriod = 2000;  // Milliseconds.
-const liveWords = {running: 'The run goes on: this page fills up by itself.', gone: 'The run is gone: its process ended without saying how the run went.',
+const liveWords = {running: 'The run is in progress: this page updates itself.', gone: 'The run was cut off: its process ended without recording an outcome.',
   lost: 'smemtune no longer answers: this is what it showed last.'};
 const liveNotice = () => element('p', {class: 'live', role: 'status',
   text: liveWords[data.live.state] ?? `The run has ended: ${data.live.state}.`});

@@ -288,7 +288,8 @@ TEST_F(NpyFiles, OfOtherKindsAreRefused) {
   EXPECT_THAT(message(raw_file("")), HasSubstr("not a .npy file"));
   EXPECT_THAT(message(raw_file(std::string("\x93NUMPY\x01\x00\xFF\x00{", 11))),
               HasSubstr("ends within its header"));
-  EXPECT_THAT(message(file(kHeader, "", 9)), HasSubstr(".npy version 9, known are 1 to 3"));
+  EXPECT_THAT(message(file(kHeader, "", 9)),
+              HasSubstr(".npy version 9, versions 1 to 3 are supported"));
   EXPECT_THAT(
       message(file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3)}", "")),
       HasSubstr("not a .npy file of numbers"));

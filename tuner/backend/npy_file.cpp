@@ -95,7 +95,7 @@ class NpyHeaderParser {
     const char quote = take('"') ? '"' : '\'';
     if (quote == '\'') expect('\'');
     const std::size_t end = rest_.find(quote);
-    if (end == std::string_view::npos) fail("a text in its header does not end");
+    if (end == std::string_view::npos) fail("a string in its header is not closed");
     std::string text(rest_.substr(0, end));
     rest_.remove_prefix(end + 1);
     return text;
@@ -185,7 +185,8 @@ std::vector<std::uint8_t> read_npy(const Argument& argument) {
   }
   const int version = start[6];
   if (version < 1 || version > 3) {
-    throw InputError(file + ": .npy version " + std::to_string(version) + ", known are 1 to 3");
+    throw InputError(file + ": .npy version " + std::to_string(version) +
+                     ", versions 1 to 3 are supported");
   }
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const bool has_length = reads(start.data() + 8, length_bytes);

@@ -158,8 +158,8 @@ void add_device(CLI::App& app, DeviceChoice& choice) {
 
 void add_nvrtc(CLI::App& app, DeviceChoice& choice) {
   add_repeatable(app, "--nvrtc", choice.nvrtc,
-                 "Compile with this NVRTC, a library or a toolkit's folder; where it is repeated, "
-                 "which of them is a parameter of the search [the newest that is found]",
+                 "Compile with this NVRTC, a library or a toolkit's folder; if repeated, the "
+                 "search also chooses among them [the newest that is found]",
                  "PATH");
 }
 

@@ -528,7 +528,7 @@ TEST_F(CommandLine, SaysWhyItEndsAfterItsTime) {
   const Ended late = run({"--space", space(kTwice), "--device", "cpu", "--max-time", "0.5"});
   unsetenv("CXX");
   EXPECT_EQ(late.status, 3) << late.err;
-  EXPECT_THAT(late.err, HasSubstr("the time was up before any configuration was through"));
+  EXPECT_THAT(late.err, HasSubstr("time ran out before any configuration was finished"));
   EXPECT_THAT(late.err, testing::ContainsRegex("ended [0-9.]+ s after the 0.5 s of --max-time: "
                                                "[0-9.]+ s starting workers"));
 }

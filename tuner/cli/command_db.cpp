@@ -88,7 +88,7 @@ int run_prune(const DatabaseOptions& options) {
                             query.problem.empty() && query.run.empty() && query.status.empty());
   if (!is_limited) {
     throw InputError(
-        "prune: say what is to go: --stale, --source, --older-than, --run, --status, --space, "
+        "prune: say what to remove: --stale, --source, --older-than, --run, --status, --space, "
         "--kernel, --device, --problem");
   }
   if (!query.status.empty()) parse_status(query.status);  // Throws.
@@ -98,10 +98,12 @@ int run_prune(const DatabaseOptions& options) {
     refuse_unknown(options.database, query,
                    open_results(options.database, query.source, /*no_shipped=*/true));
   }
-  std::string text = counted(pruned.results, "result") + (options.yes ? " went, " : " would go, ") +
+  std::string text = counted(pruned.results, "result") +
+                     (options.yes ? " removed, " : " would be removed, ") +
                      counted(pruned.bests, "best") + " among them; " + counted(pruned.runs, "run") +
-                     (options.yes ? " went" : " would go") + ", left without any";
-  if (!options.yes && pruned.results + pruned.runs > 0) text += "; --yes does it";
+                     (options.yes ? " left without results and removed"
+                                  : " would be left without results and removed");
+  if (!options.yes && pruned.results + pruned.runs > 0) text += "; --yes removes them";
   show(options, text + "\n", "smemtune-db-prune",
        {{"done", options.yes},
         {"results", pruned.results},
@@ -121,28 +123,31 @@ void add_database_commands(CLI::App& app, DatabaseOptions& options, std::functio
         [&options, &command, run] { command = [&options, run] { return run(options); }; });
     return subcommand;
   };
-  CLI::App* check = add("check", "Read all of it and say what is wrong", run_check);
-  CLI::App* info = add("info", "What it holds", run_info);
-  CLI::App* backup = add("backup", "Copy it as it is now, also while it is written", run_backup);
-  CLI::App* prune = add("prune", "Remove results; without --yes only say which", run_prune);
+  CLI::App* check = add("check", "Read the whole database and say what is wrong", run_check);
+  CLI::App* info = add(
+      "info", "Show its version, its size, and runs and results by device, space and imported file",
+      run_info);
+  CLI::App* backup =
+      add("backup", "Copy it as it is now, even while a run writes to it", run_backup);
+  CLI::App* prune = add("prune", "Remove results; without --yes only say how many", run_prune);
   for (CLI::App* one : {check, info, prune}) one->add_flag("--json", options.json, "Print as JSON");
   backup->add_option("copy", options.copy, "The file to write, which must not exist")
       ->type_name("FILE")
       ->required();
 
   db::PruneRule& rule = options.rule;
-  prune->add_flag("--stale", rule.stale, "Those of kernels that were edited since");
+  prune->add_flag("--stale", rule.stale, "Results of kernels that were edited since");
   prune
       ->add_option("--source", rule.query.source,
                    "own, imported, all, or part of an imported file's name")
       ->type_name("WORD")
       ->capture_default_str();
   add_number(*prune, "--older-than", options.older_than_days, 0, 1e6,
-             "Those measured more than so many days ago")
+             "Results measured more than this many days ago")
       ->type_name("DAYS");
-  prune->add_option("--status", rule.query.status, "Those with this status")->type_name("WORD");
+  prune->add_option("--status", rule.query.status, "Results with this status")->type_name("WORD");
   add_selection(*prune, rule.query);
-  prune->add_flag("--yes", options.yes, "Do it");
+  prune->add_flag("--yes", options.yes, "Remove them");
   app.require_subcommand(1);
 }
 

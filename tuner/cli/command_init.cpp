@@ -84,7 +84,7 @@ std::string space_name(const fs::path& file) {
 void refuse_to_overwrite(const fs::path& file, bool force) {
   std::error_code error;
   if (force || !fs::exists(fs::symlink_status(file, error))) return;
-  throw InputError(file.string() + ": is there already (--force writes over it)");
+  throw InputError(file.string() + ": exists already (--force overwrites it)");
 }
 
 std::string kernels_text(const KernelFile& file, const FlatSource& source,
@@ -213,15 +213,16 @@ void add_init_options(CLI::App& app, InitOptions& options) {
   app.add_option("source", options.source, "A .cu file with the kernel")
       ->required()
       ->type_name("FILE");
-  app.add_option("further", options.with.further,
-                 "Files that launch its kernels, or hold functions of the host to compare with")
+  app.add_option(
+         "further", options.with.further,
+         "More sources: files that launch its kernels, or hold host functions to compare with")
       ->type_name("FILES");
-  app.add_option("-I", options.with.folders, "Folder of headers; may be repeated")
+  app.add_option("-I", options.with.folders, "Folder to look for headers in; may be repeated")
       ->type_name("FOLDER")
       ->expected(1)
       ->take_all();
-  add_repeatable(app, "-D", options.with.macros, "Macro that it is compiled with; may be repeated",
-                 "NAME=VALUE");
+  add_repeatable(app, "-D", options.with.macros,
+                 "Macro that the source is compiled with; may be repeated", "NAME=VALUE");
   app.add_option("-o,--output", options.output,
                  "Space file to write [the source's name with .json]")
       ->type_name("FILE");
@@ -229,7 +230,7 @@ void add_init_options(CLI::App& app, InitOptions& options) {
                  "A __global__ function to tune; may be repeated, the first is the reference [the "
                  "first of the file, and those that take the same arguments]")
       ->type_name("NAME");
-  app.add_flag("--force", options.force, "Write over files that are there");
+  app.add_flag("--force", options.force, "Overwrite files that exist");
 }
 
 int run_init(const InitOptions& options) {

@@ -59,7 +59,7 @@ std::string charts(const Device& device, const BlockNeeds& needs, bool asked) {
 
 [[noreturn]] void beyond(const std::string& option, const std::string& text, const Device& device,
                          std::int64_t most, const std::string& what) {
-  throw InputError(option + ": '" + text + "' is too much: " + capability(device) + " allows " +
+  throw InputError(option + ": '" + text + "' is too large: " + capability(device) + " allows " +
                    std::to_string(most) + " " + what);
 }
 
@@ -219,8 +219,7 @@ void add_occupancy_options(CLI::App& app, OccupancyOptions& options) {
   add_count(app, "--shared", options.shared, 0, UINT32_MAX,
             "Shared memory per block, static and dynamic [0]", "BYTES");
   add_number(app, "--target", options.target, 0.1, 100,
-             "Report how much shared memory and how many registers allow this occupancy",
-             "PERCENT");
+             "Show how much shared memory and how many registers allow this occupancy", "PERCENT");
   app.add_option("--device", options.device,
                  "Any known GPU, sm_XX, or a compute capability such as 1.3 [the first "
                  "GPU; the H200 where there is none]")
@@ -256,7 +255,7 @@ int run_occupancy(const OccupancyOptions& options) {
     throw InputError("--config, --kernel and --problem need --space FILE");
   }
   if (options.device == "cpu") {
-    throw InputError("--device: the CPU has no occupancy; name the GPU, such as h200");
+    throw InputError("--device: the CPU has no occupancy; name a GPU, such as h200");
   }
   const Device device = device_to_check(options.device, options.database);
   return of_kernel ? answer_kernels(options, device) : answer_numbers(options, device);

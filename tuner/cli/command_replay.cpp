@@ -54,7 +54,7 @@ const KernelTemplate& kernel_of(const Space& space, const db::Recording& recordi
     if (kernel == nullptr || one.parameters.size() > kernel->parameters.size()) kernel = &one;
   }
   if (kernel != nullptr) return *kernel;
-  throw InputError(space.file.string() + ": no kernel has parameters that are all in " +
+  throw InputError(space.file.string() + ": no kernel has only parameters that are in " +
                    recording.file.string());
 }
 
@@ -173,28 +173,31 @@ void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
       ->required();
   app.add_option(
          "--from", options.from,
-         "Recordings of the kernel elsewhere, which the search knows before; the most alike "
-         "first")
+         "Recordings of the kernel elsewhere that the search starts with, the most similar first")
       ->type_name("FILE...");
   CLI::Option* const space =
-      app.add_option("--space", options.space,
-                     "The kernel's space file, from which its launches are known as in a run")
+      app.add_option(
+             "--space", options.space,
+             "The kernel's space file, from which the search knows its launches as in a run")
           ->type_name("FILE");
   app.add_option("--device", options.device,
-                 "What device's limits launches are held against [the recorded one]")
+                 "Device whose limits launches must satisfy [the recorded one]")
       ->type_name("NAME")
       ->needs(space);
-  app.add_option("--strategy", options.strategies, "Strategies, by commas [all but exhaustive]")
+  app.add_option("--strategy", options.strategies,
+                 "Strategies to compare, separated by commas [all but exhaustive]")
       ->type_name("NAME,...")
       ->delimiter(',');
-  add_count(app, "--seeds", options.seeds, 1, 1'000'000, "Searches with each strategy");
-  add_count(app, "--seed", options.first_seed, 0, UINT32_MAX, "The first seed; the next count up");
-  add_count(app, "--evaluations", options.evaluations, 1, 1'000'000, "Evaluations of each search");
-  add_count(app, "--in-flight", options.in_flight, 0, 100'000,
-            "Configurations asked for before the first is answered; 0: as many as a run with so "
-            "many compilers and one GPU");
+  add_count(app, "--seeds", options.seeds, 1, 1'000'000, "Searches with each strategy [20]");
+  add_count(app, "--seed", options.first_seed, 0, UINT32_MAX,
+            "First seed; the others count up from it [1]");
+  add_count(app, "--evaluations", options.evaluations, 1, 1'000'000,
+            "Evaluations of each search [500]");
+  add_count(
+      app, "--in-flight", options.in_flight, 0, 100'000,
+      "Configurations in flight; 0: as many as a run with this many compilers and one GPU [1]");
   add_count(app, "--compilers", options.compilers, 1, 10'000,
-            "Compilers at work, for the seconds to a quality");
+            "Compilers at work, for the seconds to each share of the optimum [1]");
   app.add_flag("--json", options.json, "Print as JSON");
   app.add_option("--plot", options.plot, "Also draw the means over the evaluations, as SVG")
       ->type_name("FILE");
@@ -218,7 +221,7 @@ int run_replay(const ReplayCommandOptions& options) {
       recordings.push_back(replayed(recording, from, space, strategies, options));
     }
   }
-  if (recordings.empty()) throw InputError("--data: nothing is recorded there");
+  if (recordings.empty()) throw InputError("--data: the files hold no results");
   const ReplaySettings settings = {.seeds = options.seeds,
                                    .evaluations = options.evaluations,
                                    .in_flight = options.in_flight,

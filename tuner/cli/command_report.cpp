@@ -46,7 +46,7 @@ std::string the_space(const ReportOptions& options, const db::LayeredStore& stor
   }
   const std::vector<std::string> names(spaces.begin(), spaces.end());
   throw InputError(database +
-                   ": a report is of one space; choose with --space: " + joined(names, ", "));
+                   ": a report covers one space; choose with --space: " + joined(names, ", "));
 }
 
 ReportSource stored(const ReportOptions& options) {
@@ -67,9 +67,9 @@ ReportSource stored(const ReportOptions& options) {
 Reported documented(const ReportOptions& options, const std::string& file) {
   if (!options.query.space.empty() || !options.query.run.empty() ||
       options.query.source != kOwnAndShared) {
-    throw InputError(file +
-                     ": --space, --run and --source choose among what is stored, and not in "
-                     "a document");
+    throw InputError(
+        file +
+        ": --space, --run and --source select among stored results; a document takes none of them");
   }
   Reported reported = read_document(file, db::read_compressed(file).text);
   const bool narrows = !options.query.device.empty() || !options.query.problem.empty() ||
@@ -77,9 +77,8 @@ Reported documented(const ReportOptions& options, const std::string& file) {
   if (!narrows) return reported;
   auto* source = std::get_if<ReportSource>(&reported);
   if (source == nullptr) {
-    throw InputError(file +
-                     ": --device, --problem and --kernel choose nothing in a document of "
-                     "two versions");
+    throw InputError(
+        file + ": --device, --problem and --kernel select nothing in a document of two versions");
   }
   narrow(*source, options.query);
   if (source->sections.empty()) throw InputError(file + ": no result matches");
@@ -152,20 +151,21 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
                  "File to write, - for stdout [report.html; - for md, svg and json]")
       ->type_name("FILE");
   app.add_flag("--live", options.live,
-               "Serve the page of the run that goes on to browsers of this machine, filling up "
-               "until the run ends");
+               "Serve the page of the run in progress to browsers on this machine, updated until "
+               "the run ends");
   add_count(app, "--port", options.port, 1, 65535,
             "With --live: the port of 127.0.0.1 [any that is free]");
-  add_count(app, "--max-rows", options.max_rows, 100, 1'000'000,
-            "Of a device and problem with more configurations, so many are shown, drawn by lot");
+  add_count(
+      app, "--max-rows", options.max_rows, 100, 1'000'000,
+      "Most configurations to show for each device and problem; of more, a random sample [30000]");
 }
 
 int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
   if (options.live) {
     if (!options.of.empty() || options.format != "html" || !options.output.empty()) {
       throw InputError(
-          "--live serves the page of a run that goes on: it takes no document, "
-          "--format or --output");
+          "--live serves the page of a run in progress: it takes no document, --format or "
+          "--output");
     }
     return follow_run(options, stop);
   }

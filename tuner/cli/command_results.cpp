@@ -91,8 +91,9 @@ const db::StoredResult& only(const std::vector<db::StoredResult>& best) {
     text += "\n  " + printable(one.space + "/" + one.result.kernel + " " + key(one.result.problem) +
                                " on " + one.device.name);
   }
-  throw InputError("--format defines writes one configuration, and " + std::to_string(best.size()) +
-                   " match: --space, --problem, --device and --kernel pick one of" + text);
+  throw InputError(
+      "--format defines writes one configuration, and " + std::to_string(best.size()) +
+      " match: --space, --problem, --device and --kernel narrow them down to one:" + text);
 }
 
 /// What is run for each problem with so many configurations; `reports` says what that costs.
@@ -104,8 +105,9 @@ std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
   for (db::StoredPortfolio& stored : store.portfolios(options.query, most)) {
     reports.push_back(portfolio_report(stored));
     if (!stored.portfolio) {
-      throw InputError(options.database.string() + ": no " + counted(most, "configuration") +
-                       " run all problems\n" + portfolio_text(reports.back()));
+      throw InputError(options.database.string() + ": no choice of " +
+                       counted(most, "configuration") + " runs all problems\n" +
+                       portfolio_text(reports.back()));
     }
     std::ranges::move(stored.chosen, std::back_inserter(chosen));
   }
@@ -157,7 +159,7 @@ int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
   if (json.empty()) {
     throw InputError(
         options.database.string() +
-        ": no configuration that matches is right on two problems or more, and on all");
+        ": no configuration that matches is correct on all problems, and on two at least");
   }
   if (options.json) {
     write_document(db::document_text("smemtune-one-for-all", 1, {{"spaces", std::move(json)}}));
@@ -240,7 +242,7 @@ int list_runs(const ResultsOptions& options, const db::LayeredStore& store) {
   if (limit > 0 && runs.size() > limit)
     runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
   for (const db::StoredRun& run : runs) {
-    const std::string outcome = run.goes_on           ? "goes on"
+    const std::string outcome = run.goes_on           ? "running"
                                 : run.outcome.empty() ? "cut off"
                                                       : run.outcome;
     std::string tool = run.imported_from.empty() ? run.compiler : imported_from(run.imported_from);
@@ -277,7 +279,7 @@ void add_selection(CLI::App& app, db::Query& query) {
       ->type_name("NAME|FILE")
       ->transform(stored_space_name);
   app.add_option("--kernel", query.kernel, "Only this kernel")->type_name("NAME");
-  app.add_option("--device", query.device, "Only devices whose name has this in it")
+  app.add_option("--device", query.device, "Only devices whose name contains this")
       ->type_name("NAME");
   app.add_option("--problem", query.problem, "Only problems with these values, as NAME=VALUE,...")
       ->type_name("KEY");
@@ -288,9 +290,9 @@ void add_selection(CLI::App& app, db::Query& query) {
 void add_best_options(CLI::App& app, ResultsOptions& options) {
   options.query.source = kOwnAndShared;
   add_query(app, options);
-  app.add_flag("--per-kernel", options.per_kernel, "The best of every kernel");
+  app.add_flag("--per-kernel", options.per_kernel, "Show the best of every kernel");
   app.add_flag("--one", options.one,
-               "The one configuration that loses least over all problems of a space");
+               "Show the one configuration that loses least over all problems of a space");
   app.add_flag("--json", options.json,
                "Print as JSON, as `export` does; with --one in a format of its own");
 }
@@ -298,13 +300,13 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
 void add_list_options(CLI::App& app, ResultsOptions& options) {
   options.query.source = "own,imported";  // A list mixes nothing.
   add_query(app, options);
-  app.add_flag("--results", options.results, "Single results instead of runs");
+  app.add_flag("--results", options.results, "Show single results instead of runs");
   app.add_option("--status", options.query.status,
                  "With --results, only these: correct, constraints, compile, runtime, "
                  "correctness, timeout")
       ->type_name("WORD");
   add_count(app, "--limit", options.limit, 0, 1'000'000'000,
-            "At most this many, the newest; 0 is all [0]");
+            "Show at most this many, the newest; 0: all [0]");
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
@@ -318,8 +320,8 @@ void add_export_options(CLI::App& app, ResultsOptions& options) {
       ->check(CLI::IsMember({"defines", "header", "json", "csv", "kernel-tuner", "t4"}))
       ->capture_default_str();
   add_count(app, "--portfolio", options.portfolio, 1, 64,
-            "Only so many configurations for each space and device: those that together lose least "
-            "over all problems");
+            "Write only this many configurations for each space and device: those that together "
+            "lose least over all problems");
   app.add_option("-o,--output", options.output, "File to write, - for stdout")
       ->type_name("FILE")
       ->capture_default_str();
@@ -364,7 +366,7 @@ int run_list(const ResultsOptions& options) {
                                  : !query.problem.empty() ? "--problem"
                                                           : nullptr;
   if (of_results != nullptr && !options.results) {
-    throw InputError(std::string(of_results) + " is for single results: add --results");
+    throw InputError(std::string(of_results) + " selects single results: add --results");
   }
   if (!query.status.empty()) parse_status(query.status);  // Throws.
   const db::LayeredStore store = open(options);

@@ -336,10 +336,10 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 
 int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
   if (options.profile && options.dry_run) {
-    throw InputError("--profile and --dry-run exclude each other: only the first launches");
+    throw InputError("--profile and --dry-run cannot be used together: a dry run launches nothing");
   }
   if (options.profile && !options.keep.empty()) {
-    throw InputError("--profile and --keep exclude each other");
+    throw InputError("--profile and --keep cannot be used together");
   }
   if (options.profile) return profile(options);
 

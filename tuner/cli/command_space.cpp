@@ -16,12 +16,12 @@ void add_space_options(CLI::App& app, SpaceOptions& options) {
   add_repeatable(app, "--problem", options.problems,
                  "NAME=VALUE,...; may be repeated [the file's first]", "KEY");
   app.add_option("--device", options.device,
-                 "Any GPU that is known, or sm_XX [the first GPU; the H200 where there is none]")
+                 "Any known GPU, or sm_XX [the first GPU; the H200 where there is none]")
       ->type_name("NAME");
   add_database(app, options.database);
   add_count(app, "--samples", options.samples, 0, 1'000'000,
-            "Configurations to show of each kernel");
-  add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of which are shown");
+            "Configurations of each kernel to show [5]");
+  add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed that chooses those shown [1]");
   app.add_flag("--json", options.json, "Print as JSON");
 }
 

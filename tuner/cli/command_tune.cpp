@@ -100,7 +100,7 @@ int exit_status(const TuningSummary& summary) {
 
 void report_nothing_worked(const TuningSummary& summary) {
   const bool too_short = summary.out_of_budget && !summary.first_failure;
-  write_error(too_short ? "smemtune: the time was up before any configuration was through"
+  write_error(too_short ? "smemtune: time ran out before any configuration was finished"
                         : "smemtune: no configuration worked");
   if (summary.first_failure) {
     write_error("; the first failure (" + to_text(summary.first_failure->status) + "/" +
@@ -403,11 +403,15 @@ int tune_models(Session& session, const std::vector<std::vector<Device>>& models
 
 void check_host_options(const TuneOptions& options) {
   if (options.device.hosts.empty()) {
-    if (!options.device.host_program.empty()) throw InputError("--host-program is for --hosts");
+    if (!options.device.host_program.empty()) throw InputError("--host-program needs --hosts");
     return;
   }
-  if (options.dry_run) throw InputError("--hosts measures; --dry-run compiles here");
-  if (options.with_host) throw InputError("--with-host is about this machine, not about --hosts");
+  if (options.dry_run)
+    throw InputError(
+        "--hosts and --dry-run cannot be used together: a dry run only compiles, and on this "
+        "machine");
+  if (options.with_host)
+    throw InputError("--with-host times this machine and cannot be used with --hosts");
   const std::string& devices = options.device.devices;
   if (!devices.empty() && devices != "all") {
     throw InputError("--hosts uses all GPUs that the hosts show: leave --devices out, and set " +
@@ -444,13 +448,13 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                  "GPU by index, UUID or name; cpu; with --dry-run any known GPU, or sm_XX "
                  "[the first GPU; the CPU where there is none]")
       ->type_name("NAME");
-  app.add_option("--devices", options.device.devices,
-                 "Several GPUs of this machine at once: all, or indices and UUIDs between commas; "
-                 "GPUs of one model share the search, different models are tuned beside each "
-                 "other")
+  app.add_option(
+         "--devices", options.device.devices,
+         "Several GPUs of this machine at once: all, or indices and UUIDs separated by commas; "
+         "GPUs of one model share the search, different models are tuned at the same time")
       ->type_name("LIST");
   app.add_option("--hosts", options.device.hosts,
-                 "Several hosts at once: names for ssh between commas, or slurm inside an "
+                 "Several hosts at once: names for ssh separated by commas, or slurm inside an "
                  "allocation; their GPUs measure, their cores compile")
       ->type_name("LIST");
   app.add_option("--host-program", options.device.host_program,
@@ -470,7 +474,7 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
       ->type_name("NAME")
       ->capture_default_str();
   app.add_flag("--cold", options.tuning.cold,
-               "Search without what is known of other problems and devices");
+               "Search without the results of other problems and devices");
   add_count(app, "--seed", options.tuning.seed, 0, UINT64_MAX,
             "Seed of the order and of the data [1]");
   add_count(app, "--max-evaluations", options.tuning.budget.max_evaluations, 1, UINT64_MAX,
@@ -487,7 +491,7 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
       "report what rejecting them would have lost");
   app.add_flag_callback(
       "--no-early-loss", [&options] { options.tuning.early_loss = false; },
-      "Also verify and time in full what its first launch shows to be clearly behind");
+      "Also verify and time in full configurations whose first launch is too slow to win");
   app.add_flag(
       "--with-host", options.with_host,
       "Also time the reference on one thread of the host, on a problem that takes seconds");
@@ -508,33 +512,32 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_option("--also-fits", options.also_fits,
                  "Compile the winners for these GPUs too, as in l4,h100, and say which would fit")
       ->type_name("NAMES");
-  app.add_flag("--fresh", options.fresh,
-               "Measure configurations again that the database already knows");
+  app.add_flag("--fresh", options.fresh, "Measure again what the database already knows");
   app.add_flag("--retry-quarantined", options.tuning.retry_quarantined,
-               "Try configurations again that were at work when the machine went down, twice");
+               "Try again configurations that were running both times when the machine went down");
   app.add_flag("--json", options.json, "Print the result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
   app.add_flag("--sparkline", options.sparkline,
-               "Draw how the best so far fell before the progress line, on a terminal");
+               "On a terminal, draw the best time so far before the progress line");
   app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");
 }
 
 int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (!options.check.empty() && !options.space.empty())
-    throw InputError("--check and --space exclude each other");
+    throw InputError("--check and --space cannot be used together");
   if (!options.check.empty()) return check(find_space(options.check));
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
-    throw InputError("--quiet and --verbose exclude each other");
+    throw InputError("--quiet and --verbose cannot be used together");
   if (options.with_host && (options.quiet || options.json || options.dry_run)) {
     throw InputError(
-        "--with-host only adds to a run's text: leave out --quiet, --json and --dry-run");
+        "--with-host only adds to the summary of a run: leave out --quiet, --json and --dry-run");
   }
   if (!options.device.devices.empty() && !options.device.device.empty())
-    throw InputError("--device and --devices exclude each other");
+    throw InputError("--device and --devices cannot be used together");
   check_host_options(options);
   if (!options.device.devices.empty() && options.dry_run)
-    throw InputError("--devices measures; with --dry-run use --device");
+    throw InputError("--devices is for measuring; with --dry-run use --device");
   if (!options.export_file.empty() && options.dry_run)
     throw InputError("--export writes what was measured; --dry-run measures nothing");
 

@@ -106,7 +106,7 @@ TEST(CpuCheckOnCpu, SaysWhatTheCpuDoesNotHave) {
 }
 
 TEST(CpuCheckOnCpu, BeginsNothingWithoutTime) {
-  EXPECT_EQ("the time was up", checked("KIND=0,THREADS=64", 0.1).not_run);
+  EXPECT_EQ("time ran out", checked("KIND=0,THREADS=64", 0.1).not_run);
 }
 
 }  // namespace

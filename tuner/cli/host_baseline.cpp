@@ -92,9 +92,9 @@ struct Answer {
 double in_own_process(const KernelInstance& instance, const KernelSource& source,
                       const Device& limits) {
   int ends[2];
-  if (pipe(ends) != 0) throw UnavailableError("no pipe for the host's baseline");
+  if (pipe(ends) != 0) throw UnavailableError("cannot create a pipe for the host's baseline");
   const pid_t child = fork();
-  if (child < 0) throw UnavailableError("no process for the host's baseline");
+  if (child < 0) throw UnavailableError("cannot start a process for the host's baseline");
   if (child == 0) {
     close(ends[0]);
     answer_and_end(ends[1], instance, source, limits);
@@ -109,7 +109,7 @@ double in_own_process(const KernelInstance& instance, const KernelSource& source
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (got != sizeof answer) throw UnavailableError("the process of the host's baseline died");
+  if (got != sizeof answer) throw UnavailableError("the process of the host's baseline was lost");
   if (answer.fault[0] != '\0') throw UnavailableError(answer.fault);
   return answer.time_ms;
 }

@@ -60,7 +60,7 @@ std::vector<std::string> listed_hosts(const std::string& list) {
     const bool is_name = !name.empty() && name.front() != '-' &&
                          name.find_first_of(" \t\n'\"\\$`;&|<>()") == std::string::npos;
     if (!is_name)
-      throw InputError("--hosts: " + quote(name) + " in " + quote(list) + " is no host");
+      throw InputError("--hosts: " + quote(name) + " in " + quote(list) + " is not a host name");
     if (std::ranges::find(names, name) != names.end()) {
       throw InputError("--hosts: " + quote(list) + " names " + name + " twice");
     }
@@ -297,7 +297,7 @@ std::vector<std::int64_t> nvrtc_versions(const DeviceChoice& choice, const Hosts
   if (usual == nullptr) {
     const HostHello& first = *hellos_of(hosts).front();
     const auto why = first.lacking.find("cuda");
-    throw UnavailableError("--nvrtc: no host has what is named" +
+    throw UnavailableError("--nvrtc: no host has the NVRTC that is named" +
                            (why == first.lacking.end() ? "" : ": " + why->second));
   }
   return usual->nvrtc_versions;
@@ -355,7 +355,7 @@ int run_host_agent(const std::vector<std::string>& arguments) {
   const int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-    throw UnavailableError("no descriptor is left");
+    throw UnavailableError("no file descriptor is left");
   }
   const cpu::TemporaryFolder files;
   return host_agent_main(SMEMTUNE_VERSION, parse_number("__host", arguments.front(), 0.1, 3600),

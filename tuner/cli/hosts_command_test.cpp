@@ -182,7 +182,7 @@ TEST_F(HostsCommand, CompileForOthersWhereNoGpuIsVisible) {
 TEST_F(HostsCommand, SaysThatNoHostHasTheNvrtcThatIsNamed) {
   const Ended ended = run(std::string(kTune) + "--hosts a --nvrtc /no/such/nvrtc");
   EXPECT_EQ(ended.status, 5);
-  EXPECT_THAT(ended.err, HasSubstr("--nvrtc: no host has what is named"));
+  EXPECT_THAT(ended.err, HasSubstr("--nvrtc: no host has the NVRTC that is named"));
 }
 
 TEST_F(HostsCommand, TakesInAHostThatIsAwayAtFirst) {
@@ -218,7 +218,7 @@ TEST_F(HostsCommand, RefusesAProgramThatIsNotThereOrNotSmemtune) {
   std::filesystem::permissions(old, std::filesystem::perms::owner_all);
   const Ended other = run(std::string(kTune) + "--hosts a --host-program '" + old.string() + "'");
   EXPECT_EQ(other.status, 5);
-  EXPECT_THAT(other.err, AllOf(HasSubstr("0.0.1"), HasSubstr("must be of one version")));
+  EXPECT_THAT(other.err, AllOf(HasSubstr("0.0.1"), HasSubstr("the versions must be the same")));
 }
 
 TEST_F(HostsCommand, RefusesWhatIsNoHostAndWhatDoesNotGoTogether) {

@@ -36,14 +36,15 @@ db::StoredRun the_run(const ReportOptions& options) {
   std::vector<db::StoredRun> runs = store.runs(query);
   std::erase_if(runs, [](const db::StoredRun& run) { return !run.goes_on; });
   if (runs.empty()) {
-    throw InputError(options.database.string() +
-                     ": no run goes on here; without --live, what is stored is reported");
+    throw InputError(
+        options.database.string() +
+        ": no run is in progress here; without --live the report covers what is stored");
   }
   if (runs.size() == 1) return runs.front();
   std::vector<std::string> all;
   for (const db::StoredRun& run : runs) all.push_back(run.id.substr(0, 8) + " of " + run.space);
   throw InputError(options.database.string() + ": " + counted(runs.size(), "run") +
-                   " go on; choose with --space or --run: " + joined(all, ", "));
+                   " are in progress; choose with --space or --run: " + joined(all, ", "));
 }
 
 /// `running`, `gone`, or the word that the run ended with.
@@ -118,7 +119,7 @@ int follow_run(const ReportOptions& options, const std::atomic<bool>& stop) {
   LivePage page(options, run, server);
   for (page.look(); !page.is_shown() && !stop; page.look()) std::this_thread::sleep_for(kLook);
   write_out(server.url() + "\n");
-  say("the page fills up until run " + run.id.substr(0, 8) + " of " + run.space + " ends");
+  say("the page is updated until run " + run.id.substr(0, 8) + " of " + run.space + " ends");
   for (;;) {
     const auto began = Clock::now();
     if (stop || !page.look()) break;
@@ -127,7 +128,7 @@ int follow_run(const ReportOptions& options, const std::atomic<bool>& stop) {
     server.serve_for(std::max(kLook, 9 * took));
   }
   if (stop) return kInterrupted;
-  say(page.state() == kGone ? "the run is gone: its process ended without saying how the run went"
+  say(page.state() == kGone ? "the run was cut off: its process ended without recording an outcome"
                             : "the run has ended: " + page.state());
   // A page that is open asks every two seconds.
   const auto deadline = Clock::now() + kLastTaking;

@@ -282,12 +282,12 @@ TEST_F(LiveReport, IsOfOneRun) {
   db::ResultStore store(file);
   const auto first = store.begin_run(db::planted_run(db::planted_device("H200"), "first"));
   const auto second = store.begin_run(db::planted_run(db::planted_device("H100"), "second"));
-  EXPECT_THAT(refusal(), HasSubstr("2 runs go on; choose with --space or --run: "));
+  EXPECT_THAT(refusal(), HasSubstr("2 runs are in progress; choose with --space or --run: "));
 }
 
 TEST_F(LiveReport, IsOfNoRunWhoseProcessIsGone) {
   kill_and_wait(run_elsewhere());
-  EXPECT_THAT(refusal(), HasSubstr("no run goes on here"));
+  EXPECT_THAT(refusal(), HasSubstr("no run is in progress here"));
 }
 
 }  // namespace

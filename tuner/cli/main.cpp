@@ -159,44 +159,47 @@ int run_command_line(int argc, char** argv) {
   CLI::App* tune_command = app.add_subcommand("tune", "Tune a space (the default)");
   add_tune_options(*tune_command, tune);
 
-  add_command(app, command, "best", "The best configurations that are stored", add_best_options,
+  add_command(app, command, "best", "Show the best stored configurations", add_best_options,
               run_best);
-  add_command(app, command, "list", "Stored runs, or single results", add_list_options, run_list);
+  add_command(app, command, "list", "List stored runs, or single results", add_list_options,
+              run_list);
   add_command(app, command, "export", "Write the best configurations for programs",
               add_export_options, run_export);
-  add_command(app, command, "compare", "Devices side by side", add_compare_options, run_compare);
-  add_command(app, command, "report", "Write a page with charts of what is stored of a space",
+  add_command(app, command, "compare", "Compare devices side by side", add_compare_options,
+              run_compare);
+  add_command(app, command, "report", "Write a page with charts of a space's stored results",
               add_report_options, [](const ReportOptions& options) {
                 if (options.live) on_stop_signals(stop_cleanly);
                 return run_report(options, stop_asked);
               });
-  add_command(app, command, "import", "Take in what other tuners and other people measured",
+  add_command(app, command, "import", "Import results of other tuners and other people",
               add_import_options, run_import);
-  add_command(app, command, "merge", "Join databases of several machines", add_merge_options,
+  add_command(app, command, "merge", "Merge databases of several machines", add_merge_options,
               run_merge);
   DatabaseOptions kept;
-  CLI::App* database_command = app.add_subcommand("db", "Check, describe, copy, prune a database");
+  CLI::App* database_command =
+      app.add_subcommand("db", "Check, describe, copy or prune a database");
   add_database_commands(*database_command, kept, command);
-  add_command(app, command, "init",
-              "Write a space file for your own kernel, to be completed by you", add_init_options,
-              run_init);
+  add_command(app, command, "init", "Write a space file for your own kernel, for you to complete",
+              add_init_options, run_init);
   add_command(app, command, "run",
               "Verify and time one configuration, and keep what the compiler made", add_run_options,
               run_run);
   add_command(app, command, "check", "Measure the stored winner again: does it still hold?",
               add_check_options, run_check);
   add_command(app, command, "diff",
-              "Two versions of a space's kernels, back to back: is one slower?", add_diff_options,
-              run_diff);
-  add_command(app, command, "devices", "The GPUs of this machine and their limits",
+              "Measure two versions of a space's kernels back to back: is one slower?",
+              add_diff_options, run_diff);
+  add_command(app, command, "devices", "List the GPUs of this machine and their limits",
               add_devices_options, run_devices);
   add_command(app, command, "occupancy",
-              "How many warps fit a multiprocessor, and what limits them", add_occupancy_options,
-              run_occupancy);
-  add_command(app, command, "replay", "Search what was measured again: how good is a strategy?",
+              "Show how many warps fit a multiprocessor, and what limits them",
+              add_occupancy_options, run_occupancy);
+  add_command(app, command, "replay", "Search recorded measurements again: how good is a strategy?",
               add_replay_options, run_replay);
-  add_command(app, command, "space", "What a search space is made of, and what removes most of it",
-              add_space_options, run_space);
+  add_command(app, command, "space",
+              "Show what a search space is made of, and what removes most of it", add_space_options,
+              run_space);
   app.require_subcommand(0, 1);
   refuse_empty_values(app);
   for (CLI::App* subcommand : app.get_subcommands({})) refuse_empty_values(*subcommand);

@@ -119,7 +119,8 @@ ChosenConfiguration chosen_configuration(const Space& space, const std::string& 
     if (known->values.front().index() != value.index()) {
       throw InputError("--config: " + parameter + "=" + to_text(value) + " is " +
                        (value.index() == 0 ? "a number" : "a word") + ", the values of " +
-                       kernel.name + "'s " + parameter + " are not");
+                       parameter + " in " + kernel.name + " are " +
+                       (value.index() == 0 ? "words" : "numbers"));
     }
     chosen.configuration[parameter] = value;
   }

@@ -32,13 +32,13 @@ std::optional<std::filesystem::path> shipped_folder() {
 
 void add_shared(CLI::App& app, bool& no_shipped) {
   app.add_flag("--no-shipped", no_shipped,
-               "Do without the results that come with smemtune (or SMEMTUNE_SHIPPED=off)");
+               "Ignore the results that come with smemtune (or SMEMTUNE_SHIPPED=off)");
 }
 
 void add_layered_source(CLI::App& app, std::string& source) {
   app.add_option("--source", source,
                  "own: what was measured here; shared: by others, where own has no answer; "
-                 "imported; several of them with commas between; all; or part of the name of an "
+                 "imported; several of them separated by commas; all; or part of the name of an "
                  "imported or shared file")
       ->type_name("WORDS")
       ->capture_default_str();
@@ -62,7 +62,7 @@ db::LayeredStore open_results(const std::filesystem::path& database, const std::
   std::error_code ignored;
   std::optional<db::ResultStore> own;
   if (!shared.empty() && !database.empty() && !std::filesystem::exists(database, ignored)) {
-    write_error(printable(database.string()) + ": no such database; tuning makes it\n");
+    write_error(printable(database.string()) + ": no such database; a tuning run creates it\n");
   } else {
     own.emplace(database, db::ResultStore::Mode::read_only);
   }

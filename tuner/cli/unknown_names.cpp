@@ -33,8 +33,7 @@ void refuse_unknown(const std::filesystem::path& database, const db::Query& quer
     const bool asks_imports = query.source != "own" && query.source != kOwnAndShared;
     if (asks_imports || store.runs({.source = "imported"}).empty()) return;
     throw InputError(database.string() +
-                     ": nothing was measured here; what was imported is shown by --source "
-                     "imported");
+                     ": nothing was measured here; --source imported shows what was imported");
   }
   const auto refuse = [&](const std::string& what, const std::string& name, const Names& all) {
     const std::vector<std::string> known(all.begin(), all.end());

@@ -213,7 +213,7 @@ std::vector<Device> load_devices(const std::filesystem::path& file) {
     Device device = DeviceReader(root["compute_capabilities"][i], where).read_limits();
     if (has_architecture(capabilities, device.architecture)) {
       throw InputError(where + "/compute_capability: " + quote(capability_text(device)) +
-                       " is there twice");
+                       " occurs twice");
     }
     capabilities.push_back(std::move(device));
   }
@@ -223,7 +223,7 @@ std::vector<Device> load_devices(const std::filesystem::path& file) {
     Device device = DeviceReader(root["devices"][i], where).read_model(capabilities);
     for (const Device& other : devices) {
       if (words(other.name) != words(device.name)) continue;
-      throw InputError(where + "/name: " + quote(device.name) + " is there twice");
+      throw InputError(where + "/name: " + quote(device.name) + " occurs twice");
     }
     devices.push_back(std::move(device));
   }

@@ -102,7 +102,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool key(string_t& value) override {
     Frame& frame = frames_.back();
     frame.key = value;
-    if (!frame.keys.insert(value).second) refuse("the key is there twice");
+    if (!frame.keys.insert(value).second) refuse("the key occurs twice");
     if (frame.keys.size() > kMaxMembers) {
       refuse("an object with more than " + std::to_string(kMaxMembers) + " members");
     }

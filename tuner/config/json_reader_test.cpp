@@ -24,7 +24,7 @@ TEST(ParseJson, KeepsTheOrderOfTheFile) {
 }
 
 TEST(ParseJson, NamesTheValueThatIsRefused) {
-  EXPECT_EQ("f:1: /0/1/a: the key is there twice", message(R"([[0, {"a": 1, "a": 2}]])"));
+  EXPECT_EQ("f:1: /0/1/a: the key occurs twice", message(R"([[0, {"a": 1, "a": 2}]])"));
   EXPECT_EQ("f:1: /1/b/2: 9223372036854775808 is above the largest integer, 9223372036854775807",
             message(R"([0, {"a": [], "b": [1, 2, 9223372036854775808]}])"));
   EXPECT_EQ("f:1: 99999999999999999999 is not an integer of 64 bits",

@@ -219,19 +219,20 @@ void SpaceReader::check_buffers_agree() {
 void SpaceReader::check_guessed_definition(LoadedSpace& loaded) const {
   const std::vector<ExpressionText>& definitions = space_.verify.definitions;
   if (definitions.empty() || !space_.verify.definition_is_a_guess) return;
-  loaded.notes.push_back("/verify/definition: " + quote(definitions.front().text) +
-                         " is what smemtune init read in the kernel itself; remove "
-                         "\"definition_is_a_guess\" when you have seen that it is what must be "
-                         "computed");
+  loaded.notes.push_back(
+      "/verify/definition: " + quote(definitions.front().text) +
+      " is what smemtune init derived from the kernel itself; remove \"definition_is_a_guess\" "
+      "once you have confirmed that it is what must be computed");
 }
 
 void SpaceReader::check_guess(const KernelTemplate& kernel, LoadedSpace& loaded) const {
   if (!kernel.default_is_a_guess) return;
   const bool is_reference = kernel.name == space_.verify.reference;
-  loaded.notes.push_back(kernel.where + ": the default " +
-                         quote(key(kernel.default_configuration)) + " is a guess of smemtune init" +
-                         (is_reference ? ", and what every configuration is compared with" : "") +
-                         "; remove \"default_is_a_guess\" when you have seen that it is right");
+  loaded.notes.push_back(
+      kernel.where + ": the default " + quote(key(kernel.default_configuration)) +
+      " is a guess of smemtune init" +
+      (is_reference ? ", and what every configuration is compared with" : "") +
+      "; remove \"default_is_a_guess\" once you have confirmed that it is right");
 }
 
 void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
@@ -341,7 +342,7 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
     const std::string no_effect =
         "has no effect: neither " +
         std::string(as_macros ? "the source" : "the entry's template arguments") +
-        " nor the launch use " + quote(parameter.name);
+        " nor the launch uses " + quote(parameter.name);
     if (is_t1_) {
       loaded.notes.push_back(kernel.name + ": " + parameter.name + " " + no_effect);
     } else {
@@ -467,14 +468,13 @@ void SpaceReader::check_init_definitions() {
               Definition::compile(argument.init.definition, problem, arrays, scalars);
           const std::vector<std::string>& read = definition.arrays();
           if (definition.output() != argument.name) {
-            fault(where,
-                  "gives " + quote(definition.output()) + " and not " + quote(argument.name));
+            fault(where, "defines " + quote(definition.output()) + ", not " + quote(argument.name));
           } else if (std::find(read.begin(), read.end(), argument.name) != read.end()) {
-            fault(where, quote(argument.name) + " cannot begin as what it holds already");
+            fault(where, quote(argument.name) + " cannot be initialized from itself");
           }
         }
       } catch (const InputError& error) {
-        fault(where, std::string(error.what()) + "; arguments before this one can be read");
+        fault(where, std::string(error.what()) + "; only arguments before this one can be used");
       }
     }
   }

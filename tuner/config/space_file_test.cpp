@@ -281,13 +281,13 @@ TEST(SpaceFile, ReadsContentsByADefinitionOfArgumentsBefore) {
   ASSERT_EQ(1u, other.reads.size());
   EXPECT_EQ("in", other.reads.front().name);
   EXPECT_THAT(changed("in[i] = 1"),
-              ElementsAre("space.json: /arguments/1/init: gives 'in' and not 'other'"));
+              ElementsAre("space.json: /arguments/1/init: defines 'in', not 'other'"));
   EXPECT_THAT(
       changed("other[i] = other[i]"),
-      ElementsAre("space.json: /arguments/1/init: 'other' cannot begin as what it holds already"));
+      ElementsAre("space.json: /arguments/1/init: 'other' cannot be initialized from itself"));
   EXPECT_THAT(changed("other[i] = out[i]"),
               ElementsAre(AllOf(HasSubstr("/arguments/1/init: "), HasSubstr("unknown array 'out'"),
-                                HasSubstr("; arguments before this one can be read"))));
+                                HasSubstr("; only arguments before this one can be used"))));
 }
 
 const std::string kRepeated = R"json("launches": [
@@ -353,21 +353,21 @@ TEST(SpaceFile, RefusesRepetitionsThatMakeNoSense) {
   EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"in\", \"out\"]],"),
               testing::Contains(HasSubstr("/kernels/2/swap/0: 'in' is an input")));
   EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\", \"partial\"]],"),
-              testing::Contains(HasSubstr("'out' and 'partial' are of different types or shapes")));
+              testing::Contains(HasSubstr("'out' and 'partial' have different types or shapes")));
   EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\", \"out\"]],"),
-              testing::Contains(HasSubstr("'out' cannot change places with itself")));
+              testing::Contains(HasSubstr("'out' cannot be swapped with itself")));
   EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\"]],"),
               testing::Contains(HasSubstr("[\"out\"] is not a pair of buffers")));
   EXPECT_THAT(faults("\"repeat\": \"min < 2\","),
               testing::Contains(HasSubstr("'min' cannot count the repetitions")));
   EXPECT_THAT(faults("\"repeat\": \"N < 2\","),
-              testing::Contains(HasSubstr("'N' means two things")));
+              testing::Contains(HasSubstr("'N' has two meanings")));
   EXPECT_THAT(faults("\"repeat\": \"k < 2\","), testing::Contains(HasSubstr("unknown name 'i'")));
   folder.write("space.json", with_launches(replaced(kRepeated, "\"block\": [32]",
                                                     "\"repeat\": 2, \"block\": [32]")));
   EXPECT_THAT(without_lines(folder.faults()),
-              testing::Contains(
-                  HasSubstr("/kernels/2/repeat: repeats launches that are repeated already")));
+              testing::Contains(HasSubstr(
+                  "/kernels/2/repeat: is inside another \"repeat\"; repeats cannot be nested")));
 }
 
 TEST(SpaceFile, ReadsScalarsAsTheirTypeAsks) {
@@ -556,10 +556,9 @@ INSTANTIATE_TEST_SUITE_P(
               "last read: '{ /'; expected string literal"},
         Fault{"Empty", kSpace, "", ":1:1: this is not JSON: the file is empty"},
         Fault{"NoObject", kSpace, "[1, 2]", ": [1, 2] is not an object"},
-        Fault{"Duplicate", "\"cpu_problems\"", "\"problems\"",
-              ": /problems: the key is there twice"},
+        Fault{"Duplicate", "\"cpu_problems\"", "\"problems\"", ": /problems: the key occurs twice"},
         Fault{"DuplicateParameter", "\"WIDE\": [false, true]", "\"TILE\": [false]",
-              ": /kernels/1/parameters/TILE: the key is there twice"},
+              ": /kernels/1/parameters/TILE: the key occurs twice"},
         Fault{"TooLargeForAnInteger", "1024", "9223372036854775808",
               ": /problems/0/N: 9223372036854775808 is above the largest integer, "
               "9223372036854775807"},
@@ -590,7 +589,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"Misspelt", "\"problems\"", "\"problem\"",
               ": /problem: unknown key; did you mean 'problems'?"},
         Fault{"Unknown", "\"description\"", "\"colour\"",
-              ": /colour: unknown key; known are $schema, name, description, problems, "
+              ": /colour: unknown key; the keys are $schema, name, description, problems, "
               "cpu_problems, arguments, metrics, verify, kernels"},
         Fault{"OfAnArgument", "\"shape\": [\"N\"], \"role\": \"output\"",
               "\"shapes\": [\"N\"], \"role\": \"output\"",
@@ -603,12 +602,12 @@ INSTANTIATE_TEST_SUITE_P(
               ": /kernels/2/launches/1/dynamic_shared_byte: unknown key; did you mean "
               "'dynamic_shared_bytes'?"},
         Fault{"OfAKernelsVerify", "\"relative\": 1e-5", "\"reference\": \"plain\"",
-              ": /kernels/1/verify/reference: unknown key; known are absolute, relative, ulps, "
+              ": /kernels/1/verify/reference: unknown key; the keys are absolute, relative, ulps, "
               "derived"},
         Fault{"OfAnExpectation", "\"within_percent\"", "\"within_per_cent\"",
               ": /kernels/1/expect/within_per_cent: unknown key; did you mean 'within_percent'?"},
         Fault{"WithASlash", "\"description\"", "\"a/b~c\"",
-              ": /a~1b~0c: unknown key; known are $schema, name, description, problems, "
+              ": /a~1b~0c: unknown key; the keys are $schema, name, description, problems, "
               "cpu_problems, arguments, metrics, verify, kernels"},
         Fault{"NoName", "\"name\": \"base\",", "", ": lacks \"name\""},
         Fault{"NoProblems",
@@ -639,7 +638,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"OtherKindOfAlso", "\"also\": [{ \"N\": 1,", "\"also\": [{ \"N\": \"one\",",
               ": /verify/also/0/N: 'one' is a word, but the first problem has '1024'"},
         Fault{"Twice", "{ \"N\": 100, \"T\": \"int\" }", "{ \"N\": 1024, \"T\": \"float\" }",
-              ": /problems/1: 'N=1024,T=float' is there twice"},
+              ": /problems/1: 'N=1024,T=float' occurs twice"},
         Fault{"NoWord", "\"T\": \"int\" }],", "\"T\": \"int, int\" }],",
               ": /problems/1/T: 'int, int' is not a word: a letter, then letters, digits, _ : < > "
               "and single spaces, at most 64"},
@@ -704,7 +703,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"InitWithoutEnd", "uniform(-1, 1)", "uniform(-1)",
               ": /arguments/0/init: 'uniform(-1)' is not of the form uniform(LOW, HIGH)"},
         Fault{"InitReversed", "uniform(-1, 1)", "uniform(1, -1)",
-              ": /arguments/0/init: 'uniform(1, -1)' begins above its end"},
+              ": /arguments/0/init: 'uniform(1, -1)': LOW is above HIGH"},
         Fault{"InitNoNumber", "uniform(-1, 1)", "uniform(-1, nan)",
               ": /arguments/0/init: ' nan' in 'uniform(-1, nan)' is not a number"},
         Fault{"InitUnclosed", "uniform(-1, 1)", "uniform(-1, 1",
@@ -830,7 +829,7 @@ INSTANTIATE_TEST_SUITE_P(
               "'tensor_cores'?"},
         Fault{"FeatureTwice", "\"pass\": \"define\"",
               "\"pass\": \"define\", \"requires\": [\"tma\", \"tma\"]",
-              ": /kernels/2/requires/1: 'tma' is there twice"},
+              ": /kernels/2/requires/1: 'tma' occurs twice"},
         Fault{"UnknownArgument", "[\"in\", \"partial\", \"n\"]", "[\"in\", \"partials\", \"n\"]",
               ": /kernels/2/launches/0/arguments/1: there is no argument 'partials' to pass; did "
               "you mean 'partial'?"},
@@ -839,9 +838,9 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"FractionOfAParameter", "[8, 16, 32]", "[8, 16, 0.5]",
               ": /kernels/1/parameters/TILE/2: 0.5 is not an integer, a boolean or a word"},
         Fault{"ValueTwice", "[8, 16, 32]", "[8, 16, 8]",
-              ": /kernels/1/parameters/TILE/2: '8' is there twice"},
+              ": /kernels/1/parameters/TILE/2: '8' occurs twice"},
         Fault{"TrueIsOne", "[false, true]", "[false, true, 1]",
-              ": /kernels/1/parameters/WIDE/2: '1' is there twice"},
+              ": /kernels/1/parameters/WIDE/2: '1' occurs twice"},
         Fault{"MixedValues", "[8, 16, 32]", "[8, 16, \"large\"]",
               ": /kernels/1/parameters/TILE/2: 'large' is a word, but the first value is '8'"},
         Fault{"DefaultNotListed", "\"default\": { \"TILE\": 16 }", "\"default\": { \"TILE\": 64 }",
@@ -850,10 +849,10 @@ INSTANTIATE_TEST_SUITE_P(
               ": /kernels/1/default/TILES: there is no parameter 'TILES'; did you mean 'TILE'?"},
         Fault{"WithoutEffect", "\"THREADS\": [64, 128]", "\"THREADS\": [64], \"UNROLL\": [1, 2]",
               ": /kernels/0/parameters/UNROLL: has no effect: neither the entry's template "
-              "arguments nor the launch use 'UNROLL'"},
+              "arguments nor the launch uses 'UNROLL'"},
         Fault{"MacroWithoutEffect", "\"SWITCH\": [", "\"SWITCHES\": [",
               ": /kernels/2/parameters/SWITCHES: has no effect: neither the source nor the launch "
-              "use 'SWITCHES'"}),
+              "uses 'SWITCHES'"}),
     fault_name);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -898,7 +897,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"MacroOfTheProblem", "-DLIMIT=3", "-DN=3",
               ": /kernels/2/options/1: 'N' is a name of the problems, which give it its value"},
         Fault{"Twice", "-DLIMIT=3", "--use_fast_math",
-              ": /kernels/2/options/1: '--use_fast_math' is there twice"}),
+              ": /kernels/2/options/1: '--use_fast_math' occurs twice"}),
     fault_name);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -163,7 +163,7 @@ std::vector<Value> SpaceReader::parameter_values(const Json& given, const std::s
     const auto found = scalar(given[i], place);
     if (!found) continue;
     if (!seen.insert(*found).second) {
-      fault(place, quote(to_text(*found)) + " is there twice");
+      fault(place, quote(to_text(*found)) + " occurs twice");
     } else if (!values.empty() && holds_word(values.front()) != holds_word(*found)) {
       fault(place, quote(to_text(*found)) + " is " +
                        (holds_word(*found) ? "a word" : "an integer") +
@@ -220,7 +220,7 @@ void SpaceReader::read_features(const Json& value, const std::string& pointer,
     }
     std::vector<std::string>& features = result.required_features;
     if (std::find(features.begin(), features.end(), *feature) != features.end()) {
-      fault(where, quote(*feature) + " is there twice");
+      fault(where, quote(*feature) + " occurs twice");
     }
     features.push_back(*feature);
   }
@@ -268,7 +268,7 @@ void SpaceReader::read_options(const Json& value, const std::string& pointer,
     if (!option) continue;
     if (!allows_option(*option, where, result)) continue;
     const std::string name = option->substr(0, option->find('='));
-    if (!names.insert(name).second) fault(where, quote(name) + " is there twice");
+    if (!names.insert(name).second) fault(where, quote(name) + " occurs twice");
     const std::string macro = name.starts_with("-D") ? name.substr(2) : "";
     if (result.default_configuration.contains(macro)) {
       fault(where, quote(macro) + " is a parameter, which gets its value from the search");

@@ -95,7 +95,7 @@ void SpaceReader::read_repeat(const Json& value, const std::string& pointer, std
   if (value.contains("swap")) read_swaps(value["swap"], child(pointer, "swap"), result, repeat);
   const bool is_inside = std::ranges::any_of(
       result.repeats, [first](const Repeat& other) { return other.first >= first; });
-  if (is_inside) return fault(where, "repeats launches that are repeated already");
+  if (is_inside) return fault(where, "is inside another \"repeat\"; repeats cannot be nested");
   result.repeats.push_back(std::move(repeat));
 }
 
@@ -115,9 +115,9 @@ void SpaceReader::read_swaps(const Json& value, const std::string& pointer,
       const auto found = std::ranges::find(kernel.arguments, name, &ArgumentTemplate::name);
       if (found == kernel.arguments.end()) continue;
       if (!found->is_buffer()) {
-        fault(where, quote(name) + " is a scalar; only buffers can change places");
+        fault(where, quote(name) + " is a scalar; only buffers can be swapped");
       } else if (found->role == Role::input) {
-        fault(where, quote(name) + " is an input, which must come out unharmed; make it \"inout\"");
+        fault(where, quote(name) + " is an input, which must stay unchanged; make it \"inout\"");
       } else {
         pair.push_back(&*found);
       }
@@ -129,7 +129,7 @@ void SpaceReader::read_swaps(const Json& value, const std::string& pointer,
     if (pair[0]->type != pair[1]->type ||
         !std::ranges::equal(pair[0]->shape, pair[1]->shape, same)) {
       fault(where, quote(names[0]) + " and " + quote(names[1]) +
-                       " are of different types or shapes and cannot change places");
+                       " have different types or shapes and cannot be swapped");
       continue;
     }
     const auto is_known = [&](const std::string& name) {
@@ -137,10 +137,10 @@ void SpaceReader::read_swaps(const Json& value, const std::string& pointer,
           repeat.swaps, [&](const auto& swap) { return swap[0] == name || swap[1] == name; });
     };
     if (names[0] == names[1]) {
-      fault(where, quote(names[0]) + " cannot change places with itself");
+      fault(where, quote(names[0]) + " cannot be swapped with itself");
     } else if (is_known(names[0]) || is_known(names[1])) {
       fault(where, quote(is_known(names[0]) ? names[0] : names[1]) +
-                       " changes places already, in another pair");
+                       " is already swapped in another pair");
     } else {
       repeat.swaps.push_back({names[0], names[1]});
     }

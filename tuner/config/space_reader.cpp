@@ -145,7 +145,7 @@ std::vector<Problem> SpaceReader::problem_list(const Json& value, const std::str
       complete = false;
     }
     if (complete && std::find(problems.begin(), problems.end(), problem) != problems.end()) {
-      fault(where, quote(key(problem)) + " is there twice");
+      fault(where, quote(key(problem)) + " occurs twice");
     } else if (complete) {
       problems.push_back(problem);
     }

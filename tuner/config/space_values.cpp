@@ -63,7 +63,7 @@ bool SpaceValues::check_object(const Json& value, const std::string& pointer,
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string nearest = suggestion(key, known);
     fault(child(pointer, key),
-          "unknown key" + (nearest.empty() ? "; known are " + listed(known) : nearest));
+          "unknown key" + (nearest.empty() ? "; the keys are " + listed(known) : nearest));
   }
   return true;
 }

@@ -221,7 +221,7 @@ Init parse_init(std::string_view text) {
   };
   if (name == "uniform") {
     Init result = init(Init::Kind::uniform, {2}, "uniform(LOW, HIGH)");
-    if (result.a > result.b) throw InputError(quote(text) + " begins above its end");
+    if (result.a > result.b) throw InputError(quote(text) + ": LOW is above HIGH");
     return result;
   }
   if (name == "normal") {

@@ -124,7 +124,7 @@ std::vector<Value> comprehension(std::string_view text, std::size_t at_for, int 
   std::vector<Value> values;
   for (const Value& value : list_of(trimmed(rest.substr(0, at_if)), depth + 1)) {
     const auto* integer = std::get_if<std::int64_t>(&value);
-    if (integer == nullptr) throw InputError(quote(text) + " counts with a word");
+    if (integer == nullptr) throw InputError(quote(text) + " calculates with a word");
     const std::array<std::int64_t, 1> slots = {*integer};
     if (is_wanted.evaluate(slots) != 0) values.emplace_back(expression.evaluate(slots));
   }
@@ -207,7 +207,7 @@ class Translator {
       const bool has_place = std::string_view(error.what()).starts_with('/');
       throw InputError(has_place ? error.what() : where + ": " + error.what());
     } catch (const Json::exception&) {
-      throw InputError(where + ": is not what T1 has there");
+      throw InputError(where + ": is not of the form that T1 prescribes");
     }
   }
 

@@ -17,8 +17,8 @@ void refuse_taken_name(const Space& space, const KernelTemplate& kernel) {
   if (!is_parameter && !is_size) return;
   throw InputError(space.file.string() + ": " + kernel.where + ": --nvrtc adds the parameter " +
                    kCompilerParameter + ", and " +
-                   (is_parameter ? "the kernel has one" : "a problem has a name") +
-                   " that is called so");
+                   (is_parameter ? "the kernel has a parameter" : "the problem has a value") +
+                   " of that name already");
 }
 
 }  // namespace

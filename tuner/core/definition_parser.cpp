@@ -275,7 +275,7 @@ class Definition::Parser {
 
   void add_index(const Token& token) {
     if (is_known(token.text)) {
-      tokens_.fail(token.column, in_quotes(token.text) + " would mean two things");
+      tokens_.fail(token.column, in_quotes(token.text) + " would have two meanings");
     }
     index_slots_.emplace(token.text, next_slot_);
     scope_.add_variable(std::string(token.text), next_slot_);

@@ -149,8 +149,8 @@ TEST(Definition, RefusesWhatItCannotRead) {
   EXPECT_THAT(message_of("out[i] = A[i]"), HasSubstr("column 10: 'A' has 2 dimensions, not 1"));
   EXPECT_THAT(message_of("out[i] = in"), HasSubstr("'in' is an array and needs its indices"));
   EXPECT_THAT(message_of("out[i] = T"), HasSubstr("'T' stands for a word"));
-  EXPECT_THAT(message_of("out[N] = 1"), HasSubstr("column 5: 'N' would mean two things"));
-  EXPECT_THAT(message_of("out[i] = sum(i < 2, 1)"), HasSubstr("'i' would mean two things"));
+  EXPECT_THAT(message_of("out[N] = 1"), HasSubstr("column 5: 'N' would have two meanings"));
+  EXPECT_THAT(message_of("out[i] = sum(i < 2, 1)"), HasSubstr("'i' would have two meanings"));
   EXPECT_THAT(message_of("out[i] = sum(k < k, 1)"), HasSubstr("column 18: unknown name 'k'"));
   EXPECT_THAT(message_of("out[i] = sum(k < 2, 1) + k"), HasSubstr("unknown name 'k'"));
   EXPECT_THAT(message_of("out[i] = sum(1)"), HasSubstr("sum takes an index: sum(i < n, x)"));

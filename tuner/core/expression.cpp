@@ -9,7 +9,7 @@
 namespace smemtune {
 
 void Scope::add(std::string name, const Entry& entry) {
-  if (entries_.contains(name)) throw InputError("the name '" + name + "' means two things");
+  if (entries_.contains(name)) throw InputError("the name '" + name + "' has two meanings");
   entries_.emplace(std::move(name), entry);
 }
 

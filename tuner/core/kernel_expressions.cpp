@@ -72,7 +72,7 @@ void KernelBinding::Compiled::add_names(const Space& space, const Device& device
     const std::string& counter = kernel->repeats[i].counter;
     if (counter.empty()) continue;
     const std::string where = kernel->repeats[i].times.where;
-    if (launch_scope.contains(counter)) fail(where, in_quotes(counter) + " means two things");
+    if (launch_scope.contains(counter)) fail(where, in_quotes(counter) + " has two meanings");
     launch_scope.add_variable(counter, kernel->parameters.size() + i);
   }
 }

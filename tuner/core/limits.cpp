@@ -87,14 +87,14 @@ std::optional<Failure> exceeds_cluster(const Dim3& grid, const Dim3& cluster) {
     }
     if (grid[axis] % cluster[axis] != 0) {
       return failure({Status::constraints, "cluster_dim"},
-                     shown + ", of which the grid of " + dimensions_text(grid) +
-                         " has no whole number in " + kAxes[axis]);
+                     shown + ", the grid of " + dimensions_text(grid) +
+                         " blocks is not a multiple of it in " + kAxes[axis]);
     }
   }
   const std::int64_t blocks = saturating_volume(cluster);
   if (blocks <= kMaxClusterBlocks) return std::nullopt;
   return failure({Status::constraints, "cluster_dim"}, shown + " (" + std::to_string(blocks) +
-                                                           "), a cluster has at most " +
+                                                           "), a cluster may have at most " +
                                                            std::to_string(kMaxClusterBlocks));
 }
 
@@ -147,8 +147,8 @@ std::optional<Failure> lacks_feature(const std::string& word, const Device& devi
   }
   return failure({Status::constraints, "requires"},
                  std::string("the kernel requires ") + feature->name +
-                     ", which compute capability " + std::to_string(feature->major) +
-                     ".0 has; the device has " + std::to_string(device.compute_major) + "." +
+                     ", which needs compute capability " + std::to_string(feature->major) +
+                     ".0; the device has " + std::to_string(device.compute_major) + "." +
                      std::to_string(device.compute_minor));
 }
 
@@ -234,7 +234,7 @@ std::optional<Failure> exceeds_warpgroup_registers(const LaunchShape& launch,
   const std::int64_t threads = launch.threads_per_block();
   if (threads % kWarpgroupThreads != 0) {
     return rejected("registers of warpgroups are declared, and " + std::to_string(threads) +
-                    " threads per block are no whole warpgroups of " +
+                    " threads per block are not a whole number of warpgroups of " +
                     std::to_string(kWarpgroupThreads));
   }
   for (const std::int64_t set : launch.warpgroup_registers) {
@@ -284,7 +284,7 @@ std::optional<Failure> exceeds_occupancy(const LaunchShape& launch, const Resour
                      std::to_string(reached.blocks_per_sm) +
                      " blocks per multiprocessor, limited by " + joined(reached.limiters(), ", ") +
                      "), at least " +
-                     (reached.blocks_per_sm == 0 ? std::string("one block must fit")
+                     (reached.blocks_per_sm == 0 ? std::string("one must fit")
                                                  : percent_text(min_percent) + " % is asked for"));
 }
 

@@ -128,7 +128,7 @@ TEST(LimitsBeforeCompiling, RequireFeaturesOfTheDevice) {
   older.compute_minor = 6;
   instance.required_features = {"tensor_cores", "clusters"};
   expect_rejected(exceeds_limits(instance, older), "requires",
-                  "the kernel requires thread block clusters, which compute capability 9.0 has; "
+                  "the kernel requires thread block clusters, which needs compute capability 9.0; "
                   "the device has 8.6");
   Device cpu = h200_limits();
   cpu.kind = DeviceKind::cpu;
@@ -144,9 +144,10 @@ TEST(LimitsBeforeCompiling, KnowWhichGpusHaveWgmma) {
   EXPECT_EQ(std::nullopt, exceeds_limits(instance, h200_limits()));
   Device newer = h200_limits();
   newer.compute_major = 10;
-  expect_rejected(exceeds_limits(instance, newer), "requires",
-                  "the kernel requires warpgroup products (wgmma), which compute capability 9.0 "
-                  "has; the device has 10.0");
+  expect_rejected(
+      exceeds_limits(instance, newer), "requires",
+      "the kernel requires warpgroup products (wgmma), which needs compute capability 9.0; "
+      "the device has 10.0");
 }
 
 TEST(LimitsBeforeCompiling, BoundClusters) {
@@ -156,15 +157,15 @@ TEST(LimitsBeforeCompiling, BoundClusters) {
   Device older = h200_limits();
   older.compute_major = 8;
   expect_rejected(exceeds_limits(instance_of(launch), older), "requires",
-                  "the kernel requires thread block clusters, which compute capability 9.0 has; "
+                  "the kernel requires thread block clusters, which needs compute capability 9.0; "
                   "the device has 8.0");
   launch.cluster = {6, 2, 1};
   expect_rejected(exceeds_limits(instance_of(launch), h200_limits()), "cluster_dim",
-                  "cluster of 6 x 2 x 1 blocks (12), a cluster has at most 8");
+                  "cluster of 6 x 2 x 1 blocks (12), a cluster may have at most 8");
   launch.cluster = {5, 1, 1};
   expect_rejected(
       exceeds_limits(instance_of(launch), h200_limits()), "cluster_dim",
-      "cluster of 5 x 1 x 1 blocks, of which the grid of 12 x 8 x 1 has no whole number "
+      "cluster of 5 x 1 x 1 blocks, the grid of 12 x 8 x 1 blocks is not a multiple of it "
       "in x");
   launch.cluster = {0, 1, 1};
   expect_rejected(exceeds_limits(instance_of(launch), h200_limits()), "cluster_dim",
@@ -198,8 +199,8 @@ TEST(LimitsBeforeCompiling, BoundTheRegistersThatWarpgroupsSet) {
   }
   instance.launches[0].block = {96, 2, 1};
   expect_rejected(failure_of({40}), "warpgroup_registers",
-                  "registers of warpgroups are declared, and 192 threads per block are no whole "
-                  "warpgroups of 128");
+                  "registers of warpgroups are declared, and 192 threads per block are not a whole "
+                  "number of warpgroups of 128");
 }
 
 TEST(LimitsBeforeCompiling, TakeTensorMapsWhereThereIsTma) {
@@ -380,7 +381,7 @@ TEST(LimitsAfterCompiling, RefuseABlockThatNoMultiprocessorHolds) {
   resources.registers_per_thread = 16;
   expect_rejected(exceeds_resources(instance_of(launch), {resources}, device, {}), "occupancy",
                   "0 % occupancy (0 blocks per multiprocessor, limited by shared), at least one "
-                  "block must fit");
+                  "must fit");
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ std::string fault_of_rows(const Argument& argument) {
            std::to_string(kAlignment) + " is needed";
   }
   if (swizzle != 0 && row > swizzle) {
-    return "rows of a box of " + std::to_string(row) + " bytes, with a swizzle of " +
-           std::to_string(swizzle) + " at most so many are possible";
+    return "rows of a box of " + std::to_string(row) + " bytes, a swizzle of " +
+           std::to_string(swizzle) + " bytes allows at most " + std::to_string(swizzle);
   }
   return "";
 }

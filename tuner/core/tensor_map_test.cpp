@@ -59,8 +59,7 @@ TEST(TensorMap, SaysWhichLimitIsExceeded) {
               testing::HasSubstr("a box of 512 elements in dimension 1, 1 to 256 are possible"));
   argument = matrix();
   argument.box = {128, 128};
-  EXPECT_THAT(fault(argument),
-              testing::HasSubstr("rows of a box of 256 bytes, with a swizzle of 128"));
+  EXPECT_THAT(fault(argument), testing::HasSubstr("rows of a box of 256 bytes, a swizzle of 128"));
   argument = matrix();
   argument.swizzle = 16;
   EXPECT_THAT(fault(argument), testing::HasSubstr("a swizzle of 16 bytes"));

@@ -84,7 +84,7 @@ CpuCheck CpuChecker::check(const KernelOnProblems& kernel, const Result& result,
       .kernel = result.kernel, .configuration = result.configuration, .problem = result.problem};
   const double end_s = tuning_.elapsed_s() + std::min(most_s, kMostTogether_s - spent_s_);
   if (end_s - tuning_.elapsed_s() < kLeast_s) {
-    check.not_run = "the time was up";
+    check.not_run = "time ran out";
     return check;
   }
   for (const Planned& planned : plans(kernel, result, check)) {
@@ -150,7 +150,7 @@ std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kerne
   if (plans.empty()) {
     check.not_run = "its buffers have " + std::to_string(tuned->bytes >> 20) +
                     " MB, and only up to " + std::to_string(kMostBytes >> 20) +
-                    " MB are filled there; a smaller problem in \"cpu_problems\" would do";
+                    " MB are filled there; add a smaller problem to \"cpu_problems\" would do";
   }
   return plans;
 }
@@ -168,7 +168,7 @@ void CpuChecker::run(const Planned& planned, double most_s, CpuCheck& check) {
   if (!modules) {
     const Failure& failure = modules.failure();
     check.not_run = failure.status == Status::compile
-                        ? "the host compiler does not take it: " + first_line(failure.detail)
+                        ? "the host compiler does not compile it: " + first_line(failure.detail)
                         : first_line(failure.detail);
     return;
   }
@@ -206,7 +206,7 @@ Outcome<std::vector<Module>> CpuChecker::compile(const std::vector<CompileReques
   const auto ready = [this](std::uint64_t number) { return queue_->ready(number); };
   while (!std::ranges::all_of(numbers, ready)) {
     if (tuning_.elapsed_s() > until_s || tuning_.stop) {
-      throw OutOfTime("the host compiler was not done after " +
+      throw OutOfTime("the host compiler had not finished after " +
                       seconds_text(tuning_.elapsed_s() - start_s));
     }
     queue_->pump();
@@ -220,8 +220,8 @@ Frame CpuChecker::ask(MessageType type, std::vector<std::uint8_t> payload,
   const double start_s = tuning_.elapsed_s();
   const auto must_end = [&] { return tuning_.elapsed_s() > until_s || tuning_.stop; };
   const auto out_of_time = [&] {
-    return OutOfTime((type == MessageType::prepare ? "its buffers were not filled after "
-                                                   : "no block of it was through after ") +
+    return OutOfTime((type == MessageType::prepare ? "its buffers had not been filled after "
+                                                   : "no block of it had finished after ") +
                      seconds_text(tuning_.elapsed_s() - start_s));
   };
   while (!pool_->device_is_idle(0)) {

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr const char* kRemedy = "; set XDG_RUNTIME_DIR to a folder of your own";
 
 [[noreturn]] void refuse(const fs::path& place, const std::string& why) {
-  throw UnavailableError(place.string() + ": no lock for the device: " + why + kRemedy);
+  throw UnavailableError(place.string() + ": the device cannot be locked: " + why + kRemedy);
 }
 
 bool is_own_folder(const fs::path& folder) {

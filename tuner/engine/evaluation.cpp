@@ -17,10 +17,10 @@ std::string loss_text(const EvaluateReply& reply, const LossLimits& limits) {
   const bool was_sampled = !reply.time.samples_ms.empty();
   const double limit_ms = was_sampled ? limits.sampled_above_ms : limits.lost_above_ms;
   return "its first launch took " + ms_text(reply.first_launch_ms) +
-         (was_sampled ? " and a sample " + ms_text(reply.time.samples_ms.front()) : "") + ", and " +
-         ms_text(limit_ms) +
-         " shows that it cannot win: verified on the first set of data only, and timed no further "
-         "(--no-early-loss does)";
+         (was_sampled ? " and a sample " + ms_text(reply.time.samples_ms.front()) : "") +
+         "; above " + ms_text(limit_ms) +
+         " it cannot win, so it was verified on the first set of data only and not timed further "
+         "(--no-early-loss does both in full)";
 }
 
 }  // namespace

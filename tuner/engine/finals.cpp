@@ -109,7 +109,7 @@ class Finals {
     tuning_.summary.out_of_budget = true;
     race.start_finals();
     if (race.final_rounds() < kLeastCutRounds) return;
-    tuning_.observer.note("the time is up: the finals end after " +
+    tuning_.observer.note("time ran out: the finals end after " +
                           std::to_string(race.final_rounds()) + " rounds");
     race.cut_finals();
   }

@@ -33,7 +33,7 @@ void fit(const Argument& argument, std::vector<double> sizes, const Tolerance& g
          const std::string& label, FittedTolerances& fitted) {
   if (sizes.empty()) {
     fitted.notes.push_back("*** " + argument.name + " of the reference is 0 everywhere on " +
-                           label + ": a kernel that writes zeros would be called correct");
+                           label + ": a kernel that writes zeros would count as correct");
     return;
   }
   Tolerance used = tolerance_for(given, argument.type);
@@ -43,7 +43,7 @@ void fit(const Argument& argument, std::vector<double> sizes, const Tolerance& g
   if (given.is_given()) {
     fitted.notes.push_back("*** the tolerance of " + argument.name +
                            " is larger than most of its elements on " + label +
-                           ": zeros would pass for them");
+                           ": zeros would be accepted in their place");
     return;
   }
   *used.absolute *= median(std::move(sizes));
@@ -51,7 +51,7 @@ void fit(const Argument& argument, std::vector<double> sizes, const Tolerance& g
   fitted.notes.push_back("tolerance of " + argument.name + ": absolute " +
                          significant(*used.absolute, 2) + ", relative " +
                          significant(*used.relative, 2) +
-                         ", as its elements are so small that zeros would pass by its type's");
+                         "; the default for its type would accept zeros for elements this small");
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class HostAgent {
       if (polled[1].revents != 0) link_.write();
       if (polled[0].revents != 0 && !read()) return;
       if (FrameLink::Clock::now() >= link_.lost_at()) {
-        throw UnavailableError("the parent was not heard of any more");
+        throw UnavailableError("nothing more was heard from the parent");
       }
       forward(std::span(polled).subspan(2));
       do_what_was_asked();

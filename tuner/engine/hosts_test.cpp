@@ -319,7 +319,7 @@ TEST(Hosts, ThatCannotBeReachedSayWhy) {
            {{"sh", "-c", "echo srun: error: Unable to create step >&2; exit 1"}, "create step"},
            {{"no-such-program-at-all"}, "No such file"},
            {{"cat"}, "no answer after"},
-           {{"sh", "-c", "head -c 100000 /dev/zero"}, "something else than a greeting"}}) {
+           {{"sh", "-c", "head -c 100000 /dev/zero"}, "something other than a greeting"}}) {
     HostAddress unreachable = address("n0", carrier);
     if (why == "no answer after") unreachable.connect_timeout_s = 1;
     RemoteHost host(std::move(unreachable));

@@ -159,7 +159,7 @@ void RemoteHost::take(std::span<const pollfd> polled, std::vector<HostEvent>& ev
   const Clock::time_point now = Clock::now();
   if (state_ == State::up && now >= link_->lost_at()) {
     char text[64];
-    std::snprintf(text, sizeof text, "not heard of for %.3g s", address_.silence_s);
+    std::snprintf(text, sizeof text, "not heard from for %.3g s", address_.silence_s);
     lose(text, events);
   } else if ((state_ == State::calling || state_ == State::greeting) && now >= act_at_) {
     lose("no answer after " + std::to_string(std::lround(address_.connect_timeout_s)) + " s",
@@ -178,7 +178,7 @@ void RemoteHost::read_first_line() {
   if (!first_bytes_.starts_with(kFirstWord)) {
     begin = first_bytes_.find("\n" + std::string(kFirstWord));
     if (begin == std::string::npos) {
-      if (first_bytes_.size() > kMostFirstBytes) throw WireError("something else than a greeting");
+      if (first_bytes_.size() > kMostFirstBytes) throw WireError("something other than a greeting");
       return;
     }
     ++begin;
@@ -194,8 +194,8 @@ void RemoteHost::read_first_line() {
       return rest.substr(0, space) + " (messages " +
              (space == std::string::npos ? "?" : rest.substr(space + 1)) + ")";
     };
-    throw InputError("it has smemtune " + its(line) + ", and here is " + its(ours) +
-                     ": they must be of one version");
+    throw InputError("it has smemtune " + its(line) + ", this host has " + its(ours) +
+                     ": the versions must be the same");
   }
   link_ = std::make_unique<FrameLink>(carrier_->socket(), carrier_->socket(), address_.silence_s);
   link_->append({reinterpret_cast<const std::uint8_t*>(first_bytes_.data()) + end + 1,

@@ -95,7 +95,7 @@ std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const Problem
            return launch_cost(bound, bound.search_space().configuration(index), device, registers);
          }});
     for (const Ranking& ranking : kernels.back().rankings) {
-      tuning.observer.note(name + ": also asks for what was fast on " + ranking.place + " (" +
+      tuning.observer.note(name + ": also tries what was fast on " + ranking.place + " (" +
                            std::to_string(ranking.fastest_first.size()) + " configurations)");
     }
   }

@@ -117,10 +117,11 @@ TEST(TuningLoop, SaysWhichKernelsAndDefaultsTheConstraintsLeaveOut) {
   Device older = h200_limits();
   older.compute_major = 8;
   dry_run(elsewhere.request, older, compilers, elsewhere.observer, elsewhere.stop);
-  EXPECT_THAT(elsewhere.notes,
-              testing::ElementsAre("left out on N=1000: tiled (the kernel requires warpgroup "
-                                   "products (wgmma), which compute capability 9.0 has; the device "
-                                   "has 8.0)"));
+  EXPECT_THAT(
+      elsewhere.notes,
+      testing::ElementsAre("left out on N=1000: tiled (the kernel requires warpgroup "
+                           "products (wgmma), which needs compute capability 9.0; the device "
+                           "has 8.0)"));
   FakeSpace some;
   some.kernel("tiled").constraints = {{"TILE > 1", "/test"}};
   FakeRun run(some);
@@ -242,7 +243,7 @@ TEST(TuningLoop, AsksForWhatWasFastForTheProblemBeforeUnlessItStartsCold) {
     EXPECT_EQ("tiled ITEMS=2,TILE=8", best_key(second));
     EXPECT_THAT(second.results, SizeIs(16));
     EXPECT_EQ(cold ? 0 : 1, std::ranges::count_if(run.notes, [](const std::string& note) {
-                return note.find("also asks for what was fast on") != std::string::npos;
+                return note.find("also tries what was fast on") != std::string::npos;
               }));
     if (cold) continue;
     const auto best =
@@ -485,7 +486,7 @@ TEST(TuningLoop, MeasuresTheDefaultsWhateverTheBudget) {
   ASSERT_TRUE(short_of_time.best);
   EXPECT_EQ(short_of_time.best->stage, Stage::final);
   EXPECT_THAT(short_of_time.best->measurement.samples_ms, SizeIs(6));
-  EXPECT_THAT(hurried.notes, Contains("the time is up: the finals end after 6 rounds"));
+  EXPECT_THAT(hurried.notes, Contains("time ran out: the finals end after 6 rounds"));
 }
 
 TEST(TuningLoop, SaysHowMuchSlowerTheDefaultIsAndHowSurely) {

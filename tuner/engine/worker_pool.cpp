@@ -23,8 +23,7 @@ constexpr int kMaxAttempts = 2;
 const char* name_of(bool is_device) { return is_device ? "device worker" : "compile worker"; }
 
 std::string stuck_text(bool is_device) {
-  return std::string("the ") + name_of(is_device) +
-         " cannot be ended: the driver does not let it go";
+  return std::string("the ") + name_of(is_device) + " cannot be ended: the driver holds it";
 }
 
 bool is_there(const auto& worker) {
@@ -603,7 +602,7 @@ void WorkerPool::join(std::size_t host, std::vector<WorkerEvent>& events) {
   }
   add_compilers(host, joined.compile_workers);
   events.push_back({.kind = WorkerEvent::Kind::note,
-                    .note = share.name + " has come: " + std::move(joined.note)});
+                    .note = share.name + " has joined: " + std::move(joined.note)});
 }
 
 void WorkerPool::throw_where_nobody_comes_back() const {

@@ -31,7 +31,7 @@ std::string error_text(int error) { return std::strerror(error); }
 /// The same descriptor above those that a worker's own take the place of.
 Descriptor lifted(Descriptor descriptor) {
   Descriptor high(fcntl(descriptor.number(), F_DUPFD_CLOEXEC, 10));
-  if (!high) fail("no descriptor left for a worker");
+  if (!high) fail("no file descriptor is left for a worker");
   return high;
 }
 
@@ -43,7 +43,7 @@ struct Pair {
 Pair make_socket() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    fail("no socket for a worker");
+    fail("cannot create a socket for a worker");
   }
   Pair pair = {Descriptor(ends[0]), Descriptor(ends[1])};
   pair.theirs = lifted(std::move(pair.theirs));
@@ -53,7 +53,7 @@ Pair make_socket() {
 /// `ours` reads.
 Pair make_pipe() {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("no pipe for a worker");
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("cannot create a pipe for a worker");
   Pair pair = {Descriptor(ends[0]), Descriptor(ends[1])};
   pair.theirs = lifted(std::move(pair.theirs));
   return pair;
@@ -251,7 +251,7 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& argv, std::uint64_t
                        .max_address_space = max_address_space,
                        .kind = kind};
   pid_ = fork();
-  if (pid_ < 0) fail("no process for a worker");
+  if (pid_ < 0) fail("cannot start a process for a worker");
   if (pid_ == 0) become_worker(start);
 
   setpgid(pid_, pid_);  // Whoever comes first: the group must exist before it is killed.

@@ -217,7 +217,7 @@ class ArgumentDrafter {
       json["shape"] = Json::array({as_value(allocated->text)});
       if (const std::string passed = offset_of(parameter); !passed.empty()) {
         json["shape"] = Json::array({"TODO: " + allocated->text + " elements; " + passed +
-                                     ", and no space has offsets: let the kernel add it"});
+                                     ", but a space cannot pass an offset: let the kernel add it"});
       }
       is_whole = allocated->counts_scalars;
       row.said_by = allocated->place;

@@ -44,8 +44,8 @@ class ParameterDraft {
       chosen_.guessed.push_back(missing.name);
     }
     if (!chosen_.guessed.empty()) {
-      chosen_.notes.push_back("Not defined in the source, so that the values are guesses: " +
-                              listed(chosen_.guessed) + ".");
+      chosen_.notes.push_back(
+          "Not defined in the source, so the values are guesses: " + listed(chosen_.guessed) + ".");
     }
   }
 

@@ -227,7 +227,7 @@ void LaunchShapeDraft::add_choices(const std::string& text, int depth) {
       const bool has_usual = std::ranges::find(values, kUsual) != values.end();
       tried_.emplace_back(name, add_parameter_of_block("THREADS", Json(values),
                                                        has_usual ? kUsual : values.front()));
-      chosen_.notes.push_back(name + " as the host tries it.");
+      chosen_.notes.push_back(name + " has the values that the host tries.");
     } else if (made_of != host.variables(0).end() && depth < kMostSteps) {
       add_choices(made_of->second, depth + 1);
     }
@@ -325,7 +325,7 @@ Json LaunchShapeDraft::grid(const Json& block) {
   }
   if (is_hosts) {
     chosen_.notes.push_back("Grid as in " + of_.source.place(of_.site->line) +
-                            ": see that it covers sizes that no block divides.");
+                            ": check that it covers sizes that no block divides.");
   }
   return grid;
 }

@@ -159,7 +159,7 @@ TEST(DraftSpace, MakesParametersOfWhatATunerIsToDefine) {
   EXPECT_EQ(kernel["parameters"].size(), 6u);
   EXPECT_EQ(kernel["block"].dump(), R"(["block_size_x","block_size_y"])");
   EXPECT_THAT(kernel["description"].get<std::string>(),
-              HasSubstr("Not defined in the source, so that the values are guesses: "));
+              HasSubstr("Not defined in the source, so the values are guesses: "));
   EXPECT_THAT(draft.faults(),
               ElementsAre(HasSubstr("elements of out, such as image_height * image_width"),
                           HasSubstr("elements of in, such as"),

@@ -32,11 +32,11 @@ const std::vector<Entry>& table() {
          return std::make_unique<Auto>(kernel, untried, seed);
        }},
       {{"exhaustive", "every configuration, kernel by kernel, in the space's order", false}, {}},
-      {{"forest", "what resembles the fastest so far, as decision trees tell"},
+      {{"forest", "what resembles the fastest so far, judged by decision trees"},
        [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
          return std::make_unique<Forest>(untried, seed);
        }},
-      {{"genetic", "children of the fastest so far"},
+      {{"genetic", "crossovers and mutations of the fastest so far"},
        [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
          return std::make_unique<Genetic>(untried, seed);
        }},
@@ -44,7 +44,7 @@ const std::vector<Entry>& table() {
        [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
          return std::make_unique<Local>(untried, seed);
        }},
-      {{"model", "what its launches, occupancy, traffic and registers let expect to be fast"},
+      {{"model", "what should be fast, judged by launches, occupancy, traffic and registers"},
        [](const SearchedKernel& kernel, Untried& untried, std::uint64_t seed) {
          return std::make_unique<Model>(kernel, untried, seed);
        }},

@@ -397,9 +397,9 @@ void BlockRunner::report_signal() {
                      true);
     }
     return failure({Status::runtime, "illegal_address"},
-                   is_impossible_address_
-                       ? "touches an address that no memory can have"
-                       : std::string("touches the address ") + address + ", where there is nothing",
+                   is_impossible_address_ ? "accesses an address that no memory can have"
+                                          : std::string("accesses the address ") + address +
+                                                ", where there is nothing",
                    true);
   };
   note_failure(thread, signalled());

@@ -394,7 +394,7 @@ TEST_F(PlantedFaults, FetchBeyondATextureAndOfAnotherType) {
 TEST_F(PlantedFaults, AddressWhereNothingIs) {
   const auto report = run("write_far", 1, -(std::int64_t{1} << 40));
   expect_failure(report, Status::runtime, "illegal_address",
-                 {"write_far, block (0, 0, 0), thread (0, 0, 0): touches the address 0x"});
+                 {"write_far, block (0, 0, 0), thread (0, 0, 0): accesses the address 0x"});
   EXPECT_TRUE(report.failure().context_lost);
 }
 

@@ -32,7 +32,7 @@ std::optional<Failure> misfit(const RunRequest& request, const BoundKernel& boun
     return workload.expected.contains(buffer->argument().name);
   };
   if (!request.as_reference && std::ranges::none_of(bound.buffers(), is_compared)) {
-    return argument_failure("the kernel takes none of the outputs that the reference gave");
+    return argument_failure("the kernel has none of the outputs that the reference produced");
   }
   for (const std::string& name : request.download) {
     if (!workload.buffers.contains(name) && !workload.constants.contains(name)) {

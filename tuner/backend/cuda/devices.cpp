@@ -176,8 +176,8 @@ int select_device(const std::vector<Device>& devices, const std::string& choice)
   for (std::size_t i = 0; i < devices.size(); ++i) {
     here += "\n  " + std::to_string(i) + "  " + devices[i].name + "  " + devices[i].uuid;
   }
-  throw UnavailableError("no GPU is \"" + choice +
-                         "\" by index, UUID or name; here are:" + (here.empty() ? " none" : here));
+  throw UnavailableError("no GPU is \"" + choice + "\" by index, UUID or name; this machine has:" +
+                         (here.empty() ? " none" : here));
 }
 
 bool nvidia_device_present(const fs::path& root) {

@@ -84,7 +84,7 @@ Stopwatch::Stopwatch(const DeviceKernels& kernels, CUstream stream, int sm_count
   new (mapped_.get()) Mapped;
   if (sm_count > static_cast<int>(kStampSlots)) {
     throw UnavailableError(std::to_string(sm_count) + " multiprocessors, at most " +
-                           std::to_string(kStampSlots) + " are provided for");
+                           std::to_string(kStampSlots) + " are supported");
   }
 }
 
