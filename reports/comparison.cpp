@@ -37,10 +37,15 @@ std::string percent(double share) {
 /// `1.50x (1.49 to 1.52)`, with a word where it is not plainly slower.
 std::string against_fastest(const StoredResult& stored, const Comparison::Row& row,
                             const std::optional<Slowdown>& slower) {
-  std::string text = decimal(median_ms(stored) / row.fastest_gpu_ms, 2) + "x";
+  const double ratio = median_ms(stored) / row.fastest_gpu_ms;
+  std::string text = decimal(ratio, 2) + "x";
   if (!slower) return text;
-  text += " (" + decimal(1 + slower->low_percent / 100, 2) + " to " +
-          decimal(1 + slower->high_percent / 100, 2) + ")";
+  const double low = 1 + slower->low_percent / 100;
+  const double high = 1 + slower->high_percent / 100;
+  // Imported times may be means, which a few slow samples move away from all others.
+  const bool is_outside = ratio < low - 0.005 || ratio > high + 0.005;
+  text += std::string(is_outside ? " (by samples " : " (") + decimal(low, 2) + " to " +
+          decimal(high, 2) + ")";
   const Verdict verdict = verdict_of(slower, kSameBetweenSessions_percent);
   return verdict == Verdict::slower ? text : text + ", " + to_text(verdict);
 }
@@ -72,9 +77,9 @@ bool is_as_good(double share) { return (1 / share - 1) * 100 <= kSameBetweenSess
 std::string gain_text(const Comparison& comparison, const Comparison::Row& row) {
   const std::vector<double>& shares = row.least_worst->shares;
   const auto worst = std::ranges::min_element(shares);
-  if (is_as_good(*worst)) return "one will do: no GPU gains by one of its own";
+  if (is_as_good(*worst)) return "one is enough: no GPU gains by a configuration of its own";
   const std::size_t on = row.gpus[static_cast<std::size_t>(worst - shares.begin())];
-  return "one of its own for each GPU is up to " + decimal((1 / *worst - 1) * 100, 0) +
+  return "a configuration of its own makes a GPU up to " + decimal((1 / *worst - 1) * 100, 0) +
          " % faster (on " + comparison.columns[on].label + ")";
 }
 
@@ -360,12 +365,12 @@ std::vector<std::string> for_all_sentences(const Comparison& comparison,
   const std::string mean = "performance portability " + percent(most.portability) +
                            " (the harmonic mean of what the GPUs keep)";
   const bool is_same = most.kernel == least.kernel && most.configuration == least.configuration;
-  return {"for the least loss at worst take " + configuration_text(least) + ", which " +
+  return {"smallest loss on the worst GPU: " + configuration_text(least) + ", which " +
               shares_text(comparison, row, least),
-          is_same ? "for the best average take the same: " + mean
-                  : "for the best average take " + configuration_text(most) + ", which " +
-                        shares_text(comparison, row, most) + ": " + mean + ", before " +
-                        percent(least.portability),
+          is_same ? "best on average: the same, with " + mean
+                  : "best on average: " + configuration_text(most) + ", which " +
+                        shares_text(comparison, row, most) + ": " + mean +
+                        ", where the former has " + percent(least.portability),
           gain_text(comparison, row)};
 }
 

@@ -70,7 +70,7 @@ TEST_F(ComparingCommands, CompareWritesItsFormats) {
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_THAT(
       text.out,
-      HasSubstr("for the least loss at worst take tiled TILE=32, which keeps 67 % on Large"));
+      HasSubstr("smallest loss on the worst GPU: tiled TILE=32, which keeps 67 % on Large"));
   EXPECT_THAT(
       text.out,
       HasSubstr("on Small: do not take over the best of Large: it keeps 33 %, 200.0 % slower"));
