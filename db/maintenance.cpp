@@ -99,7 +99,9 @@ void find_wrong_bests(const Connection& connection, std::vector<std::string>& fa
     if (is_stored) stored.erase(its);
   }
   wrong += stored.size();
-  if (wrong > 0) faults.push_back(counted(wrong, "best") + " that the results do not say");
+  if (wrong > 0)
+    faults.push_back(counted(wrong, "best") + (wrong == 1 ? " that does" : " that do") +
+                     " not follow from the results");
 }
 
 /// Fills the temporary table `gone` with what the rule means.
@@ -237,7 +239,7 @@ std::vector<std::string> find_faults(const std::filesystem::path& file) {
   Statement references(connection, "PRAGMA foreign_key_check");
   while (references.step() && faults.size() < 20) {
     faults.push_back("a row of " + references.text("table") + " refers to one of " +
-                     references.text("parent") + " that is not there");
+                     references.text("parent") + " that does not exist");
   }
   for (const auto& [sql, noun, what] : kContradictions) {
     if (const std::uint64_t rows = count(connection, sql); rows > 0) {
@@ -328,7 +330,7 @@ Pruned prune(const std::filesystem::path& file, const PruneRule& rule) {
   remove_collected(connection, runs);
   if (Statement(connection, "PRAGMA foreign_key_check").step()) {
     throw StoreError(file.string() +
-                     ": something else refers to what would go; nothing was pruned");
+                     ": other rows refer to what would be removed; nothing was removed");
   }
   transaction.commit();
   return pruned;

@@ -89,8 +89,8 @@ TEST_F(Maintenance, FindsNothingWrongInWhatRunsAndMergesMade) {
 
 TEST_F(Maintenance, FindsWhatContradictsItself) {
   const std::pair<const char*, const char*> spoilt[] = {
-      {"UPDATE best SET result_id = 1", "1 best that the results do not say"},
-      {"DELETE FROM best", "1 best that the results do not say"},
+      {"UPDATE best SET result_id = 1", "1 best that does not follow from the results"},
+      {"DELETE FROM best", "1 best that does not follow from the results"},
       {"UPDATE result SET median_ms = 9 WHERE id = 1", "1 time outside of the samples"},
       {"UPDATE result SET samples = x'00' WHERE id = 1", "another number of samples"},
       {"UPDATE run SET origin_id = 7", "of a file that is not known"},

@@ -187,10 +187,10 @@ TEST_F(HostsCommand, SaysThatNoHostHasTheNvrtcThatIsNamed) {
 
 TEST_F(HostsCommand, TakesInAHostThatIsAwayAtFirst) {
   const pid_t child = start(much() + "--hosts a,late");
-  EXPECT_TRUE(eventually([&] { return logged().find("late has come: ") != std::string::npos; }));
+  EXPECT_TRUE(eventually([&] { return logged().find("late has joined: ") != std::string::npos; }));
   EXPECT_EQ(stop(child), 130);
   EXPECT_THAT(logged(), AllOf(HasSubstr("*** going on without late: "),
-                              HasSubstr("; it is tried again"), HasSubstr("late has come: ")));
+                              HasSubstr("; it is tried again"), HasSubstr("late has joined: ")));
 }
 
 TEST_F(HostsCommand, TunesAnotherModelOfAHostThatIsAwayAtFirst) {

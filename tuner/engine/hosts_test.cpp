@@ -297,7 +297,7 @@ TEST(Hosts, ThatPrintSomethingAtLoginAreUnderstood) {
                                  "exec \"$0\" __host 120",
                                  executable()}));
   // The second line looks like a greeting of another version.
-  EXPECT_THAT(wait_for(host).text, HasSubstr("one version"));
+  EXPECT_THAT(wait_for(host).text, HasSubstr("versions must be the same"));
   RemoteHost polite(
       address("n0", {"sh", "-c", "echo Welcome to n0; exec \"$0\" __host 120", executable()}));
   EXPECT_EQ(wait_for(polite).kind, HostEvent::Kind::up);
@@ -356,7 +356,7 @@ TEST(Hosts, ThatHangAreDoneWithoutAndEndWhenTheyGoOn) {
   HostsRun hosts(fake, 2, kShortSilence_s);
   const pid_t agent = hosts.process("n1", "agent");
   hosts.when(3, [&] { kill(agent, SIGSTOP); });
-  hosts.go_on_after("n1: not heard of for 3 s");
+  hosts.go_on_after("n1: not heard from for 3 s");
   hosts.expect_whole(hosts.run.run());
   kill(agent, SIGCONT);
   EXPECT_TRUE(eventually([&] { return !is_alive(agent); }));
@@ -368,7 +368,7 @@ TEST(Hosts, BehindALinkThatStallsTellNothingTwice) {
   const pid_t agent = hosts.process("n1", "agent");
   const pid_t carrier = hosts.process("n1", "carrier");
   hosts.when(3, [&] { kill(carrier, SIGSTOP); });
-  hosts.go_on_after("n1: not heard of for 3 s");
+  hosts.go_on_after("n1: not heard from for 3 s");
   hosts.expect_whole(hosts.run.run());
   EXPECT_TRUE(eventually([&] { return !is_alive(agent); }))
       << "it ends, and its workers with it, when it does not hear of its parent";
@@ -509,7 +509,7 @@ TEST(Hosts, ThatAreAwayAtFirstAreTakenInWhenTheyCome) {
   const TuningSummary summary = hosts.run.run();
   hosts.expect_whole(summary);
   EXPECT_THAT(summary.evaluated_on, SizeIs(2)) << "the first one waited for the other";
-  EXPECT_THAT(hosts.run.notes, Contains("n1 has come: 4 cores"));
+  EXPECT_THAT(hosts.run.notes, Contains("n1 has joined: 4 cores"));
 }
 
 TEST(FrameLink, AnswersTheBeginningOfAMessageAndNotAWholeOne) {
@@ -538,7 +538,7 @@ TEST(HostAgent, EndsWithItsWorkersWhenItsParentIsSilent) {
   WorkerProcess shell({"sh", "-c", script, executable()}, 0, WorkerProcess::Kind::carrier);
   ASSERT_TRUE(eventually([&] {
     shell.read_log();
-    return shell.log_tail().find("not heard of") != std::string::npos;
+    return shell.log_tail().find("not heard from") != std::string::npos;
   })) << shell.log_tail();
 }
 
