@@ -585,6 +585,8 @@ TEST_F(CommandLine, RefusesValuesThatAreEmpty) {
     EXPECT_THAT(ended.err, HasSubstr(std::string(option) + ": is empty"));
   }
   EXPECT_THAT(run({"best", "--space", ""}).err, HasSubstr("--space: is empty"));
+  EXPECT_THAT(run({"best", "--space", "gone.json"}).err,
+              HasSubstr("gone.json: cannot be opened: No such file or directory"));
 }
 
 TEST_F(CommandLine, RefusesOptionsThatWouldDoNothing) {
