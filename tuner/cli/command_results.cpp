@@ -63,7 +63,10 @@ std::string remarks(const db::StoredResult& stored) {
 
 /// The name under which a space's results are stored, of that name or of the space's file.
 std::string stored_space_name(const std::string& given) {
-  if (!given.ends_with(".json")) return given;
+  std::error_code error;
+  const bool is_file = given.ends_with(".json") && std::filesystem::status(given, error).type() !=
+                                                       std::filesystem::file_type::not_found;
+  if (!is_file) return given;
   const Json space = Json::parse(read_text(given, kMaxFileBytes), nullptr, false);
   const auto name = space.is_object() ? space.find("name") : space.end();
   return name != space.end() && name->is_string() ? name->get<std::string>() : given;

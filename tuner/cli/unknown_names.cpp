@@ -5,6 +5,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,12 @@ Names names_of_problems(const db::LayeredStore& store, db::Query query) {
 
 void refuse_unknown(const std::filesystem::path& database, const db::Query& query,
                     const db::LayeredStore& store) {
+  // An imported space may be called as a file is.
+  if (query.space.ends_with(".json") && !std::filesystem::exists(query.space) &&
+      store.runs({.space = query.space, .source = "all"}).empty()) {
+    throw InputError("--space: " + quote(query.space) +
+                     ": there is no such file, and no space of this name is stored");
+  }
   const std::vector<db::StoredRun> runs = store.runs({.source = query.source});
   if (runs.empty()) {
     const bool asks_imports = query.source != "own" && query.source != kOwnAndShared;
