@@ -2,51 +2,31 @@
 
 #include "db/device_model.h"
 #include "db/export_json.h"
-#include "db/process_name.h"
 #include "db/result_store.h"
-#include "reports/dry_run_summary.h"
-#include "reports/run_summary.h"
-#include "reports/summary_json.h"
 #include "tuner/cli/default_check.h"
 #include "tuner/cli/device_sharing.h"
-#include "tuner/cli/host_baseline.h"
 #include "tuner/cli/hosts.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/late_end.h"
+#include "tuner/cli/model_runs.h"
 #include "tuner/cli/options.h"
-#include "tuner/cli/random_id.h"
 #include "tuner/cli/selected_kernels.h"
-#include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
-#include "tuner/cli/winner_fits.h"
+#include "tuner/cli/tune_output.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
-#include "tuner/core/text.h"
 #include "tuner/core/whole_file.h"
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/search/strategy.h"
 
 #include <algorithm>
-#include <chrono>
-#include <deque>
-#include <exception>
-#include <functional>
 #include <iterator>
-#include <mutex>
 #include <set>
-#include <thread>
-#include <unistd.h>
+#include <string>
+#include <utility>
 
 namespace smemtune::cli {
 namespace {
-
-constexpr int kNothingWorked = 3;
-// How often it is written down for others which hosts a run waits for.
-constexpr auto kHostsInterval = std::chrono::seconds(5);
-
-void say_unless_quiet(const TuneOptions& options, const std::string& line) {
-  if (!options.quiet) cli::say(line);
-}
 
 std::string strategies_text() {
   std::string text = "Order of the search:";
@@ -77,54 +57,6 @@ int check(const std::filesystem::path& file) {
   return 2;
 }
 
-std::string host_name() {
-  char name[256] = "";
-  if (gethostname(name, sizeof name - 1) != 0) return "unknown";
-  return name;
-}
-
-Verbosity verbosity(const TuneOptions& options) {
-  if (options.quiet) return Verbosity::quiet;
-  return options.verbose ? Verbosity::verbose : Verbosity::normal;
-}
-
-int exit_status(const TuningSummary& summary) {
-  if (summary.interrupted) return kInterrupted;
-  for (const ProblemSummary& problem : summary.problems) {
-    for (const Result& result : problem.results) {
-      if (!result.failed()) return 0;
-    }
-  }
-  return kNothingWorked;
-}
-
-void report_nothing_worked(const TuningSummary& summary) {
-  const bool too_short = summary.out_of_budget && !summary.first_failure;
-  write_error(too_short ? "smemtune: time ran out before any configuration was finished"
-                        : "smemtune: no configuration worked");
-  if (summary.first_failure) {
-    write_error("; the first failure (" + to_text(summary.first_failure->status) + "/" +
-                summary.first_failure->reason + "):\n" + summary.first_failure->detail);
-  }
-  write_error("\n");
-}
-
-int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,
-           const Device& device, const std::vector<AlsoFits>& also_fits = {}) {
-  if (options.json) {
-    write_document(summary_json(space, summary, device, also_fits));
-  } else if (!options.quiet) {
-    write_out(options.dry_run
-                  ? dry_run_text(space, summary, device)
-                  : summary_text(space, summary, device, terminal_columns(STDOUT_FILENO)) +
-                        also_fits_text(also_fits));
-  }
-  say_unless_quiet(options, unverified_warning(space, summary));
-  const int status = exit_status(summary);
-  if (status == kNothingWorked) report_nothing_worked(summary);
-  return status;
-}
-
 /// The devices of `--also-fits l4,h100`.
 std::vector<Device> also_fits_devices(const TuneOptions& options) {
   std::vector<Device> devices;
@@ -137,17 +69,6 @@ std::vector<Device> also_fits_devices(const TuneOptions& options) {
                            std::string("this smemtune was built without the CUDA back end"));
   }
   return devices;
-}
-
-/// What the run is at is what the command is at.
-void follow(Observer& observer, LateEnd& late) {
-  late.at("listing the valid configurations");
-  observer.progress = [&late, tell = observer.progress](const Progress& progress) {
-    late.at(progress.phase == "prepare"  ? "preparing the reference"
-            : progress.phase == "finals" ? "the finals"
-                                         : "the search");
-    tell(progress);
-  };
 }
 
 int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
@@ -170,235 +91,6 @@ int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest
   progress.clear();
   late.at("ending the workers");
   return finish(options, loaded.space, summary, device);
-}
-
-/// By model, in the order in which each was met first.
-std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
-  std::vector<std::vector<Device>> models;
-  for (const Device& device : devices) {
-    const std::string model = db::device_model_key(device);
-    const auto known = std::ranges::find_if(models, [&](const std::vector<Device>& units) {
-      return db::device_model_key(units.front()) == model;
-    });
-    if (known == models.end()) {
-      models.push_back({device});
-    } else {
-      known->push_back(device);
-    }
-  }
-  return models;
-}
-
-/// What the runs of one command have in common, of which each is on the units of a model.
-struct Session {
-  const TuneOptions& options;
-  const LoadedSpace& loaded;
-  const TuningRequest& request;
-  const std::vector<Device>& also_on;
-  const std::atomic<bool>& stop;
-  std::vector<HostAddress> addresses = {};       ///< Of `--hosts`.
-  std::atomic<std::size_t> models = 1;           ///< That are tuned at once.
-  std::function<void(const Device&)> meet = {};  ///< Of a host that has come: see workers_for().
-  std::vector<Device> met = {};                  ///< The first of each model that was met so.
-  std::mutex output = {};                        ///< Held by who prints.
-};
-
-/// `observer`, where several runs may print at once: each line says of which it is, if there are
-/// several.
-Observer labelled(Observer observer, const std::string& label, Session& session) {
-  const auto locked = [&session](auto call) {
-    return [&session, call](const auto&... values) {
-      const std::lock_guard lock(session.output);
-      call(values...);
-    };
-  };
-  observer.progress = locked(observer.progress);
-  observer.result = locked(observer.result);
-  observer.note = locked([note = observer.note, label, &session](const std::string& text) {
-    note(session.models == 1 ? text : label + ": " + text);
-  });
-  return observer;
-}
-
-/// Lets `smemtune list` say, wherever it is asked, that the run goes on and which hosts it waits
-/// for.
-void note_alive(Observer& observer, db::ResultStore& store, const std::string& run_id) {
-  using Clock = std::chrono::steady_clock;
-  observer.progress = [&store, run_id, tell = observer.progress, noted = std::string(),
-                       noted_at = Clock::now()](const Progress& progress) mutable {
-    tell(progress);
-    const Clock::duration since = Clock::now() - noted_at;
-    if (since < kHostsInterval) return;
-    std::string state = hosts_text(progress);
-    if (state == noted && since < std::chrono::duration<double>(db::kSignInterval_s)) return;
-    store.note_alive(run_id, state);
-    noted = std::move(state);
-    noted_at = Clock::now();
-  };
-}
-
-/// One run over all problems on the units of one model. `hosts`: where they are; none: here.
-int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts, LateEnd& late) {
-  const TuneOptions& options = session.options;
-  const LoadedSpace& loaded = session.loaded;
-  const std::atomic<bool>& stop = session.stop;
-  TuningRequest request = session.request;
-  request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
-  if (units.front().kind == DeviceKind::gpu) request.cpu = cpu_beside(units.front());
-  ProgressLine progress(verbosity(options), can_redraw(STDERR_FILENO), colors(STDERR_FILENO),
-                        units.front().kind, session.models > 1 ? units.front().name : "",
-                        options.sparkline);
-  Observer observer = labelled(progress.observer(), units.front().name, session);
-  // Who else uses the devices of other hosts cannot be seen from here.
-  StartupCheck startup(hosts.empty() ? units : std::vector<Device>{}, device_use, observer.note,
-                       StartupCheck::Clock::now());
-  late.at("starting workers");
-  const auto pool = start_workers(
-      hosts.empty()
-          ? workers_for(options.device, units, session.models)
-          : workers_for(options.device, hosts, units, session.models, observer.note, session.meet),
-      &stop);
-  if (stop) return kInterrupted;
-  const DeviceGreeting& hello = pool->greeting();
-
-  Run run;
-  run.id = random_id();
-  run.space = loaded.space.name;
-  run.space_sha256 = loaded.sha256;
-  run.space_json = loaded.text;
-  run.device = hello.devices.front();
-  run.compiler = hello.compiler;
-  run.compiler_sha256 = hello.compiler_sha256;
-  run.tool_version = SMEMTUNE_VERSION;
-  run.host = hosts.empty() ? host_name() : names_of(hosts);
-  run.strategy = request.options.strategy;
-  run.seed = request.options.seed;
-  run.command_line = options.command_line;
-  run.started_unix =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-
-  late.at("reading the database");
-  db::ResultStore store(options.database);
-  const auto log = store.begin_run(run);
-  if (!request.options.cold && strategy_info(request.options.strategy).looks_elsewhere) {
-    request.elsewhere = store.findings(run.space, run.device, request.problems);
-    auto shared = open_shared(options.no_shipped).findings(run.space, run.device, request.problems);
-    if (!shared.from.empty()) {
-      say_unless_quiet(options,
-                       "the search starts with what is known from " + joined(shared.from, ", "));
-    }
-    std::ranges::move(shared.findings, std::back_inserter(request.elsewhere));
-  }
-  note_alive(observer, store, run.id);
-  follow(observer, late);
-  observer.may_use_devices = [&] { return startup.done(StartupCheck::Clock::now()); };
-  observer.before_finals = [&](const Device& unit) {
-    if (!hosts.empty()) return;
-    const std::string text = startup.during_run(unit, pool->process_ids());
-    if (!text.empty()) observer.note(text);
-  };
-  TuningSummary summary;
-  try {
-    summary = tune(request, *pool, *log, observer, stop);
-  } catch (const Error&) {
-    const std::lock_guard lock(session.output);
-    progress.clear();
-    store.end_run(run.id, "failed");
-    throw;
-  }
-  late.at("writing to the database");
-  const std::lock_guard lock(session.output);
-  progress.clear();
-  store.end_run(run.id, summary.interrupted     ? "interrupted"
-                        : summary.out_of_budget ? "budget"
-                                                : "complete");
-  std::vector<AlsoFits> also_fits;
-  if (!summary.interrupted) {
-    late.at("compiling for --also-fits");
-    also_fits =
-        check_also_fits(request, summary, units.front().kind, session.also_on, options.device);
-  }
-  const int status = finish(options, loaded.space, summary, hello.devices.front(), also_fits);
-  if (options.with_host && !summary.interrupted) {
-    late.at("timing the host");
-    const auto host = measure_host(loaded, hello.devices.front());
-    write_out(host ? host_text(*host, summary)
-                   : "\nhost, one thread: every problem would take too long\n");
-  }
-  late.at("ending the workers");
-  return status;
-}
-
-/// A model, and what has become of its run.
-struct ModelRun {
-  std::string model;
-  std::vector<Device> units;
-  int status = 0;
-  std::exception_ptr error = nullptr;
-  std::thread thread = {};
-};
-
-/// Without `hosts`, where there are some, it calls them itself: a link belongs to one run.
-void tune_model(Session& session, ModelRun& run, Hosts hosts, LateEnd& late) {
-  try {
-    if (hosts.empty() && !session.addresses.empty()) {
-      hosts = connect_hosts(session.addresses, session.stop, [](const std::string&) {});
-      const std::string name = run.units.front().name;
-      run.units = devices_of(hosts, run.model);
-      if (run.units.empty() && !session.stop) {
-        throw UnavailableError("no host with " + name + " answers any more");
-      }
-    }
-    run.status = session.stop ? kInterrupted : tune_on(session, run.units, hosts, late);
-  } catch (...) {
-    run.error = std::current_exception();
-  }
-}
-
-/// Each model by itself, all at once, also those of hosts that come later. Returns the first status
-/// that is not 0. Throws what the first of those that failed has thrown, when all have ended.
-int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts,
-                LateEnd& late) {
-  std::mutex lock;
-  std::deque<ModelRun> runs;  // None is ever removed.
-  for (const std::vector<Device>& units : models) {
-    runs.push_back({.model = db::device_model_key(units.front()), .units = units});
-  }
-  session.models = runs.size();
-  const auto begin = [&](ModelRun& run) {
-    run.thread = std::thread([&session, &run] {
-      LateEnd unasked({}, 0);  // The command is at what its own thread is at.
-      tune_model(session, run, {}, unasked);
-    });
-  };
-  session.meet = [&](const Device& device) {
-    const std::lock_guard guard(lock);
-    const std::string model = db::device_model_key(device);
-    if (std::ranges::find(runs, model, &ModelRun::model) != runs.end()) return;
-    ++session.models;
-    session.met.push_back(device);
-    begin(runs.emplace_back(ModelRun{.model = model, .units = {device}}));
-  };
-  {
-    const std::lock_guard guard(lock);
-    for (std::size_t i = 1; i < runs.size(); ++i) begin(runs[i]);
-  }
-  tune_model(session, runs.front(), std::move(hosts), late);
-  late.at("runs on other models");
-  // A run is only met by one that goes on, and stands behind it.
-  for (std::size_t i = 1;; ++i) {
-    std::unique_lock guard(lock);
-    if (i == runs.size()) break;
-    std::thread& thread = runs[i].thread;
-    guard.unlock();
-    thread.join();
-  }
-  for (const ModelRun& run : runs) {
-    if (run.error) std::rethrow_exception(run.error);
-  }
-  const auto failed =
-      std::ranges::find_if(runs, [](const ModelRun& run) { return run.status != 0; });
-  return failed == runs.end() ? 0 : failed->status;
 }
 
 void check_host_options(const TuneOptions& options) {

@@ -123,14 +123,14 @@ const HostHello* usual_host(const Hosts& hosts, const std::string& backend) {
 }
 
 /// What may be tuned on a host: its GPUs and its cores.
-std::vector<Device> devices_of(const HostHello& hello) {
+std::vector<Device> devices_in(const HostHello& hello) {
   std::vector<Device> devices = hello.gpus;
   devices.push_back(hello.cpu);
   return devices;
 }
 
 bool has(const HostHello& hello, const Device& device) {
-  const std::vector<Device> its = devices_of(hello);
+  const std::vector<Device> its = devices_in(hello);
   return std::ranges::find(its, device.uuid, &Device::uuid) != its.end();
 }
 
@@ -284,7 +284,7 @@ ChosenDevices choose_devices(const DeviceChoice& choice, const Hosts& hosts) {
 std::vector<Device> devices_of(const Hosts& hosts, const std::string& model) {
   std::vector<Device> devices;
   for (const HostHello* const hello : hellos_of(hosts)) {
-    for (const Device& device : devices_of(*hello)) {
+    for (const Device& device : devices_in(*hello)) {
       if (db::device_model_key(device) == model) devices.push_back(device);
     }
   }
