@@ -166,7 +166,7 @@ const tests = {
     });
     await new Promise(listening => server.listen(0, '127.0.0.1', listening));
     await browser.open(`http://127.0.0.1:${server.address().port}/run/`);
-    assert.match(await browser.evaluate('document.querySelector(".live").textContent'), /goes on/);
+    assert.match(await browser.evaluate('document.querySelector(".live").textContent'), /in progress/);
     await chooseAnother('Color');
     const chosen = await browser.evaluate(`${select('Color')}.value`);
     await browser.until('document.querySelector(".live").textContent.includes("has ended: complete")');

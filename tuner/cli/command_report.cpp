@@ -45,8 +45,8 @@ std::string the_space(const ReportOptions& options, const db::LayeredStore& stor
                                        "--source all reports on, too"));
   }
   const std::vector<std::string> names(spaces.begin(), spaces.end());
-  throw InputError(database +
-                   ": a report covers one space; choose with --space: " + joined(names, ", "));
+  throw InputError(database + ": a report covers one space; choose with --space: " +
+                   printable(joined(names, ", ")));
 }
 
 ReportSource stored(const ReportOptions& options) {

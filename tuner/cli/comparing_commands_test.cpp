@@ -185,6 +185,22 @@ TEST_F(ComparingCommands, APortfolioThatIsTooSmallIsRefused) {
   EXPECT_EQ(smemtune("export --portfolio 2").status, 0);
 }
 
+TEST_F(ComparingCommands, NamesThatAMessageListsStayOnItsLine) {
+  for (const std::string kernel : {"one\\nname", "another"}) {
+    folder_.write("cache.json", R"({"device_name": "A", "problem_size": [64], "kernel_name": ")" +
+                                    kernel +
+                                    R"(", "tune_params_keys": ["B"], "tune_params": {"B": [32]},
+                                    "cache": {"32": {"B": 32, "time": 1.5}}})");
+    ASSERT_EQ(smemtune("import cache.json").status, 0);
+  }
+  for (const std::string words : {"report", "best --space gone"}) {
+    const Ended ended = smemtune(words + " --source imported");
+    EXPECT_EQ(ended.status, 2);
+    EXPECT_THAT(ended.err, HasSubstr("one name"));
+    EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+  }
+}
+
 class DiffCommand : public ComparingCommands {
  protected:
   /// A kernel that does its work `times` times.

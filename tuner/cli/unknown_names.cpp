@@ -47,7 +47,7 @@ void refuse_unknown(const std::filesystem::path& database, const db::Query& quer
     const std::string nearest =
         what == "device" ? suggested_device(name, known) : suggestion(name, known);
     throw InputError(database.string() + ": no " + what + " " + quote(name) + " is stored" +
-                     (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
+                     (nearest.empty() ? "; there are " + printable(joined(known, ", ")) : nearest));
   };
   Names spaces;
   Names devices;
