@@ -1,10 +1,12 @@
 #include "reports/markup.h"
 
+#include "tuner/core/text.h"
+
 namespace smemtune {
 
 std::string for_html(std::string_view text) {
   std::string html;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&':
         html += "&amp;";

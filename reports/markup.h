@@ -5,7 +5,7 @@
 
 namespace smemtune {
 
-/// Text in which nothing is markup of HTML, SVG or XML, in attributes neither.
+/// One printable line in which nothing is markup of HTML, SVG or XML, in attributes neither.
 std::string for_html(std::string_view text);
 
 }  // namespace smemtune

@@ -114,8 +114,8 @@ TEST(ReportPage, LetsNoTextOfTheDataBecomeMarkup) {
   StoredResult hostile = failed(16, Status::compile, "</script><script>alert(1)</script>");
   hostile.device.name = "</script><!--<script>";
   const auto json = report_json(source_of({hostile}));
-  const std::string page = report_page(json, "<b>&\"", "");
-  EXPECT_THAT(page, HasSubstr("<title>&lt;b&gt;&amp;&quot;</title>"));
+  const std::string page = report_page(json, "<b>&\"\x1b[2J\xE2\x80\xAE", "");
+  EXPECT_THAT(page, HasSubstr("<title>&lt;b&gt;&amp;&quot;?[2J?</title>"));
   const std::string data = between(page, "id=\"data\">", "</script>");
   EXPECT_THAT(data, Not(HasSubstr("<")));
   EXPECT_EQ(nlohmann::ordered_json::parse(data), json);

@@ -94,10 +94,10 @@ Svg::Svg(double width, double height, const Title& title)
   text_ = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", width_) +
           attribute("height", height_) + " viewBox=\"0 0 " + pixels(width_) + " " +
           pixels(height_) + "\" role=\"img\" aria-labelledby=\"t d\">\n<title id=\"t\">" +
-          for_html(printable(title.text + ", " + title.under_it)) + "</title>\n<desc id=\"d\">" +
-          for_html(printable(title.description)) + "</desc>\n<style>" + kStyle +
+          for_html(title.text + ", " + title.under_it) + "</title>\n<desc id=\"d\">" +
+          for_html(title.description) + "</desc>\n<style>" + kStyle +
           "</style>\n<rect class=\"g\" width=\"100%\" height=\"100%\"/>\n" +
-          "<text class=\"h\" x=\"8\" y=\"20\">" + for_html(printable(title.text)) + "</text>\n";
+          "<text class=\"h\" x=\"8\" y=\"20\">" + for_html(title.text) + "</text>\n";
   text({8, 37}, title.under_it, Anchor::start, /*quiet=*/true);
 }
 
@@ -108,17 +108,17 @@ void Svg::text(Point at, const std::string& text, Anchor anchor, bool quiet) {
   if (anchor != Anchor::start) {
     text_ += std::string(" text-anchor=\"") + (anchor == Anchor::end ? "end" : "middle") + "\"";
   }
-  text_ += std::string(quiet ? " class=\"q\"" : "") + ">" + for_html(printable(text)) + "</text>\n";
+  text_ += std::string(quiet ? " class=\"q\"" : "") + ">" + for_html(text) + "</text>\n";
 }
 
 void Svg::text_on_lines(Point at, const std::string& text) {
   text_ += "<text class=\"o\"" + attribute("x", at.x) + attribute("y", at.y) + ">" +
-           for_html(printable(text)) + "</text>\n";
+           for_html(text) + "</text>\n";
 }
 
 void Svg::turned_text(Point at, const std::string& text) {
   text_ += "<text class=\"q\" text-anchor=\"middle\" transform=\"translate(" + pixels(at.x) + " " +
-           pixels(at.y) + ") rotate(-90)\">" + for_html(printable(text)) + "</text>\n";
+           pixels(at.y) + ") rotate(-90)\">" + for_html(text) + "</text>\n";
 }
 
 void Svg::bar(Point upper_left, double width, double height, int series, const std::string& says) {
