@@ -188,8 +188,10 @@ TEST_F(ImportTest, OfTwoFilesThatSayNoMomentTakesBoth) {
 }
 
 TEST_F(ImportTest, OfWhatWasNotTunedForTimeIsRefused) {
-  EXPECT_THAT(error(write("score.json", cache_file("CPU", R"("32": {"BLOCK": 32, "score": 3})"))),
-              HasSubstr("score.json: a result has neither \"time\" nor \"__error__\""));
+  EXPECT_THAT(
+      error(write("score.json", cache_file("CPU", R"("32": {"BLOCK": 32, "score": 3})"))),
+      HasSubstr(
+          "score.json: entry 1 of \"cache\": a result has neither \"time\" nor \"__error__\""));
   EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
 }
 
@@ -322,7 +324,7 @@ TEST_F(ImportTest, DoesNotDecideWhatTheValuesOfOurConfigurationsAre) {
 TEST_F(ImportTest, RefusesWhatIsTooDeepOrTooMuch) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_THAT(error(write("deep.json", cache_file("GPU A", "\"1\": {\"BLOCK\": " + deep + "}"))),
-              HasSubstr("deep.json: nested deeper than 32"));
+              HasSubstr("deep.json: entry 1 of \"cache\": nested deeper than 32"));
   EXPECT_THAT(error(write("head.json", "{\"a\": " + deep + "}")),
               HasSubstr("nested deeper than 32"));
   std::string many = R"("1": {"BLOCK": 1, "time": 1, "times": [1)";
@@ -375,6 +377,57 @@ TEST_F(ImportTest, OfNumbersThatAreNoneKnowsThatItFailed) {
       "2": {"BLOCK": 2, "time": -Infinity}, "3": {"BLOCK": 3, "time": 1e20},
       "4": {"BLOCK": 4, "times": [NaN, 2, 3], "time": 2.5})")));
   EXPECT_THAT(statuses(), ElementsAre(Pair("correct", 1), Pair("runtime", 3)));
+}
+
+/// What programs that make strings of numbers, or lists of single ones, have made of caches.
+TEST_F(ImportTest, OfTimesInOtherFormsTakesTheTimes) {
+  import(write("cache.json", cache_file("GPU A", R"("1": {"BLOCK": 1, "time": "2.5"},
+      "2": {"BLOCK": 2, "time": [3, 4]}, "3": {"BLOCK": 3, "time": 1.5, "__error__": null},
+      "4": {"BLOCK": 4, "time": 1.75, "__error__": ""}, "5": {"BLOCK": 5, "time": "1e20"},
+      "6": {"BLOCK": 6, "time": []}, "7": {"BLOCK": 7, "time": 1, "__error__": "InvalidConfig"},
+      "8": {"BLOCK": 8, "time": "2.5 ms"}, "9": {"BLOCK": 9, "time": "nan"},
+      "10": {"BLOCK": 10, "time": "3", "times": ["2.5", "3.5"]}, "11": {"BLOCK": 11.0, "time": 6},
+      "12": {"BLOCK": true, "time": null}, "13": {"BLOCK": 13, "__error__": null})")));
+  std::map<std::string, double> times;
+  for (const StoredResult& one : store_.results({.source = "imported"})) {
+    times[key(one.result.configuration)] = one.result.time_ms().value_or(0);
+  }
+  EXPECT_THAT(times, ElementsAre(Pair("BLOCK=1", 0), Pair("BLOCK=10", 3), Pair("BLOCK=11", 6),
+                                 Pair("BLOCK=13", 0), Pair("BLOCK=2", 3.5), Pair("BLOCK=3", 1.5),
+                                 Pair("BLOCK=4", 1.75), Pair("BLOCK=5", 0), Pair("BLOCK=6", 0),
+                                 Pair("BLOCK=7", 0), Pair("BLOCK=8", 0), Pair("BLOCK=9", 0)));
+  EXPECT_THAT(statuses(),
+              ElementsAre(Pair("constraints", 1), Pair("correct", 6), Pair("runtime", 6)));
+}
+
+/// Python writes null for what it does not know, and Windows begins a file with a mark.
+TEST_F(ImportTest, OfACacheThatKnowsNoDeviceAndListsNoValuesTakesTheRest) {
+  const fs::path file = write("cache.json",
+                              "\xEF\xBB\xBF"
+                              R"({"device_name": null,
+      "kernel_name": null, "problem_size": 4096, "tune_params_keys": ["BLOCK"],
+      "tune_params": null, "cache": {"1": {"BLOCK": 1, "time": 2}}})");
+  EXPECT_THAT(error(file), HasSubstr("names no device: --device-name"));
+  EXPECT_THAT(error(file, {.device = "GPU A"}), HasSubstr("names no kernel: --kernel"));
+  EXPECT_EQ(1u, import(file, {.device = "GPU A", .kernel = "scale"}).added);
+}
+
+/// Whatever the tuner calls what it measured, and whichever tuner's words it fails by.
+TEST_F(ImportTest, OfT4FindsTheTimeByItsUnitAndTheFailureByItsWord) {
+  const fs::path file = write("t4.json", R"({"results": [
+      {"configuration": {"BLOCK": 1}, "objectives": ["kernel_us"], "times": {},
+       "invalidity": "correct", "measurements": [{"name": "power", "value": 9, "unit": "W"},
+       {"name": "kernel_us", "value": "2500", "unit": "us"}]},
+      {"configuration": {"BLOCK": 2}, "times": {}, "invalidity": "correct", "measurements": [
+       {"name": "compiling", "value": 9, "unit": "s"}, {"name": "time", "value": [3, 4], "unit": ""}]},
+      {"configuration": {"BLOCK": 3}, "times": {}, "invalidity": "CompilationFailedConfig"},
+      {"configuration": {"BLOCK": 4}, "times": {}, "invalidity": "runtime",
+       "measurements": [{"name": "time", "value": "RuntimeFailedConfig", "unit": ""}]}],
+      "metadata": {"timeunit": null}})");
+  import(file, {.device = "GPU A", .kernel = "scale"});
+  EXPECT_THAT(statuses(), ElementsAre(Pair("compile", 1), Pair("correct", 2), Pair("runtime", 1)));
+  EXPECT_EQ(2.5, store_.best({.source = "imported"}, true).at(0).result.measurement.median_ms);
+  EXPECT_EQ(3.5, store_.results({.source = "imported"}).at(1).result.measurement.median_ms);
 }
 
 /// Sorted by name, what the entries are read by stands behind them.

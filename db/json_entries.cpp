@@ -143,6 +143,8 @@ class EntriesReader {
   EntriesReader(const std::string& what, std::string&& text, const JsonEntries::IsEnough& is_enough,
                 const JsonEntries::Take& take)
       : what_(what), text_(std::move(text)), is_enough_(is_enough), take_(take) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // As Windows writes UTF-8.
+    if (text_.starts_with(kByteOrderMark)) text_.erase(0, kByteOrderMark.size());
     text_.reserve(text_.size() + simdjson::SIMDJSON_PADDING);
   }
 

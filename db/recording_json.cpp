@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -77,9 +78,24 @@ double moment_of(const std::string& text) {
   return seconds;
 }
 
+/// Of a text that is a number and nothing else; NaN for all others.
+double number_in(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [read_to, error] = std::from_chars(text.data(), end, number);
+  const bool is_number = error == std::errc() && read_to == end;
+  return is_number ? number : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// A number, also one that was written as a string; NaN for all else.
+double any_number(JsonText value) {
+  const double number = number_of(value);
+  return std::isnan(number) ? number_in(string_of(value)) : number;
+}
+
 /// 0 for what is no number.
 double time_of(JsonText value) {
-  const double ms = number_of(value);
+  const double ms = any_number(value);
   return std::isfinite(ms) ? ms : 0;
 }
 
@@ -91,7 +107,7 @@ std::vector<double> positive_numbers(JsonText list) {
   if (list.get_array().get(all) != simdjson::SUCCESS) return numbers;
   numbers.reserve(kUsual);
   for (auto one : all) {
-    const double number = number_of(one.value());
+    const double number = any_number(one.value());
     if (number > 0 && std::isfinite(number)) numbers.push_back(number);
     if (numbers.size() > kMost) throw InputError("more than a million values in one result");
   }
@@ -174,10 +190,20 @@ struct TimeOrWord {
   std::string word;
 };
 
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Of a list of times their mean.
 TimeOrWord time_or_word(JsonText value) {
-  const double ms = time_of(value);
+  double ms = number_of(value);
+  std::string_view text;
+  if (std::isnan(ms)) {
+    text = string_of(value);
+    ms = text.empty() ? mean(positive_numbers(value)) : number_in(text);
+  }
   if (ms > 0 && ms < kNoTime_ms) return {.time_ms = ms, .word = ""};
-  return {.time_ms = 0, .word = std::string(string_of(value))};
+  return {.time_ms = 0, .word = std::string(text)};
 }
 
 Evaluation cached(const Recording& recording, simdjson::ondemand::object entry) {
@@ -185,14 +211,14 @@ Evaluation cached(const Recording& recording, simdjson::ondemand::object entry) 
   evaluation.result.kernel = recording.kernel;
   ConfigurationReader configuration(recording);
   std::optional<TimeOrWord> time;
-  std::optional<TimeOrWord> error;
+  std::optional<std::string> error;
   std::vector<double> samples_ms;
   for (auto member : entry) {
     const std::string_view name = member.unescaped_key();
     JsonText value = member.value();
     if (configuration.take(name, value)) continue;
     if (name == "time") time = time_or_word(value);
-    if (name == "__error__") error = time_or_word(value);
+    if (name == "__error__") error = string_of(value);
     if (name == "times") samples_ms = positive_numbers(value);
     if (name == "compile_time") evaluation.result.compile_ms = time_of(value);
     if (name == "verification_time") evaluation.result.verify_ms = time_of(value);
@@ -206,11 +232,12 @@ Evaluation cached(const Recording& recording, simdjson::ondemand::object entry) 
         "a result has neither \"time\" nor \"__error__\": what was tuned for something "
         "else than time is not read");
   }
-  const TimeOrWord& said = error ? *error : *time;
-  if (said.time_ms > 0) {
-    set_time(evaluation, said.time_ms, samples_ms);
+  if (error && error->empty() && time) error.reset();  // Some write null where there was none.
+  if (!error && time->time_ms > 0) {
+    set_time(evaluation, time->time_ms, samples_ms);
   } else {
-    set_failure(evaluation, status_of(said.word), said.word);
+    const std::string& word = error ? *error : time->word;
+    set_failure(evaluation, status_of(word), word);
   }
   return evaluation;
 }
@@ -222,24 +249,30 @@ std::string problem_of(const Json& size) {
   });
 }
 
+/// A member that is a string; empty for all else, as where it is null.
+std::string word_of(const Json& head, const char* name) {
+  const auto found = head.find(name);
+  return found != head.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 /// The names of the parameters, their values, and what was tuned.
 void read_cache_head(const Json& head, Recording& recording) {
   recording.format = "kernel-tuner";
   recording.tool = "Kernel Tuner";
-  const std::string version = head.value("kernel_tuner_version", "");
+  const std::string version = word_of(head, "kernel_tuner_version");
   if (!version.empty()) recording.tool += " " + version;
-  recording.device = head.value("device_name", "");
-  recording.kernel = head.value("kernel_name", "");
+  recording.device = word_of(head, "device_name");
+  recording.kernel = word_of(head, "kernel_name");
   if (head.contains("problem_size")) recording.problem = problem_of(head["problem_size"]);
   const auto keys = head.find("tune_params_keys");
-  const auto values = head.find("tune_params");
-  if (keys == head.end() || !keys->is_array() || values == head.end() || !values->is_object()) {
-    throw InputError("a Kernel Tuner cache without \"tune_params_keys\" and \"tune_params\"");
+  if (keys == head.end() || !keys->is_array()) {
+    throw InputError("a Kernel Tuner cache without \"tune_params_keys\"");
   }
+  const Json values = head.value("tune_params", Json::object());
   for (const Json& name : *keys) {
     Parameter parameter = {.name = name.is_string() ? name.get<std::string>() : "", .values = {}};
-    const auto list = values->find(parameter.name);
-    if (list != values->end() && list->is_array()) {
+    const auto list = values.find(parameter.name);
+    if (list != values.end() && list->is_array()) {
       for (const Json& value : *list) parameter.values.push_back(value_of(value));
     }
     recording.parameters.push_back(std::move(parameter));
@@ -264,14 +297,17 @@ InputError unknown_unit(const std::string& member, const std::string& word) {
 
 /// Milliseconds in the unit of time that a T4 names for all of it.
 std::optional<double> named_unit_ms(const Json& root) {
-  if (!root.contains("metadata") || !root["metadata"].contains("timeunit")) return std::nullopt;
-  const auto word = root["metadata"]["timeunit"].get<std::string>();
+  const auto metadata = root.find("metadata");
+  if (metadata == root.end()) return std::nullopt;
+  const std::string word = word_of(*metadata, "timeunit");
+  if (word.empty()) return std::nullopt;
   const std::optional<double> unit = unit_ms(word);
   if (unit) return unit;
   throw unknown_unit("timeunit", word);
 }
 
-/// Of T4's list of measurements the time, as far as it is a number: Kernel Tuner's or KTT's.
+/// Of T4's list of measurements the time, as far as it is a number: Kernel Tuner's or KTT's, or what
+/// else has a unit of time.
 struct MeasuredTime {
   std::optional<double> time;
   std::optional<double> unit_ms;  ///< nullopt: it names none.
@@ -279,21 +315,25 @@ struct MeasuredTime {
 
 MeasuredTime measured_time(JsonText list) {
   MeasuredTime measured;
+  bool is_named = false;  // It is the tuner's own word for the time.
   simdjson::ondemand::array measurements;
   if (list.get_array().get(measurements) != simdjson::SUCCESS) return measured;
   for (auto one : measurements) {
     std::string name;
     std::string unit;
-    double value = std::numeric_limits<double>::quiet_NaN();
+    double value = 0;
     for (auto member : one.get_object()) {
       const std::string_view key = member.unescaped_key();
       if (key == "name") name = string_of(member.value());
       if (key == "unit") unit = string_of(member.value());
-      if (key == "value") value = number_of(member.value());
+      if (key == "value") value = time_or_word(member.value()).time_ms;
     }
+    if (value <= 0) continue;
     const bool is_time = name == "time" || name == "TotalDuration";
-    if (is_time && !measured.time && std::isfinite(value)) {
-      measured = {.time = value, .unit_ms = unit_ms(unit)};
+    const std::optional<double> its_unit_ms = unit_ms(unit);
+    if (is_time ? !is_named : !measured.time && its_unit_ms) {
+      is_named = is_time;
+      measured = {.time = value, .unit_ms = its_unit_ms};
     }
   }
   return measured;
@@ -340,6 +380,16 @@ Configuration t4_configuration(JsonText json, Recording& recording) {
   return reader.whole();
 }
 
+/// T4's words, which are ours, and Kernel Tuner's.
+Status t4_status(const std::string& word) {
+  if (word.ends_with("Config")) return status_of(word);
+  try {
+    return parse_status(word);
+  } catch (const InputError& error) {
+    throw InputError(std::string("\"invalidity\": ") + error.what());
+  }
+}
+
 /// `unit_ms`: that of the whole file.
 Evaluation t4_evaluation(simdjson::ondemand::object entry, std::optional<double> unit_ms,
                          Recording& recording) {
@@ -373,18 +423,13 @@ Evaluation t4_evaluation(simdjson::ondemand::object entry, std::optional<double>
   if (measured.time) {
     time = *measured.time * measured_unit_ms;
   } else if (sum > 0) {
-    time = sum / static_cast<double>(times.runtimes.size());
+    time = mean(times.runtimes);
   }
   if (word == "correct" && time && *time > 0 && *time < kNoTime_ms) {
     set_time(evaluation, *time, times.runtimes);
     return evaluation;
   }
-  Status status = Status::runtime;
-  try {
-    status = parse_status(word);
-  } catch (const InputError& error) {
-    throw InputError(std::string("\"invalidity\": ") + error.what());
-  }
+  const Status status = t4_status(word);
   set_failure(evaluation, status == Status::correct ? Status::runtime : status, word);
   return evaluation;
 }
@@ -490,11 +535,17 @@ class RecordingReader {
 
   void add(const Json& head, std::string_view list, JsonText entry) {
     if (recording_.format.empty()) begin(head);
-    simdjson::ondemand::object object;
-    if (entry.get_object().get(object) != simdjson::SUCCESS) {
-      throw InputError(quote(std::string(list)) + " holds something that is not a result");
+    ++entries_;
+    try {
+      simdjson::ondemand::object object;
+      if (entry.get_object().get(object) != simdjson::SUCCESS) {
+        throw InputError("is not a result");
+      }
+      recording_.evaluations.push_back(evaluation(object));
+    } catch (const InputError& error) {
+      throw InputError("entry " + std::to_string(entries_) + " of \"" + std::string(list) +
+                       "\": " + error.what());
     }
-    recording_.evaluations.push_back(evaluation(object));
   }
 
   void hand_over(const TakePart& take) {
@@ -542,16 +593,17 @@ class RecordingReader {
     }
     recording_.format = "ktt";
     recording_.tool = "KTT";
-    const std::string version = metadata->value("KttVersion", "");
+    const std::string version = word_of(*metadata, "KttVersion");
     if (!version.empty()) recording_.tool += " " + version;
-    recording_.device = metadata->value("Device", "");
-    const std::string unit = metadata->value("TimeUnit", "");
+    recording_.device = word_of(*metadata, "Device");
+    const std::string unit = word_of(*metadata, "TimeUnit");
     unit_ms_ = unit_ms(unit);
     if (!unit_ms_) throw unknown_unit("TimeUnit", unit);
-    written_unix_ = moment_of(metadata->value("Timestamp", ""));
+    written_unix_ = moment_of(word_of(*metadata, "Timestamp"));
   }
 
   Recording recording_;
+  std::uint64_t entries_ = 0;
   std::optional<double> unit_ms_;  ///< Of T4, where it says, and of KTT.
   double written_unix_ = -1;       ///< When KTT wrote the file, which says no other time.
 };

@@ -176,12 +176,12 @@ TEST_F(RecordingTest, RefusesWhatIsNoneNamingTheFile) {
   EXPECT_THAT(error(write("other.json", "{\"a\": 1}")), HasSubstr("neither a Kernel Tuner cache"));
   EXPECT_THAT(error(write("short.json", R"({"tune_params_keys": ["a"], "tune_params": {"a": [1]},
     "cache": {"1": {"time": 1}}})")),
-              HasSubstr("short.json: a result has no \"a\""));
+              HasSubstr("short.json: entry 1 of \"cache\": a result has no \"a\""));
   EXPECT_THAT(error(write("unit.json", R"({"metadata": {"timeunit": "days"}, "results": []})")),
               HasSubstr("'days'"));
   EXPECT_THAT(error(write("word.json", R"({"results": [{"configuration": {"a": 1},
     "invalidity": "tired", "times": {}}]})")),
-              HasSubstr("word.json: \"invalidity\""));
+              HasSubstr("word.json: entry 1 of \"results\": \"invalidity\""));
 }
 
 TEST_F(RecordingTest, ReadsADatabaseByKernelDeviceAndProblem) {
