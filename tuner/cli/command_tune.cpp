@@ -49,9 +49,9 @@ void say_unless_quiet(const TuneOptions& options, const std::string& line) {
 }
 
 std::string strategies_text() {
-  std::string text = "Order of the search:";
+  std::string text = "Order of the search [auto]:";
   for (const StrategyInfo& strategy : strategies()) {
-    text += " " + strategy.name + " (" + strategy.description + ")";
+    text += "\n  " + strategy.name + ": " + strategy.description;
   }
   return text;
 }
@@ -439,7 +439,10 @@ void export_best(const TuneOptions& options, const Space& space,
 }  // namespace
 
 void add_tune_options(CLI::App& app, TuneOptions& options) {
-  app.add_option("--space", options.space, "Search space to tune, a JSON file")->type_name("FILE");
+  app.add_option(
+         "--space", options.space,
+         "Search space to tune: a JSON file, or the name of a space that comes with smemtune")
+      ->type_name("FILE");
   app.add_option("--check", options.check,
                  "Only look for mistakes in this space file and measure nothing (the command "
                  "`smemtune check` measures the stored winner again)")
@@ -470,9 +473,7 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_option("--export", options.export_file,
                  "Write the best of this space and device as JSON when done, - for stdout")
       ->type_name("FILE");
-  app.add_option("--strategy", options.tuning.strategy, strategies_text())
-      ->type_name("NAME")
-      ->capture_default_str();
+  app.add_option("--strategy", options.tuning.strategy, strategies_text())->type_name("NAME");
   app.add_flag("--cold", options.tuning.cold,
                "Search without the results of other problems and devices");
   add_count(app, "--seed", options.tuning.seed, 0, UINT64_MAX,
