@@ -203,8 +203,8 @@ Evaluation cached(const Recording& recording, simdjson::ondemand::object entry) 
   evaluation.device_ms += evaluation.result.verify_ms;
   if (!time && !error) {
     throw InputError(
-        "a result has neither \"time\" nor \"__error__\": what was tuned for something "
-        "else than time is not read");
+        "a result has neither \"time\" nor \"__error__\": only what was tuned for "
+        "time can be read");
   }
   const TimeOrWord& said = error ? *error : *time;
   if (said.time_ms > 0) {

@@ -157,9 +157,9 @@ int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
     json.push_back(std::move(entry));
   }
   if (json.empty()) {
-    throw InputError(
-        options.database.string() +
-        ": no configuration that matches is correct on all problems, and on two at least");
+    throw InputError(options.database.string() +
+                     ": no configuration that matches is correct on all problems, or there are "
+                     "fewer than two problems");
   }
   if (options.json) {
     write_document(db::document_text("smemtune-one-for-all", 1, {{"spaces", std::move(json)}}));
