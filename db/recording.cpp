@@ -94,7 +94,8 @@ FileText read_compressed(const std::filesystem::path& file) {
     const int count = gzread(stream.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     if (count > 0) read.text.append(buffer.data(), static_cast<std::size_t>(count));
     if (read.text.size() > kMostFileBytes) {
-      throw InputError(file.string() + ": more than " + std::to_string(kMostFileBytes) + " bytes");
+      throw InputError(file.string() + ": decompressed it has more than the " +
+                       std::to_string(kMostFileBytes) + " bytes that are read at most");
     }
     if (count == static_cast<int>(buffer.size())) continue;
     int status = Z_OK;

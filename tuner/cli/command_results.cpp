@@ -63,10 +63,7 @@ std::string remarks(const db::StoredResult& stored) {
 
 /// The name under which a space's results are stored, of that name or of the space's file.
 std::string stored_space_name(const std::string& given) {
-  std::error_code error;
-  const bool is_file = given.ends_with(".json") && std::filesystem::status(given, error).type() !=
-                                                       std::filesystem::file_type::not_found;
-  if (!is_file) return given;
+  if (!given.ends_with(".json")) return given;
   const Json space = Json::parse(read_text(given, kMaxFileBytes), nullptr, false);
   const auto name = space.is_object() ? space.find("name") : space.end();
   return name != space.end() && name->is_string() ? name->get<std::string>() : given;
@@ -158,8 +155,8 @@ int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
   }
   if (json.empty()) {
     throw InputError(options.database.string() +
-                     ": no configuration that matches is correct on all problems, or there are "
-                     "fewer than two problems");
+                     ": no configuration that matches is correct on all problems; at least two "
+                     "problems are needed");
   }
   if (options.json) {
     write_document(db::document_text("smemtune-one-for-all", 1, {{"spaces", std::move(json)}}));

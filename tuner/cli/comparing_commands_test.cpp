@@ -181,7 +181,7 @@ TEST_F(ComparingCommands, APortfolioThatIsTooSmallIsRefused) {
   record("GPU", {planted(tile(1), 1, 100), planted(tile(2), 1, 200)});
   const Ended one = smemtune("export --portfolio 1");
   EXPECT_EQ(one.status, 2);
-  EXPECT_THAT(one.err, HasSubstr("no 1 configuration"));
+  EXPECT_THAT(one.err, HasSubstr("no choice of 1 configuration"));
   EXPECT_EQ(smemtune("export --portfolio 2").status, 0);
 }
 

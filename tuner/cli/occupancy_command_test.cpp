@@ -153,7 +153,7 @@ TEST_F(Occupancies, RefuseWhatNoBlockIs) {
     EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << words << ended.err;
   }
   EXPECT_THAT(run("occupancy --threads 1025 --device h200").err,
-              HasSubstr("--threads: '1025' is too much: compute capability 9.0 allows 1024"));
+              HasSubstr("--threads: '1025' is too large: compute capability 9.0 allows 1024"));
 }
 
 TEST_F(Occupancies, OfARealKernelAreThoseOfItsCompiledCode) {

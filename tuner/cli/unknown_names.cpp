@@ -39,9 +39,7 @@ void refuse_unknown(const std::filesystem::path& database, const db::Query& quer
     const std::vector<std::string> known(all.begin(), all.end());
     const std::string nearest =
         what == "device" ? suggested_device(name, known) : suggestion(name, known);
-    const bool means_file = what == "space" && name.ends_with(".json");
     throw InputError(database.string() + ": no " + what + " " + quote(name) + " is stored" +
-                     (means_file ? ", and there is no such file" : "") +
                      (nearest.empty() ? "; there are " + joined(known, ", ") : nearest));
   };
   Names spaces;

@@ -538,7 +538,7 @@ TEST(HostAgent, EndsWithItsWorkersWhenItsParentIsSilent) {
   WorkerProcess shell({"sh", "-c", script, executable()}, 0, WorkerProcess::Kind::carrier);
   ASSERT_TRUE(eventually([&] {
     shell.read_log();
-    return shell.log_tail().find("not heard from") != std::string::npos;
+    return shell.log_tail().find("heard from the parent") != std::string::npos;
   })) << shell.log_tail();
 }
 

@@ -363,6 +363,7 @@ __global__ void sum(int* p) {
 TEST_F(NvrtcCompilerTest, CompilesASourceThatIncludesTheCLibrary) {
   const auto compiled = compile(R"(
 #include <cassert>
+#include <cfloat>
 #include <climits>
 #include <cmath>
 #include <stdint.h>
