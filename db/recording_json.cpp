@@ -531,7 +531,7 @@ class RecordingReader {
     } else {
       throw InputError(
           "neither a Kernel Tuner cache file (\"cache\"), nor T4 (\"results\"), nor KTT's output "
-          "(\"Results\"), nor a database of smemtune");
+          "(\"Results\"), nor a database or export of smemtune");
     }
   }
 

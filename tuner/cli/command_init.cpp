@@ -275,7 +275,7 @@ int run_init(const InitOptions& options) {
   if (needs_copy)
     write_out("wrote " + files.kernels.string() + ", the kernels without host code\n");
   const std::vector<std::string> faults = check_space(files.space, share_folder());
-  write_out("wrote " + files.space.string() + ", to be completed:\n");
+  write_out("wrote " + files.space.string() + (faults.empty() ? ":\n" : ", to be completed:\n"));
   say_draft(draft);
   if (witness) {
     write_out("  " + witness->name +
