@@ -31,7 +31,7 @@ ResultStore open_shared(const std::filesystem::path& file,
   ResultStore store(":memory:");
   const auto add = [&store](RunRecord&& record) { store.add(std::move(record)); };
   if (read_runs(file, {}, Runs::ours, add).cut_off) {
-    warn(file.string() + ": ends too early; what came before is read");
+    warn(file.string() + ": is cut off; the results before the cut are read");
   }
   return store;
 }

@@ -115,7 +115,7 @@ TEST_F(LayeredStoreOf, DoesWithoutAnOwnDatabaseAndWhatCannotBeRead) {
               ElementsAre("A N=4096 TILE=2 from team.sqlite"));
   EXPECT_THAT(warnings_, HasSubstr("missing.sqlite"));
   EXPECT_THAT(warnings_, HasSubstr("broken.json"));
-  EXPECT_THAT(warnings_, HasSubstr("half.json: ends too early"));
+  EXPECT_THAT(warnings_, HasSubstr("half.json: is cut off"));
 }
 
 TEST_F(LayeredStoreOf, HoldsAnothersBestAgainstOnesOwnTimes) {

@@ -229,8 +229,8 @@ Evaluation cached(const Recording& recording, simdjson::ondemand::object entry) 
   evaluation.device_ms += evaluation.result.verify_ms;
   if (!time && !error) {
     throw InputError(
-        "a result has neither \"time\" nor \"__error__\": what was tuned for something "
-        "else than time is not read");
+        "a result has neither \"time\" nor \"__error__\": only what was tuned for "
+        "time can be read");
   }
   if (error && error->empty() && time) error.reset();  // Some write null where there was none.
   if (!error && time->time_ms > 0) {
@@ -582,7 +582,7 @@ class RecordingReader {
     } else {
       throw InputError(
           "neither a Kernel Tuner cache file (\"cache\"), nor T4 (\"results\"), nor KTT's output "
-          "(\"Results\"), nor a database of smemtune");
+          "(\"Results\"), nor a database or export of smemtune");
     }
   }
 

@@ -183,6 +183,21 @@ TEST_F(CommandLine, HelpNamesDefaultsUnitsAndExitStatuses) {
   EXPECT_THAT(help.out, Not(HasSubstr("{")));
 }
 
+TEST_F(CommandLine, HelpFitsAHundredColumnsAndHasDefaultsInBrackets) {
+  for (const std::string command : {"tune", "report", "replay", "import", "diff", "space"}) {
+    const std::string help = run({command, "--help"}).out;
+    EXPECT_THAT(help, HasSubstr("Usage: smemtune " + command));
+    EXPECT_THAT(help, Not(testing::ContainsRegex("--[a-z-]+ [A-Z]+[=:]"))) << "a default elsewhere";
+    std::istringstream read(help);
+    for (std::string line; std::getline(read, line);) {
+      if (line.find(".sqlite]") != std::string::npos) continue;  // The path is the user's.
+      EXPECT_LE(line.size(), 100u) << line;
+    }
+  }
+  EXPECT_THAT(run({"tune", "--help"}).out,
+              HasSubstr("GPU whose limits the CPU device borrows [h200]"));
+}
+
 TEST_F(CommandLine, FaultsOfOptionsAreOneLineAndStatusTwo) {
   const std::vector<std::vector<std::string>> faults = {
       {},
@@ -250,7 +265,7 @@ TEST_F(CommandLine, HoldsAKernelAgainstTheHostsFunctionFromInitOn) {
   };
   const Ended drafted = run(with("GAIN=2"));
   ASSERT_EQ(drafted.status, 0) << drafted.err;
-  EXPECT_THAT(drafted.out, HasSubstr("scale_cpu() of the source says what is right"));
+  EXPECT_THAT(drafted.out, HasSubstr("scale_cpu() of the source gives the expected results"));
   EXPECT_THAT(drafted.out, Not(HasSubstr("not found")));
   const Ended right = run({"--space", file, "--device", "cpu", "--json", "--max-evaluations", "2"});
   EXPECT_EQ(right.status, 0) << right.err;

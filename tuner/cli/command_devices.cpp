@@ -51,7 +51,7 @@ std::string numbered_device(std::size_t number, const Device& device) {
 
 void add_devices_options(CLI::App& app, DevicesOptions& options) {
   app.add_flag("--known", options.known,
-               "GPUs with published limits and GPUs of stored runs, for --dry-run --device NAME");
+               "List the GPUs whose limits are known: published ones and those of stored runs");
   add_database(app, options.database);
   app.add_flag("--json", options.json, "Print as JSON");
 }

@@ -66,7 +66,7 @@ std::string text_of(const Imported& imported) {
   text += "; " + format_count(added.added) + " new, " + format_count(added.known) + " known";
   if (added.conflicting > 0) {
     text += ", " + format_count(added.conflicting) +
-            " unlike what is known of the same measurement, kept beside it";
+            " that differ from a known result of the same measurement, kept beside it";
   }
   return printable(text);
 }
@@ -92,7 +92,7 @@ void add_files(const ImportOptions& options, const db::ImportNames& names, db::R
   for (const std::filesystem::path& file : options.files) {
     const Imported imported = store_next(reader, store);
     if (imported.file.cut_off) {
-      std::fprintf(stderr, "smemtune: %s ends too early; what came before was taken in\n",
+      std::fprintf(stderr, "smemtune: %s is cut off; the results before the cut were imported\n",
                    printable(file.string()).c_str());
     }
     // Said when it is stored: whatever happens to the next file.
@@ -112,16 +112,16 @@ void add_import_options(CLI::App& app, ImportOptions& options) {
   app.add_option(
          "files", options.files,
          "Kernel Tuner cache files, T4, KTT's JSON, exports and databases of smemtune; .gz too")
-      ->type_name("FILE...")
+      ->type_name("FILE")
       ->required();
   app.add_option("--device-name", options.names.device,
-                 "The device of files that name none, as its driver calls it")
+                 "Device of files that do not name one, as its driver calls it")
       ->type_name("NAME");
   app.add_option("--space", options.names.space,
-                 "Of caches, T4 and KTT: the space that the results are of [the kernel's name]")
+                 "For caches, T4 and KTT: the space that the results belong to [the kernel's name]")
       ->type_name("NAME");
   app.add_option("--kernel", options.names.kernel,
-                 "Of caches, T4 and KTT: the kernel's name, in place of the file's")
+                 "For caches, T4 and KTT: the kernel's name, instead of the file's")
       ->type_name("NAME");
   app.add_flag("--json", options.json, "Print as JSON");
 }
@@ -133,10 +133,9 @@ int run_import(const ImportOptions& options) {
 
 void add_merge_options(CLI::App& app, ImportOptions& options) {
   app.add_option("files", options.files, "Databases and exports of smemtune")
-      ->type_name("FILE...")
+      ->type_name("FILE")
       ->required();
-  app.add_option("--into", options.database,
-                 "The database that takes them in; made where it is not")
+  app.add_option("--into", options.database, "Database to merge into; created if it does not exist")
       ->type_name("FILE")
       ->required();
   app.add_flag("--json", options.json, "Print as JSON");

@@ -91,10 +91,11 @@ std::string kernels_text(const KernelFile& file, const FlatSource& source,
                          const InitOptions& options, const std::set<std::string>& guard) {
   std::string text = "// The kernels of " + options.source.filename().string() +
                      ", written by smemtune init. This file is what is tuned: keep both in step.\n";
-  if (!source.files.empty()) text += "// Holds what they need of " + listed(source.files) + ".\n";
+  if (!source.files.empty())
+    text += "// Includes what they need of " + listed(source.files) + ".\n";
   if (!guard.empty()) {
     text += "// #ifndef around " + listed(std::vector<std::string>(guard.begin(), guard.end())) +
-            " lets values be handed over.\n";
+            " lets smemtune set them.\n";
   }
   return text + "\n" + file.device_text;
 }
@@ -271,12 +272,14 @@ int run_init(const InitOptions& options) {
 
   say_kernels(source, file, options, kernels, together);
   if (needs_copy) say_left_out(source, file, options);
-  if (needs_copy) write_out("wrote " + files.kernels.string() + ", the kernels by themselves\n");
+  if (needs_copy)
+    write_out("wrote " + files.kernels.string() + ", the kernels without host code\n");
   const std::vector<std::string> faults = check_space(files.space, share_folder());
-  write_out("wrote " + files.space.string() + ", to be completed:\n");
+  write_out("wrote " + files.space.string() + (faults.empty() ? ":\n" : ", to be completed:\n"));
   say_draft(draft);
   if (witness) {
-    write_out("  " + witness->name + "() of the source says what is right, on small problems\n");
+    write_out("  " + witness->name +
+              "() of the source gives the expected results of small problems\n");
   }
   for (const std::string& fault : faults) write_out("  " + fault + "\n");
   write_out((faults.empty() ? "next: smemtune --space " : "then: smemtune --check ") +

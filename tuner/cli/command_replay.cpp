@@ -181,7 +181,7 @@ void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
              "The kernel's space file, from which the search knows its launches as in a run")
           ->type_name("FILE");
   app.add_option("--device", options.device,
-                 "Device whose limits launches must satisfy [the recorded one]")
+                 "With --space: device whose limits launches must satisfy [the recorded one]")
       ->type_name("NAME")
       ->needs(space);
   app.add_option("--strategy", options.strategies,
@@ -215,7 +215,7 @@ int run_replay(const ReplayCommandOptions& options) {
   for (const std::filesystem::path& file : options.data) {
     for (const db::Recording& recording : db::read_recordings(file)) {
       if (recording.cut_off) {
-        say("smemtune: " + file.string() + " ends too early; " +
+        say("smemtune: " + file.string() + " is cut off; " +
             std::to_string(recording.evaluations.size()) + " results were read");
       }
       recordings.push_back(replayed(recording, from, space, strategies, options));

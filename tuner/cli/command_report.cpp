@@ -126,8 +126,7 @@ std::string text_of(const ReportOptions& options, const Named& named, const Repo
 std::string figures_text() {
   std::string text =
       "A document to report on, of a run, a dry run, list --results or diff, each with --json "
-      "[what "
-      "is stored]; with --format svg, then a figure:";
+      "[what is stored]; with --format svg, then a figure:";
   for (const FigureInfo& one : figures()) text += "\n  " + one.name + ": " + one.description;
   return text;
 }
@@ -135,7 +134,7 @@ std::string figures_text() {
 }  // namespace
 
 void add_report_options(CLI::App& app, ReportOptions& options) {
-  app.add_option("OF", options.of, figures_text())->type_name("")->expected(0, 2);
+  app.add_option("DOCUMENT", options.of, figures_text())->type_name("")->expected(0, 2);
   add_database(app, options.database);
   add_selection(app, options.query);
   options.query.source = kOwnAndShared;

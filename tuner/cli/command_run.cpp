@@ -299,7 +299,8 @@ int finish(const RunOptions& options, const Wanted& wanted, const Device& device
 }  // namespace
 
 void add_run_options(CLI::App& app, RunOptions& options) {
-  app.add_option("--space", options.space, "The search space, a JSON file")
+  app.add_option("--space", options.space,
+                 "The search space: a JSON file, or the name of a space that comes with smemtune")
       ->type_name("FILE")
       ->required();
   app.add_option(

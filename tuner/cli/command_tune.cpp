@@ -29,9 +29,9 @@ namespace smemtune::cli {
 namespace {
 
 std::string strategies_text() {
-  std::string text = "Order of the search:";
+  std::string text = "Order of the search [auto]:";
   for (const StrategyInfo& strategy : strategies()) {
-    text += " " + strategy.name + " (" + strategy.description + ")";
+    text += "\n  " + strategy.name + ": " + strategy.description;
   }
   return text;
 }
@@ -131,7 +131,10 @@ void export_best(const TuneOptions& options, const Space& space,
 }  // namespace
 
 void add_tune_options(CLI::App& app, TuneOptions& options) {
-  app.add_option("--space", options.space, "Search space to tune, a JSON file")->type_name("FILE");
+  app.add_option(
+         "--space", options.space,
+         "Search space to tune: a JSON file, or the name of a space that comes with smemtune")
+      ->type_name("FILE");
   app.add_option("--check", options.check,
                  "Only look for mistakes in this space file and measure nothing (the command "
                  "`smemtune check` measures the stored winner again)")
@@ -162,9 +165,7 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_option("--export", options.export_file,
                  "Write the best of this space and device as JSON when done, - for stdout")
       ->type_name("FILE");
-  app.add_option("--strategy", options.tuning.strategy, strategies_text())
-      ->type_name("NAME")
-      ->capture_default_str();
+  app.add_option("--strategy", options.tuning.strategy, strategies_text())->type_name("NAME");
   app.add_flag("--cold", options.tuning.cold,
                "Search without the results of other problems and devices");
   add_count(app, "--seed", options.tuning.seed, 0, UINT64_MAX,

@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kDevice = "h200";
 
 std::string not_checked(const std::string& why) {
-  return "not checked whether the kernels compile, their arguments' types and their static shared "
-         "memory: " +
+  return "not checked: that the kernels compile, the types of their arguments and their static "
+         "shared memory: " +
          why;
 }
 

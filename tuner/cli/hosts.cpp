@@ -37,7 +37,7 @@ std::vector<std::string> lines_of(const char* command) {
   while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
     text.append(buffer.data(), size);
   }
-  if (pclose(pipe) != 0) throw UnavailableError(std::string(command) + ": has failed");
+  if (pclose(pipe) != 0) throw UnavailableError(std::string(command) + ": failed");
   std::vector<std::string> lines;
   for (std::string& line : CLI::detail::split(text, '\n')) {
     if (!line.empty()) lines.push_back(std::move(line));
@@ -162,7 +162,7 @@ std::string take_compilers(const ModelOnHosts& tuned, const HostHello& hello, in
     return "it compiles nothing: " + (why == hello.lacking.end() ? "no compiler" : why->second);
   }
   if (its->sha256 != tuned.compiler.sha256) {
-    return "it compiles nothing: it has " + its->version + ", not the build that most have";
+    return "it compiles nothing: it has " + its->version + ", not the build that most hosts have";
   }
   const std::uint64_t asked = tuned.choice.compile_workers;
   const std::uint64_t cores = asked > 0 ? asked : hello.cores;

@@ -12,6 +12,7 @@
 #include "tuner/cli/command_run.h"
 #include "tuner/cli/command_space.h"
 #include "tuner/cli/command_tune.h"
+#include "tuner/cli/help_text.h"
 #include "tuner/cli/hosts.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
@@ -145,8 +146,9 @@ int run_command_line(int argc, char** argv) {
       "a search space with NVRTC, verifies its results, times it, and keeps the best for each "
       "device.",
       "smemtune");
-  app.set_version_flag("--version", "smemtune " SMEMTUNE_VERSION);
-  app.get_formatter()->column_width(34);
+  app.formatter(help_formatter());
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_version_flag("--version", "smemtune " SMEMTUNE_VERSION, "Print the version");
   app.footer(
       "Exit status: 0 success; 1 check or diff found a loss; 2 invalid file or option; 3 no "
       "configuration worked; 4 results database unusable; 5 GPU, driver, compiler or memory "

@@ -102,7 +102,7 @@ class DeviceReader {
   std::string text(const std::string& key) const {
     const Json& found = needed(key);
     if (!found.is_string() || found.get_ref<const std::string&>().empty()) {
-      fail(key, summary(found) + " is not a text");
+      fail(key, summary(found) + " is not a string");
     }
     return found.get<std::string>();
   }

@@ -77,7 +77,7 @@ std::optional<ArgumentTemplate> SpaceReader::read_argument(const Json& value,
     argument.type = text(value["type"], child(pointer, "type"), "a type").value_or("");
   }
   if (value.contains("description")) {
-    text(value["description"], child(pointer, "description"), "a text");
+    text(value["description"], child(pointer, "description"), "a string");
   }
   if (value.contains("shape") == value.contains("value")) {
     fault(pointer, "needs either \"shape\" (a buffer) or \"value\" (a scalar)");
@@ -114,7 +114,7 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
   }
   if (value.contains("init")) {
     const std::string where = child(pointer, "init");
-    if (const auto init = text(value["init"], where, "a text such as uniform(-1, 1)")) {
+    if (const auto init = text(value["init"], where, "a string such as uniform(-1, 1)")) {
       read_init(*init, where, argument);
     }
     if (argument.role == Role::scratch) {

@@ -621,7 +621,7 @@ INSTANTIATE_TEST_SUITE_P(
               ": /arguments/2: lacks \"type\""},
         Fault{"EmptyProblems", "\"cpu_problems\": [{ \"N\": 64, \"T\": \"float\" }]",
               "\"cpu_problems\": []", ": /cpu_problems: [] is not a list of problems"},
-        Fault{"WrongType", "\"Adds one.\"", "7", ": /description: 7 is not a text"}),
+        Fault{"WrongType", "\"Adds one.\"", "7", ": /description: 7 is not a string"}),
     fault_name);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -40,7 +40,7 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
   }
   if (value.contains("description")) {
     kernel.description =
-        text(value["description"], child(pointer, "description"), "a text").value_or("");
+        text(value["description"], child(pointer, "description"), "a string").value_or("");
   }
   if (value.contains("source")) {
     kernel.source = text(value["source"], child(pointer, "source"), "a path").value_or("");

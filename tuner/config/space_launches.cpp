@@ -150,7 +150,7 @@ void SpaceReader::read_swaps(const Json& value, const std::string& pointer,
 LaunchTemplate SpaceReader::read_launch(const Json& value, const std::string& pointer) {
   LaunchTemplate launch;
   if (value.contains("description")) {
-    text(value["description"], child(pointer, "description"), "a text");
+    text(value["description"], child(pointer, "description"), "a string");
   }
   for (const char* const needed : {"entry", "block", "grid"}) {
     if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");

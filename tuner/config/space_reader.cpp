@@ -35,7 +35,7 @@ LoadedSpace SpaceReader::read() {
   }
   if (root.contains("$schema")) text(root["$schema"], "/$schema", "the schema's path");
   if (root.contains("description")) {
-    space_.description = text(root["description"], "/description", "a text").value_or("");
+    space_.description = text(root["description"], "/description", "a string").value_or("");
   }
   read_problems(root);
   if (root.contains("arguments")) {
@@ -228,7 +228,7 @@ void SpaceReader::read_verify(const Json& root) {
   if (!check_object(value, "/verify", "verify")) return;
   read_tolerance(value, "/verify", tolerance_);
   if (value.contains("description")) {
-    text(value["description"], "/verify/description", "a text");
+    text(value["description"], "/verify/description", "a string");
   }
   if (value.contains("reference")) {
     space_.verify.reference =

@@ -150,7 +150,7 @@ std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kerne
   if (plans.empty()) {
     check.not_run = "its buffers have " + std::to_string(tuned->bytes >> 20) +
                     " MB, and only up to " + std::to_string(kMostBytes >> 20) +
-                    " MB are filled there; add a smaller problem to \"cpu_problems\" would do";
+                    " MB are filled there; add a smaller problem to \"cpu_problems\"";
   }
   return plans;
 }

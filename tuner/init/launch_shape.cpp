@@ -262,7 +262,7 @@ Json LaunchShapeDraft::named_block() {
     if (found[i].size() != 1) return Json::array();
     block.push_back(found[i].front());
   }
-  chosen_.notes.emplace_back("Block by the parameters' names.");
+  chosen_.notes.emplace_back("The block is guessed from the parameters' names.");
   return block;
 }
 

@@ -48,7 +48,7 @@ class Reader {
 
   std::string text(const Json& object, const std::string& at, const char* name) const {
     const Json& value = member(object, at, name);
-    if (!value.is_string()) fail(at + "/" + name, "is not text");
+    if (!value.is_string()) fail(at + "/" + name, "is not a string");
     return value.get<std::string>();
   }
 

@@ -24,9 +24,7 @@ struct Entry {
 
 const std::vector<Entry>& table() {
   static const std::vector<Entry> kTable = {
-      {{"auto",
-        "what resembles the fastest so far, what may surprise, what was fast elsewhere (the "
-        "default)",
+      {{"auto", "what resembles the fastest so far, what may surprise, what was fast elsewhere",
         true, true},
        [](const SearchedKernel& kernel, Untried& untried, std::uint64_t seed) {
          return std::make_unique<Auto>(kernel, untried, seed);
