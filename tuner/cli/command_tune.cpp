@@ -11,6 +11,7 @@
 #include "tuner/cli/model_runs.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/selected_kernels.h"
+#include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/cli/tune_output.h"
 #include "tuner/config/space_file.h"
