@@ -907,8 +907,8 @@ INSTANTIATE_TEST_SUITE_P(
               ": /kernels/0/block/0: 1.5 is not an expression or an integer"},
         Fault{"DefaultOfTheReference", "\"parameters\": { \"THREADS\"",
               "\"constraints\": [\"N >= 64\"], \"parameters\": { \"THREADS\"",
-              ": /kernels/0: the reference's default 'THREADS=64' does not satisfy the constraints "
-              "for the problem 'N=1,T=int', so there is no answer to compare with"},
+              ": /kernels/0: the reference's default 'THREADS=64' fails `N >= 64` for the problem "
+              "'N=1,T=int', so there is no answer to compare with"},
         Fault{"DefaultNowhere", "<= 32\"", "<= 8\"",
               ": /kernels/1: the default 'TILE=16,WIDE=0' satisfies the constraints for no "
               "problem"}),
