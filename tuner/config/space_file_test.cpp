@@ -523,6 +523,14 @@ void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
 
 class FaultySpace : public testing::TestWithParam<Fault> {};
 
+TEST(SpaceFile, SaysOfAFaultyParameterOnlyWhatIsWrongWithIt) {
+  const SpaceFolder folder;
+  folder.write("space.json", replaced(kSpace, "[8, 16, 32]", "[]"));
+  EXPECT_THAT(
+      without_lines(folder.faults()),
+      testing::ElementsAre("space.json: /kernels/1/parameters/TILE: [] is not a list of values"));
+}
+
 TEST_P(FaultySpace, IsRefusedWithPlaceAndReason) {
   const SpaceFolder folder;
   folder.write("space.json", replaced(kSpace, GetParam().from, GetParam().to));
@@ -835,6 +843,8 @@ INSTANTIATE_TEST_SUITE_P(
               "you mean 'partial'?"},
         Fault{"EmptyParameter", "\"THREADS\": [64, 128]", "\"THREADS\": []",
               ": /kernels/0/parameters/THREADS: [] is not a list of values"},
+        Fault{"QuotedNumber", "[8, 16, 32]", "[8, \"16\", 32]",
+              ": /kernels/1/parameters/TILE/1: \"16\" is text: a number has no quotation marks"},
         Fault{"FractionOfAParameter", "[8, 16, 32]", "[8, 16, 0.5]",
               ": /kernels/1/parameters/TILE/2: 0.5 is not an integer, a boolean or a word"},
         Fault{"ValueTwice", "[8, 16, 32]", "[8, 16, 8]",
