@@ -2,6 +2,7 @@
 
 #include "reports/expectations.h"
 #include "reports/kernel_table.h"
+#include "reports/why_best.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -224,6 +225,15 @@ TEST(Summary, SaysThatABestWasOnlyScreened) {
   EXPECT_THAT(summary_text(space(), summary, gpu()), HasSubstr("screened only: no finals"));
   summary.problems.front().best->stage = Stage::final;
   EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("screened only: no finals")));
+}
+
+TEST(Summary, CallsANeighborTiedWhereTheFinalsDid) {
+  ProblemSummary tied = problem();
+  EXPECT_THAT(why_best(space(), tied, gpu()),
+              HasSubstr("    one parameter changed: TILE=8 +100.0 %\n"));
+  tied.ties = {timed("tiled", 8, 1)};
+  EXPECT_THAT(why_best(space(), tied, gpu()),
+              HasSubstr("    one parameter changed: TILE=8 tied\n"));
 }
 
 TEST(Curves, HoldEachConfigurationAgainstWhatIsPredicted) {

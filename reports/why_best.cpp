@@ -29,6 +29,13 @@ std::string resources_text(const Result& result, const Device& device) {
   return text;
 }
 
+/// With the best, statistically.
+bool is_tied(const ProblemSummary& problem, const Result& result) {
+  return std::ranges::any_of(problem.ties, [&](const Result& tie) {
+    return tie.kernel == result.kernel && tie.configuration == result.configuration;
+  });
+}
+
 /// What changing a single parameter of the best costs: where its lead comes from.
 std::string one_step_away(const ProblemSummary& problem) {
   const Result& best = *problem.best;
@@ -46,9 +53,13 @@ std::string one_step_away(const ProblemSummary& problem) {
       }
     }
     if (nearest == nullptr) continue;
+    text += (text.empty() ? "" : ", ") + name + "=" + to_text(nearest->configuration.at(name));
+    if (is_tied(problem, *nearest)) {
+      text += " tied";
+      continue;
+    }
     const double slower = 100 * (nearest->measurement.median_ms / best.measurement.median_ms - 1);
-    text += (text.empty() ? "" : ", ") + name + "=" + to_text(nearest->configuration.at(name)) +
-            " " + (slower < 0 ? "" : "+") + decimal(slower, 1) + " %";
+    text += std::string(slower < 0 ? " " : " +") + decimal(slower, 1) + " %";
     if (best.stage == Stage::final && nearest->stage != Stage::final) text += " (screened only)";
   }
   return text;
@@ -72,11 +83,8 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
     return problem.unfinished ? "nothing faster than the default was found"
                               : "the default is already the best";
   }
-  const auto is_default = [&](const Result& tie) {
-    return tie.kernel == best.kernel && tie.configuration == by_default->configuration;
-  };
   std::string text;
-  if (std::any_of(problem.ties.begin(), problem.ties.end(), is_default)) {
+  if (is_tied(problem, *by_default)) {
     text = "the default, " + key(by_default->configuration) + ", is statistically tied with it";
   } else {
     double factor = by_default->measurement.median_ms / best.measurement.median_ms;

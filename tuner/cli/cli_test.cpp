@@ -476,6 +476,9 @@ TEST_F(CommandLine, InitWritesOverNothingUnlessItIsTold) {
   EXPECT_EQ(run({"init", source}).status, 2);
   EXPECT_EQ(read(folder_ / "mine.json"), "kept");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "mine_kernel.cu"));
+  EXPECT_EQ(shell("init --force '" + source + "' 2> /dev/null", "SMEMTUNE_SHARE=/dev"), 2);
+  EXPECT_EQ(read(folder_ / "mine.json"), "kept");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "mine_kernel.cu"));
   EXPECT_EQ(run({"init", source, "--force"}).status, 0);
   EXPECT_THAT(read(folder_ / "mine.json"), HasSubstr("mine_kernel.cu"));
   EXPECT_EQ(read(folder_ / "mine.cu"), kProgram);

@@ -235,6 +235,7 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 }
 
 int run_init(const InitOptions& options) {
+  const fs::path share = share_folder();  // Missing, nothing is written.
   FlatSource source = read_flat_source(options.source, options.with);
   const KernelFile all = read_kernel_file(source);
   const auto [kernels, together] = chosen_kernels(source, all, options);
@@ -274,7 +275,7 @@ int run_init(const InitOptions& options) {
   if (needs_copy) say_left_out(source, file, options);
   if (needs_copy)
     write_out("wrote " + files.kernels.string() + ", the kernels without host code\n");
-  const std::vector<std::string> faults = check_space(files.space, share_folder());
+  const std::vector<std::string> faults = check_space(files.space, share);
   write_out("wrote " + files.space.string() + (faults.empty() ? ":\n" : ", to be completed:\n"));
   say_draft(draft);
   if (witness) {

@@ -366,12 +366,12 @@ void SpaceReader::check_values(const KernelTemplate& kernel) {
   for (const Problem& problem : every_problem()) {
     try {
       const KernelBinding bound(space_, kernel, problem, device);
-      if (!bound.satisfies_constraints(kernel.default_configuration)) {
+      if (const auto violated = bound.violated_constraint(kernel.default_configuration)) {
         if (is_reference) {
           fault(kernel.where, "the reference's default " +
-                                  quote(key(kernel.default_configuration)) +
-                                  " does not satisfy the constraints for the problem " +
-                                  quote(key(problem)) + ", so there is no answer to compare with");
+                                  quote(key(kernel.default_configuration)) + " fails `" +
+                                  *violated + "` for the problem " + quote(key(problem)) +
+                                  ", so there is no answer to compare with");
         }
         continue;
       }

@@ -523,6 +523,14 @@ void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
 
 class FaultySpace : public testing::TestWithParam<Fault> {};
 
+TEST(SpaceFile, SaysOfAFaultyParameterOnlyWhatIsWrongWithIt) {
+  const SpaceFolder folder;
+  folder.write("space.json", replaced(kSpace, "[8, 16, 32]", "[]"));
+  EXPECT_THAT(
+      without_lines(folder.faults()),
+      testing::ElementsAre("space.json: /kernels/1/parameters/TILE: [] is not a list of values"));
+}
+
 TEST_P(FaultySpace, IsRefusedWithPlaceAndReason) {
   const SpaceFolder folder;
   folder.write("space.json", replaced(kSpace, GetParam().from, GetParam().to));
@@ -835,6 +843,8 @@ INSTANTIATE_TEST_SUITE_P(
               "you mean 'partial'?"},
         Fault{"EmptyParameter", "\"THREADS\": [64, 128]", "\"THREADS\": []",
               ": /kernels/0/parameters/THREADS: [] is not a list of values"},
+        Fault{"QuotedNumber", "[8, 16, 32]", "[8, \"16\", 32]",
+              ": /kernels/1/parameters/TILE/1: \"16\" is text: a number has no quotation marks"},
         Fault{"FractionOfAParameter", "[8, 16, 32]", "[8, 16, 0.5]",
               ": /kernels/1/parameters/TILE/2: 0.5 is not an integer, a boolean or a word"},
         Fault{"ValueTwice", "[8, 16, 32]", "[8, 16, 8]",
@@ -907,8 +917,8 @@ INSTANTIATE_TEST_SUITE_P(
               ": /kernels/0/block/0: 1.5 is not an expression or an integer"},
         Fault{"DefaultOfTheReference", "\"parameters\": { \"THREADS\"",
               "\"constraints\": [\"N >= 64\"], \"parameters\": { \"THREADS\"",
-              ": /kernels/0: the reference's default 'THREADS=64' does not satisfy the constraints "
-              "for the problem 'N=1,T=int', so there is no answer to compare with"},
+              ": /kernels/0: the reference's default 'THREADS=64' fails `N >= 64` for the problem "
+              "'N=1,T=int', so there is no answer to compare with"},
         Fault{"DefaultNowhere", "<= 32\"", "<= 8\"",
               ": /kernels/1: the default 'TILE=16,WIDE=0' satisfies the constraints for no "
               "problem"}),

@@ -149,7 +149,7 @@ SpaceReader::Conditions SpaceReader::read_parameters(const Json& kernel, const s
     }
   }
   if (kernel.contains("default")) {
-    read_default(kernel["default"], child(pointer, "default"), result);
+    read_default(kernel, child(pointer, "default"), result);
   }
   return conditions;
 }
@@ -175,8 +175,9 @@ std::vector<Value> SpaceReader::parameter_values(const Json& given, const std::s
   return values;
 }
 
-void SpaceReader::read_default(const Json& value, const std::string& pointer,
+void SpaceReader::read_default(const Json& kernel, const std::string& pointer,
                                KernelTemplate& result) {
+  const Json& value = kernel["default"];
   if (!value.is_object()) {
     fault(pointer, summary(value) + " is not an object of values");
     return;
@@ -186,6 +187,7 @@ void SpaceReader::read_default(const Json& value, const std::string& pointer,
     const std::string place = child(pointer, name);
     const auto parameter = std::ranges::find(result.parameters, name, &Parameter::name);
     if (parameter == result.parameters.end()) {
+      if (kernel.contains("parameters") && kernel["parameters"].contains(name)) continue;
       fault(place, "there is no parameter " + quote(name) + suggestion(name, known));
       continue;
     }

@@ -58,7 +58,7 @@ class SpaceReader : private SpaceValues {
   Conditions read_parameters(const Json& kernel, const std::string& pointer,
                              KernelTemplate& result);
   std::vector<Value> parameter_values(const Json& given, const std::string& pointer);
-  void read_default(const Json& value, const std::string& pointer, KernelTemplate& result);
+  void read_default(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   void read_launches(const Json& value, const std::string& pointer, bool of_kernel,
                      KernelTemplate& result);
   LaunchTemplate read_launch(const Json& value, const std::string& pointer);

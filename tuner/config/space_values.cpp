@@ -120,6 +120,10 @@ std::optional<Value> SpaceValues::scalar(const Json& value, const std::string& p
   const std::string& word = value.get_ref<const std::string&>();
   if (is_todo(word)) return std::nullopt;  // Said already.
   if (is_word(word)) return Value(word);
+  if (is_integer_literal(word)) {
+    fault(pointer, "\"" + word + "\" is text: a number has no quotation marks");
+    return std::nullopt;
+  }
   fault(pointer, quote(word) +
                      " is not a word: a letter, then letters, digits, _ : < > and single spaces, "
                      "at most " +

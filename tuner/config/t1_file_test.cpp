@@ -161,7 +161,7 @@ TEST_F(T1, HasADefaultThatIsValidWhateverThePublishedOneIs) {
     parameters.push_back({{"Name", name}, {"Type", "int"}, {"Values", "list(range(1000))"}});
   }
   scale_["ConfigurationSpace"]["Conditions"][0]["Expression"] = "a + b + c + d < 0";
-  EXPECT_THAT(error(scale_), HasSubstr("does not satisfy the constraints"));
+  EXPECT_THAT(error(scale_), HasSubstr("fails `python(a + b + c + d < 0)`"));
 }
 
 TEST_F(T1, PassesWhatIsInConstantMemoryWhereTheKernelTakesIt) {

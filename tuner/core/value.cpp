@@ -11,12 +11,6 @@ namespace smemtune {
 
 namespace {
 
-bool is_integer_literal(std::string_view text) {
-  if (!text.empty() && text.front() == '-') text.remove_prefix(1);
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 struct TypeName {
   std::string_view name;
   ScalarType type;
@@ -63,6 +57,12 @@ constexpr TypeName kTypeNames[] = {
 
 }  // namespace
 
+bool is_integer_literal(std::string_view text) {
+  if (!text.empty() && text.front() == '-') text.remove_prefix(1);
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 std::string to_text(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   return std::get<std::string>(value);
@@ -95,8 +95,8 @@ Bindings parse_key(std::string_view text) {
     const std::string_view part = rest.substr(0, comma);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == part.size()) {
-      throw InputError("\"" + std::string(text) + "\": \"" + std::string(part) +
-                       "\" is not NAME=VALUE");
+      throw InputError("'" + std::string(text) + "': '" + std::string(part) +
+                       "' is not NAME=VALUE");
     }
     const std::string name(part.substr(0, equals));
     const std::string_view word = part.substr(equals + 1);
@@ -105,18 +105,18 @@ Bindings parse_key(std::string_view text) {
       std::int64_t integer = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), integer);
       if (error != std::errc()) {
-        throw InputError("\"" + std::string(text) + "\": " + std::string(word) + " of " + name +
+        throw InputError("'" + std::string(text) + "': " + std::string(word) + " of " + name +
                          " does not fit 64 bits");
       }
       value = integer;
     }
     if (!bindings.emplace(name, std::move(value)).second) {
-      throw InputError("\"" + std::string(text) + "\": " + name + " is given twice");
+      throw InputError("'" + std::string(text) + "': " + name + " is given twice");
     }
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
     if (rest.empty()) {
-      throw InputError("\"" + std::string(text) + "\": nothing follows the last comma");
+      throw InputError("'" + std::string(text) + "': nothing follows the last comma");
     }
   }
   return bindings;

@@ -14,6 +14,9 @@ namespace smemtune {
 /// type's name (`float`) or an enumerator of the kernel's.
 using Value = std::variant<std::int64_t, std::string>;
 
+/// Digits, with or without a minus before them.
+bool is_integer_literal(std::string_view text);
+
 /// `32`, `float`.
 std::string to_text(const Value& value);
 

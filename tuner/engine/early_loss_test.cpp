@@ -145,5 +145,17 @@ TEST(EarlyLoss, IsForgottenWhereNothingIsAheadAnyMore) {
   }
 }
 
+TEST(EarlyLoss, CountsAConfigurationThatIsEvaluatedAgainInFullOnce) {
+  FakeSpace fake = slow_kernels();
+  fake.sources["tiled"].files.front().text += "noise_percent 20\n";
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    FakeRun run(fake);
+    run.request.options.strategy = "random";
+    run.request.options.seed = seed;
+    const ProblemSummary problem = run.run().problems.front();
+    EXPECT_EQ(problem.evaluated, problem.results.size()) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace smemtune::test

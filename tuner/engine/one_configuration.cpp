@@ -45,10 +45,10 @@ class One {
     needs.required_features = wanted_.kernel->required_features;
     if (auto failure = exceeds_limits(needs, tuning_.device)) return failure;
     const KernelBinding& bound = kernel().bound.front();
-    if (!bound.satisfies_constraints(wanted_.configuration)) {
-      return failure({Status::constraints, "constraint"},
-                     "the constraints of " + wanted_.kernel->name + " do not hold for " +
-                         key(wanted_.configuration) + " on " + key(wanted_.problem));
+    if (const auto violated = bound.violated_constraint(wanted_.configuration)) {
+      return failure(
+          {Status::constraints, "constraint"},
+          key(wanted_.configuration) + " fails `" + *violated + "` on " + key(wanted_.problem));
     }
     Outcome<Variant> variant = plan(kernel(), state_.set, wanted_.configuration, tuning_.device);
     if (!variant) return variant.failure();

@@ -141,11 +141,11 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
     if (space.size() == 0) {
       left_out.emplace_back(kernel->name,
                             why_left_out(state.kernels.back().bound.front(), tuning.device));
-    } else if (!space.index_of(kernel->default_configuration)) {
+    } else if (const auto violated = state.kernels.back().bound.front().violated_constraint(
+                   kernel->default_configuration)) {
       tuning.observer.note("the default of " + kernel->name + ", " +
-                           key(kernel->default_configuration) +
-                           ", does not satisfy the constraints on " + key(problem) +
-                           ": nothing is compared with it");
+                           key(kernel->default_configuration) + ", fails `" + *violated + "` on " +
+                           key(problem) + ": nothing is compared with it");
     }
   }
   if (!left_out.empty()) {

@@ -156,6 +156,9 @@ class Search {
       if (entry.known) {
         --state_.progress.known;
         --state_.summary.known;
+      } else {
+        --state_.summary.evaluated;
+        --tuning_.summary.evaluated;
       }
       const KernelOnProblems& kernel = state_.kernels[entry.candidate.kernel];
       begin({.candidate = entry.candidate,

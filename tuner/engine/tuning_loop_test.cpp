@@ -127,8 +127,8 @@ TEST(TuningLoop, SaysWhichKernelsAndDefaultsTheConstraintsLeaveOut) {
   FakeRun run(some);
   run.run();
   EXPECT_THAT(run.notes,
-              testing::ElementsAre("the default of tiled, ITEMS=1,TILE=1, does not satisfy the "
-                                   "constraints on N=1000: nothing is compared with it"));
+              testing::ElementsAre("the default of tiled, ITEMS=1,TILE=1, fails `TILE > 1` on "
+                                   "N=1000: nothing is compared with it"));
 }
 
 TEST(TuningLoop, RecordsEveryResultAndClosesEveryAttempt) {

@@ -155,7 +155,9 @@ void take_measurement(Result& result, const Result& twin) {
 
 std::optional<std::string> cannot_run(const KernelBinding& bound,
                                       const Configuration& configuration, const Device& device) {
-  if (!bound.satisfies_constraints(configuration)) return "its constraints do not hold";
+  if (const auto violated = bound.violated_constraint(configuration)) {
+    return "its constraint `" + *violated + "` does not hold";
+  }
   const Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
   if (instance) return std::nullopt;
   return instance.failure().detail;
