@@ -3,7 +3,10 @@
 #include "db/export_order.h"
 #include "tuner/core/text.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -25,6 +28,14 @@ std::string of_launches(const Result& result, Value value) {
   return text;
 }
 
+/// Empty for a launch whose resources are not known.
+template <typename Value>
+auto if_known(Value value) {
+  return [value](const LaunchResult& launch) {
+    return launch.resources.known() ? value(launch) : std::string();
+  };
+}
+
 using CsvRow = std::vector<std::pair<const char*, std::string>>;
 
 CsvRow row(const StoredResult& stored) {
@@ -34,7 +45,11 @@ CsvRow row(const StoredResult& stored) {
   const auto rate = [&result](const char* metric) {
     return result.metrics.contains(metric) ? csv_number(giga_per_s(result, metric)) : "";
   };
+  const bool is_told = is_of_another_tuner(stored);  // Without what only our runs know.
   const auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
+  const auto own_flag = [&](bool value) { return is_told ? "" : flag(value); };
+  const auto error = [&](double value) { return result.timed() ? csv_number(value) : ""; };
+  const std::int64_t samples = std::max(time.sample_count, std::ssize(time.samples_ms));
   return {
       {"space", csv_text(stored.space)},
       {"kernel", csv_text(result.kernel)},
@@ -43,11 +58,11 @@ CsvRow row(const StoredResult& stored) {
       {"device_kind", to_text(device.kind)},
       {"architecture", csv_text(device.architecture)},
       {"configuration", csv_text(key(result.configuration))},
-      {"is_default", flag(result.is_default)},
-      {"is_reference", flag(result.is_reference)},
+      {"is_default", own_flag(result.is_default)},
+      {"is_reference", own_flag(result.is_reference)},
       {"compared_with", to_text(result.compared_with)},
       {"stage", to_text(result.stage)},
-      {"median_ms", csv_number(time.median_ms)},
+      {"median_ms", time.has_median() ? csv_number(time.median_ms) : ""},
       {"median_low_ms", csv_number(time.median_low_ms)},
       {"median_high_ms", csv_number(time.median_high_ms)},
       {"gflop_per_s", rate("flops")},
@@ -61,19 +76,22 @@ CsvRow row(const StoredResult& stored) {
        of_launches(
            result,
            [](const auto& one) { return std::to_string(one.resources.static_shared_bytes); })},
-      {"registers_per_thread",
-       of_launches(
-           result,
-           [](const auto& one) { return std::to_string(one.resources.registers_per_thread); })},
-      {"spill_bytes", of_launches(result,
-                                  [](const auto& one) {
+      {"registers_per_thread", of_launches(result, if_known([](const auto& one) {
+                                             return std::to_string(
+                                                 one.resources.registers_per_thread);
+                                           }))},
+      {"spill_bytes", of_launches(result, if_known([](const auto& one) {
                                     return std::to_string(one.resources.spill_store_bytes +
                                                           one.resources.spill_load_bytes);
-                                  })},
-      {"occupancy_percent",
-       of_launches(result, [](const auto& one) { return csv_number(one.occupancy.percent); })},
-      {"max_absolute_error", csv_number(result.max_absolute_error)},
-      {"max_relative_error", csv_number(result.max_relative_error)},
+                                  }))},
+      {"occupancy_percent", of_launches(result,
+                                        [](const auto& one) {
+                                          return one.occupancy.percent > 0
+                                                     ? csv_number(one.occupancy.percent)
+                                                     : "";
+                                        })},
+      {"max_absolute_error", error(result.max_absolute_error)},
+      {"max_relative_error", error(result.max_relative_error)},
       {"kernel_hash", csv_text(stored.kernel_hash)},
       {"stale", flag(stored.stale)},
       {"driver", csv_text(device.driver_version)},
@@ -83,6 +101,10 @@ CsvRow row(const StoredResult& stored) {
       {"host", csv_text(stored.host)},
       {"run", csv_text(stored.run_id)},
       {"measured_utc", utc_text(stored.at_unix)},
+      {"mean_ms", csv_number(time.mean_ms)},
+      {"samples", samples > 0 ? std::to_string(samples) : ""},
+      {"imported_from", csv_text(stored.origin ? stored.origin->file : "")},
+      {"shared_from", csv_text(stored.shared_from)},
   };
 }
 

@@ -12,10 +12,10 @@ namespace smemtune::db {
 namespace {
 
 /// As version 1 of the format names what json_forms.h calls otherwise.
-void add_former_names(Json& entry) {
+void add_former_names(Json& entry, const Json& verified) {
   entry["parameters"] = entry["configuration"];
   entry["time"]["stage"] = entry["stage"];
-  entry["verification"] = {{"verified", true},
+  entry["verification"] = {{"verified", verified},
                            {"max_absolute_error", entry["max_absolute_error"]},
                            {"max_relative_error", entry["max_relative_error"]}};
   entry["provenance"]["cubin_sha256"] = entry["cubin_sha256"];
@@ -34,7 +34,8 @@ std::string export_json(const std::vector<StoredResult>& best,
   Json entries = Json::array();
   for (const StoredResult* stored : in_export_order(best)) {
     entries.push_back(stored_json(*stored));
-    add_former_names(entries.back());
+    const bool is_told = is_of_another_tuner(*stored);  // Not by whom it was found right.
+    add_former_names(entries.back(), is_told ? Json(nullptr) : Json(true));
   }
   Json default_entries = Json::array();
   for (const KernelDefaults& one : in_export_order(defaults)) {

@@ -58,6 +58,12 @@ std::string word_of(Status status) {
   return status == Status::compile ? "CompilationFailedConfig" : "RuntimeFailedConfig";
 }
 
+/// What it was ranked by: of what another tuner measured its own time.
+double ranked_ms(const StoredResult& stored) {
+  const Measurement& measured = stored.result.measurement;
+  return is_of_another_tuner(stored) ? measured.mean_ms : measured.median_ms;
+}
+
 double benchmark_ms(const Measurement& measured) {
   double sum_ms = 0;
   for (const double sample : measured.samples_ms) sum_ms += sample;
@@ -73,8 +79,9 @@ Json cache_entry(const StoredResult& stored) {
   const Result& result = stored.result;
   Json entry = bindings_json(result.configuration);
   if (result.timed()) {
-    entry["time"] = result.measurement.median_ms;
-    entry["times"] = result.measurement.samples_ms;
+    entry["time"] = ranked_ms(stored);
+    const std::vector<double>& samples_ms = result.measurement.samples_ms;
+    if (!samples_ms.empty()) entry["times"] = samples_ms;
   } else {
     entry["time"] = word_of(result.status);
   }
@@ -143,9 +150,8 @@ std::string export_t4(const std::vector<StoredResult>& results) {
                   {"framework", 0},
                   {"search_algorithm", 0},
                   {"validation", result.verify_ms}};
-    if (result.timed()) times["runtimes"] = result.measurement.samples_ms;
-    const Json time =
-        result.timed() ? Json(result.measurement.median_ms) : Json(word_of(result.status));
+    if (!result.measurement.samples_ms.empty()) times["runtimes"] = result.measurement.samples_ms;
+    const Json time = result.timed() ? Json(ranked_ms(*stored)) : Json(word_of(result.status));
     list.push_back(
         {{"timestamp", timestamp(*stored)},
          {"configuration", bindings_json(result.configuration)},

@@ -105,15 +105,6 @@ RunRecord record_of(Recording& recording, const ImportNames& names, Origin& orig
     check_words(file, result.configuration);
     result.kernel = kernel;
     result.problem = problem;
-    // Theirs is what it is ranked by: mostly the mean of the samples, and sometimes none of them.
-    if (result.timed()) {
-      Measurement& measured = result.measurement;
-      measured.median_ms = one.time_ms;
-      measured.median_low_ms = std::min(measured.median_low_ms, one.time_ms);
-      measured.median_high_ms = std::max(measured.median_high_ms, one.time_ms);
-      measured.min_ms = std::min(measured.min_ms, one.time_ms);
-      measured.max_ms = std::max(measured.max_ms, one.time_ms);
-    }
     if (first_unix < 0 || (one.at_unix >= 0 && one.at_unix < first_unix)) first_unix = one.at_unix;
     record.entries.push_back({.at_unix = one.at_unix, .result = std::move(result)});
   }

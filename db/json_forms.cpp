@@ -12,7 +12,11 @@
 #include <charconv>
 #include <cmath>
 #include <ctime>
+#include <iterator>
+#include <limits>
 #include <optional>
+#include <string_view>
+#include <type_traits>
 #include <variant>
 
 namespace smemtune::db {
@@ -33,12 +37,48 @@ Json value_json(const T& value) {
   return value;
 }
 
+/// Whether a field is not known, of which number_json() alone cannot tell. Fields of text are empty
+/// then.
+template <typename Member>
+bool is_unknown(const Device& device, std::string_view name, const Member& member) {
+  if constexpr (std::is_same_v<Member, std::string> || std::is_enum_v<Member>) return false;
+  // Of a device that another tuner named, nothing else is known.
+  if (device.kind == DeviceKind::gpu && device.sm_count == 0) return true;
+  return (name.ends_with("_khz") || name == "memory_bus_bits") && member == Member();
+}
+template <typename Member>
+bool is_unknown(const Resources& resources, std::string_view name, const Member& member) {
+  if (!resources.known()) return name != "static_shared_bytes";
+  return name == "max_threads_per_block" && member == Member();
+}
+template <typename Member>
+bool is_unknown(const Measurement& measured, std::string_view name, const Member& member) {
+  if (name == "median_ms") return !measured.has_median();
+  return (name == "sm_clock_mhz" || name == "sample_count") && member == Member();
+}
+template <typename Member>
+bool is_unknown(const Result& result, std::string_view name, const Member& member) {
+  if (name.starts_with("max_")) return !result.timed();
+  return name.ends_with("_ms") && member == Member();
+}
+template <typename T, typename Member>
+bool is_unknown(const T&, std::string_view, const Member&) {
+  return false;
+}
+
 /// An object with a member for each field.
 template <typename T>
 Json fields_json(const T& value) {
   Json object = Json::object();
-  visit_fields(value,
-               [&](const char* name, const auto& member) { object[name] = value_json(member); });
+  visit_fields(value, [&](const char* name, const auto& member) {
+    object[name] = is_unknown(value, name, member) ? Json(nullptr) : value_json(member);
+  });
+  return object;
+}
+
+/// Every member null.
+Json unknown_json(Json object) {
+  for (auto& member : object) member = nullptr;
   return object;
 }
 
@@ -55,7 +95,15 @@ void read_fields(const Json& object, T& value) {
   visit_fields(value, [&](const char* name, auto& member) {
     using Member = std::remove_reference_t<decltype(member)>;
     const auto found = object.find(name);
-    if (found == object.end() || found->is_null()) return;
+    if (found == object.end()) return;
+    if (found->is_null()) {
+      // What is 0 where it is not known stays so.
+      const bool has_zero = is_unknown(value, name, Member());
+      if constexpr (std::is_same_v<Member, double>) {
+        if (!has_zero) member = std::numeric_limits<double>::quiet_NaN();
+      }
+      return;
+    }
     if constexpr (std::is_same_v<Member, std::optional<std::int64_t>>) {
       member = found->template get<std::int64_t>();
     } else if constexpr (std::is_enum_v<Member>) {
@@ -68,9 +116,25 @@ void read_fields(const Json& object, T& value) {
 
 Json time_json(const Result& result) {
   if (!result.timed()) return nullptr;
-  Json time = fields_json(result.measurement);
-  time["samples"] = result.measurement.samples_ms.size();
+  Measurement measured = result.measurement;
+  measured.sample_count = std::max(measured.sample_count, std::ssize(measured.samples_ms));
+  Json time = fields_json(measured);
+  time["samples"] = std::move(time["sample_count"]);
+  time.erase("sample_count");
   return time;
+}
+
+Measurement time_from(const Json& time) {
+  Measurement measured;
+  read_fields(time, measured);
+  if (!time.contains("median_ms") || time["median_ms"].is_null()) {
+    measured = told_time(time.at("mean_ms").get<double>());
+  }
+  const auto samples = time.find("samples");
+  if (samples != time.end() && samples->is_number_integer()) {
+    measured.sample_count = samples->get<std::int64_t>();
+  }
+  return measured;
 }
 
 Json metrics_json(const Result& result) {
@@ -93,7 +157,9 @@ Json throughput_json(const Result& result) {
 
 /// Of `9.0`.
 void read_capability(const Json& json, Device& device) {
-  const std::string text = json.value("compute_capability", "");
+  const auto found = json.find("compute_capability");
+  if (found == json.end() || found->is_null()) return;
+  const auto text = found->get<std::string>();
   const char* const end = text.data() + text.size();
   const char* const point = std::from_chars(text.data(), end, device.compute_major).ptr;
   if (point != end) std::from_chars(point + 1, end, device.compute_minor);
@@ -176,7 +242,8 @@ Json device_json(const Device& device) {
   Json object = fields_json(device);
   object.erase("compute_major");
   object.erase("compute_minor");
-  object["compute_capability"] = capability_text(device);
+  const bool has_capability = device.kind == DeviceKind::cpu || device.compute_major > 0;
+  object["compute_capability"] = has_capability ? Json(capability_text(device)) : Json(nullptr);
   object["model"] = device_model_key(device);
   return object;
 }
@@ -184,7 +251,9 @@ Json device_json(const Device& device) {
 Json launch_json(const LaunchResult& launch) {
   Json object = fields_json(launch.shape);
   object["resources"] = fields_json(launch.resources);
-  object["occupancy"] = occupancy_json(launch.occupancy);
+  const bool has_occupancy = launch.resources.known() || launch.occupancy.percent > 0;
+  Json occupancy = occupancy_json(launch.occupancy);
+  object["occupancy"] = has_occupancy ? std::move(occupancy) : unknown_json(std::move(occupancy));
   if (launch.time_ms > 0) object["time_ms"] = launch.time_ms;
   return object;
 }
@@ -226,6 +295,12 @@ Json stored_json(const StoredResult& stored) {
                           {"imported_from", origin_json(stored.origin)},
                           {"shared_from", shared},
                           {"measured_utc", utc(stored.at_unix)}};
+  if (is_of_another_tuner(stored)) {
+    for (const char* untold : {"is_default", "is_reference"}) object[untold] = nullptr;
+    if (!object["time"].is_null()) {
+      for (const char* untold : {"discarded", "throttled"}) object["time"][untold] = nullptr;
+    }
+  }
   return object;
 }
 
@@ -266,7 +341,7 @@ Result result_from(const Json& json) {
   read_fields(json, result);
   const Json& time = json.at("time");
   if (result.timed()) {
-    read_fields(time, result.measurement);
+    result.measurement = time_from(time);
   } else if (!time.is_null()) {
     throw InputError("a result that is not timed has a time");
   }
@@ -295,6 +370,7 @@ StoredResult stored_from(const Json& json) {
   stored.run_id = provenance.value("run", "");
   stored.at_unix = unix_from(provenance.value("measured_utc", ""));
   stored.origin = origin_from(provenance, stored.device);
+  forget_untold(stored);
   return stored;
 }
 

@@ -117,8 +117,9 @@ std::vector<double> positive_numbers(JsonText list) {
 void set_time(Evaluation& evaluation, double time_ms, const std::vector<double>& samples_ms) {
   evaluation.time_ms = time_ms;
   evaluation.result.stage = Stage::screen;
-  evaluation.result.measurement =
-      samples_ms.empty() ? summarize(std::array{time_ms}) : summarize(samples_ms);
+  Measurement& measured = evaluation.result.measurement;
+  measured = samples_ms.empty() ? told_time(time_ms) : summarize(samples_ms);
+  measured.mean_ms = time_ms;  // What its tuner ranked it by: mostly the mean of these samples.
 }
 
 void set_failure(Evaluation& evaluation, Status status, const std::string& word) {
@@ -507,7 +508,7 @@ Evaluation ktt_evaluation(simdjson::ondemand::object entry, double unit_ms, Reco
   evaluation.result.configuration = std::move(*configuration);
   const Status status = ktt_status(word);
   if (status == Status::correct && time_ms > 0 && time_ms < kNoTime_ms) {
-    set_time(evaluation, time_ms, {});
+    set_time(evaluation, time_ms, {time_ms});  // Of one run.
     evaluation.device_ms = evaluation.result.verify_ms + time_ms;
   } else {
     set_failure(evaluation, status == Status::correct ? Status::runtime : status, word);

@@ -154,6 +154,7 @@ StoredResult read_stored(const Statement& row) {
   stored.model_id = row.integer("model_id");
   stored.stale = row.integer("stale") != 0;
   stored.origin = read_origin(row);
+  forget_untold(stored);
   return stored;
 }
 

@@ -51,6 +51,13 @@ struct StoredResult {
   std::string shared_from = {};  ///< The shared file that it lies in; empty: one's own database.
 };
 
+/// Whether a tool other than smemtune measured it, which tells less of it than we do.
+bool is_of_another_tuner(const StoredResult& stored);
+
+/// Makes unknown what such a tool does not tell: how far its results were off. Earlier releases stored
+/// 0.
+void forget_untold(StoredResult& stored);
+
 /// A run with all its results, as it passes from one database to another.
 struct RunRecord {
   struct Entry {

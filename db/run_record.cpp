@@ -105,7 +105,7 @@ class RunAdder {
         subjects_(connection, /*ours=*/false),
         results_(connection),
         find_(connection, R"sql(
-          SELECT id, run_id, status, stage, median_ms FROM result
+          SELECT id, run_id, status, stage, median_ms, mean_ms FROM result
           WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
             AND configuration_id = :configuration)sql"),
         find_moment_(connection, "SELECT number, at_unix FROM result WHERE id = :id"),
@@ -279,9 +279,8 @@ class RunAdder {
       found.in_run = found.in_run || same_run;
       const bool any_import = record_.origin && run.model_id == model_id_;
       if (!same_run && !any_import) continue;
-      const bool same_time = result.timed()
-                                 ? find_.real("median_ms") == result.measurement.median_ms
-                                 : find_.is_null("median_ms");
+      const bool same_time =
+          result.timed() ? has_time_of(result.measurement) : find_.is_null("median_ms");
       if (find_.text("status") == to_text(result.status) &&
           find_.text("stage") == to_text(result.stage) && same_time) {
         found.match = Match::same;
@@ -291,6 +290,15 @@ class RunAdder {
     }
     find_.reset();
     return found;
+  }
+
+  /// Of a time that another tuner ranked by something else the row has both. Earlier releases stored
+  /// that as its median.
+  bool has_time_of(const Measurement& measured) const {
+    const double median_ms = find_.real("median_ms");
+    if (!record_.origin) return median_ms == measured.median_ms;
+    return median_ms == measured.mean_ms ||
+           (median_ms == measured.median_ms && find_.real("mean_ms") == measured.mean_ms);
   }
 
   /// By its number in the run; without one by when it was measured, unless it came in with this

@@ -96,8 +96,7 @@ void visit_columns(const ResultRows::Place& place, const Result& result, Visit v
     }
   });
   const std::vector<double>& samples_ms = result.measurement.samples_ms;
-  visit("sample_count", timed ? std::optional(std::ssize(samples_ms)) : std::nullopt);
-  visit("samples", timed ? std::optional(to_blob(samples_ms)) : std::nullopt);
+  visit("samples", samples_ms.empty() ? std::nullopt : std::optional(to_blob(samples_ms)));
 }
 
 std::vector<std::string> result_columns() {

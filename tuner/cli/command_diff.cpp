@@ -168,7 +168,7 @@ class Diff {
     if (!pair.old_result->timed() || !pair.new_result->timed()) return;
     const double noise = summary.problems.front().noise_percent.value_or(0);
     pair.same_percent = std::max(pair.same_percent, noise);
-    pair.slower = slowdown(new_time.samples_ms, old_time.samples_ms);
+    pair.slower = slowdown(new_time, old_time);
     const bool in_turn =
         pair.old_result->stage == Stage::final && pair.new_result->stage == Stage::final;
     if (!in_turn) return;

@@ -97,6 +97,7 @@ void visit_fields(Is<Measurement> auto& v, auto&& visit) {
   visit("mean_ms", v.mean_ms);
   visit("launches_per_sample", v.launches_per_sample);
   visit("discarded", v.discarded);
+  visit("sample_count", v.sample_count);
   visit("sm_clock_mhz", v.sm_clock_mhz);
   visit("throttled", v.throttled);
 }

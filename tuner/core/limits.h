@@ -23,6 +23,9 @@ struct Resources {
   int max_threads_per_block = 0;  ///< From __launch_bounds__; 0 when not known.
   bool wgmma_serialized = false;  ///< ptxas found no way to overlap the wgmma instructions.
 
+  /// Whether ptxas told them. Of the CPU device's kernels only the static shared memory is known.
+  bool known() const { return registers_per_thread > 0; }
+
   bool operator==(const Resources&) const = default;
 };
 

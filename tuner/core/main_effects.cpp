@@ -1,5 +1,7 @@
 #include "tuner/core/main_effects.h"
 
+#include "tuner/core/text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,6 +19,18 @@ struct Level {
 };
 
 }  // namespace
+
+std::string to_text(ChosenBy chosen_by) {
+  if (chosen_by == ChosenBy::all) return "all";
+  return chosen_by == ChosenBy::chance ? "chance" : "search";
+}
+
+std::string timed_text(std::size_t configurations, ChosenBy chosen_by) {
+  const char* const how = chosen_by == ChosenBy::all      ? ", all of the space tried"
+                          : chosen_by == ChosenBy::chance ? " drawn at random"
+                                                          : " that the search chose";
+  return format_count(configurations) + " timed configurations" + how;
+}
 
 MainEffects::MainEffects(std::span<const Configuration* const> configurations) {
   std::map<std::string, std::map<Value, std::size_t>> numbers;
@@ -72,8 +86,12 @@ std::vector<MainEffect> MainEffects::of(std::span<const double> ms) const {
     }
     const double by_chance = (level_count - 1) * (all - between) / freedom;
     const double explained = all > 0 ? std::clamp((between - by_chance) / all, 0.0, 1.0) : 0;
-    effects.push_back({.parameter = parameter.parameter, .explained = explained});
+    effects.push_back({.parameter = parameter.parameter,
+                       .explained = explained,
+                       .configurations = static_cast<std::size_t>(whole.count)});
   }
+  const std::size_t fewest = std::max(kFewestTimes, effects.size() + 2);
+  if (whole.count < static_cast<double>(fewest)) return {};
   std::ranges::stable_sort(effects, std::greater(), &MainEffect::explained);
   return effects;
 }

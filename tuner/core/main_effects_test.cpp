@@ -52,12 +52,43 @@ TEST(MainEffects, TakeNoChanceForAnEffect) {
 }
 
 TEST(MainEffects, LeaveOutWhatDoesNotRun) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  const auto found = effects({{{"A", 1}}, {{"A", 1}}, {{"A", 2}}, {{"A", 2}}, {{"A", 3}}},
-                             {1, 1.1, 2, 2.1, infinity});
+  std::vector<Configuration> all;
+  std::vector<double> ms;
+  for (std::int64_t i = 0; i < 12; ++i) {
+    all.push_back({{"A", i % 2}});
+    ms.push_back(1 + static_cast<double>(i % 2) + 0.01 * static_cast<double>(i));
+  }
+  all.push_back({{"A", 3}});
+  ms.push_back(std::numeric_limits<double>::infinity());
+  const auto found = effects(all, ms);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_GT(found[0].explained, 0.9);
+  EXPECT_EQ(found[0].configurations, 12u);
   EXPECT_TRUE(effects({}, {}).empty());
+}
+
+TEST(MainEffects, AreSilentOfTooFew) {
+  std::vector<Configuration> all;
+  std::vector<double> ms;
+  for (std::int64_t i = 0; i < 11; ++i) {
+    all.push_back({{"A", i % 2}});
+    ms.push_back(1 + static_cast<double>(i % 2));
+  }
+  EXPECT_TRUE(effects(all, ms).empty());
+  all.push_back({{"A", 1}});
+  ms.push_back(2);
+  EXPECT_EQ(effects(all, ms).size(), 1u);
+
+  // 16 configurations are too few for 15 parameters.
+  all.clear();
+  ms.clear();
+  for (std::size_t i = 0; i < 16; ++i) {
+    Configuration& one = all.emplace_back();
+    for (std::size_t p = 0; p < 15; ++p)
+      one["P" + std::to_string(p)] = std::int64_t{i % (p + 2) > p / 2};
+    ms.push_back(1 + static_cast<double>(i));
+  }
+  EXPECT_TRUE(effects(all, ms).empty());
 }
 
 }  // namespace

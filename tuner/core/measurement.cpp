@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
+#include <limits>
 #include <numeric>
 
 namespace smemtune {
@@ -53,6 +55,18 @@ double Measurement::spread_percent() const {
   return median_ms > 0 ? (q3_ms - q1_ms) / median_ms * 100 : 0;
 }
 
+Measurement told_time(double ms) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  Measurement measurement;
+  measurement.median_ms = measurement.mean_ms = ms;
+  for (double Measurement::*statistic :
+       {&Measurement::min_ms, &Measurement::max_ms, &Measurement::q1_ms, &Measurement::q3_ms,
+        &Measurement::median_low_ms, &Measurement::median_high_ms}) {
+    measurement.*statistic = kUnknown;
+  }
+  return measurement;
+}
+
 Measurement summarize(std::span<const double> samples_ms, int launches_per_sample) {
   std::vector<double> sorted(samples_ms.begin(), samples_ms.end());
   std::sort(sorted.begin(), sorted.end());
@@ -60,6 +74,7 @@ Measurement summarize(std::span<const double> samples_ms, int launches_per_sampl
 
   Measurement measurement;
   measurement.samples_ms.assign(samples_ms.begin(), samples_ms.end());
+  measurement.sample_count = std::ssize(samples_ms);
   measurement.launches_per_sample = launches_per_sample;
   measurement.median_ms = sorted_quantile(sorted, 0.5);
   measurement.min_ms = sorted.front();

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace smemtune {
 
-/// The times of one configuration. The median ranks it.
+/// The times of one configuration. The median ranks it. Where another tuner told one time and no
+/// samples, that time stands in for it, and of what follows from samples nothing is known (NaN).
 struct Measurement {
   std::vector<double> samples_ms;  ///< In the order they were taken; each is per launch.
+  std::int64_t sample_count = 0;   ///< Also where they themselves are not kept; 0: not known.
   int launches_per_sample = 1;     ///< More for short kernels, timed in a batch.
   int discarded = 0;               ///< Samples thrown away because the clock had dropped.
   double median_ms = 0;
@@ -24,6 +27,9 @@ struct Measurement {
   bool throttled = false;
 
   bool operator==(const Measurement&) const = default;
+
+  /// Whether the median is that of samples.
+  bool has_median() const { return !std::isnan(median_low_ms); }
 
   /// (q3 - q1) / median, in per cent.
   double spread_percent() const;
@@ -52,6 +58,9 @@ struct Transfers {
 
   bool operator==(const Transfers&) const = default;
 };
+
+/// One time that its tuner told without its samples.
+Measurement told_time(double ms);
 
 /// Fills the statistics from samples. REQUIRES: samples is not empty and all are finite and > 0.
 Measurement summarize(std::span<const double> samples_ms, int launches_per_sample = 1);

@@ -56,11 +56,13 @@ struct Result {
   Stage stage = Stage::none;
   Measurement measurement;                ///< Only with status `correct` and a stage.
   std::map<std::string, double> metrics;  ///< Work per evaluation: `flops`, `bytes`, ...
+  // Of one that is timed, where its results were compared here; NaN: not known.
   double max_absolute_error = 0;
   double max_relative_error = 0;
+  // 0: it was not done, or how long it took is not known.
   double compile_ms = 0;
   double verify_ms = 0;
-  double first_launch_ms = 0;  ///< Of the whole kernel, when it was verified; 0: not known.
+  double first_launch_ms = 0;  ///< Of the whole kernel, when it was verified.
   std::string cubin_sha256;
   std::string unit;  ///< UUID of the board it ran on last; empty when it ran on none.
   /// Its run's finals chose it as the best among those that are statistically tied.

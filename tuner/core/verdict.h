@@ -1,7 +1,8 @@
 #pragma once
 
+#include "tuner/core/measurement.h"
+
 #include <optional>
-#include <span>
 #include <string>
 
 namespace smemtune {
@@ -22,10 +23,11 @@ struct Slowdown {
   bool operator==(const Slowdown&) const = default;
 };
 
-/// From times that were not taken in turn: the median of the ratios of every time of one to every
-/// time of the other (Hodges and Lehmann), and the interval of the rank sum test. Nullopt where
-/// there are too few for any interval: four of each are enough, or three and five.
-std::optional<Slowdown> slowdown(std::span<const double> ms, std::span<const double> than_ms);
+/// Compares times that were not taken in turn: the ratio of their medians, and the interval of that
+/// ratio, which follows from the medians' own (MOVER; Zou and Donner: Construction of confidence
+/// limits about effect measures. Statistics in Medicine 27, 2008). Nullopt where either has fewer
+/// than 3 samples, or they are not known.
+std::optional<Slowdown> slowdown(const Measurement& one, const Measurement& other);
 
 /// What exp(log_ratio) is more than 1, in per cent.
 double to_percent(double log_ratio);

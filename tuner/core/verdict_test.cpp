@@ -2,40 +2,75 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
 namespace {
 
-std::vector<double> times(double ms, double spread, std::size_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<double> noise(ms, ms * spread);
+using Noise = std::function<double(std::mt19937&)>;
+
+/// Around `ms`, the median of the distribution.
+Measurement times(double ms, const Noise& noise, std::size_t count, std::mt19937& random) {
   std::vector<double> all;
-  for (std::size_t i = 0; i < count; ++i) all.push_back(noise(random));
-  return all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(ms * std::exp(0.02 * noise(random)));
+  return summarize(all);
 }
 
-TEST(Slowdown, HasTheRatioInItsInterval) {
-  int covered = 0;
-  for (unsigned seed = 0; seed < 200; ++seed) {
-    const auto found = slowdown(times(1.05, 0.02, 20, 2 * seed), times(1, 0.02, 30, 2 * seed + 1));
+double normal(std::mt19937& random) { return std::normal_distribution<double>()(random); }
+double skewed(std::mt19937& random) {
+  return std::exponential_distribution<double>()(random) - std::log(2.0);
+}
+double outliers(std::mt19937& random) {
+  return normal(random) + (random() % 8 == 0 ? 20 * std::abs(normal(random)) : 0);
+}
+
+TEST(Slowdown, IsTheRatioOfTheMediansWithinItsInterval) {
+  std::mt19937 random(1);
+  const Noise noises[] = {normal, skewed, outliers};
+  for (int i = 0; i < 3000; ++i) {
+    const Noise& noise = noises[random() % 3];
+    const Measurement one = times(1.05, noise, 3 + random() % 60, random);
+    const Measurement other = times(1, noise, 3 + random() % 60, random);
+    const auto found = slowdown(one, other);
     ASSERT_TRUE(found);
-    EXPECT_NEAR(found->percent, 5, 3);
-    covered += found->low_percent <= 5 && 5 <= found->high_percent ? 1 : 0;
+    EXPECT_NEAR(1 + found->percent / 100, one.median_ms / other.median_ms, 1e-12);
+    EXPECT_LE(found->low_percent, found->percent);
+    EXPECT_GE(found->high_percent, found->percent);
+    const auto other_way = slowdown(other, one);
+    EXPECT_NEAR((1 + found->low_percent / 100) * (1 + other_way->high_percent / 100), 1, 1e-12);
   }
-  EXPECT_GE(covered, 182) << "95 % of 200 are 190";
 }
 
-TEST(Slowdown, NeedsEnoughTimes) {
-  const std::vector<double> three = {1, 1.1, 1.2};
-  const std::vector<double> five = {2, 2.1, 2.2, 2.3, 2.4};
-  EXPECT_FALSE(slowdown(three, three));
+TEST(Slowdown, HasTheTrueRatioInItsInterval) {
+  std::mt19937 random(2);
+  for (const auto& [one_count, other_count] :
+       {std::pair(3, 3), {3, 120}, {4, 4}, {5, 60}, {6, 6}, {20, 30}, {60, 120}}) {
+    for (const Noise& noise : {Noise(normal), Noise(skewed)}) {
+      int covered = 0;
+      for (int i = 0; i < 2000; ++i) {
+        const auto found = slowdown(times(1.05, noise, static_cast<std::size_t>(one_count), random),
+                                    times(1, noise, static_cast<std::size_t>(other_count), random));
+        covered += found->low_percent <= 5 && 5 <= found->high_percent ? 1 : 0;
+      }
+      EXPECT_GE(covered, 1880) << one_count << ", " << other_count << ": 95 % of 2000 are 1900";
+    }
+  }
+}
+
+TEST(Slowdown, NeedsEnoughSamples) {
+  const Measurement two = summarize(std::vector<double>{1, 1.1});
+  Measurement five = summarize(std::vector<double>{2, 2.1, 2.2, 2.3, 2.4});
+  EXPECT_FALSE(slowdown(two, five));
+  EXPECT_FALSE(slowdown(five, told_time(2)));
   EXPECT_FALSE(slowdown({}, five));
-  const auto found = slowdown(five, three);
+  five.samples_ms.clear();  // Their number is still known.
+  const auto found = slowdown(five, five);
   ASSERT_TRUE(found);
-  EXPECT_NEAR(found->low_percent, 100 * (2 / 1.2 - 1), 1e-9) << "all ratios, as there are few";
-  EXPECT_NEAR(found->high_percent, 140, 1e-9);
+  EXPECT_GT(found->high_percent, 100 * (2.4 / 2.2 - 1)) << "wider, as 5 are few";
 }
 
 TEST(VerdictOf, IsWhereTheWholeIntervalLies) {

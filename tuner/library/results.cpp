@@ -81,9 +81,10 @@ class Reader {
     return bindings;
   }
 
-  /// 90 for `9.0`.
+  /// 90 for `9.0`; 0 where it is not known.
   int capability(const Json& device, const std::string& at) const {
     if (text(device, at, "kind") != "gpu") return 0;
+    if (member(device, at, "compute_capability").is_null()) return 0;
     const std::string version = text(device, at, "compute_capability");
     int major = 0;
     int minor = 0;
@@ -92,6 +93,13 @@ class Reader {
       fail(at + "/compute_capability", "is not a version");
     }
     return 10 * major + minor;
+  }
+
+  /// The median, or the one time that another tuner told.
+  double time_ms(const Json& entry, const std::string& at) const {
+    const Json& time = member(entry, at, "time");
+    const bool has_median = !member(time, at + "/time", "median_ms").is_null();
+    return number(time, at + "/time", has_median ? "median_ms" : "mean_ms");
   }
 
   [[noreturn]] void fail(const std::string& at, const std::string& what) const {
@@ -156,7 +164,7 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
     record.compute_capability = reader.capability(device, at + "/device");
     record.problem = reader.bindings(entry, at, "problem");
     record.parameters = reader.configuration(entry, at);
-    record.time_ms = reader.number(reader.member(entry, at, "time"), at + "/time", "median_ms");
+    record.time_ms = reader.time_ms(entry, at);
     record.kernel_hash =
         reader.text(reader.member(entry, at, "provenance"), at + "/provenance", "kernel_hash");
     measured.push_back(std::move(record));
