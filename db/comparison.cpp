@@ -3,10 +3,10 @@
 #include "db/columns.h"
 #include "db/sqlite.h"
 #include "db/stored_times.h"
+#include "tuner/core/fields.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -16,9 +16,6 @@ namespace {
 
 using Column = Comparison::Column;
 using Row = Comparison::Row;
-
-/// Pairs of samples that are held against each other at most.
-constexpr std::size_t kMostVerdicts = 2'000;
 
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
 
@@ -71,23 +68,22 @@ std::vector<Row> rows_of(std::vector<StoredResult> best, const std::vector<Colum
 }
 
 void compare_with_fastest(Row& row) {
-  const auto samples = [&row](std::size_t column) -> const std::vector<double>& {
-    return row.best.at(column).result.measurement.samples_ms;
+  const auto time = [&row](std::size_t column) -> const Measurement& {
+    return row.best.at(column).result.measurement;
   };
-  const auto fastest = std::ranges::find_if(row.gpus, [&row](std::size_t column) {
-    return median_ms(row.best.at(column)) <= row.fastest_gpu_ms;
-  });
+  const auto fastest = std::ranges::find_if(
+      row.gpus, [&](std::size_t column) { return time(column).median_ms <= row.fastest_gpu_ms; });
   for (const std::size_t column : row.gpus) {
     if (column == *fastest) continue;
-    row.slower_than_fastest[column] = slowdown(samples(column), samples(*fastest));
+    row.slower_than_fastest[column] = slowdown(time(column), time(*fastest));
   }
 }
 
 /// Fills in what a row says of its GPUs.
 class Analysis {
  public:
-  Analysis(Row& row, const StoredTimes& times, std::span<const TimedCase> cases, bool with_verdicts)
-      : row_(row), times_(times), cases_(cases), with_verdicts_(with_verdicts) {
+  Analysis(Row& row, const StoredTimes& times, std::span<const TimedCase> cases)
+      : row_(row), times_(times), cases_(cases) {
     for (const std::size_t gpu : row.gpus) {
       const StoredResult& best = row.best.at(gpu);
       kernels_.push_back(version_of(best));
@@ -101,6 +97,7 @@ class Analysis {
         if (on != of) row_.guests.push_back(guest(on, of));
       }
     }
+    row_.on_all = times_.tried_everywhere();
     if (row_.gpus.size() > 1) {
       row_.least_worst = for_all(smemtune::least_worst(times_.table));
       row_.most_portable = for_all(smemtune::most_portable(times_.table));
@@ -117,23 +114,28 @@ class Analysis {
     const auto variant = bests_[of];
     if (!variant || std::isnan(times_.table.ms[on][*variant])) return guest;
     const std::int64_t result = times_.result_ids[on][*variant];
-    guest.share = times_.table.share(on, *variant);
+    guest.share = share(on, *variant);
     if (*guest.share <= 0) {
       guest.failure = failure(*cases_[on].in, result);
       return guest;
     }
-    guest.ms = times_.table.ms[on][*variant];
-    if (with_verdicts_) {
-      guest.slower = slowdown(samples(*cases_[on].in, result),
-                              row_.best.at(guest.on).result.measurement.samples_ms);
-    }
+    guest.time = time_of(*cases_[on].in, result);
+    guest.slower = slowdown(guest.time, row_.best.at(guest.on).result.measurement);
     return guest;
   }
 
-  static std::vector<double> samples(const Connection& connection, std::int64_t result) {
-    Statement select(connection, "SELECT samples FROM result WHERE id = :id");
-    if (!select.bind(":id", result).step() || select.is_null("samples")) return {};
-    return samples_from_blob(select.blob("samples"));
+  /// Of the GPU's best; 0 where the variant does not run. REQUIRES: it was tried there.
+  double share(std::size_t on, std::size_t variant) const {
+    return times_.table.best_ms[on] / times_.table.ms[on][variant];
+  }
+
+  static Measurement time_of(const Connection& connection, std::int64_t result) {
+    Statement select(connection, "SELECT * FROM result WHERE id = :id");
+    Measurement measured;
+    if (!select.bind(":id", result).step()) return measured;
+    visit_fields(measured,
+                 [&](const char* name, auto& value) { read_column(select, name, value); });
+    return measured;
   }
 
   static std::string failure(const Connection& connection, std::int64_t result) {
@@ -165,7 +167,8 @@ class Analysis {
       if (guest.on != advice.on || !guest.share) continue;
       if (!advice.worst || *guest.share < *row_.guests[*advice.worst].share) advice.worst = i;
     }
-    if (advice.worst) advice.swaps = swaps(on, row_.guests[*advice.worst].best_of);
+    advice.chosen_by = times_.chosen_by(on, kernels_[on]);
+    if (advice.worst) advice.repairs = repairs(on, row_.guests[*advice.worst]);
     return advice;
   }
 
@@ -186,34 +189,34 @@ class Analysis {
     return place->second->of(ms);
   }
 
-  std::vector<Comparison::Swap> swaps(std::size_t on, std::size_t best_of) const {
+  /// What keeps more of the guest's single repairs, by more than sessions differ by.
+  std::vector<Comparison::Repair> repairs(std::size_t on, const Comparison::Guest& guest) const {
     const StoredResult& own = row_.best.at(row_.gpus[on]);
-    const StoredResult& other = row_.best.at(best_of);
-    if (own.result.kernel != other.result.kernel || own.kernel_hash != other.kernel_hash) return {};
-    std::vector<Comparison::Swap> swaps;
+    const StoredResult& other = row_.best.at(guest.best_of);
+    if (version_of(own) != version_of(other)) return {};
+    const double least = guest.share.value_or(0) * (1 + kSameBetweenSessions_percent / 100);
+    std::vector<Comparison::Repair> repairs;
     for (const auto& [name, value] : own.result.configuration) {
-      const auto others = other.result.configuration.find(name);
-      if (others == other.result.configuration.end() || others->second == value) continue;
-      Configuration swapped = own.result.configuration;
-      swapped[name] = others->second;
-      const auto variant = times_.find(kernels_[on], swapped);
-      Comparison::Swap swap{
-          .parameter = name, .own = value, .others = others->second, .share = std::nullopt};
-      if (variant && !std::isnan(times_.table.ms[on][*variant])) {
-        swap.share = times_.table.share(on, *variant);
-      }
-      swaps.push_back(std::move(swap));
+      Configuration repaired = other.result.configuration;
+      const auto others = repaired.find(name);
+      if (others == repaired.end() || others->second == value) continue;
+      others->second = value;
+      const auto variant = times_.find(kernels_[on], repaired);
+      if (!variant || !std::isfinite(times_.table.ms[on][*variant])) continue;
+      const double kept = share(on, *variant);
+      if (kept <= least) continue;
+      repairs.push_back({.parameter = name,
+                         .value = value,
+                         .share = kept,
+                         .is_best = repaired == own.result.configuration});
     }
-    std::ranges::stable_sort(swaps, {}, [](const Comparison::Swap& one) {
-      return one.share.value_or(std::numeric_limits<double>::infinity());
-    });
-    return swaps;
+    std::ranges::stable_sort(repairs, std::greater(), &Comparison::Repair::share);
+    return repairs;
   }
 
   Row& row_;
   const StoredTimes& times_;
-  std::span<const TimedCase> cases_;  ///< By the row's GPUs.
-  bool with_verdicts_;
+  std::span<const TimedCase> cases_;               ///< By the row's GPUs.
   std::vector<KernelVersion> kernels_;             ///< Of the GPUs' bests.
   std::vector<std::optional<std::size_t>> bests_;  ///< Variants.
   std::map<KernelVersion, std::optional<MainEffects>> effects_;
@@ -233,9 +236,6 @@ Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResul
     if (stored.device.kind == DeviceKind::cpu) continue;
     by_problem[{stored.space, key(stored.result.problem)}].push_back(&stored);
   }
-  std::size_t guests = 0;
-  for (const Row& row : comparison.rows) guests += row.gpus.size() * row.gpus.size();
-  comparison.has_verdicts = guests <= kMostVerdicts;
   TimesReader reader(kernels.size(), run);
   for (Row& row : comparison.rows) {
     compare_with_fastest(row);
@@ -251,7 +251,7 @@ Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResul
     const StoredTimes times = reader.read(cases, by_problem[{row.space, key(row.problem)}]);
     row.known = times.known;
     row.looked = times.variants.size();
-    Analysis(row, times, cases, comparison.has_verdicts).run();
+    Analysis(row, times, cases).run();
   }
   return comparison;
 }

@@ -17,8 +17,9 @@ namespace smemtune::db {
 /// them: boards, clocks and temperatures differ by as much.
 inline constexpr double kSameBetweenSessions_percent = 1;
 
-/// Device models by what is stored of them. Shares are of a device's own optimum: its best's time
-/// by the other's, from 0 (does not run) to 1.
+/// Device models by what is stored of them. Shares are of a device's own optimum: its best's median
+/// by the other's. Where that is s, the other is slower by 1/s - 1. A share is 0 where it does not
+/// run, and may be a little above 1: a median of few samples can be below the best's in finals.
 struct Comparison {
   struct Column {
     std::int64_t model_id = 0;  ///< Within its database.
@@ -36,9 +37,9 @@ struct Comparison {
     std::size_t on = 0;
     std::size_t best_of = 0;
     std::optional<double> share;     ///< Nullopt: never measured there.
-    double ms = 0;                   ///< 0 where it does not run.
+    Measurement time;                ///< Without its samples; nothing where it does not run.
     std::string failure;             ///< `constraints (shared_bytes)`; empty where it runs.
-    std::optional<Slowdown> slower;  ///< Than the device's own best, by the stored samples.
+    std::optional<Slowdown> slower;  ///< Than the device's own best.
   };
 
   /// One configuration for all GPUs of a row.
@@ -50,20 +51,22 @@ struct Comparison {
     double portability = 0;  ///< performance_portability().
   };
 
-  /// A device's best with one parameter's value as another device's best has it.
-  struct Swap {
+  /// A guest with one parameter's value as the device's own best has it: a configuration that was
+  /// measured there and found right.
+  struct Repair {
     std::string parameter;
-    Value own;
-    Value others;
-    std::optional<double> share;  ///< Nullopt: never measured.
+    Value value;
+    double share = 0;
+    bool is_best = false;  ///< It is the device's own best.
   };
 
   /// What matters on a GPU.
   struct Advice {
     std::size_t on = 0;
-    std::vector<MainEffect> effects;     ///< Of its best's kernel, the most important first.
-    std::optional<std::size_t> worst{};  ///< The guest (by index) that keeps least there...
-    std::vector<Swap> swaps{};           ///< ... and what each of its choices costs, worst first.
+    std::vector<MainEffect> effects;        ///< Of its best's kernel, the most important first...
+    ChosenBy chosen_by = ChosenBy::search;  ///< ... by configurations that were chosen so.
+    std::optional<std::size_t> worst{};     ///< The guest (by index) that keeps least there...
+    std::vector<Repair> repairs{};          ///< ... and its repairs that keep more, the best first.
   };
 
   /// One problem of a space.
@@ -80,11 +83,11 @@ struct Comparison {
     std::vector<Advice> advice;
     std::size_t known = 0;   ///< Configurations of the kernels in question...
     std::size_t looked = 0;  ///< ... and how many were looked at: fewer where they are many.
+    std::size_t on_all = 0;  ///< Of these were tried on all of its GPUs.
   };
 
   std::vector<Column> columns;  ///< GPUs by name, then CPUs.
   std::vector<Row> rows;        ///< By space and problem.
-  bool has_verdicts = true;     ///< Of guests; there are none where pairs are too many.
 };
 
 /// Compares the devices' bests for each problem, and each kernel's; `run`: only runs whose id

@@ -8,9 +8,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <random>
 
 namespace smemtune::db {
 namespace {
@@ -26,11 +28,14 @@ Configuration config(std::int64_t tile, std::int64_t unroll) {
 class ComparisonOf : public testing::Test {
  protected:
   void record(const std::string& device, const std::vector<Result>& results,
-              const std::string& hash = "hash") {
+              const std::string& hash = "hash", const std::string& strategy = "forest",
+              const std::string& outcome = "complete") {
     const std::string id = "run-" + std::to_string(++runs_);
-    const auto log = store_.begin_run(planted_run(planted_device(device), id));
+    Run run = planted_run(planted_device(device), id);
+    run.strategy = strategy;
+    const auto log = store_.begin_run(run);
     for (const Result& result : results) log->record(hash, result);
-    store_.end_run(id, "complete");
+    store_.end_run(id, outcome);
   }
 
   const Comparison::Guest& guest(const Comparison::Row& row, std::size_t on, std::size_t of) {
@@ -54,14 +59,14 @@ TEST_F(ComparisonOf, SaysWhichShareOfItsOptimumAGpuKeeps) {
   EXPECT_THAT(row.gpus, ElementsAre(0, 1, 2));
   EXPECT_DOUBLE_EQ(guest(row, 0, 1).share.value(), 0.25);
   EXPECT_DOUBLE_EQ(guest(row, 1, 0).share.value(), 0.4);
-  EXPECT_NEAR(guest(row, 1, 0).slower.value().percent, 150, 0.1);
+  EXPECT_DOUBLE_EQ(guest(row, 1, 0).slower.value().percent, 150);
   EXPECT_EQ(verdict_of(guest(row, 1, 0).slower, kSameBetweenSessions_percent), Verdict::slower);
   EXPECT_EQ(guest(row, 0, 2).share, 0);
   EXPECT_EQ(guest(row, 0, 2).failure, "constraints (shared_bytes)");
   EXPECT_FALSE(guest(row, 1, 2).share) << "never measured";
   EXPECT_FALSE(guest(row, 2, 0).share);
   EXPECT_FALSE(row.least_worst) << "none runs on all three";
-  EXPECT_NEAR(row.slower_than_fastest.at(1).value().percent, 100, 0.1);
+  EXPECT_DOUBLE_EQ(row.slower_than_fastest.at(1).value().percent, 100);
 }
 
 TEST_F(ComparisonOf, FindsOneConfigurationForAll) {
@@ -77,30 +82,97 @@ TEST_F(ComparisonOf, FindsOneConfigurationForAll) {
   EXPECT_EQ(row.most_portable->configuration, row.least_worst->configuration);
 }
 
-TEST_F(ComparisonOf, SaysWhichParametersMatterAndWhatTheOthersChoiceCosts) {
-  std::vector<Result> on_a;
-  std::vector<Result> on_b;
-  for (std::int64_t tile : {8, 16, 32}) {
-    for (std::int64_t unroll : {1, 2}) {
-      // A wants the large tile, B the small one; unrolling by 2 gives a per cent on both.
-      const double factor = unroll == 1 ? 1.01 : 1;
-      on_a.push_back(planted(config(tile, unroll), 32.0 / static_cast<double>(tile) * factor));
-      on_b.push_back(planted(config(tile, unroll), static_cast<double>(tile) * factor));
+/// On A the large tile is fast, on B the small one; unrolling gives a per cent on both.
+std::vector<Result> times_on(bool is_a) {
+  std::vector<Result> all;
+  for (const std::int64_t tile : {8, 16, 32}) {
+    for (const std::int64_t unroll : {1, 2, 3, 4}) {
+      const double factor = 1 + 0.01 * static_cast<double>(4 - unroll);
+      const auto size = static_cast<double>(tile);
+      all.push_back(planted(config(tile, unroll), (is_a ? 32 / size : size) * factor));
     }
   }
-  record("A", on_a);
-  record("B", on_b);
+  return all;
+}
+
+TEST_F(ComparisonOf, SaysWhichParametersMatterAndByHowManyConfigurations) {
+  record("A", times_on(true));
+  record("B", times_on(false), "hash", "random", "budget");
   const Comparison comparison = store_.compare({});
   const Comparison::Advice& advice = comparison.rows.at(0).advice.at(0);
   ASSERT_THAT(advice.effects, SizeIs(2));
   EXPECT_EQ(advice.effects[0].parameter, "TILE");
   EXPECT_GT(advice.effects[0].explained, 0.95);
+  EXPECT_EQ(advice.effects[0].configurations, 12u);
   EXPECT_LT(advice.effects[1].explained, 0.05);
+  EXPECT_EQ(advice.chosen_by, ChosenBy::search) << "by forest";
+  EXPECT_EQ(comparison.rows.at(0).advice.at(1).chosen_by, ChosenBy::chance);
+  EXPECT_EQ(comparison.rows.at(0).on_all, 12u);
+}
+
+TEST_F(ComparisonOf, KnowsWhereAllWasTried) {
+  record("A", times_on(true), "hash", "exhaustive", "complete");
+  record("B", times_on(false), "hash", "exhaustive", "interrupted");
+  record("C", times_on(false), "hash", "random", "budget");
+  record("C", {planted(config(64, 1), 70)}, "hash", "forest", "complete");
+  const std::vector<Comparison::Advice> advice = store_.compare({}).rows.at(0).advice;
+  EXPECT_EQ(advice.at(0).chosen_by, ChosenBy::all);
+  EXPECT_EQ(advice.at(1).chosen_by, ChosenBy::search) << "the first in the space's order";
+  EXPECT_EQ(advice.at(2).chosen_by, ChosenBy::search) << "one that a search chose is among them";
+}
+
+TEST_F(ComparisonOf, AdvisesOnlyRepairsThatWereMeasuredThere) {
+  // B's best, TILE=2,UNROLL=2, keeps a quarter on A; of its repairs one is right there and helps.
+  record("A", {planted(config(1, 1), 1), planted(config(2, 2), 4), planted(config(1, 2), 1.25)});
+  record("B", {planted(config(2, 2), 1), planted(config(1, 1), 2)});
+  const Comparison comparison = store_.compare({});
+  const Comparison::Advice& advice = comparison.rows.at(0).advice.at(0);
   ASSERT_TRUE(advice.worst);
-  ASSERT_THAT(advice.swaps, SizeIs(1));
-  EXPECT_EQ(advice.swaps[0].parameter, "TILE");
-  EXPECT_EQ(to_text(advice.swaps[0].others), "8");
-  EXPECT_NEAR(advice.swaps[0].share.value(), 0.25, 1e-6);
+  ASSERT_THAT(advice.repairs, SizeIs(1));
+  EXPECT_EQ(advice.repairs[0].parameter, "TILE");
+  EXPECT_EQ(to_text(advice.repairs[0].value), "1");
+  EXPECT_DOUBLE_EQ(advice.repairs[0].share, 0.8);
+  EXPECT_FALSE(advice.repairs[0].is_best);
+}
+
+TEST_F(ComparisonOf, AdvisesNoRepairThatDoesNotExistFailsOrDoesNotHelp) {
+  // TILE=1,UNROLL=2 fails on A, TILE=2,UNROLL=1 is slower than what it would repair.
+  record("A", {planted(config(1, 1), 1), planted(config(2, 2), 4), planted_failure(config(1, 2)),
+               planted(config(2, 1), 5)});
+  record("B", {planted(config(2, 2), 1), planted(config(1, 1), 2), planted(config(1, 2), 1.1)});
+  const Comparison comparison = store_.compare({});
+  ASSERT_TRUE(comparison.rows.at(0).advice.at(0).worst);
+  EXPECT_THAT(comparison.rows.at(0).advice.at(0).repairs, IsEmpty());
+  // A's best on B: its repair TILE=2,UNROLL=1 was never measured there.
+  ASSERT_THAT(comparison.rows.at(0).advice.at(1).repairs, SizeIs(1));
+  EXPECT_EQ(comparison.rows.at(0).advice.at(1).repairs[0].parameter, "UNROLL");
+}
+
+TEST_F(ComparisonOf, HasOneEstimatorForSharesAndSlowdowns) {
+  std::mt19937 random(3);
+  const auto samples = [&](double ms) {
+    std::vector<double> all(3 + random() % 40);
+    for (double& one : all) {
+      one = ms * std::exp(std::exponential_distribution<double>(20)(random));
+      if (random() % 10 == 0) one *= 3;
+    }
+    return all;
+  };
+  for (int i = 0; i < 100; ++i) {
+    const std::string n = std::to_string(i);
+    record("A" + n, {planted(config(i, 1), samples(1), i), planted(config(i, 2), samples(1.4), i)});
+    record("B" + n, {planted(config(i, 1), samples(3), i), planted(config(i, 2), samples(2), i)});
+  }
+  for (const Comparison::Row& row : store_.compare({}).rows) {
+    ASSERT_THAT(row.guests, SizeIs(2));
+    for (const Comparison::Guest& one : row.guests) {
+      ASSERT_TRUE(one.slower);
+      EXPECT_NEAR(one.slower->percent, 100 * (1 / *one.share - 1), 1e-9);
+      EXPECT_LE(one.slower->low_percent, one.slower->percent);
+      EXPECT_GE(one.slower->high_percent, one.slower->percent);
+      EXPECT_GE(one.time.sample_count, 3);
+    }
+  }
 }
 
 TEST_F(ComparisonOf, TakesOtherVersionsOfAKernelForOtherKernels) {
@@ -166,9 +238,10 @@ TEST_F(ComparisonOf, SixGpusIsWhatTheirFilesSay) {
     for (const Recording::Evaluation& one : recording.evaluations) {
       if (!one.result.timed()) continue;
       const std::string device = devices.at(name);
-      ms[device][key(one.result.configuration)] = one.time_ms;
-      const auto [place, is_first] = best_ms.try_emplace(device, one.time_ms);
-      place->second = std::min(place->second, one.time_ms);
+      const double median_ms = one.result.measurement.median_ms;
+      ms[device][key(one.result.configuration)] = median_ms;
+      const auto [place, is_first] = best_ms.try_emplace(device, median_ms);
+      place->second = std::min(place->second, median_ms);
     }
   }
   const Comparison comparison = store_.compare({.source = "all"});
@@ -194,8 +267,25 @@ TEST_F(ComparisonOf, SixGpusIsWhatTheirFilesSay) {
       EXPECT_LE(one.share.value_or(0), 0) << on;
     } else {
       EXPECT_DOUBLE_EQ(one.share.value(), best_ms.at(on) / found->second) << on;
+      EXPECT_NEAR(one.slower.value().percent, 100 * (1 / *one.share - 1), 1e-9) << on;
+      EXPECT_LE(one.slower->low_percent, one.slower->percent) << on;
+      EXPECT_GE(one.slower->high_percent, one.slower->percent) << on;
     }
   }
+  std::size_t repairs = 0;
+  for (const Comparison::Advice& advice : row.advice) {
+    const Comparison::Guest& worst = row.guests.at(advice.worst.value());
+    const std::string on = comparison.columns[advice.on].device.name;
+    for (const Comparison::Repair& repair : advice.repairs) {
+      Configuration repaired = row.best.at(worst.best_of).result.configuration;
+      repaired.at(repair.parameter) = repair.value;
+      EXPECT_EQ(repair.value, row.best.at(advice.on).result.configuration.at(repair.parameter));
+      EXPECT_DOUBLE_EQ(repair.share, best_ms.at(on) / ms.at(on).at(key(repaired))) << on;
+      EXPECT_GT(repair.share, worst.share.value()) << on;
+      ++repairs;
+    }
+  }
+  EXPECT_GT(repairs, 0u);
   // By a plain search over all configurations that run on all six.
   double best_worst = 0;
   for (const auto& [configuration, time] : ms.at(devices.at("A100"))) {

@@ -81,6 +81,24 @@ TEST(ExportCsv, LeavesOutWhatIsNoNumber) {
   EXPECT_EQ(cell(stored, "max_absolute_error"), "0");
 }
 
+TEST(ExportCsv, LeavesEmptyWhatIsNotKnown) {
+  StoredResult stored = stored_result();
+  stored.result.problem = {{"N", std::int64_t{4096}}};
+  stored.result.launches[0].resources.registers_per_thread = 0;  // As of the CPU device.
+  stored.result.measurement = told_time(2);
+  stored.origin = Origin{.format = "ktt", .file = "ktt.json", .device = ""};
+  forget_untold(stored);
+  for (const char* column : {"median_ms", "median_low_ms", "median_high_ms", "is_default",
+                             "is_reference", "max_absolute_error", "samples", "shared_from"}) {
+    EXPECT_EQ(cell(stored, column), "") << column;
+  }
+  EXPECT_EQ(cell(stored, "mean_ms"), "2");
+  EXPECT_EQ(cell(stored, "registers_per_thread"), ";40");
+  EXPECT_EQ(cell(stored, "spill_bytes"), ";0");
+  EXPECT_EQ(cell(stored, "occupancy_percent"), ";");
+  EXPECT_EQ(cell(stored, "imported_from"), "ktt.json");
+}
+
 TEST(ExportCsv, EveryColumnIsDocumented) {
   std::ifstream file(std::string(SMEMTUNE_SOURCE_DIR) + "/db/EXPORT.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});

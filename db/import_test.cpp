@@ -132,8 +132,9 @@ TEST_F(ImportTest, OfAKernelTunerCacheHoldsTimesAndFailuresByKind) {
   EXPECT_EQ("scale", best[0].space);
   EXPECT_EQ("problem_size_x=4096,problem_size_y=512", key(best[0].result.problem));
   EXPECT_EQ("BLOCK=64", key(best[0].result.configuration));
-  // Ranked as it was by the tuner, by the mean.
-  EXPECT_EQ(1.5, best[0].result.measurement.median_ms);
+  // Ranked by the median as our own are; the tuner ranked it by the mean.
+  EXPECT_EQ(1, best[0].result.measurement.median_ms);
+  EXPECT_EQ(1.5, best[0].result.measurement.mean_ms);
   EXPECT_THAT(best[0].result.measurement.samples_ms, ElementsAre(1, 1, 2.5));
   EXPECT_EQ(1703238845.5, best[0].at_unix);
   EXPECT_FALSE(best[0].stale);
@@ -149,8 +150,9 @@ TEST_F(ImportTest, TakesATimeThatIsNoneOfItsSamples) {
       "time": 46.3, "times": [43.3, 43.6, 43.6]})"));
   read_runs(file, {}, Runs::imported, [&](RunRecord&& record) { store.add(record); });
   const Measurement measured = store.best({.source = "all"}, true).at(0).result.measurement;
-  EXPECT_EQ(46.3, measured.median_ms);
-  EXPECT_EQ(46.3, measured.max_ms);
+  EXPECT_EQ(43.6, measured.median_ms);
+  EXPECT_EQ(43.6, measured.max_ms);
+  EXPECT_EQ(46.3, measured.mean_ms);
   EXPECT_THAT(find_faults(folder() / "store.sqlite"), IsEmpty());
 }
 
@@ -166,7 +168,7 @@ TEST_F(ImportTest, TwiceAddsNothingAndOfAGrownFileWhatIsNew) {
       import(write("cache.json", cache_file("GPU A", kSlow + "," + kFailed + "," + kFast)));
   EXPECT_EQ(1u, grown.added);
   EXPECT_EQ(4u, grown.known);
-  EXPECT_EQ(1.5, store_.best({.source = "imported"}, true).at(0).result.measurement.median_ms);
+  EXPECT_EQ(1, store_.best({.source = "imported"}, true).at(0).result.measurement.median_ms);
   EXPECT_THAT(store_.results({.source = "imported"}), SizeIs(5));
 }
 
@@ -270,6 +272,54 @@ TEST_F(ImportTest, StaysOneInAnExportThatIsMerged) {
   ASSERT_TRUE(there[0].origin);
   EXPECT_EQ(imported[0].origin->file_sha256, there[0].origin->file_sha256);
   EXPECT_EQ("kernel-tuner", there[0].origin->format);
+}
+
+/// Of one without samples, one with them, and a failure.
+TEST_F(ImportTest, KeepsUnknownWhatNobodyTold) {
+  import(write("cache.json",
+               cache_file("GPU A", R"("32": {"BLOCK": 32, "time": 2},)" + kFast + "," + kFailed)));
+  const auto exported = [](const ResultStore& store) {
+    Json results = Json::array();
+    for (const StoredResult& one : store.results({.source = "imported"})) {
+      results.push_back(stored_json(one));
+    }
+    return results;
+  };
+  const Json first = exported(store_);
+  ASSERT_EQ(5u, first.size());
+  const Json told = first[0];
+  EXPECT_EQ(2, told["time"]["mean_ms"]);
+  for (const char* unknown : {"median_ms", "median_low_ms", "min_ms", "q1_ms", "samples",
+                              "discarded", "throttled", "sm_clock_mhz"}) {
+    EXPECT_TRUE(told["time"].at(unknown).is_null()) << unknown;
+  }
+  EXPECT_EQ(1, first[1]["time"]["median_ms"]);
+  EXPECT_EQ(3, first[1]["time"]["samples"]);
+  for (const Json& one : first) {
+    for (const char* unknown : {"max_absolute_error", "max_relative_error", "compile_ms",
+                                "verify_ms", "first_launch_ms", "is_default", "is_reference"}) {
+      EXPECT_TRUE(one.at(unknown).is_null()) << unknown;
+    }
+    EXPECT_TRUE(one["device"]["sm_count"].is_null());
+    EXPECT_TRUE(one["device"]["compute_capability"].is_null());
+  }
+
+  const fs::path file =
+      write("results.json", document_text("smemtune-results", 1, {{"results", first}}));
+  ResultStore other(folder() / "other.sqlite");
+  read_runs(file, {}, Runs::imported, [&](RunRecord&& record) { other.add(std::move(record)); });
+  const Json second = exported(other);
+  ASSERT_EQ(first.size(), second.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    Json again = second[i];
+    again["provenance"] = first[i]["provenance"];
+    EXPECT_EQ(first[i].dump(), again.dump());
+  }
+  EXPECT_THAT(find_faults(folder() / "other.sqlite"), IsEmpty());
+
+  const Json best = Json::parse(export_json(store_.best({.source = "imported"}, true), {}))["best"];
+  EXPECT_TRUE(best[0]["verification"]["verified"].is_null());
+  EXPECT_TRUE(best[0]["verification"]["max_absolute_error"].is_null());
 }
 
 TEST_F(ImportTest, OfOurOwnResultsAddsNothing) {

@@ -5,10 +5,12 @@
 #include "db/run_log.h"
 #include "db/run_rows.h"
 #include "db/sqlite.h"
+#include "db/stored_times.h"
 #include "tuner/core/hash.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -111,7 +113,9 @@ class SectionReader {
     std::int64_t configuration = 0;
     std::optional<Entry> counting;
     while (select.step()) {
-      if (!runs_.ids.contains(select.integer("run_id"))) continue;
+      const std::int64_t run = select.integer("run_id");
+      if (!runs_.ids.contains(run)) continue;
+      its_runs_.insert(run);
       Entry entry;
       entry.id = entry.first_id = select.integer("id");
       read_column(select, "status", entry.result.status);
@@ -135,6 +139,7 @@ class SectionReader {
     std::map<std::int64_t, std::int64_t> in_order;  // Ids by the configuration's first.
     for (const Entry& entry : choice_.chosen()) in_order[entry.first_id] = entry.id;
     for (const Entry& entry : always_) in_order[entry.first_id] = entry.id;
+    section_.chosen_by = chosen_by_runs(connection_, its_runs_);
     Statement select(connection_, result_sql());
     for (const auto& [first, id] : in_order) {
       if (select.bind(":id", id).step()) section_.results.push_back(read_stored(select));
@@ -180,6 +185,7 @@ class SectionReader {
   RandomSample choice_;
   std::vector<Entry> always_;
   std::set<std::int64_t> defaults_;
+  std::set<std::int64_t> its_runs_;
   StoredSection section_;
 };
 
@@ -266,6 +272,9 @@ std::vector<StoredSection::Step> read_convergence(const Connection& connection,
   if (steps.empty()) return steps;
   now.seconds = clock.seconds();
   steps.push_back(now);
+  if (now.seconds > 0) return steps;
+  // Other tuners' files may say no moments, or one for all results.
+  for (StoredSection::Step& step : steps) step.seconds = std::numeric_limits<double>::quiet_NaN();
   return steps;
 }
 

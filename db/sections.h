@@ -1,6 +1,7 @@
 #pragma once
 
 #include "db/result_store.h"
+#include "tuner/core/main_effects.h"
 
 #include <compare>
 #include <cstddef>
@@ -25,7 +26,7 @@ struct StoredSection {
   /// Where the best time so far became better.
   struct Step {
     std::uint64_t evaluations = 0;
-    double seconds = 0;  ///< That runs were at work on the problem until then.
+    double seconds = 0;  ///< That runs were at work on the problem until then; NaN: not known.
     double best_ms = 0;
   };
 
@@ -40,6 +41,7 @@ struct StoredSection {
   // Of all configurations, those too that were not chosen.
   std::uint64_t configurations = 0;
   std::uint64_t timed = 0;
+  ChosenBy chosen_by = ChosenBy::search;
   std::map<Failure, std::uint64_t> failures;
   std::vector<Step> convergence;  ///< Ends with where the search is now. Finals are left out.
 };

@@ -3,6 +3,8 @@
 #include "db/columns.h"
 #include "db/standings.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -52,11 +54,41 @@ std::optional<std::size_t> StoredTimes::find(const KernelVersion& of,
   return found == its->second.end() ? std::nullopt : std::optional(found->second);
 }
 
+ChosenBy StoredTimes::chosen_by(std::size_t in, const KernelVersion& kernel) const {
+  const auto its = chosen[in].find(kernel);
+  return its == chosen[in].end() ? ChosenBy::search : its->second;
+}
+
+std::size_t StoredTimes::tried_everywhere() const {
+  std::size_t count = 0;
+  for (std::size_t variant = 0; variant < variants.size(); ++variant) {
+    count += std::ranges::none_of(table.ms,
+                                  [variant](const auto& ms) { return std::isnan(ms[variant]); });
+  }
+  return count;
+}
+
+ChosenBy chosen_by_runs(const Connection& connection, const std::set<std::int64_t>& runs) {
+  Statement select(connection, "SELECT strategy, outcome FROM run WHERE id = :run");
+  bool any_searched = runs.empty();
+  for (const std::int64_t run : runs) {
+    if (!select.bind(":run", run).step()) return ChosenBy::search;
+    const std::string strategy = select.text("strategy");
+    const bool is_random = strategy == "random";
+    const bool is_blind = is_random || strategy == "exhaustive";
+    if (is_blind && select.text("outcome") == "complete") return ChosenBy::all;
+    any_searched = any_searched || !is_random;  // The first of all are none drawn at random.
+    select.reset();
+  }
+  return any_searched ? ChosenBy::search : ChosenBy::chance;
+}
+
 StoredTimes TimesReader::read(std::span<const TimedCase> cases,
                               std::span<const StoredResult* const> kernels) {
   StoredTimes times;
   times.table.ms.resize(cases.size());
   times.result_ids.resize(cases.size());
+  times.chosen.resize(cases.size());
   for (const TimedCase& one : cases) times.table.best_ms.push_back(one.best_ms);
   std::set<KernelVersion> seen;
   for (const StoredResult* stored : kernels) {
@@ -127,8 +159,10 @@ void TimesReader::add(const StoredResult& kernel, std::span<const TimedCase> cas
     ms.resize(times.variants.size(), std::numeric_limits<double>::quiet_NaN());
     result_ids.resize(times.variants.size());
     const Its& its = databases.at(cases[in].in);
+    std::set<std::int64_t> run_ids;
     const auto take = [&](const std::vector<Timed>& results, bool runs) {
       for (const Timed& one : results) {
+        run_ids.insert(one.run_id);
         const auto found = its.variants.find(one.configuration_id);
         if (found == its.variants.end()) continue;
         ms[found->second] = runs ? one.median_ms : std::numeric_limits<double>::infinity();
@@ -140,6 +174,10 @@ void TimesReader::add(const StoredResult& kernel, std::span<const TimedCase> cas
                        {.ids = its.known->ids, .run = run_});
     take(standings.newest, true);
     take(standings.failed, false);
+    ChosenBy& chosen = times.chosen[in][version_of(kernel)];
+    chosen = chosen_by_runs(*cases[in].in, run_ids);
+    const bool is_sample = its.known->looked.size() < its.known->all;
+    if (is_sample && chosen == ChosenBy::all) chosen = ChosenBy::chance;
   }
 }
 

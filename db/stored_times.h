@@ -2,6 +2,7 @@
 
 #include "db/result_store.h"
 #include "db/sqlite.h"
+#include "tuner/core/main_effects.h"
 #include "tuner/core/portfolio.h"
 #include "tuner/core/result.h"
 
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -42,6 +44,13 @@ struct StoredTimes {
   std::vector<std::vector<std::int64_t>> result_ids;  ///< As table.ms; 0: there is none.
   std::map<KernelVersion, std::map<std::string, std::size_t>> by_key;  ///< The configurations'.
   std::size_t known = 0;  ///< Configurations there are; where they are many, not all are read.
+  std::vector<std::map<KernelVersion, ChosenBy>> chosen;  ///< By case: how its configurations were.
+
+  /// How the configurations of a kernel that were tried in a case were chosen.
+  ChosenBy chosen_by(std::size_t in, const KernelVersion& kernel) const;
+
+  /// How many variants were tried in every case, whatever came of it.
+  std::size_t tried_everywhere() const;
 
   std::optional<std::size_t> find(const KernelVersion& of,
                                   const Configuration& configuration) const;
@@ -71,6 +80,10 @@ class TimesReader {
   std::string run_;
   std::map<std::pair<const Connection*, std::int64_t>, Known> known_;  ///< By the kernel's id.
 };
+
+/// How the configurations were chosen that runs with these ids tried: at random, or all of the space,
+/// where that follows from the runs' strategies and from how they ended; else by a search.
+ChosenBy chosen_by_runs(const Connection& connection, const std::set<std::int64_t>& runs);
 
 /// As that database numbers it; 0: it is not there.
 std::int64_t problem_id(const Connection& connection, const std::string& space,

@@ -29,23 +29,32 @@ constexpr std::size_t kNamedEffects = 4;
 
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
 
-/// With a decimal where it is nearly all.
+/// With a decimal where it is nearly all, or a little more.
 std::string percent(double share) {
-  return decimal(share * 100, share >= 0.995 && share < 0.9995 ? 1 : 0) + " %";
+  const double from_all = std::abs(share - 1);
+  return decimal(share * 100, from_all >= 0.0005 && from_all <= 0.005 ? 1 : 0) + " %";
+}
+
+/// `N=4096: the text`, or the text alone where the problem has no name.
+std::string of_problem(const Comparison::Row& row, const std::string& text) {
+  const std::string problem = key(row.problem);
+  return problem.empty() ? text : problem + ": " + text;
+}
+
+/// ` by 32 and 120 samples`; empty where either number is not known.
+std::string samples_text(const Measurement& one, const Measurement& other) {
+  if (one.sample_count == 0 || other.sample_count == 0) return "";
+  return " by " + format_count(static_cast<std::uint64_t>(one.sample_count)) + " and " +
+         counted(static_cast<std::uint64_t>(other.sample_count), "sample");
 }
 
 /// `1.50x (1.49 to 1.52)`, with a word where it is not plainly slower.
 std::string against_fastest(const StoredResult& stored, const Comparison::Row& row,
                             const std::optional<Slowdown>& slower) {
-  const double ratio = median_ms(stored) / row.fastest_gpu_ms;
-  std::string text = decimal(ratio, 2) + "x";
+  std::string text = decimal(median_ms(stored) / row.fastest_gpu_ms, 2) + "x";
   if (!slower) return text;
-  const double low = 1 + slower->low_percent / 100;
-  const double high = 1 + slower->high_percent / 100;
-  // Imported times may be means, which a few slow samples move away from all others.
-  const bool is_outside = ratio < low - 0.005 || ratio > high + 0.005;
-  text += std::string(is_outside ? " (by samples " : " (") + decimal(low, 2) + " to " +
-          decimal(high, 2) + ")";
+  text += " (" + decimal(1 + slower->low_percent / 100, 2) + " to " +
+          decimal(1 + slower->high_percent / 100, 2) + ")";
   const Verdict verdict = verdict_of(slower, kSameBetweenSessions_percent);
   return verdict == Verdict::slower ? text : text + ", " + to_text(verdict);
 }
@@ -77,44 +86,60 @@ bool is_as_good(double share) { return (1 / share - 1) * 100 <= kSameBetweenSess
 std::string gain_text(const Comparison& comparison, const Comparison::Row& row) {
   const std::vector<double>& shares = row.least_worst->shares;
   const auto worst = std::ranges::min_element(shares);
-  if (is_as_good(*worst)) return "one is enough: no GPU gains by a configuration of its own";
+  if (is_as_good(*worst))
+    return "one is enough: no GPU gains more than " + decimal(kSameBetweenSessions_percent, 0) +
+           " % by a configuration of its own";
   const std::size_t on = row.gpus[static_cast<std::size_t>(worst - shares.begin())];
   return "a configuration of its own makes a GPU up to " + decimal((1 / *worst - 1) * 100, 0) +
          " % faster (on " + comparison.columns[on].label + ")";
 }
 
-/// `tune TILE first: it explains 31 % of the variance of log time, ROWS 12 %`
-std::string effects_text(const std::vector<MainEffect>& effects) {
-  std::string text = "tune " + effects.front().parameter + " first: it explains " +
-                     percent(effects.front().explained) + " of the variance of log time";
+/// `of 960 timed configurations that the search chose, TILE alone explains 31 % of the variance of log
+/// time, ROWS alone 12 %`. What to tune first follows from it only where nobody chose the
+/// configurations by their times.
+std::string effects_text(const std::vector<MainEffect>& effects, ChosenBy chosen_by) {
+  const MainEffect& first = effects.front();
+  std::string text = chosen_by == ChosenBy::search ? "" : "tune " + first.parameter + " first: ";
+  text += "of " + timed_text(first.configurations, chosen_by) + ", " + first.parameter +
+          " alone explains " + percent(first.explained) + " of the variance of log time";
   constexpr double kNamedShare = 0.01;
   for (std::size_t i = 1; i < effects.size() && i < kNamedEffects; ++i) {
     if (effects[i].explained < kNamedShare) break;  // The most important come first.
-    text += ", " + effects[i].parameter + " " + percent(effects[i].explained);
+    text += ", " + effects[i].parameter + " alone " + percent(effects[i].explained);
   }
   return text;
 }
 
-std::string worst_text(const Comparison& comparison, const Comparison::Guest& guest,
+/// `; set TILE=64: measured here, keeps 84 %`; empty where no repair was measured that helps.
+std::string repair_text(const Comparison::Advice& advice) {
+  if (advice.repairs.empty()) return "";
+  const Comparison::Repair& repair = advice.repairs.front();
+  return "; set " + repair.parameter + "=" + to_text(repair.value) + ": measured here, keeps " +
+         percent(repair.share) + (repair.is_best ? " (the best here)" : "");
+}
+
+std::string worst_text(const Comparison& comparison, const Comparison::Row& row,
                        const Comparison::Advice& advice) {
+  const Comparison::Guest& guest = row.guests[*advice.worst];
   const std::string best = "the best of " + comparison.columns[guest.best_of].label;
   if (!guest.failure.empty()) {
-    return "do not take over " + best + ": it does not run, " + guest.failure;
+    return "do not take over " + best + ": it does not run, " + guest.failure + repair_text(advice);
   }
   const double share = guest.share.value_or(0);
   const Verdict verdict = verdict_of(guest.slower, kSameBetweenSessions_percent);
-  const std::string kept =
-      "keeps " + percent(share) +
-      (guest.slower ? ", " + verdict_text(guest.slower, kSameBetweenSessions_percent) : "");
-  if (verdict == Verdict::same || is_as_good(share)) {
-    return "the others' bests will do: even " + best + " " + kept;
+  std::string kept = "keeps " + percent(share);
+  if (guest.slower) {
+    kept += ", " + verdict_text(guest.slower, kSameBetweenSessions_percent) +
+            samples_text(guest.time, row.best.at(guest.on).result.measurement);
   }
-  const std::string text = "do not take over " + best + ": it " + kept;
-  if (advice.swaps.empty() || !advice.swaps.front().share) return text;
-  const Comparison::Swap& swap = advice.swaps.front();
-  return text + "; if you do, set " + swap.parameter + "=" + to_text(swap.own) + ", as " +
-         to_text(swap.others) + " alone " +
-         (*swap.share > 0 ? "keeps " + percent(*swap.share) : "does not run");
+  if (verdict == Verdict::same || is_as_good(share)) {
+    const bool is_measured = std::ranges::all_of(row.guests, [&](const Comparison::Guest& one) {
+      return one.on != advice.on || one.share.has_value();
+    });
+    return std::string("the others' bests") + (is_measured ? "" : " that were measured here") +
+           " will do: even " + best + " " + kept;
+  }
+  return "do not take over " + best + ": it " + kept + repair_text(advice);
 }
 
 class Writer {
@@ -127,11 +152,6 @@ class Writer {
       while (end < rows().size() && rows()[end].space == rows()[begin].space) ++end;
       add_space({rows().data() + begin, end - begin});
       begin = end;
-    }
-    if (!comparison_.has_verdicts) {
-      add_line(
-          "The samples of so many pairs were not held against each other: --device and "
-          "--problem leave fewer.");
     }
     return std::move(text_);
   }
@@ -191,6 +211,13 @@ class Writer {
       }
     }
     add(table);
+    const bool any_cpu = std::ranges::any_of(problems, [&](const Comparison::Row& row) {
+      return std::ranges::any_of(
+          row.best, [&](const auto& best) { return !comparison_.columns[best.first].is_gpu(); });
+    });
+    if (!any_cpu) return;
+    add_line(kCpuTimes);
+    if (markup_ == Markup::text) text_ += "\n";
   }
 
   static std::string share_text(const Comparison::Guest& guest) {
@@ -202,14 +229,14 @@ class Writer {
     const bool any = std::ranges::any_of(
         row.guests, [](const Comparison::Guest& guest) { return guest.share.has_value(); });
     if (!any) {
-      add_line(
-          key(row.problem) +
-          ": no GPU's best was measured on another; a run on one of them that knows this database "
-          "tries the others'");
+      add_line(of_problem(
+          row,
+          "no GPU's best was measured on another; a run on one of them that knows this database "
+          "tries the others'"));
       if (markup_ == Markup::text) text_ += "\n";
       return;
     }
-    add_line(key(row.problem) + ": what the best of one GPU keeps of the optimum on another");
+    add_line(of_problem(row, "what the best of one GPU keeps of the optimum on another"));
     std::vector<std::string> titles = {"best of"};
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       titles.push_back(">on " + std::to_string(i + 1));
@@ -230,18 +257,20 @@ class Writer {
 
   void add_for_all(const Comparison::Row& row) {
     if (!row.least_worst) return;
-    add_line(key(row.problem) + ": one configuration for all " + std::to_string(row.gpus.size()) +
-             " GPUs" +
-             (row.looked < row.known ? ", of " + format_count(row.looked) + " of " +
-                                           format_count(row.known) + " that were looked at"
-                                     : ""));
+    const std::string looked = row.looked < row.known
+                                   ? ", of " + format_count(row.looked) + " of " +
+                                         format_count(row.known) + " that were looked at"
+                                   : "";
+    add_line(of_problem(row, "one configuration for all " + std::to_string(row.gpus.size()) +
+                                 " GPUs, of " + format_count(row.on_all) +
+                                 " that were tried on all of them" + looked));
     add_points(for_all_sentences(comparison_, row));
   }
 
   void add_advice(const Comparison::Row& row) {
     const std::vector<std::string> lines = advice_sentences(comparison_, row);
     if (lines.empty()) return;
-    add_line(key(row.problem) + ": what to tune, and what not to take over");
+    add_line(of_problem(row, "what matters, and what not to take over"));
     add_points(lines);
   }
 
@@ -256,6 +285,11 @@ Json slower_json(const std::optional<Slowdown>& slower) {
           {"low_percent", db::number_json(slower->low_percent)},
           {"high_percent", db::number_json(slower->high_percent)},
           {"verdict", to_text(verdict_of(slower, kSameBetweenSessions_percent))}};
+}
+
+/// Whether it ran there, and the time is that of samples.
+bool has_time(const Comparison::Guest& guest) {
+  return guest.time.median_ms > 0 && guest.time.has_median();
 }
 
 Json share_json(const std::optional<double>& share) {
@@ -284,7 +318,7 @@ class JsonWriter {
     }
     Json problems = Json::array();
     for (const Comparison::Row& row : comparison_.rows) problems.push_back(problem(row));
-    return db::document_text("smemtune-comparison", 3,
+    return db::document_text("smemtune-comparison", 4,
                              {{"same_percent", kSameBetweenSessions_percent},
                               {"devices", std::move(devices)},
                               {"problems", std::move(problems)}});
@@ -321,14 +355,16 @@ class JsonWriter {
             {"most_portable", for_all_json(row.most_portable)},
             {"parameters", std::move(advice)},
             {"configurations_known", row.known},
-            {"configurations_looked_at", row.looked}};
+            {"configurations_looked_at", row.looked},
+            {"configurations_on_all_gpus", row.on_all}};
   }
 
   Json guest(const Comparison::Guest& one) const {
     return {{"on", label(one.on)},
             {"best_of", label(one.best_of)},
             {"share", share_json(one.share)},
-            {"median_ms", one.ms > 0 ? db::number_json(one.ms) : Json(nullptr)},
+            {"median_ms", has_time(one) ? db::number_json(one.time.median_ms) : Json(nullptr)},
+            {"samples", one.time.sample_count > 0 ? Json(one.time.sample_count) : Json(nullptr)},
             {"failure", one.failure},
             {"slower", slower_json(one.slower)}};
   }
@@ -336,20 +372,22 @@ class JsonWriter {
   Json matters(const Comparison::Advice& one, const Comparison::Row& row) const {
     Json effects = Json::array();
     for (const MainEffect& effect : one.effects) {
-      effects.push_back({{"parameter", effect.parameter}, {"explained", effect.explained}});
+      effects.push_back({{"parameter", effect.parameter},
+                         {"explained", effect.explained},
+                         {"configurations", effect.configurations}});
     }
-    Json swaps = Json::array();
-    for (const Comparison::Swap& swap : one.swaps) {
-      swaps.push_back({{"parameter", swap.parameter},
-                       {"own", to_text(swap.own)},
-                       {"others", to_text(swap.others)},
-                       {"share", share_json(swap.share)}});
+    Json repairs = Json::array();
+    for (const Comparison::Repair& repair : one.repairs) {
+      repairs.push_back({{"parameter", repair.parameter},
+                         {"value", to_text(repair.value)},
+                         {"share", db::number_json(repair.share)}});
     }
     return {
         {"on", label(one.on)},
         {"effects", std::move(effects)},
+        {"chosen_by", to_text(one.chosen_by)},
         {"worst_guest", one.worst ? Json(label(row.guests[*one.worst].best_of)) : Json(nullptr)},
-        {"swaps", std::move(swaps)}};
+        {"repairs", std::move(repairs)}};
   }
 
   const Comparison& comparison_;
@@ -379,8 +417,8 @@ std::vector<std::string> advice_sentences(const Comparison& comparison,
   std::vector<std::string> sentences;
   for (const Comparison::Advice& advice : row.advice) {
     std::vector<std::string> parts;
-    if (!advice.effects.empty()) parts.push_back(effects_text(advice.effects));
-    if (advice.worst) parts.push_back(worst_text(comparison, row.guests[*advice.worst], advice));
+    if (!advice.effects.empty()) parts.push_back(effects_text(advice.effects, advice.chosen_by));
+    if (advice.worst) parts.push_back(worst_text(comparison, row, advice));
     if (parts.empty()) continue;
     sentences.push_back("on " + comparison.columns[advice.on].label + ": " + joined(parts, "; "));
   }
@@ -394,9 +432,13 @@ std::string comparison_text(const Comparison& comparison, Markup markup) {
 std::string comparison_csv(const Comparison& comparison) {
   std::string text =
       "space,problem,on,best_of,kernel,configuration,median_ms,share,failure,verdict,"
-      "slower_percent,slower_low_percent,slower_high_percent\n";
+      "slower_percent,slower_low_percent,slower_high_percent,samples,best_samples\n";
   const auto add = [&](const Comparison::Row& row, const Comparison::Guest& guest) {
     const Result& best = row.best.at(guest.best_of).result;
+    const Measurement& own = row.best.at(guest.on).result.measurement;
+    const auto samples = [](const Measurement& time) {
+      return time.sample_count > 0 ? std::to_string(time.sample_count) : std::string();
+    };
     const auto slower = [&guest](double Slowdown::*member) {
       return guest.slower ? db::csv_number(*guest.slower.*member) : std::string();
     };
@@ -407,13 +449,15 @@ std::string comparison_csv(const Comparison& comparison) {
         db::csv_text(comparison.columns[guest.best_of].label),
         db::csv_text(best.kernel),
         db::csv_text(key(best.configuration)),
-        guest.ms > 0 ? db::csv_number(guest.ms) : "",
+        has_time(guest) ? db::csv_number(guest.time.median_ms) : "",
         guest.share ? db::csv_number(*guest.share) : "",
         db::csv_text(guest.failure),
         guest.slower ? to_text(verdict_of(guest.slower, kSameBetweenSessions_percent)) : "",
         slower(&Slowdown::percent),
         slower(&Slowdown::low_percent),
-        slower(&Slowdown::high_percent)};
+        slower(&Slowdown::high_percent),
+        samples(guest.time),
+        guest.share ? samples(own) : ""};
     text += joined(cells, ",") + "\n";
   };
   for (const Comparison::Row& row : comparison.rows) {
@@ -422,7 +466,7 @@ std::string comparison_csv(const Comparison& comparison) {
       own.on = column;
       own.best_of = column;
       own.share = 1;
-      own.ms = median_ms(stored);
+      own.time = stored.result.measurement;
       add(row, own);
     }
     for (const Comparison::Guest& guest : row.guests) add(row, guest);

@@ -34,6 +34,17 @@ std::string over_default(const ReportSource& source, const StoredSection& sectio
          key(standard->result.configuration) + ", " + format_time(time_ms(*standard)) + ").";
 }
 
+/// Empty where it was measured by a run of this database.
+std::string source_text(const StoredResult& stored) {
+  if (!stored.shared_from.empty()) {
+    return "It comes from " + stored.shared_from + ", which is shared: it was not measured here.";
+  }
+  if (!stored.origin) return "";
+  const std::string& tool = stored.origin->tool;
+  return "It was imported from " + stored.origin->file +
+         (tool.empty() ? "" : ", which " + tool + " wrote") + ": it was not measured here.";
+}
+
 std::string verification(ComparedWith with) {
   switch (with) {
     case ComparedWith::definition:
@@ -70,7 +81,9 @@ std::string failures_text(const StoredSection& section) {
 
 std::string tried_text(const StoredSection& section) {
   const std::string failures = failures_text(section);
-  return counted(section.configurations, "configuration") + " tried, " +
+  // Of what others share the bests may be all there is.
+  const bool is_shared = !section.best.empty() && !section.best.front().shared_from.empty();
+  return counted(section.configurations, "configuration") + (is_shared ? " known, " : " tried, ") +
          format_count(section.timed) + " timed" +
          (failures.empty() ? "" : "; failed: " + failures) + ".";
 }
@@ -90,7 +103,7 @@ std::vector<std::string> dry_findings(const StoredSection& section) {
     if (one.result.failed()) continue;
     if (fullest == nullptr || occupancy(one) > occupancy(*fullest)) fullest = &one;
   }
-  if (fullest != nullptr) {
+  if (fullest != nullptr && occupancy(*fullest) > 0) {
     sentences.push_back("The highest occupancy is " + decimal(occupancy(*fullest), 0) + " %, of " +
                         named(*fullest) + ".");
   }
@@ -109,10 +122,14 @@ std::vector<std::string> findings(const ReportSource& source, const StoredSectio
   }
   const StoredResult& best = section.best.front();
   const std::string rate = rates(best.result);
-  std::vector<std::string> sentences = {named(best) + " takes " + format_time(time_ms(best)) +
-                                        (rate.empty() ? "" : " (" + rate + ")") + " on " +
-                                        device_label(section.device) + "."};
-  if (best.result.stage == Stage::screen) {
+  std::vector<std::string> sentences;
+  if (section.device.kind == DeviceKind::cpu) sentences.emplace_back(kCpuTimes);
+  sentences.push_back(named(best) + " takes " + format_time(time_ms(best)) +
+                      (rate.empty() ? "" : " (" + rate + ")") + " on " +
+                      device_label(section.device) + ".");
+  const std::string source_of_best = source_text(best);
+  if (!source_of_best.empty()) sentences.push_back(source_of_best);
+  if (best.result.stage == Stage::screen && !db::is_of_another_tuner(best)) {
     sentences.emplace_back("It was screened only: no finals were held.");
   }
   sentences.push_back(over_default(source, section, best));

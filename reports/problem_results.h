@@ -11,6 +11,8 @@
 
 namespace smemtune {
 
+inline constexpr const char* kCpuTimes = "Times of the CPU device say nothing about a GPU.";
+
 /// `1.27x`, `12.3x`.
 std::string times(double factor);
 

@@ -22,6 +22,11 @@ std::string or_dash(const std::optional<double>& number, int digits) {
   return number ? decimal(*number, digits) : "-";
 }
 
+/// Never `0` for what took a little.
+std::string seconds_text(double seconds) {
+  return seconds < 10 ? significant(seconds, 2) : decimal(seconds, 0);
+}
+
 std::vector<std::string> columns(const ReplayStatistics& statistics) {
   std::vector<std::string> columns = {"strategy"};
   for (const Quality& quality : statistics.qualities) {
@@ -52,7 +57,7 @@ std::string recording_text(const ReplayedRecording& recording) {
     }
     for (const Effort& effort : strategy.statistics.efforts) {
       cells.push_back(or_dash(effort.evaluations, 0));
-      cells.push_back(or_dash(effort.seconds, 0));
+      cells.push_back(effort.seconds ? seconds_text(*effort.seconds) : "-");
       cells.push_back(std::to_string(effort.reached));
     }
     cells.push_back(std::to_string(strategy.statistics.sure.said));

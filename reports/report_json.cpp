@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -45,31 +46,40 @@ std::string status_text(const std::string& status, const std::string& reason) {
 
 Json run_json(const db::StoredRun& run) {
   return {{"run", run.id},
-          {"started_unix", run.started_unix},
+          {"started_unix", run.started_unix < 0 ? Json() : Json(run.started_unix)},
           {"device", run.device},
           {"compiler", run.compiler},
           {"strategy", run.strategy},
-          {"seed", std::to_string(run.seed)},
+          {"seed", run.imported_from.empty() ? std::to_string(run.seed) : ""},
           {"results", run.results},
           {"correct", run.correct},
           {"outcome", run.outcome.empty() ? "not ended" : run.outcome},
           {"imported_from", run.imported_from}};
 }
 
-/// What a column of numbers holds of a launch.
+/// What a column of numbers holds of a launch; NaN where that is not known.
 struct LaunchColumn {
   const char* name;
   double (*value)(const LaunchResult&);
 };
 
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 constexpr LaunchColumn kLaunchColumns[] = {
     {"registers",
-     [](const LaunchResult& one) -> double { return one.resources.registers_per_thread; }},
+     [](const LaunchResult& one) {
+       return one.resources.known() ? one.resources.registers_per_thread : kUnknown;
+     }},
     {"shared", [](const LaunchResult& one) { return static_cast<double>(one.shared_bytes()); }},
-    {"occupancy", [](const LaunchResult& one) { return one.occupancy.percent; }},
+    {"occupancy",
+     [](const LaunchResult& one) {
+       return one.occupancy.percent > 0 ? one.occupancy.percent : kUnknown;
+     }},
     {"spills",
      [](const LaunchResult& one) {
-       return static_cast<double>(one.resources.spill_store_bytes + one.resources.spill_load_bytes);
+       const Resources& its = one.resources;
+       return its.known() ? static_cast<double>(its.spill_store_bytes + its.spill_load_bytes)
+                          : kUnknown;
      }},
     {"threads",
      [](const LaunchResult& one) { return static_cast<double>(one.shape.threads_per_block()); }}};
@@ -125,7 +135,7 @@ class ReportWriter {
     Json columns = this->columns(rows);
     Json steps = Json::array();
     for (const StoredSection::Step& step : section.convergence) {
-      steps.push_back({step.evaluations, step.seconds, step.best_ms});
+      steps.push_back({step.evaluations, db::number_json(step.seconds), step.best_ms});
     }
     return {{"device", db::device_json(section.device)},
             {"device_label", device_label(section.device)},
@@ -138,6 +148,7 @@ class ReportWriter {
             {"bytes_per_s", roof.bytes_per_s},
             {"total", section.configurations},
             {"timed", section.timed},
+            {"chosen_by", to_text(section.chosen_by)},
             {"failures", failures(section, rows)},
             {"convergence", std::move(steps)},
             {"samples", samples(rows)},

@@ -20,11 +20,16 @@ std::string best_table(const ReportSource& source, const db::StoredSection& sect
   return table.markdown();
 }
 
+/// `of, problem`, or the first alone where the problem has no name.
+std::string heading(const std::string& of, const Problem& problem) {
+  return "\n## " + for_markdown(of + (problem.empty() ? "" : ", " + key(problem))) + "\n\n";
+}
+
 std::string devices_text(const db::Comparison& devices) {
   std::string text;
   for (const db::Comparison::Row& row : devices.rows) {
     if (row.gpus.size() < 2) continue;
-    text += "\n## Devices side by side, " + for_markdown(key(row.problem)) + "\n\n";
+    text += heading("Devices side by side", row.problem);
     for (const std::string& sentence : devices_sentences(devices, row)) {
       text += "- " + for_markdown(sentence) + "\n";
     }
@@ -38,8 +43,7 @@ std::string report_markdown(const ReportSource& source) {
   std::string text = "# " + for_markdown(source.space) + "\n";
   if (source.devices) text += devices_text(*source.devices);
   for (const db::StoredSection& section : source.sections) {
-    text +=
-        "\n## " + for_markdown(device_label(section.device) + ", " + key(section.problem)) + "\n\n";
+    text += heading(device_label(section.device), section.problem);
     for (const std::string& sentence : findings(source, section)) {
       text += "- " + for_markdown(sentence) + "\n";
     }

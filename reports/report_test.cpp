@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+
 namespace smemtune {
 namespace {
 
@@ -37,6 +39,30 @@ TEST(ReportFindings, SayThatNothingIsKnownToBeRight) {
   const ReportSource source = source_of({alone});
   EXPECT_THAT(findings(source, source.sections[0]),
               Contains(HasSubstr("Nothing says that its results are right")));
+}
+
+TEST(ReportFindings, BeginOnTheCpuDeviceWithWhatItsTimesSay) {
+  StoredResult on_cpu = timed(32, 2);
+  on_cpu.device = db::planted_device("Some", DeviceKind::cpu);
+  const ReportSource source = source_of({timed(16, 4), on_cpu});
+  db::StoredSection section = source.sections[0];
+  section.device = on_cpu.device;
+  const std::vector<std::string> sentences = findings(source, section);
+  EXPECT_EQ(sentences.at(0), "Times of the CPU device say nothing about a GPU.");
+  EXPECT_THAT(sentences.at(1), HasSubstr("2.000 ms on Some (CPU)"));
+}
+
+TEST(ReportFindings, NameTheFileThatAWinnerComesFrom) {
+  StoredResult stored = timed(16, 4);
+  stored.shared_from = "/srv/best.json";
+  const std::string shared = report_markdown(source_of({stored}));
+  EXPECT_THAT(shared, HasSubstr("It comes from /srv/best.json, which is shared"));
+  EXPECT_THAT(shared, HasSubstr("1 configuration known, 1 timed."));
+  stored.shared_from.clear();
+  stored.origin = db::Origin{.format = "ktt", .file = "ktt.json", .tool = "KTT 2", .device = ""};
+  const std::string imported = report_markdown(source_of({stored}));
+  EXPECT_THAT(imported, HasSubstr("It was imported from ktt.json, which KTT 2 wrote"));
+  EXPECT_THAT(imported, Not(HasSubstr("screened only"))) << "that was theirs to say";
 }
 
 TEST(ReportFindings, SayOfADryRunWhatFits) {
@@ -84,6 +110,27 @@ TEST(ReportJson, HasRowsByTimeAColumnForEachParameterAndAnExampleOfEachFailure) 
   EXPECT_EQ(section["failures"][0][3], 2) << "its row";
 }
 
+TEST(ReportJson, HasNullForWhatIsNotKnown) {
+  StoredResult on_cpu = timed(32, 2);
+  LaunchResult launch;
+  launch.shape.block = {32, 1, 1};
+  on_cpu.result.launches = {launch};
+  ReportSource source = source_of({on_cpu});
+  source.sections[0].convergence = {{1, std::nan(""), 2}, {1, std::nan(""), 2}};
+  source.runs[0].imported_from = "cache.json";
+  source.runs[0].started_unix = -1;
+  const auto json = report_json(source);
+  const auto& section = json["sections"][0];
+  for (const char* column : {"registers", "occupancy", "spills"}) {
+    EXPECT_TRUE(section["rows"][column][0].is_null()) << column;
+  }
+  EXPECT_EQ(section["rows"]["threads"][0], 32);
+  EXPECT_TRUE(section["convergence"][0][1].is_null());
+  EXPECT_EQ(section["chosen_by"], "search");
+  EXPECT_TRUE(json["run_list"][0]["started_unix"].is_null());
+  EXPECT_EQ(json["run_list"][0]["seed"], "");
+}
+
 TEST(ReportJson, HasTheSamplesOfFinalistsOnly) {
   const auto json = report_json(source_of({timed(16, 4), timed(32, 2, Stage::final)}));
   const auto& samples = json["sections"][0]["samples"];
@@ -100,6 +147,12 @@ TEST(ReportMarkdown, MakesNoMarkupOfWhatIsStored) {
   EXPECT_THAT(text, Not(HasSubstr(" @everyone")));
   EXPECT_THAT(text, HasSubstr("\\[a\\](b)"));
   EXPECT_THAT(text, HasSubstr("| tiled | TILE=16 | 4.000 ms | 1.00x |"));
+}
+
+TEST(ReportMarkdown, LeavesOutAnEmptyProblem) {
+  StoredResult stored = timed(16, 4);
+  stored.result.problem.clear();
+  EXPECT_THAT(report_markdown(source_of({stored})), HasSubstr("\n## NVIDIA H200\n"));
 }
 
 /// What stands between two marks.

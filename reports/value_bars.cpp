@@ -32,6 +32,11 @@ std::map<Value, std::vector<double>> times_by_value(const std::vector<const Resu
   return times;
 }
 
+/// Which strategy a run had is not told here; whether it evaluated everything is.
+ChosenBy chosen_by(const ProblemSummary& problem) {
+  return problem.valid && !problem.unfinished ? ChosenBy::all : ChosenBy::search;
+}
+
 std::string bar(double best_share, double median_share, std::size_t length) {
   const auto signs = [&](double share) {
     return static_cast<std::size_t>(std::lround(share * static_cast<double>(length)));
@@ -65,12 +70,13 @@ std::string value_bars_text(const ProblemSummary& problem, std::size_t columns) 
   }
   const std::size_t used = label + 40;  // Indent, numbers and words.
   const std::size_t length = std::min(kLongestBar, columns - std::min(columns - 1, used));
-  std::string text = "  values of " + problem.best->kernel +
-                     ": # the median, - the best configuration with it, as a share of the best "
+  std::string text = "  values of " + problem.best->kernel + " in " +
+                     timed_text(effects.front().configurations, chosen_by(problem)) +
+                     ":\n  # the median, - the best configuration with it, as a share of the best "
                      "speed\n";
   for (const MainEffect& effect : effects) {
     std::string explained =
-        "  (explains " + decimal(100 * effect.explained, 0) + " % of the variance)";
+        "  (alone explains " + decimal(100 * effect.explained, 0) + " % of the variance)";
     for (const auto& [value, times] : times_by_value(timed, effect.parameter)) {
       const double best_share = best / std::ranges::min(times);
       const double median_share = best / quantile(times, 0.5);

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 ProblemSummary tuned() {
   ProblemSummary problem;
   for (const std::int64_t tile : {8, 16, 32}) {
-    for (const std::int64_t rows : {1, 2, 3}) {
+    for (const std::int64_t rows : {1, 2, 3, 4}) {
       Result result;
       result.kernel = "tiled";
       result.configuration = {{"TILE", tile}, {"ROWS", rows}};
@@ -21,20 +21,30 @@ ProblemSummary tuned() {
       problem.results.push_back(result);
     }
   }
-  problem.best = problem.results[6];
+  problem.best = problem.results[8];
   return problem;
 }
 
 TEST(ValueBars, ShowTheBestAndTheMedianOfEachValueOfWhatMatters) {
   const std::string text = value_bars_text(tuned(), 120);
-  EXPECT_THAT(text, HasSubstr("values of tiled:"));
+  EXPECT_THAT(text,
+              HasSubstr("values of tiled in 12 timed configurations, all of the space tried:\n"));
   EXPECT_THAT(text, HasSubstr("    TILE=8  |###############"));
   EXPECT_THAT(
       text,
       HasSubstr(
           "    TILE=32 |###########################################################-| 100 %\n"));
-  EXPECT_THAT(text, HasSubstr("| 25 %  (explains 100 % of the variance)\n"));
+  EXPECT_THAT(text, HasSubstr("| 25 %  (alone explains 100 % of the variance)\n"));
   EXPECT_LE(text.find("TILE=8"), text.find("TILE=16")) << "values in their order";
+}
+
+TEST(ValueBars, SayWhoChoseWhatTheyFollowFrom) {
+  ProblemSummary problem = tuned();
+  problem.unfinished = Unfinished{.chance_of_better = 0.5, .evaluations = 12, .last_gain = 3};
+  EXPECT_THAT(value_bars_text(problem, 120),
+              HasSubstr("values of tiled in 12 timed configurations that the search chose:\n"));
+  problem.results.resize(11);
+  EXPECT_EQ("", value_bars_text(problem, 120)) << "too few";
 }
 
 TEST(ValueBars, AreNotDrawnWhereThereIsNoRoomOrNothingToCompare) {

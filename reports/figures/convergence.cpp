@@ -1,6 +1,8 @@
 #include "reports/figures/each_figure.h"
 #include "reports/figures/plot.h"
 
+#include <cmath>
+
 namespace smemtune {
 namespace {
 
@@ -17,26 +19,29 @@ std::vector<Point> stair(const Plot& plot, const std::vector<std::pair<double, d
 }  // namespace
 
 Figure convergence_figure(const ReportSource& source, const db::StoredSection& section) {
-  if (section.convergence.size() < 2) return std::nullopt;
+  const auto& all = section.convergence;
+  if (all.size() < 2 || all.back().evaluations < 2) return std::nullopt;
+  const bool has_seconds = !std::isnan(all.back().seconds);
   std::vector<std::pair<double, double>> by_evaluations;
   std::vector<std::pair<double, double>> by_seconds;
   std::vector<double> ms;
-  for (const db::StoredSection::Step& step : section.convergence) {
+  for (const db::StoredSection::Step& step : all) {
     by_evaluations.emplace_back(static_cast<double>(step.evaluations), step.best_ms);
     by_seconds.emplace_back(step.seconds, step.best_ms);
     ms.push_back(step.best_ms);
   }
-  Svg svg(
-      kFigureWidth, 280,
-      titled(source, section, "The best time so far, against evaluations and against seconds."));
+  Svg svg(kFigureWidth, 280,
+          titled(source, section,
+                 has_seconds ? "The best time so far, against evaluations and against seconds."
+                             : "The best time so far, against evaluations."));
   const auto draw = [&](double x, const char* title, const auto& steps) {
-    const Plot plot(svg, {x, svg.top()}, kFigureWidth / 2, 275,
+    const Plot plot(svg, {x, svg.top()}, kFigureWidth / (has_seconds ? 2 : 1), 275,
                     Axis::over(title, {steps.back().first}, /*from_zero=*/true),
                     Axis::times_over("best so far", ms));
     svg.line(stair(plot, steps), 0, 2);
   };
   draw(0, "evaluations", by_evaluations);
-  draw(kFigureWidth / 2, "seconds", by_seconds);
+  if (has_seconds) draw(kFigureWidth / 2, "seconds", by_seconds);
   return svg;
 }
 

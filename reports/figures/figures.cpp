@@ -63,7 +63,8 @@ const StoredSection& the_section(const ReportSource& source) {
   if (source.sections.size() == 1) return source.sections.front();
   std::vector<std::string> all;
   for (const StoredSection& section : source.sections) {
-    all.push_back(device_label(section.device) + " " + key(section.problem));
+    all.push_back(device_label(section.device) +
+                  (section.problem.empty() ? "" : " " + key(section.problem)));
   }
   throw InputError(
       "a figure shows one device and one problem; choose with --device and --problem: " +
@@ -100,8 +101,9 @@ std::string figure(const std::string& name, const ReportSource& source) {
       std::ranges::find(section_figures(), name, [](const auto& one) { return one.info.name; });
   if (found == section_figures().end()) refuse_name(name);
   const StoredSection& section = the_section(source);
-  return drawn(source.space + " on " + device_label(section.device) + ", " + key(section.problem),
-               found->info, found->draw(source, section));
+  const std::string problem = section.problem.empty() ? "" : ", " + key(section.problem);
+  return drawn(source.space + " on " + device_label(section.device) + problem, found->info,
+               found->draw(source, section));
 }
 
 std::string figure(const std::string& name, const VersionDiff& diff) {

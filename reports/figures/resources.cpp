@@ -2,39 +2,69 @@
 #include "reports/figures/plot.h"
 #include "reports/problem_results.h"
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <vector>
+
 namespace smemtune {
 namespace {
 
+/// NaN where it is not known.
 struct Quantity {
   const char* title;
   double (*of)(const LaunchResult&);
 };
 
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 constexpr Quantity kQuantities[] = {
     {"registers per thread",
-     [](const LaunchResult& one) -> double { return one.resources.registers_per_thread; }},
+     [](const LaunchResult& one) {
+       return one.resources.known() ? one.resources.registers_per_thread : kUnknown;
+     }},
     {"shared memory of a block (KB)",
      [](const LaunchResult& one) { return static_cast<double>(one.shared_bytes()) / 1024; }},
-    {"occupancy (%)", [](const LaunchResult& one) { return one.occupancy.percent; }}};
+    {"occupancy (%)", [](const LaunchResult& one) {
+       return one.occupancy.percent > 0 ? one.occupancy.percent : kUnknown;
+     }}};
+
+using Results = std::vector<const db::StoredResult*>;
+
+/// Those of which it is known.
+Results known(const Results& results, const Quantity& quantity) {
+  Results kept;
+  std::ranges::copy_if(results, std::back_inserter(kept), [&](const db::StoredResult* one) {
+    return !std::isnan(quantity.of(*tightest_launch(one->result)));
+  });
+  return kept;
+}
 
 }  // namespace
 
 Figure resources_figure(const ReportSource& source, const db::StoredSection& section) {
   const bool dry = is_dry(section);
-  std::vector<const db::StoredResult*> shown;
+  Results all;
   for (const db::StoredResult& one : section.results) {
     const bool counts = dry ? !one.result.failed() : one.result.timed();
-    if (counts && tightest_launch(one.result) != nullptr) shown.push_back(&one);
+    if (counts && tightest_launch(one.result) != nullptr) all.push_back(&one);
   }
-  if (shown.size() < 2) return std::nullopt;
-  const std::size_t panels = dry ? 2 : 3;
-  const double width = kFigureWidth / static_cast<double>(panels);
+  if (dry) all = known(all, kQuantities[2]);
+  if (all.size() < 2) return std::nullopt;
+  std::vector<Quantity> panels;
+  for (const Quantity& quantity : std::span(kQuantities).first(dry ? 2 : 3)) {
+    if (!known(all, quantity).empty()) panels.push_back(quantity);
+  }
+  const double width = kFigureWidth / static_cast<double>(panels.size());
   Svg svg(kFigureWidth, 300,
           titled(source, section,
                  dry ? "Occupancy against registers and shared memory."
                      : "Time against registers, shared memory and occupancy."));
-  for (std::size_t panel = 0; panel < panels; ++panel) {
-    const Quantity& quantity = kQuantities[panel];
+  for (std::size_t panel = 0; panel < panels.size(); ++panel) {
+    const Quantity& quantity = panels[panel];
+    const Results shown = known(all, quantity);
     std::vector<double> values;
     for (const db::StoredResult* one : shown)
       values.push_back(quantity.of(*tightest_launch(one->result)));

@@ -14,7 +14,7 @@ const sectionParts = section => {
     const k = Number(kernel.value), name = data.kernels[k];
     const list = indices(rows).filter(i => rows.kernel[i] === k), fast = list.filter(i => rows.ms[i] !== null);
     const ranked = byImportance(rows, fast, varied(rows, list));
-    ofKernel.append(...[byValue(rows, fast, ranked), heatMap(rows, list, name, ranked, section.dry),
+    ofKernel.append(...[byValue(section, rows, fast, ranked), heatMap(rows, list, name, ranked, section.dry),
       parallel(rows, fast, name, ranked), failuresByValue(rows, list)].filter(node => node));
     if (!ofKernel.hasChildNodes() && present.length > 1) ofKernel.append(element('p', {text: `Of ${name} too little was tried to compare values.`}));
   };
@@ -55,7 +55,7 @@ const show = () => {
   } else if (data.sections.length) {
     const side = devicesSideBySide();
     const body = element('div');
-    const titles = data.sections.map(section => `${section.device_label}: ${section.problem}`);
+    const titles = data.sections.map(section => section.device_label + (section.problem ? `: ${section.problem}` : ''));
     const followed = Math.max(0, data.sections.findIndex(one => data.live && one.device_label.startsWith(data.live.device)));
     const section = choice('Device and problem', titles.map((text, n) => [String(n), text]), String(followed),
       () => showSection(body, data.sections[Number(section.value)]));

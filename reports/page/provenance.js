@@ -22,7 +22,7 @@ const csv = section => {
 const deviceProperties = device => Object.entries(device).filter(([name]) => device.kind === 'cpu' || device.sm_count > 0 || name === 'name')
   .map(([name, value]) => [name.replaceAll('_', ' '), String(value)]).filter(([, text]) => !/^[0.,]*$/.test(text));
 
-const moment = unix => new Date(unix * 1000).toISOString().slice(0, 19).replace('T', ' ');
+const moment = unix => unix === null ? '' : new Date(unix * 1000).toISOString().slice(0, 19).replace('T', ' ');
 
 const provenance = section => {
   const runs = [...data.run_list].sort((a, b) => b.results - a.results);

@@ -46,16 +46,23 @@ const varied = (rows, list) => data.parameters.map((_, p) => p).filter(p => {
   });
 });
 
+// Of fewer times nothing is said of how much a parameter matters, as tuner/core/main_effects.h has it.
+const fewestTimes = 12;
+
 // Parameters with their values among rows that were timed, and with the share of the variance of log time that each
-// explains by itself; the most important first.
+// explains by itself, less what chance would; the most important first. The share is null where the times are too few.
 const byImportance = (rows, timed, parameters) => {
   const logs = Float64Array.from(rows.ms, Math.log);
   const mean = list => list.reduce((sum, i) => sum + logs[i], 0) / list.length;
   const all = mean(timed);
   const total = timed.reduce((sum, i) => sum + (logs[i] - all) ** 2, 0);
+  const enough = timed.length >= Math.max(fewestTimes, parameters.length + 2);
   return parameters.map(p => {
     const values = valuesOf(rows, timed, p);
     const between = values.reduce((sum, {list}) => sum + list.length * (mean(list) - all) ** 2, 0);
-    return {p, values, share: total > 0 ? between / total : 0};
+    const freedom = timed.length - values.length;
+    const byChance = (values.length - 1) * (total - between) / freedom;
+    const share = total > 0 && freedom > 0 ? Math.max(0, (between - byChance) / total) : 0;
+    return {p, values, share: enough ? share : null};
   }).sort((a, b) => b.share - a.share);
 };

@@ -5,6 +5,7 @@ const sampleText = (section, rows) => rows.ms.length < section.total
 const rounded = value => value === null ? null : {text: digits(value, 3), value};
 
 const everyTime = (section, rows, timed) => {
+  if (timed.length < 2) return null;  // A single dot says nothing.
   const failed = section.total - section.timed;
   return chart('Every configuration, sorted by time',
     `${count(timed.length)} that were timed, fastest left${failed ? `; ${count(failed)} failed` : ''}.` + sampleText(section, rows),

@@ -93,6 +93,12 @@ Ranking ranking(const db::Recording& recording, const SearchSpace& space) {
   return ranking;
 }
 
+/// Whether it was recorded how long anything took to compile, which is most of what a search takes.
+bool knows_seconds(const RecordedKernel& kernel) {
+  return std::ranges::any_of(
+      kernel.answers, [](const RecordedKernel::Answer& answer) { return answer.compile_ms > 0; });
+}
+
 ReplayedRecording::Strategy replayed(const RecordedKernel& kernel, const std::string& strategy,
                                      const std::vector<Ranking>& rankings,
                                      const ReplayCommandOptions& options) {
@@ -109,8 +115,12 @@ ReplayedRecording::Strategy replayed(const RecordedKernel& kernel, const std::st
     evaluations += runs.back().size();
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  ReplayStatistics statistics = summarize_replays(runs, options.evaluations);
+  if (!knows_seconds(kernel)) {
+    for (ReplayStatistics::Effort& effort : statistics.efforts) effort.seconds.reset();
+  }
   return {.name = strategy,
-          .statistics = summarize_replays(runs, options.evaluations),
+          .statistics = std::move(statistics),
           .evaluations_per_s = static_cast<double>(evaluations) / elapsed.count()};
 }
 

@@ -247,18 +247,20 @@ int list_runs(const ResultsOptions& options, const db::LayeredStore& store) {
                                                       : run.outcome;
     std::string tool = run.imported_from.empty() ? run.compiler : imported_from(run.imported_from);
     if (!run.shared_from.empty()) tool += ", from " + run.shared_from;
+    const bool is_ours = run.imported_from.empty();  // Others tell no seed.
     listing.add(
         {run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
          run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
-         std::to_string(run.seed), format_count(run.results), format_count(run.correct), outcome,
-         tool, run.host + (run.hosts_state.empty() ? "" : " (" + run.hosts_state + ")")},
+         is_ours ? std::to_string(run.seed) : "", format_count(run.results),
+         format_count(run.correct), outcome, tool,
+         run.host + (run.hosts_state.empty() ? "" : " (" + run.hosts_state + ")")},
         {{"run", run.id},
-         {"started_unix", run.started_unix},
+         {"started_unix", run.started_unix < 0 ? Json(nullptr) : Json(run.started_unix)},
          {"space", run.space},
          {"device", run.device},
          {"kind", to_text(run.device_kind)},
          {"strategy", run.strategy},
-         {"seed", run.seed},
+         {"seed", is_ours ? Json(run.seed) : Json(nullptr)},
          {"results", run.results},
          {"correct", run.correct},
          {"outcome", outcome},
