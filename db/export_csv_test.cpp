@@ -86,7 +86,8 @@ TEST(ExportCsv, LeavesEmptyWhatIsNotKnown) {
   stored.result.problem = {{"N", std::int64_t{4096}}};
   stored.result.launches[0].resources.registers_per_thread = 0;  // As of the CPU device.
   stored.result.measurement = told_time(2);
-  stored.origin = Origin{.format = "ktt", .file = "ktt.json", .device = ""};
+  stored.origin =
+      Origin{.format = "ktt", .file = "ktt.json", .file_sha256 = "", .tool = "KTT", .device = ""};
   forget_untold(stored);
   for (const char* column : {"median_ms", "median_low_ms", "median_high_ms", "is_default",
                              "is_reference", "max_absolute_error", "samples", "shared_from"}) {

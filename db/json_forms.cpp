@@ -191,6 +191,12 @@ std::optional<Origin> origin_from(const Json& provenance, const Device& device) 
                 .device = device.name};
 }
 
+/// Empty where it is not known.
+std::string word_or_empty(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? std::string() : found->get<std::string>();
+}
+
 std::string on_one_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -360,15 +366,15 @@ StoredResult stored_from(const Json& json) {
   if (stored.result.status == Status::fits) throw InputError("what a dry run finds is not stored");
   stored.device = device_from(json.at("device"));
   const Json& provenance = json.at("provenance");
-  stored.kernel_hash = provenance.value("kernel_hash", "");
+  stored.kernel_hash = word_or_empty(provenance, "kernel_hash");
   stored.stale = provenance.value("stale", false);
-  stored.device.driver_version = provenance.value("driver", "");
-  stored.device.runtime_version = provenance.value("runtime", "");
-  stored.compiler = provenance.value("compiler", "");
-  stored.tool_version = provenance.value("tool_version", "");
-  stored.host = provenance.value("host", "");
-  stored.run_id = provenance.value("run", "");
-  stored.at_unix = unix_from(provenance.value("measured_utc", ""));
+  stored.device.driver_version = word_or_empty(provenance, "driver");
+  stored.device.runtime_version = word_or_empty(provenance, "runtime");
+  stored.compiler = word_or_empty(provenance, "compiler");
+  stored.tool_version = word_or_empty(provenance, "tool_version");
+  stored.host = word_or_empty(provenance, "host");
+  stored.run_id = word_or_empty(provenance, "run");
+  stored.at_unix = unix_from(word_or_empty(provenance, "measured_utc"));
   stored.origin = origin_from(provenance, stored.device);
   forget_untold(stored);
   return stored;

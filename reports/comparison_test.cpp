@@ -145,7 +145,7 @@ TEST_F(ComparisonText, SaysWhoChoseTheConfigurationsThatAParameterMattersAmong) 
       results.push_back(planted({{"TILE", size}, {"ROWS", rows}}, static_cast<double>(size)));
     }
   }
-  Run searched = db::planted_run(planted_device("NVIDIA H200"), "searched");
+  smemtune::Run searched = db::planted_run(planted_device("NVIDIA H200"), "searched");
   searched.strategy = "auto";
   const auto log = store_.begin_run(searched);
   for (const Result& result : results) log->record("hash", result);

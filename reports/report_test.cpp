@@ -59,7 +59,8 @@ TEST(ReportFindings, NameTheFileThatAWinnerComesFrom) {
   EXPECT_THAT(shared, HasSubstr("It comes from /srv/best.json, which is shared"));
   EXPECT_THAT(shared, HasSubstr("1 configuration known, 1 timed."));
   stored.shared_from.clear();
-  stored.origin = db::Origin{.format = "ktt", .file = "ktt.json", .tool = "KTT 2", .device = ""};
+  stored.origin = db::Origin{
+      .format = "ktt", .file = "ktt.json", .file_sha256 = "", .tool = "KTT 2", .device = ""};
   const std::string imported = report_markdown(source_of({stored}));
   EXPECT_THAT(imported, HasSubstr("It was imported from ktt.json, which KTT 2 wrote"));
   EXPECT_THAT(imported, Not(HasSubstr("screened only"))) << "that was theirs to say";

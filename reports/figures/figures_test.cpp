@@ -80,6 +80,22 @@ TEST(Figures, DrawWhatTheyAreAbout) {
               AllOf(HasSubstr(">8<"), HasSubstr(">64<"), HasSubstr(">60<")));
 }
 
+TEST(Figures, LeaveOutWhatIsNotKnownAndWhatSaysNothing) {
+  ReportSource of = source();
+  for (db::StoredResult& one : of.sections[0].results) {
+    for (LaunchResult& launch : one.result.launches) launch.resources.registers_per_thread = 0;
+  }
+  for (db::StoredSection::Step& step : of.sections[0].convergence) step.seconds = std::nan("");
+  EXPECT_THAT(figure("resources", of), AllOf(HasSubstr("shared memory of a block"),
+                                             Not(HasSubstr(">registers per thread"))));
+  EXPECT_THAT(figure("convergence", of),
+              AllOf(HasSubstr(">evaluations<"), Not(HasSubstr("seconds")), Not(HasSubstr("nan"))));
+  of = source_of({timed(16, 4)});
+  of.sections[0].convergence = {{1, 1, 4}, {1, 1, 4}};
+  EXPECT_THAT(message("times", of), HasSubstr("has nothing for the figure 'times'"));
+  EXPECT_THAT(message("convergence", of), HasSubstr("has nothing"));
+}
+
 TEST(Figures, OfADryRunShowOccupancyAndWhatFits) {
   std::vector<db::StoredResult> results = {fitting(16, 32, 100), fitting(32, 64, 50),
                                            failed(48, Status::constraints, "shared_bytes")};

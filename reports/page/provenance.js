@@ -19,7 +19,7 @@ const csv = section => {
 };
 
 // Of a device that another tuner named, no more is known.
-const deviceProperties = device => Object.entries(device).filter(([name]) => device.kind === 'cpu' || device.sm_count > 0 || name === 'name')
+const deviceProperties = device => Object.entries(device).filter(([name, value]) => value !== null && (device.kind === 'cpu' || device.sm_count > 0 || name === 'name'))
   .map(([name, value]) => [name.replaceAll('_', ' '), String(value)]).filter(([, text]) => !/^[0.,]*$/.test(text));
 
 const moment = unix => unix === null ? '' : new Date(unix * 1000).toISOString().slice(0, 19).replace('T', ' ');

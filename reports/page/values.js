@@ -16,7 +16,7 @@ const byValue = (section, rows, timed, ranked) => {
       {text: percent(bests[n]), value: bests[n]}, {text: percent(medians[n]), value: medians[n]}])), true);
   });
   const explained = ranked.some(one => one.share !== null) ? ` Above them: how much of the variance of log time among these ${count(timed.length)} ` +
-    `timed configurations, ${chosen[section.chosen_by]}, the parameter explains by itself; parameters that depend on each other share what they explain.` : '';
+    `timed configurations, ${chosen[section.chosen_by] ?? chosen.search}, the parameter explains by itself; parameters that depend on each other share what they explain.` : '';
   return bars.length ? element('div', {}, element('p', {text: 'Bars: the share of the kernel’s best speed that the best and the ' +
     'median configuration with a value reach.' + explained}), element('div', {class: 'grid'}, ...bars)) : null;
 };
