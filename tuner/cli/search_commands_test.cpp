@@ -70,6 +70,27 @@ TEST_F(SearchCommands, ReplaysWhatWasMeasured) {
               HasSubstr("genetic"));
 }
 
+TEST_F(SearchCommands, ReplayKnowsNoSecondsWhereNoneWereRecorded) {
+  const auto seconds = [](const std::string& file) {
+    const Ended ended =
+        run("replay --json --strategy random --seeds 2 --evaluations 64 --data " + file);
+    const Json recording = Json::parse(ended.out).at("recordings").at(0);
+    return recording.at("strategies").at(0).at("effort").at(0).at("seconds");
+  };
+  const std::string file = cache();
+  EXPECT_GT(seconds(file), 0);
+  std::ifstream stream(file);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::string compile_time = ", \"compile_time\": 1000";
+  for (std::size_t at = 0; (at = text.find(compile_time)) != std::string::npos;) {
+    text.erase(at, compile_time.size());
+  }
+  std::ofstream(file) << text;
+  EXPECT_TRUE(seconds(file).is_null());
+  EXPECT_THAT(run("replay --strategy random --seeds 2 --evaluations 64 --data " + file).out,
+              HasSubstr("  -  "));
+}
+
 TEST_F(SearchCommands, ReplayWithWhatASpaceFileKnowsOfLaunches) {
   const std::filesystem::path file = folder_ / "blocks.json";
   std::string text =
