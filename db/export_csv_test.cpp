@@ -47,7 +47,7 @@ std::string cell(const StoredResult& stored, const std::string& column) {
   std::string title;
   std::string value;
   while (std::getline(titles, title, ',') && std::getline(row, value, ',')) {
-    if (title == column) return value;
+    if (title == column) return value.substr(0, value.find('\n'));
   }
   return "no such column";
 }

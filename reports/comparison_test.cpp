@@ -111,7 +111,8 @@ TEST_F(ComparisonText, HasOneEstimatorEverywhere) {
   EXPECT_GT(sentences, 20);
   int pairs = 0;
   const std::string csv = comparison_csv(all);
-  for (const json& problem : json::parse(comparison_json(all)).at("problems")) {
+  const json document = json::parse(comparison_json(all));
+  for (const json& problem : document.at("problems")) {
     for (const json& pair : problem.at("portability")) {
       const json& slower = pair.at("slower");
       const double share = pair.at("share");
