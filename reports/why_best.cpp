@@ -145,7 +145,7 @@ std::string cpu_check_text(const ProblemSummary& problem) {
   const CpuCheck& check = *found;
   const std::string where = check.problem == problem.problem ? "" : " on " + key(check.problem);
   if (!check.not_run.empty()) {
-    return "not run on the CPU device" + where + ", which would see a race: " + check.not_run;
+    return "not looked at for races" + where + ": " + check.not_run;
   }
   if (check.found) {
     return "*** run on the CPU device" + where + ": " + check.found->reason + ": " +

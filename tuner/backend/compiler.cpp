@@ -10,9 +10,10 @@ namespace {
 
 using Places = std::span<const std::size_t>;
 
-void add_new(std::vector<std::string>& words, const std::vector<std::string>& more) {
-  for (const std::string& word : more) {
-    if (std::ranges::find(words, word) == words.end()) words.push_back(word);
+template <typename T>
+void add_new(std::vector<T>& all, const std::vector<T>& more) {
+  for (const T& one : more) {
+    if (std::ranges::find(all, one) == all.end()) all.push_back(one);
   }
 }
 
@@ -23,6 +24,7 @@ void compile_as_one(Compiler& compiler, std::span<const CompileRequest> requests
   for (const std::size_t place : places.subspan(1)) {
     add_new(merged.name_expressions, requests[place].name_expressions);
     add_new(merged.symbol_expressions, requests[place].symbol_expressions);
+    add_new(merged.signatures, requests[place].signatures);
   }
   Outcome<CompiledKernel> compiled = compiler.compile(merged);
   if (compiled) {

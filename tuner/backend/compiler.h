@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/backend/read_place.h"
+#include "tuner/backend/signature.h"
 #include "tuner/core/limits.h"
 #include "tuner/core/outcome.h"
 #include "tuner/core/space.h"
@@ -21,6 +22,9 @@ struct CompileRequest {
   std::vector<std::string> name_expressions;    ///< Of entries: `gemm_tiled<float, 32>`; each once.
   std::vector<std::string> symbol_expressions;  ///< Of __constant__ symbols.
   std::vector<std::string> options;             ///< Checked by the loader of the space file.
+  /// What the entries are passed, one for each kernel; empty: not known. Where the request has no
+  /// name expressions, these are all that is looked at, and nothing is compiled.
+  std::vector<Signature> signatures = {};
 
   bool operator==(const CompileRequest&) const = default;
 };
@@ -77,8 +81,9 @@ class Compiler {
   virtual std::string sha256() const { return {}; }
 
   /// Failure with status `compile` and reason `error`; its detail is the compiler's log (at most
-  /// 64 KB, control characters removed). Throws UnavailableError when the compiler itself is
-  /// broken.
+  /// 64 KB, control characters removed). Where an entry takes other arguments than it is passed,
+  /// the reason is `signature` and the detail has a line for each. Throws UnavailableError when the
+  /// compiler itself is broken.
   virtual Outcome<CompiledKernel> compile(const CompileRequest& request) = 0;
 
   /// What compile() would say of each request. Those of one program are compiled as one; when that

@@ -13,9 +13,10 @@ struct DefaultCheck {
   std::vector<std::string> notes;   ///< What was not checked, and why.
 };
 
-/// Compiles the default of every kernel for the file's first problem, where there is NVRTC: whether
-/// it compiles, takes the arguments that the space passes (signature_probe.h), and has the static
-/// shared memory that is declared. Nothing is launched.
+/// Hold the default of every kernel against the limits of the largest known device, on every
+/// problem, and compile it for the first: whether it compiles, takes the arguments that the space
+/// passes (backend/signature.h), and has the static shared memory that is declared. Without NVRTC
+/// the CPU device's compiler is asked, of which an error is but a note. Nothing is launched.
 DefaultCheck check_defaults(const LoadedSpace& loaded);
 
 }  // namespace smemtune::cli

@@ -45,6 +45,7 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::constraints, "double"},  // The reference cannot be instantiated in double precision.
 
     {Status::compile, "error"},
+    {Status::compile, "signature"},  // The entry takes other arguments than the space passes.
     {Status::compile, "crash", true},
     {Status::compile, "compile_timeout", true},
     {Status::compile, "out_of_memory", true},

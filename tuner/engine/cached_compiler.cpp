@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 // Part of every file's name: what lies in a cache of another layout is not read. Raise it when
 // CompiledKernel or CompileRequest change.
-constexpr std::string_view kLayout = "smemtune-module-4";
+constexpr std::string_view kLayout = "smemtune-module-5";
 
 std::string file_name(const Compiler& compiler, const CompileRequest& request) {
   const std::vector<std::uint8_t> asked = pack(request);

@@ -1,5 +1,6 @@
 #include "tuner/engine/conclusions.h"
 
+#include "tuner/core/text.h"
 #include "tuner/search/chance_of_better.h"
 #include "tuner/search/strategy.h"
 
@@ -96,6 +97,19 @@ std::optional<DefaultInDoubt> default_in_doubt(const ProblemState& state) {
   if (agreeing < 2 || agreeing <= with_default) return std::nullopt;
   return DefaultInDoubt{
       .kernel = state.reference.kernel().name, .agreeing = agreeing, .others = others};
+}
+
+std::optional<std::string> rejected_reference(const ProblemState& state) {
+  const auto rejected = std::ranges::find_if(state.entries, [](const Entry& entry) {
+    return entry.result.is_reference && entry.result.is_default &&
+           entry.result.status == Status::constraints;
+  });
+  if (rejected == state.entries.end()) return std::nullopt;
+  const Result& result = rejected->result;
+  return "the default of " + result.kernel + ", " + key(result.configuration) +
+         ", was rejected: " + first_line(result.detail) +
+         "; it is not among the results, but it was run as the reference, and the others were "
+         "compared with what it computed";
 }
 
 }  // namespace smemtune

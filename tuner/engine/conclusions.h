@@ -27,4 +27,8 @@ std::vector<std::string> without_effect(const ProblemState& state);
 /// other configurations agree with each other against the default than agree with it.
 std::optional<DefaultInDoubt> default_in_doubt(const ProblemState& state);
 
+/// That the reference's default was rejected as a configuration, and that the others were compared
+/// with its results all the same; nullopt where it was not.
+std::optional<std::string> rejected_reference(const ProblemState& state);
+
 }  // namespace smemtune

@@ -173,7 +173,8 @@ void DeviceSession::prepared(const WorkerEvent& event) {
     pool_.end_spares(unit_);
     restart(event.generation);
     preparation_failed(to_text(reply.failure->status) + " (" + reply.failure->reason +
-                           "): " + reply.failure->detail,
+                           "): " + reply.failure->detail +
+                           (reply.failure->status == Status::correctness ? reference_->hint : ""),
                        false);
     return;
   }

@@ -29,6 +29,7 @@ struct DeviceAnswer {
 struct ReferenceRecord {
   std::string name;     ///< How to call it in messages.
   bool worked = false;  ///< On some unit.
+  std::string hint;     ///< What may be behind it where it is wrong; may be empty.
 };
 
 /// What prepares a device for a problem.

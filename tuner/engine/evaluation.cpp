@@ -3,6 +3,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
+#include "tuner/source/kept_variables.h"
 
 #include <cstddef>
 #include <string>
@@ -52,7 +53,7 @@ void refuse_unlike_itself(const KernelOnProblems& kernel, const Result& result) 
   throw ReferenceError(kernel.kernel().name + " (" + key(result.configuration) +
                        "), which the others are compared with, does not agree with itself from "
                        "run to run: " +
-                       result.detail);
+                       result.detail + kept_variables_hint(*kernel.source));
 }
 
 void take_launch_times(const EvaluateReply& reply, Result& result) {

@@ -603,6 +603,47 @@ TEST(Workers, ThatDoNotGreetInTimeAreUnavailable) {
   EXPECT_THROW(std::make_shared<WorkerPool>(command), UnavailableError);
 }
 
+/// Starts a pool in a process of its own, and stops its device worker before that has greeted, and
+/// itself where `with_parent`, for longer than the worker may take. Whether the pool started.
+bool starts_in_spite_of_a_stop(bool with_parent) {
+  const FakeFolder folder;
+  const std::string file = (folder.path() / "worker").string();
+  WorkerCommand command = fake_workers(1);
+  command.compile.clear();
+  command.hello_timeout_s = 5;
+  command.devices = {{"/bin/sh", "-c",
+                      "echo $$ > '" + file + ".part'; mv '" + file + ".part' '" + file +
+                          "'; sleep 1; exec \"$0\" " + kDeviceWord,
+                      executable()}};
+  const pid_t parent = fork();
+  if (parent == 0) {
+    int status = 0;
+    try {
+      const WorkerPool pool(command);
+    } catch (const UnavailableError&) {
+      status = 1;
+    }
+    _exit(status);
+  }
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(file); }));
+  pid_t worker = 0;
+  std::ifstream(file) >> worker;
+  kill(-worker, SIGSTOP);
+  if (with_parent) kill(parent, SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(7000));
+  if (with_parent) kill(parent, SIGCONT);
+  kill(-worker, SIGCONT);
+  int status = -1;
+  EXPECT_EQ(waitpid(parent, &status, 0), parent);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(Workers, ThatWereStoppedTogetherWithTheirParentAreNotLate) {
+  EXPECT_TRUE(starts_in_spite_of_a_stop(true));
+}
+
+TEST(Workers, ThatWereStoppedAloneAreLate) { EXPECT_FALSE(starts_in_spite_of_a_stop(false)); }
+
 TEST(Workers, ThatSayWhatIsMissingAreQuoted) {
   WorkerCommand command = fake_workers(1);
   command.devices.front().push_back("broken");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/engine/running_clock.h"
 #include "tuner/engine/wire.h"
 
 #include <chrono>
@@ -17,7 +18,7 @@ namespace smemtune {
 /// busy with. Everything but the heartbeat belongs to one thread.
 class FrameLink {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = RunningClock;
 
   /// Whoever hears nothing for `silence_s` takes the other end for lost; a heartbeat goes out four
   /// times as often. The descriptors are the caller's, and stay open as long as this.

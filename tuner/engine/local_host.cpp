@@ -29,11 +29,15 @@ void take_phases(std::vector<Frame>& frames, Phase& phase) {
   std::erase_if(frames, [](const Frame& frame) { return frame.type == MessageType::phase; });
 }
 
-/// Rounded up.
-int milliseconds_until(WorkerHost::Clock::time_point until) {
-  const double left_ms =
-      std::chrono::duration<double, std::milli>(until - WorkerHost::Clock::now()).count();
-  return static_cast<int>(std::ceil(std::max(0.0, left_ms)));
+double milliseconds_until(WorkerHost::Clock::time_point until) {
+  return std::max(
+      0.0, std::chrono::duration<double, std::milli>(until - WorkerHost::Clock::now()).count());
+}
+
+/// For poll(): no more than the clock may be left alone.
+int wait_ms(WorkerHost::Clock::time_point until) {
+  constexpr std::chrono::duration<double, std::milli> kMost = WorkerHost::Clock::kLongestWait;
+  return static_cast<int>(std::ceil(std::min(kMost.count(), milliseconds_until(until))));
 }
 
 }  // namespace
@@ -45,10 +49,13 @@ WorkerHost::Clock::time_point in_seconds(double s) {
 }
 
 void poll_until(std::vector<pollfd>& polled, WorkerHost::Clock::time_point until) {
-  const int ready = poll(polled.data(), polled.size(), milliseconds_until(until));
-  if (ready < 0 && errno != EINTR) {
-    throw UnavailableError(std::string("waiting for workers: ") + std::strerror(errno));
-  }
+  int ready = 0;
+  do {
+    ready = poll(polled.data(), polled.size(), wait_ms(until));
+    if (ready < 0 && errno != EINTR) {
+      throw UnavailableError(std::string("waiting for workers: ") + std::strerror(errno));
+    }
+  } while (ready == 0 && WorkerHost::Clock::now() < until);
   if (ready > 0) return;
   for (pollfd& descriptor : polled) descriptor.revents = 0;
 }

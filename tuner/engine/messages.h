@@ -276,8 +276,15 @@ void fields(auto& archive, Is<LaunchShape> auto& v) {
 }
 void fields(auto& archive, Is<KernelSource::File> auto& v) { archive(v.name, v.text); }
 void fields(auto& archive, Is<KernelSource> auto& v) { archive(v.files); }
+void fields(auto& archive, Is<PassedArgument> auto& v) {
+  archive(v.name, v.kind, v.type, v.bytes, v.is_result, v.is_zero);
+}
+void fields(auto& archive, Is<PassedArguments> auto& v) {
+  archive(v.name_expression, v.arguments);
+}
 void fields(auto& archive, Is<CompileRequest> auto& v) {
-  archive(v.architecture, v.source, v.name_expressions, v.symbol_expressions, v.options);
+  archive(v.architecture, v.source, v.name_expressions, v.symbol_expressions, v.options,
+          v.signatures);
 }
 void fields(auto& archive, Is<CompiledEntry> auto& v) {
   archive(v.name_expression, v.lowered_name, v.resources, v.code_sha256);

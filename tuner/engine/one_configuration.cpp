@@ -56,6 +56,10 @@ class One {
     one_.launches = variant->parts.front().launches;
     one_.request = variant->requests[variant->parts.front().module];
     const Outcome<std::vector<Module>> modules = compile(variant->requests);
+    if (!modules && modules.failure().reason == "signature") {
+      throw InputError(tuning_.request.space->file.string() + ": kernel '" + wanted_.kernel->name +
+                       "': " + modules.failure().detail);
+    }
     if (!modules) return modules.failure();
     if (tuning_.stop) return std::nullopt;
     one_.module = (*modules)[variant->parts.front().module];

@@ -4,6 +4,7 @@
 #include "tuner/core/kernel_hash.h"
 #include "tuner/core/limits.h"
 #include "tuner/core/text.h"
+#include "tuner/source/kept_variables.h"
 
 #include <algorithm>
 #include <utility>
@@ -166,6 +167,7 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
     state.reference_name = reference_text(state.reference.kernel(), problem);
     state.reference_record = std::make_shared<ReferenceRecord>();
     state.reference_record->name = state.reference_name;
+    state.reference_record->hint = kept_variables_hint(*state.reference.source);
     add_devices(tuning, state);
   }
   return state;

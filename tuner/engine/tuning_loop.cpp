@@ -7,6 +7,7 @@
 #include "tuner/engine/preparation.h"
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/search.h"
+#include "tuner/engine/signature_check.h"
 
 #include <algorithm>
 
@@ -95,6 +96,9 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   state.summary.derived = derived_tolerances(state);
   state.summary.without_effect = without_effect(state);
   if (tuning.log != nullptr) state.summary.default_in_doubt = default_in_doubt(state);
+  if (const auto rejected = tuning.log != nullptr ? rejected_reference(state) : std::nullopt) {
+    tuning.observer.note("*** " + *rejected);
+  }
   tuning.summary.device_s = device_s(tuning, state);
   for (Entry& entry : state.entries) state.summary.results.push_back(std::move(entry.result));
   state.summary.failure_patterns = failure_patterns(state.summary.results, request.space->kernels);
@@ -105,6 +109,19 @@ void tune_problem(Tuning& tuning, std::size_t i) {
     tuning.observer.note("*** " + to_text(*state.summary.default_in_doubt));
   }
   tuning.summary.problems.push_back(std::move(state.summary));
+}
+
+/// Those that are compiled: searched, and where something is run, compared with.
+std::vector<const KernelTemplate*> kernels_of(const TuningRequest& request, bool runs) {
+  std::vector<const KernelTemplate*> kernels = request.kernels;
+  const Verify& verify = request.space->verify;
+  for (const std::string& name : {verify.reference, verify.also_reference}) {
+    const KernelTemplate* const kernel = runs ? request.space->kernel(name) : nullptr;
+    if (kernel != nullptr && std::ranges::find(kernels, kernel) == kernels.end()) {
+      kernels.push_back(kernel);
+    }
+  }
+  return kernels;
 }
 
 TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool& pool,
@@ -121,6 +138,7 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
                    .stop = stop,
                    .summary = summary,
                    .findings = request.elsewhere};
+  require_signatures(tuning, kernels_of(request, log != nullptr));
   for (std::size_t i = 0; i < request.problems.size() && !stop; ++i) {
     try {
       tune_problem(tuning, i);

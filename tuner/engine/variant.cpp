@@ -7,6 +7,8 @@
 #include "tuner/source/in_double.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace smemtune {
 
@@ -35,6 +37,64 @@ void add_once(std::vector<std::string>& words, const std::string& word) {
   if (std::ranges::find(words, word) == words.end()) words.push_back(word);
 }
 
+PassedArgument passed(const Argument& argument) {
+  using Kind = PassedArgument::Kind;
+  PassedArgument one = {.name = argument.name, .type = argument.type};
+  if (argument.is_texture()) {
+    one.kind = Kind::texture;
+  } else if (argument.is_tensor_map()) {
+    one.kind = Kind::tensor_map;
+  } else if (argument.is_buffer()) {
+    one.kind = Kind::buffer;
+    one.is_result = argument.is_result();
+  } else if (argument.raw_bytes > 0) {
+    one.kind = Kind::structure;
+    one.bytes = argument.raw_bytes;
+  } else {
+    one.is_zero = !is_floating(argument.type) && argument.integer == 0;
+  }
+  return one;
+}
+
+/// Every different launch, also where buffers are swapped between repetitions.
+Signature signature_of(const KernelInstance& instance) {
+  Signature signature;
+  std::set<std::pair<std::string, std::vector<std::string>>> known;
+  const auto add = [&](const std::string& entry, const std::vector<std::string>& names) {
+    if (!known.emplace(entry, names).second) return;
+    PassedArguments launch = {.name_expression = entry, .arguments = {}};
+    for (const std::string& name : names) {
+      const auto argument = std::ranges::find(instance.arguments, name, &Argument::name);
+      launch.arguments.push_back(argument == instance.arguments.end() ? PassedArgument{.name = name}
+                                                                      : passed(*argument));
+    }
+    signature.push_back(std::move(launch));
+  };
+  for (const LaunchShape& launch : instance.launches) {
+    add(launch.name_expression, launch.arguments);
+    for (const Repetition& one : launch.repetitions) add(launch.name_expression, one.arguments);
+  }
+  return signature;
+}
+
+/// Adds a problem's request, and returns its place. Requests that differ only in what is passed are
+/// one.
+std::uint32_t add_request(std::vector<CompileRequest>& requests, CompileRequest wanted) {
+  const auto same = std::ranges::find_if(requests, [&](const CompileRequest& request) {
+    return of_one_program(request, wanted) && request.name_expressions == wanted.name_expressions &&
+           request.symbol_expressions == wanted.symbol_expressions;
+  });
+  if (same == requests.end()) {
+    requests.push_back(std::move(wanted));
+    return static_cast<std::uint32_t>(requests.size() - 1);
+  }
+  for (Signature& signature : wanted.signatures) {
+    if (std::ranges::find(same->signatures, signature) != same->signatures.end()) continue;
+    same->signatures.push_back(std::move(signature));
+  }
+  return static_cast<std::uint32_t>(same - requests.begin());
+}
+
 CompileRequest make_request(const KernelOnProblems& kernel, const KernelInstance& instance,
                             const Device& device) {
   CompileRequest request;
@@ -51,6 +111,7 @@ CompileRequest make_request(const KernelOnProblems& kernel, const KernelInstance
     if (!argument.in_constant_memory()) continue;
     add_once(request.symbol_expressions, argument.symbol.empty() ? argument.name : argument.symbol);
   }
+  request.signatures = {signature_of(instance)};
   return request;
 }
 
@@ -153,14 +214,21 @@ void take_measurement(Result& result, const Result& twin) {
   if (!twin.detail.empty()) result.detail += "; " + twin.detail;
 }
 
+std::optional<Failure> cannot_launch(const KernelBinding& bound, const Configuration& configuration,
+                                     const Device& device) {
+  const Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
+  if (instance) return std::nullopt;
+  return instance.failure();
+}
+
 std::optional<std::string> cannot_run(const KernelBinding& bound,
                                       const Configuration& configuration, const Device& device) {
   if (const auto violated = bound.violated_constraint(configuration)) {
     return "its constraint `" + *violated + "` does not hold";
   }
-  const Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
-  if (instance) return std::nullopt;
-  return instance.failure().detail;
+  const auto failure = cannot_launch(bound, configuration, device);
+  if (!failure) return std::nullopt;
+  return failure->detail;
 }
 
 Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
@@ -172,10 +240,9 @@ Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
     Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
     if (!instance) return instance.failure();
     // Each by itself, as other tuned problems have the same further problems.
-    const CompileRequest wanted = make_request(kernel, *instance, device);
-    const auto module = std::ranges::find(variant.requests, wanted) - variant.requests.begin();
-    if (module == std::ssize(variant.requests)) variant.requests.push_back(wanted);
-    variant.parts.push_back({.module = static_cast<std::uint32_t>(module),
+    const std::uint32_t module =
+        add_request(variant.requests, make_request(kernel, *instance, device));
+    variant.parts.push_back({.module = module,
                              .launches = instance->launches,
                              .arguments = instance->arguments,
                              .tolerance = instance->tolerance,
@@ -188,6 +255,21 @@ Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
     return no_value(error);
   }
   return variant;
+}
+
+std::optional<CompileRequest> signature_request(const KernelOnProblems& kernel,
+                                                const Device& device) {
+  const KernelBinding& bound = kernel.bound.front();
+  const Configuration& configuration = kernel.kernel().default_configuration;
+  try {
+    if (!bound.satisfies_constraints(configuration)) return std::nullopt;
+    CompileRequest request = make_request(kernel, bound.instantiate(configuration), device);
+    request.name_expressions.clear();
+    request.symbol_expressions.clear();
+    return request;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
 }
 
 Outcome<std::unique_ptr<ReferenceInDouble>> plan_in_double(
@@ -203,6 +285,8 @@ Outcome<std::unique_ptr<ReferenceInDouble>> plan_in_double(
   Outcome<Variant> planned = plan(result->set, set, result->kernel.default_configuration, device);
   if (!planned) return planned.failure();
   result->variant = std::move(*planned);
+  // What the source says of itself is known from the original.
+  for (CompileRequest& request : result->variant.requests) request = without_signatures(request);
   for (std::size_t i = 0; i < result->variant.parts.size(); ++i) {
     Part& part = result->variant.parts[i];
     const auto own = std::ranges::find(narrow.parts, part.workloads, &Part::workloads);

@@ -46,6 +46,11 @@ struct Variant {
   std::map<std::string, double> metrics;  ///< Of the tuned problem.
 };
 
+/// Why its expressions have no value on that problem, or which limit it exceeds there; nullopt when
+/// it can be launched. REQUIRES: it satisfies the constraints.
+std::optional<Failure> cannot_launch(const KernelBinding& bound, const Configuration& configuration,
+                                     const Device& device);
+
 /// Why a configuration is none on that problem, or exceeds a limit there; nullopt when it can run.
 std::optional<std::string> cannot_run(const KernelBinding& bound,
                                       const Configuration& configuration, const Device& device);
@@ -55,6 +60,12 @@ std::optional<std::string> cannot_run(const KernelBinding& bound,
 /// limit, is a failure of status `constraints`.
 Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
                       const Configuration& configuration, const Device& device);
+
+/// What is to be compiled to learn whether the entries of a kernel's default configuration take
+/// what the space passes on its first problem, and nothing else; nullopt where it has no default
+/// there.
+std::optional<CompileRequest> signature_request(const KernelOnProblems& kernel,
+                                                const Device& device);
 
 /// A reference whose floating arguments are all doubles.
 struct ReferenceInDouble {

@@ -75,7 +75,12 @@ CompileRequest some_compile_request() {
           .source = {.files = {{"k.cu", "template <int N> __global__ void k();"}, {"k.cuh", ""}}},
           .name_expressions = {"k<1>"},
           .symbol_expressions = {"coefficients"},
-          .options = {"--use_fast_math"}};
+          .options = {"--use_fast_math"},
+          .signatures = {{{.name_expression = "k<1>",
+                           .arguments = {{.name = "out",
+                                          .kind = PassedArgument::Kind::buffer,
+                                          .type = ScalarType::float16,
+                                          .is_result = true}}}}}};
 }
 
 PrepareRequest some_prepare_request() {

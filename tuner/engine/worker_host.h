@@ -2,6 +2,7 @@
 
 #include "tuner/core/kernel_template.h"
 #include "tuner/engine/module.h"
+#include "tuner/engine/running_clock.h"
 #include "tuner/engine/wire.h"
 #include "tuner/engine/worker_process.h"
 
@@ -49,11 +50,12 @@ struct HostEvent {
 };
 
 /// Where worker processes run: starts and ends them, carries what they and the parent say to each
-/// other, and kills those whose answer is overdue. Workers have numbers that are never used twice.
+/// other, and kills those whose answer is overdue: time during which this process was stopped does
+/// not count (RunningClock). Workers have numbers that are never used twice.
 /// Nothing here waits, but for a process to end that was killed.
 class WorkerHost {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = RunningClock;
 
   WorkerHost() = default;
   WorkerHost(const WorkerHost&) = delete;

@@ -1,5 +1,6 @@
 #include "tuner/engine/worker_process.h"
 
+#include "tuner/engine/running_clock.h"
 #include "tuner/engine/worker_channel.h"
 
 #include <algorithm>
@@ -335,8 +336,7 @@ void WorkerProcess::kill_group() const {
 }
 
 bool WorkerProcess::wait_for_end(double patience_s) {
-  const auto give_up_at =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  const auto give_up_at = RunningClock::now() + std::chrono::duration<double>(patience_s);
   auto pause = std::chrono::microseconds(100);
   for (;;) {
     int status = 0;
@@ -349,7 +349,7 @@ bool WorkerProcess::wait_for_end(double patience_s) {
       wait_status_ = 0;  // Someone else has waited for it.
       return true;
     }
-    if (std::chrono::steady_clock::now() > give_up_at) return false;
+    if (RunningClock::now() > give_up_at) return false;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(20000));
   }

@@ -15,6 +15,7 @@
 #include "tuner/source/host_translation.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -119,6 +120,7 @@ std::string main_file(const CompileRequest& request, const std::string& source_f
          << "const_cast<void*>(static_cast<const volatile void*>(&" << request.symbol_expressions[i]
          << ")); return sizeof(" << request.symbol_expressions[i] << "); }\n";
   }
+  text << signature_assertions(request);
   return text.str();
 }
 
@@ -166,6 +168,59 @@ Failure unsupported(const std::string& what) {
   return failure({Status::constraints, "cpu_unsupported"}, "the CPU device does not have " + what);
 }
 
+/// Whether a name that is declared nowhere is one of CUDA's.
+bool is_cuda_name(std::string_view name) {
+  static constexpr std::array<std::string_view, 14> kBegin = {
+      "__",   "atomic", "cooperative_groups",
+      "cub",  "cuda",   "curand",
+      "CU",   "make",   "nv",
+      "surf", "tex",    "thrust",
+      "wmma", "cutlass"};
+  return std::ranges::any_of(kBegin,
+                             [&](std::string_view begin) { return name.starts_with(begin); });
+}
+
+/// The name that an error of g++ or clang++ calls unknown, as it stands between the first quotes,
+/// or the header; empty where the error is another.
+std::string_view unknown_name(std::string_view error) {
+  static constexpr std::array<std::string_view, 9> kUnknown = {
+      "was not declared",   "has not been declared", "does not name a ",
+      "is not a member of", "no arguments to",       "undeclared identifier",
+      "unknown type name",  "no member named",       "undeclared (first use"};
+  for (const std::string_view missing : {": No such file or directory", "' file not found"}) {
+    const std::size_t end = error.find(missing);
+    if (end == error.npos) continue;
+    const std::size_t begin = error.find_last_of(" '", end - 1) + 1;
+    return error.substr(begin, end - begin);
+  }
+  const auto says = [&](std::string_view words) { return error.find(words) != error.npos; };
+  const std::size_t open = error.find('\'');
+  if (open == error.npos || !std::ranges::any_of(kUnknown, says)) return {};
+  const std::size_t close = error.find('\'', open + 1);
+  return close == error.npos ? std::string_view() : error.substr(open + 1, close - open - 1);
+}
+
+/// `umin, tex2D` where names or headers of CUDA's that this device lacks are all that its compiler
+/// found wrong, with the first one's place; else empty.
+std::string unknown_names(const std::string& log) {
+  std::vector<std::string> names;
+  std::string place;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kError = "error: ";
+    const std::size_t error = line.find(kError);
+    if (error == line.npos || line.starts_with(' ')) continue;
+    const std::string name(unknown_name(std::string_view(line).substr(error)));
+    const bool is_header = line.find("fatal error: ") != line.npos && !name.empty();
+    // What follows from it, such as an expression of a type that is not known.
+    if (name.empty() && !names.empty()) continue;
+    if (!is_header && !is_cuda_name(name)) return "";
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (place.empty()) place = line.substr(0, line.find(':', line.find(':') + 1));
+  }
+  return names.empty() ? "" : joined(names, ", ") + " (" + place + ")";
+}
+
 /// Writes what is compiled into `folder`, or says why it cannot lie there.
 std::optional<Failure> write_sources(const CompileRequest& request, const KernelSource& source,
                                      const std::filesystem::path& folder) {
@@ -187,10 +242,6 @@ std::optional<Failure> write_sources(const CompileRequest& request, const Kernel
   }
   for (const DeviceHeader& header : device_headers()) {
     write_file(folder / kHeaderFolder / header.name, header.text);
-  }
-  // What cuda_on_host.h declares, the C++ library's headers would declare again.
-  for (const char* const name : {"cmath", "cstdlib", "math.h", "stdlib.h"}) {
-    write_file(folder / kHeaderFolder / name, "");
   }
   write_file(sources / kMainFile, main_file(request, source_file));
   return std::nullopt;
@@ -301,10 +352,19 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   const std::vector<std::string> common =
       common_options(request, folder.path() / kHeaderFolder, is_clang_);
   std::string log;
-  const std::vector<std::string> fast = with(common, {"-O3", "-MD", "-MF", "read", "-o", "fast.o"});
-  if (auto failure = run(fast, sources, log)) return *failure;
-
   CompiledKernel kernel;
+  const bool only_signatures = request.name_expressions.empty();
+  const std::vector<std::string> fast =
+      only_signatures ? with(common, {"-fsyntax-only"})
+                      : with(common, {"-O3", "-MD", "-MF", "read", "-o", "fast.o"});
+  if (auto failure = run(fast, sources, log)) {
+    const SignatureLog read = read_signature_log(request, log);
+    if (const auto fault = signature_failure(read)) return *fault;
+    if (only_signatures) return kernel;
+    if (read.is_about_assertions) return compile(without_signatures(request));
+    const std::string unknown = unknown_names(log);
+    return unknown.empty() ? *failure : unsupported(unknown);
+  }
   for (const auto& path : read_outside(sources / "read", folder.path(), sources)) {
     kernel.read.push_back(read_since(path, begun));
   }

@@ -58,9 +58,9 @@ bool includes(const KernelSource& source, const StandardHeader& header) {
 
 constexpr const char* kBuiltinsName = "smemtune_builtins.h";
 
-/// `builtins`: what is to be read before the source; may be empty.
+/// `builtins`: what is to be read before the source; `behind`: behind it. Both may be empty.
 Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
-                     const std::string& builtins = {}) {
+                     const std::string& builtins = {}, const std::string& behind = {}) {
   std::vector<const char*> headers;
   std::vector<const char*> names;
   for (const StandardHeader& header : standard_headers()) {
@@ -69,7 +69,8 @@ Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
       continue;
     }
     // Toolkit 11's own headers say "cstddef" where 12's say <cuda/std/cstddef>, and mean theirs.
-    if (nvrtc.major < 12 && !includes(source, header)) continue;
+    const bool must_be_named = nvrtc.major < 12 || header.only_where_named;
+    if (must_be_named && !includes(source, header)) continue;
     headers.push_back(header.text);
     names.push_back(header.name);
   }
@@ -84,9 +85,10 @@ Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
   // NVRTC hands the name to its front end, which takes one that begins so for an option.
   std::string name = source.files.front().name;
   if (name.starts_with('-')) name.insert(0, "./");
+  const std::string text = source.files.front().text + behind;
   nvrtcProgram program = nullptr;
   check_nvrtc(nvrtc,
-              nvrtc.create_program(&program, source.files.front().text.c_str(), name.c_str(),
+              nvrtc.create_program(&program, text.c_str(), name.c_str(),
                                    static_cast<int>(headers.size()), headers.data(), names.data()),
               "nvrtcCreateProgram");
   return Program(program, ProgramDestroyer{&nvrtc});
@@ -326,17 +328,24 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
   const auto start = std::chrono::steady_clock::now();
 
   const std::string builtins = builtins_for(request.source);
-  const Program program = make_program(nvrtc_, request.source, builtins);
+  const Program program =
+      make_program(nvrtc_, request.source, builtins, signature_assertions(request));
   add_names(nvrtc_, program.get(), request);
   const std::vector<std::string> options = options_for(request, !builtins.empty());
   const std::vector<const char*> pointers = c_strings(options);
   const nvrtcResult code =
       nvrtc_.compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
   const std::string log = program_log(nvrtc_, program.get());
-  if (code != NVRTC_SUCCESS) return failure_of(code, log, request);
-
   CompiledKernel compiled;
   compiled.read = read_;
+  if (code == NVRTC_ERROR_COMPILATION && !request.signatures.empty()) {
+    const SignatureLog read = read_signature_log(request, log);
+    if (const auto failure = signature_failure(read)) return *failure;
+    if (request.name_expressions.empty()) return compiled;
+    if (read.is_about_assertions) return compile(without_signatures(request));
+  }
+  if (code != NVRTC_SUCCESS) return failure_of(code, log, request);
+
   const bool as_ptx = is_virtual(request.architecture);
   compiled.image = as_ptx ? ptx(nvrtc_, program.get()) : cubin(nvrtc_, program.get());
   compiled.compile_ms = milliseconds_since(start);

@@ -80,6 +80,108 @@ __global__ void k(float* x, const uint8_t* bytes, int64_t n, size_t m) {
   }
 }
 
+/// Why the entry `k` of `text` is refused that is passed a buffer of `type` and an int; empty where
+/// it is not.
+std::string refused(NvrtcCompiler& compiler, const std::string& text, ScalarType type,
+                    const std::string& entry = "k", bool is_result = false) {
+  CompileRequest request;
+  request.architecture = "sm_90";
+  request.source.files = {{.name = "k.cu", .text = text}};
+  request.name_expressions = {entry};
+  const PassedArgument a = {
+      .name = "a", .kind = PassedArgument::Kind::buffer, .type = type, .is_result = is_result};
+  const PassedArgument n = {.name = "n", .type = ScalarType::int32};
+  request.signatures = {{{.name_expression = entry, .arguments = {a, n}}}};
+  const auto compiled = compiler.compile(request);
+  request.name_expressions.clear();
+  const auto looked = compiler.compile(request);
+  EXPECT_EQ(static_cast<bool>(compiled), static_cast<bool>(looked)) << text;
+  if (compiled) return "";
+  if (!looked) EXPECT_EQ(compiled.failure().detail, looked.failure().detail);
+  return compiled.failure().reason + ": " + compiled.failure().detail;
+}
+
+TEST_F(NvrtcCompilerTest, HoldsSignaturesAgainstWhatIsPassed) {
+  const auto of = [&](const std::string& parameters, ScalarType type = ScalarType::float32) {
+    return refused(*compiler_, "__global__ void k(" + parameters + ") {}", type);
+  };
+  EXPECT_EQ(
+      of("float* x, float m"),
+      "signature: k.cu:1: argument 2 of k is of type float, but the space passes 'n', a value "
+      "of type int");
+  EXPECT_EQ(of("float* x"), "signature: k.cu:1: k takes 1 arguments, but the space passes 2: a, n");
+  for (const char* taken :
+       {"float* x, int m", "const float* __restrict__ x, unsigned m", "float4* x, int m",
+        "volatile float* x, const int m", "void* x, int m", "uint4* x, int m",
+        "unsigned long long x, int m", "unsigned long x, int m"}) {
+    EXPECT_EQ(of(taken), "") << taken;
+  }
+  for (const char* other :
+       {"double* x, int m", "int* x, int m", "int m, float* x", "float** x, int m",
+        "float* x, long long m", "double2* x, int m", "long long x, int m"}) {
+    EXPECT_NE(of(other), "") << other;
+  }
+  EXPECT_EQ(of("long* x, int m", ScalarType::int64), "");
+  EXPECT_EQ(of("char* x, int m", ScalarType::uint8), "");
+  EXPECT_EQ(of("unsigned short* x, int m", ScalarType::bfloat16), "");
+}
+
+TEST_F(NvrtcCompilerTest, TellsHalvesFromBfloats) {
+  const std::string half = "#include <cuda_fp16.h>\n__global__ void k(__half* x, int m) {}";
+  const std::string pairs =
+      "#include <cuda_bf16.h>\n__global__ void k(__nv_bfloat162* x, int m) {}";
+  EXPECT_EQ(refused(*compiler_, half, ScalarType::float16), "");
+  EXPECT_EQ(refused(*compiler_, half, ScalarType::bfloat16),
+            "signature: k.cu:2: argument 1 of k is of type __half*, but the space passes 'a', a "
+            "buffer of __nv_bfloat16");
+  EXPECT_EQ(refused(*compiler_, pairs, ScalarType::bfloat16), "");
+  EXPECT_NE(refused(*compiler_, pairs, ScalarType::float16), "");
+}
+
+TEST_F(NvrtcCompilerTest, AsksWhatEachInstantiationTakes) {
+  const std::string text = "template <typename T, int B> __global__ void k(T* x, int m) {}";
+  EXPECT_EQ(refused(*compiler_, text, ScalarType::float32, "k<float, 2>"), "");
+  EXPECT_NE(refused(*compiler_, text, ScalarType::float32, "k<double, 2>"), "");
+  EXPECT_EQ(refused(*compiler_,
+                    "enum class E { one };\nstruct S { float x, y; };\n"
+                    "namespace ns { extern \"C\" __global__ void k(const S* x, E m) {} }",
+                    ScalarType::float32, "ns::k"),
+            "");
+  EXPECT_NE(refused(*compiler_, "__global__ void k(const float* x, int m) {}", ScalarType::float32,
+                    "k", true),
+            "");
+}
+
+TEST_F(NvrtcCompilerTest, SaysOfOtherErrorsWhatItSaidWithoutSignatures) {
+  const std::string text = "__global__ void k(float* x, int m) {}";
+  const std::string missing = refused(*compiler_, text, ScalarType::float32, "gone");
+  EXPECT_THAT(missing, testing::StartsWith("error: "));
+  EXPECT_THAT(missing, testing::Not(HasSubstr("smemtune_signature")));
+  const std::string wrong = refused(*compiler_, text + "\nint x = ;", ScalarType::float64);
+  EXPECT_THAT(wrong, testing::StartsWith("error: "));
+}
+
+TEST_F(NvrtcCompilerTest, FindsTheStandardLibrarysNames) {
+  const auto compiled = compile(R"(
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <algorithm>
+#include <utility>
+#include <array>
+#include <limits>
+__global__ void k(float* o, double d, int n) {
+  std::size_t i = threadIdx.x;
+  static_assert(sizeof(std::sqrt(1.0f)) == 4 && sizeof(std::sqrt(4)) == 8, "");
+  std::array<float, 2> pair = {std::fma(o[i], 2.f, 1.f), std::pow(o[i], 2.f)};
+  o[i] = std::isnan(o[i]) ? std::numeric_limits<float>::max() : std::abs(pair[0]);
+  o[i] += std::max(1, n) + std::abs(n) + std::sqrt(d) + std::min(pair[0], pair[1]) + std::sqrt(n);
+})",
+                                "k");
+  EXPECT_TRUE(compiled) << compiled.failure().detail;
+}
+
 TEST_F(NvrtcCompilerTest, LeavesTypesToTheSourceThatDeclaresThem) {
   const auto compiled =
       compile("typedef unsigned long uint64_t;\n__global__ void k(uint64_t* x) { *x = 1; }", "k");

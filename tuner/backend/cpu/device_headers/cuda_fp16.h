@@ -67,6 +67,24 @@ SMEMTUNE_INLINE __half __float2half_rn(float x) { return __half(x); }
 SMEMTUNE_INLINE __half __double2half(double x) { return __half(x); }
 SMEMTUNE_INLINE __half __int2half_rn(int x) { return __half(x); }
 SMEMTUNE_INLINE float __half2float(__half x) { return x; }
+SMEMTUNE_INLINE __half __uint2half_rn(unsigned x) { return __half(x); }
+SMEMTUNE_INLINE __half __short2half_rn(short x) { return __half(int(x)); }
+SMEMTUNE_INLINE __half __ushort2half_rn(unsigned short x) { return __half(int(x)); }
+SMEMTUNE_INLINE __half2 __lows2half2(__half2 a, __half2 b) { return {a.x, b.x}; }
+SMEMTUNE_INLINE __half2 __highs2half2(__half2 a, __half2 b) { return {a.y, b.y}; }
+SMEMTUNE_INLINE __half2 __lowhigh2highlow(__half2 a) { return {a.y, a.x}; }
+SMEMTUNE_INLINE __half2 __low2half2(__half2 a) { return {a.x, a.x}; }
+SMEMTUNE_INLINE __half2 __high2half2(__half2 a) { return {a.y, a.y}; }
+#define SMEMTUNE_HALF_TO(name, T)                                                          \
+  SMEMTUNE_INLINE T __half2##name##_rn(__half x) { return __float2##name##_rn(float(x)); } \
+  SMEMTUNE_INLINE T __half2##name##_rz(__half x) { return __float2##name##_rz(float(x)); } \
+  SMEMTUNE_INLINE T __half2##name##_rd(__half x) { return __float2##name##_rd(float(x)); } \
+  SMEMTUNE_INLINE T __half2##name##_ru(__half x) { return __float2##name##_ru(float(x)); }
+SMEMTUNE_HALF_TO(int, int)
+SMEMTUNE_HALF_TO(uint, unsigned)
+SMEMTUNE_HALF_TO(ll, long long)
+SMEMTUNE_HALF_TO(ull, unsigned long long)
+#undef SMEMTUNE_HALF_TO
 SMEMTUNE_INLINE __half __ushort_as_half(unsigned short bits) {
   return ::smemtune::bits_as<__half>(bits);
 }

@@ -433,14 +433,56 @@ SMEMTUNE_INLINE bool __isShared(const void* address) {
 
 // ---- Arithmetic
 
-#define SMEMTUNE_MATH1(name)                \
-  extern "C" float name##f(float) noexcept; \
-  extern "C" double name(double) noexcept;  \
-  SMEMTUNE_INLINE float name(float x) { return __builtin_##name##f(x); }
-#define SMEMTUNE_MATH2(name)                       \
-  extern "C" float name##f(float, float) noexcept; \
-  extern "C" double name(double, double) noexcept; \
-  SMEMTUNE_INLINE float name(float x, float y) { return __builtin_##name##f(x, y); }
+namespace smemtune {
+template <typename T>
+struct DoubleOfWhole {};
+template <typename T>
+struct DoubleOfNumber : DoubleOfWhole<T> {};
+template <>
+struct DoubleOfNumber<float> {
+  using type = double;
+};
+template <>
+struct DoubleOfNumber<double> {
+  using type = double;
+};
+#define SMEMTUNE_WHOLE(T)   \
+  template <>               \
+  struct DoubleOfWhole<T> { \
+    using type = double;    \
+  };
+SMEMTUNE_WHOLE(char)
+SMEMTUNE_WHOLE(signed char)
+SMEMTUNE_WHOLE(unsigned char)
+SMEMTUNE_WHOLE(short)
+SMEMTUNE_WHOLE(unsigned short)
+SMEMTUNE_WHOLE(int)
+SMEMTUNE_WHOLE(unsigned)
+SMEMTUNE_WHOLE(long)
+SMEMTUNE_WHOLE(unsigned long)
+SMEMTUNE_WHOLE(long long)
+SMEMTUNE_WHOLE(unsigned long long)
+#undef SMEMTUNE_WHOLE
+}  // namespace smemtune
+
+// Of integers and of different types the result is a double, as in C++.
+#define SMEMTUNE_MATH1(name)                                              \
+  extern "C" float name##f(float) noexcept;                               \
+  extern "C" double name(double) noexcept;                                \
+  SMEMTUNE_INLINE float name(float x) { return __builtin_##name##f(x); }  \
+  template <typename T>                                                   \
+  SMEMTUNE_INLINE typename ::smemtune::DoubleOfWhole<T>::type name(T x) { \
+    return __builtin_##name(static_cast<double>(x));                      \
+  }
+#define SMEMTUNE_MATH2(name)                                                         \
+  extern "C" float name##f(float, float) noexcept;                                   \
+  extern "C" double name(double, double) noexcept;                                   \
+  SMEMTUNE_INLINE float name(float x, float y) { return __builtin_##name##f(x, y); } \
+  template <typename T, typename U>                                                  \
+  SMEMTUNE_INLINE typename ::smemtune::DoubleOfNumber<T>::type name(                 \
+      T x, U y, typename ::smemtune::DoubleOfNumber<U>::type* = nullptr) {           \
+    return __builtin_##name(static_cast<double>(x), static_cast<double>(y));         \
+  }
 SMEMTUNE_MATH1(sqrt)
 SMEMTUNE_MATH1(cbrt)
 SMEMTUNE_MATH1(exp)
@@ -549,24 +591,12 @@ SMEMTUNE_F1(__log10f, float, __builtin_log10f(x))
 SMEMTUNE_F1(__sinf, float, __builtin_sinf(x))
 SMEMTUNE_F1(__cosf, float, __builtin_cosf(x))
 SMEMTUNE_F1(__tanf, float, __builtin_tanf(x))
-SMEMTUNE_F1(__frcp_rn, float, 1.0f / x)
-SMEMTUNE_F1(__fsqrt_rn, float, __builtin_sqrtf(x))
 SMEMTUNE_F1(__frsqrt_rn, float, 1.0f / __builtin_sqrtf(x))
-SMEMTUNE_F1(__drcp_rn, double, 1.0 / x)
-SMEMTUNE_F1(__dsqrt_rn, double, __builtin_sqrt(x))
 SMEMTUNE_F1(__saturatef, float, x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f)
 SMEMTUNE_F2(__powf, float, __builtin_powf(x, y))
-SMEMTUNE_F2(__fadd_rn, float, x + y)
-SMEMTUNE_F2(__fsub_rn, float, x - y)
-SMEMTUNE_F2(__fmul_rn, float, x* y)
-SMEMTUNE_F2(__fdiv_rn, float, x / y)
 SMEMTUNE_F2(__fdividef, float, x / y)
-SMEMTUNE_F2(__dadd_rn, double, x + y)
-SMEMTUNE_F2(__dmul_rn, double, x* y)
 #undef SMEMTUNE_F1
 #undef SMEMTUNE_F2
-SMEMTUNE_INLINE float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-SMEMTUNE_INLINE double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
 SMEMTUNE_INLINE void sincosf(float x, float* sine, float* cosine) {
   *sine = __builtin_sinf(x);
   *cosine = __builtin_cosf(x);
@@ -638,13 +668,8 @@ SMEMTUNE_INLINE long long __double_as_longlong(double x) {
   return ::smemtune::bits_as<long long>(x);
 }
 SMEMTUNE_INLINE double __longlong_as_double(long long x) { return ::smemtune::bits_as<double>(x); }
-SMEMTUNE_INLINE int __float2int_rn(float x) { return static_cast<int>(__builtin_rintf(x)); }
-SMEMTUNE_INLINE int __float2int_rz(float x) { return static_cast<int>(x); }
-SMEMTUNE_INLINE int __float2int_rd(float x) { return static_cast<int>(__builtin_floorf(x)); }
-SMEMTUNE_INLINE int __float2int_ru(float x) { return static_cast<int>(__builtin_ceilf(x)); }
-SMEMTUNE_INLINE float __int2float_rn(int x) { return static_cast<float>(x); }
-SMEMTUNE_INLINE float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
-SMEMTUNE_INLINE float __double2float_rn(double x) { return static_cast<float>(x); }
+
+#include "cuda_intrinsics.h"
 
 extern "C" void* memcpy(void*, const void*, size_t) noexcept;
 extern "C" void* memset(void*, int, size_t) noexcept;

@@ -64,3 +64,61 @@ SMEMTUNE_INLINE SMEMTUNE_SMALL_FLOAT __hmax(SMEMTUNE_SMALL_FLOAT a, SMEMTUNE_SMA
 SMEMTUNE_INLINE SMEMTUNE_SMALL_FLOAT __hmin(SMEMTUNE_SMALL_FLOAT a, SMEMTUNE_SMALL_FLOAT b) {
   return SMEMTUNE_SMALL_FLOAT(__builtin_fminf(float(a), float(b)));
 }
+
+#define SMEMTUNE_EACH(name, name2, expression)                           \
+  SMEMTUNE_INLINE SMEMTUNE_SMALL_FLOAT name(SMEMTUNE_SMALL_FLOAT a) {    \
+    const float x = float(a);                                            \
+    return SMEMTUNE_SMALL_FLOAT(static_cast<float>(expression));         \
+  }                                                                      \
+  SMEMTUNE_INLINE SMEMTUNE_SMALL_FLOAT2 name2(SMEMTUNE_SMALL_FLOAT2 a) { \
+    return {name(a.x), name(a.y)};                                       \
+  }
+SMEMTUNE_EACH(hceil, h2ceil, __builtin_ceilf(x))
+SMEMTUNE_EACH(hcos, h2cos, __builtin_cosf(x))
+SMEMTUNE_EACH(hexp, h2exp, __builtin_expf(x))
+SMEMTUNE_EACH(hexp10, h2exp10, __builtin_powf(10.0f, x))
+SMEMTUNE_EACH(hexp2, h2exp2, __builtin_exp2f(x))
+SMEMTUNE_EACH(hfloor, h2floor, __builtin_floorf(x))
+SMEMTUNE_EACH(hlog, h2log, __builtin_logf(x))
+SMEMTUNE_EACH(hlog10, h2log10, __builtin_log10f(x))
+SMEMTUNE_EACH(hlog2, h2log2, __builtin_log2f(x))
+SMEMTUNE_EACH(hrcp, h2rcp, 1.0f / x)
+SMEMTUNE_EACH(hrint, h2rint, __builtin_rintf(x))
+SMEMTUNE_EACH(hrsqrt, h2rsqrt, 1.0f / __builtin_sqrtf(x))
+SMEMTUNE_EACH(hsin, h2sin, __builtin_sinf(x))
+SMEMTUNE_EACH(hsqrt, h2sqrt, __builtin_sqrtf(x))
+SMEMTUNE_EACH(htanh, h2tanh, __builtin_tanhf(x))
+SMEMTUNE_EACH(htrunc, h2trunc, __builtin_truncf(x))
+#undef SMEMTUNE_EACH
+SMEMTUNE_INLINE SMEMTUNE_SMALL_FLOAT2 __hneg2(SMEMTUNE_SMALL_FLOAT2 a) { return {-a.x, -a.y}; }
+SMEMTUNE_INLINE SMEMTUNE_SMALL_FLOAT2 __habs2(SMEMTUNE_SMALL_FLOAT2 a) {
+  return {__habs(a.x), __habs(a.y)};
+}
+SMEMTUNE_INLINE SMEMTUNE_SMALL_FLOAT2 operator-(SMEMTUNE_SMALL_FLOAT2 a) { return __hneg2(a); }
+#define SMEMTUNE_PAIRS(name2, name)                                                               \
+  SMEMTUNE_INLINE SMEMTUNE_SMALL_FLOAT2 name2(SMEMTUNE_SMALL_FLOAT2 a, SMEMTUNE_SMALL_FLOAT2 b) { \
+    return {SMEMTUNE_SMALL_FLOAT(name(a.x, b.x)), SMEMTUNE_SMALL_FLOAT(name(a.y, b.y))};          \
+  }
+SMEMTUNE_PAIRS(__hmax2, __hmax)
+SMEMTUNE_PAIRS(__hmin2, __hmin)
+#define SMEMTUNE_COMPARED_PAIRS(op)                                                    \
+  SMEMTUNE_INLINE SMEMTUNE_SMALL_FLOAT2 __h##op##2(SMEMTUNE_SMALL_FLOAT2 a,            \
+                                                   SMEMTUNE_SMALL_FLOAT2 b) {          \
+    return {SMEMTUNE_SMALL_FLOAT(__h##op(a.x, b.x) ? 1.0f : 0.0f),                     \
+            SMEMTUNE_SMALL_FLOAT(__h##op(a.y, b.y) ? 1.0f : 0.0f)};                    \
+  }                                                                                    \
+  SMEMTUNE_INLINE bool __hb##op##2(SMEMTUNE_SMALL_FLOAT2 a, SMEMTUNE_SMALL_FLOAT2 b) { \
+    return __h##op(a.x, b.x) && __h##op(a.y, b.y);                                     \
+  }
+SMEMTUNE_COMPARED_PAIRS(eq)
+SMEMTUNE_COMPARED_PAIRS(ne)
+SMEMTUNE_COMPARED_PAIRS(lt)
+SMEMTUNE_COMPARED_PAIRS(gt)
+SMEMTUNE_COMPARED_PAIRS(le)
+SMEMTUNE_COMPARED_PAIRS(ge)
+#undef SMEMTUNE_COMPARED_PAIRS
+#undef SMEMTUNE_PAIRS
+SMEMTUNE_INLINE bool __hisnan(SMEMTUNE_SMALL_FLOAT a) { return __builtin_isnan(float(a)); }
+SMEMTUNE_INLINE int __hisinf(SMEMTUNE_SMALL_FLOAT a) {
+  return __builtin_isinf(float(a)) ? (float(a) < 0 ? -1 : 1) : 0;
+}
