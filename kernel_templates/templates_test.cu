@@ -27,6 +27,7 @@
 #include "memory/memory_padding.cu"
 #include "memory/memory_spills.cu"
 #include "memory/memory_stride.cu"
+#include "reduce/reduce_bulk.cu"
 #include "reduce/reduce_cluster.cu"
 #include "reduce/reduce_last_block.cu"
 #include "reduce/reduce_rows.cu"
@@ -38,6 +39,7 @@
 #include "transpose/transpose_in_place_naive.cu"
 #include "transpose/transpose_in_place_vectors.cu"
 #include "transpose/transpose_naive.cu"
+#include "transpose/transpose_pipelined.cu"
 #include "transpose/transpose_tiled.cu"
 #include "transpose/transpose_vectors.cu"
 
@@ -106,6 +108,12 @@ template __global__ void memory_occupancy<16>(const float*, float*);
 template __global__ void memory_padding<1, 2>(const unsigned*, unsigned*, int);
 template __global__ void memory_spills<32, 8, 4>(const float*, float*, int);
 template __global__ void memory_stride<8, 3, 2>(const unsigned*, unsigned*, int);
+template __global__ void reduce_bulk<float, float, 0, 256, 4, 4>(const float*, float*, float*,
+                                                                 unsigned*, long long, int);
+template __global__ void argmax_bulk<__nv_bfloat16, float, 128, 2, 3>(const __nv_bfloat16*, float*,
+                                                                      long long*, float*,
+                                                                      long long*, unsigned*,
+                                                                      long long, int);
 template __global__ void reduce_cluster<double, double, 0, 4, 16, 256, 4, 1, 0>(const double*,
                                                                                 double*, long long);
 template __global__ void argmax_cluster<int, int, 8, 16, 256, 4, 0, 1>(const int*, int*, long long*,
@@ -143,6 +151,8 @@ template __global__ void transpose_in_place_vectors<signed char, 2, 64, 256, 0>(
                                                                                 long long);
 template __global__ void transpose_naive<double, 32, 8>(const double*, double*, long long,
                                                         long long);
+template __global__ void transpose_pipelined<__nv_bfloat16, 16, 128, 64, 64, 3, 1>(
+    const __nv_bfloat16*, __nv_bfloat16*, long long, long long, int);
 template __global__ void transpose_tiled<signed char, 32, 4, swizzled>(const signed char*,
                                                                        signed char*, long long,
                                                                        long long);

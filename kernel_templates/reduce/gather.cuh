@@ -123,4 +123,27 @@ __device__ __forceinline__ typename Reduction::Value reduced_values(
   return reduced<Reduction, THREADS, 1>(value, 0, thread);
 }
 
+/// Keeps the value of a block's part of a row, and where it is the last of the `parts` that do so,
+/// reduces all of them to the row's. `ticket` counts the blocks of each row and is 0 before and after.
+template <typename Reduction, int THREADS>
+__device__ __forceinline__ void finish(typename Reduction::Value value,
+                                       typename Reduction::Array out,
+                                       typename Reduction::Array partial, unsigned* ticket,
+                                       int parts) {
+  const long long row = blockIdx.x / parts;
+  const bool is_first = threadIdx.x == 0;
+  bool is_last = false;
+  if (is_first) {
+    partial.set(blockIdx.x, value);
+    __threadfence();
+    is_last = atomicAdd(ticket + row, 1u) == static_cast<unsigned>(parts) - 1;
+    __threadfence();
+  }
+  if (__syncthreads_or(is_last ? 1 : 0) == 0) return;
+  value = reduced_values<Reduction, THREADS>(partial, row * parts, parts);
+  if (!is_first) return;
+  out.set(row, value);
+  ticket[row] = 0;
+}
+
 }  // namespace reduce_detail

@@ -28,23 +28,9 @@ __device__ __forceinline__ void reduce_last_block(const typename Reduction::Elem
                                                   typename Reduction::Array out,
                                                   typename Reduction::Array partial,
                                                   unsigned* ticket, long long n, int parts) {
-  const bool is_first = threadIdx.x == 0;
-  const long long row = blockIdx.x / parts;
-  const int part = static_cast<int>(blockIdx.x % parts);
-  auto value = reduced_part<Reduction, BYTES, THREADS, ITEMS, STREAM, INTERLEAVED>(in + row * n, n,
-                                                                                   part, parts);
-  bool is_last = false;
-  if (is_first) {
-    partial.set(blockIdx.x, value);
-    __threadfence();
-    is_last = atomicAdd(ticket + row, 1u) == static_cast<unsigned>(parts) - 1;
-    __threadfence();
-  }
-  if (__syncthreads_or(is_last ? 1 : 0) == 0) return;
-  value = reduced_values<Reduction, THREADS>(partial, row * parts, parts);
-  if (!is_first) return;
-  out.set(row, value);
-  ticket[row] = 0;
+  const auto value = reduced_part<Reduction, BYTES, THREADS, ITEMS, STREAM, INTERLEAVED>(
+      in + blockIdx.x / parts * n, n, static_cast<int>(blockIdx.x % parts), parts);
+  finish<Reduction, THREADS>(value, out, partial, ticket, parts);
 }
 
 }  // namespace reduce_detail
