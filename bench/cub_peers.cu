@@ -1,4 +1,4 @@
-#include "bench/cub_peers.h"
+#include "cub_peers.h"
 
 #include <cuda_bf16.h>
 

@@ -16,7 +16,7 @@
 // queued behind the flush. Printed per problem, as a row of a table: both medians and the median of
 // the rounds' ratios, the peer's time over ours; then the ratios' geometric mean.
 
-#include "bench/cub_peers.h"
+#include "cub_peers.h"
 #include "db/result_store.h"
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"

@@ -147,22 +147,20 @@ template __global__ void stencil1d_naive<int, 3, 256>(const int*, int*, long lon
 template __global__ void stencil1d_shared<int, 3, 256, 1, 0, 1>(const int*, int*, long long);
 template __global__ void stencil1d_shared<float, 16, 128, 4, 1, 4>(const float*, float*, long long);
 template __global__ void transpose_in_place_naive<double, 32, 8>(double*, long long);
-template __global__ void transpose_in_place_vectors<signed char, 2, 64, 256, 0>(signed char*,
-                                                                                long long);
+template __global__ void transpose_in_place_vectors<signed char, 2, 64, 256>(signed char*,
+                                                                             long long);
 template __global__ void transpose_naive<double, 32, 8>(const double*, double*, long long,
                                                         long long);
-template __global__ void transpose_pipelined<__nv_bfloat16, 16, 128, 64, 64, 3, 1>(
+template __global__ void transpose_pipelined<__nv_bfloat16, 16, 128, 64, 64, 3>(
     const __nv_bfloat16*, __nv_bfloat16*, long long, long long, int);
 template __global__ void transpose_tiled<signed char, 32, 4, swizzled>(const signed char*,
                                                                        signed char*, long long,
                                                                        long long);
-template __global__ void transpose_vectors<float, 16, 64, 64, 256, 1>(const float*, float*,
-                                                                      long long, long long, int);
-template __global__ void transpose_vectors<signed char, 8, 128, 128, 256, 0>(const signed char*,
-                                                                             signed char*,
-                                                                             long long, long long,
-                                                                             int);
-template __global__ void transpose_vectors<__nv_bfloat16, 2, 16, 16, 256, 0>(const __nv_bfloat16*,
-                                                                             __nv_bfloat16*,
-                                                                             long long, long long,
-                                                                             int);
+template __global__ void transpose_vectors<float, 16, 64, 64, 256>(const float*, float*, long long,
+                                                                   long long, int);
+template __global__ void transpose_vectors<signed char, 8, 128, 128, 256>(const signed char*,
+                                                                          signed char*, long long,
+                                                                          long long, int);
+template __global__ void transpose_vectors<__nv_bfloat16, 2, 16, 16, 256>(const __nv_bfloat16*,
+                                                                          __nv_bfloat16*, long long,
+                                                                          long long, int);

@@ -198,16 +198,6 @@ __device__ __forceinline__ void wait_and_see(unsigned barrier, int parity) {
       : "memory");
 }
 
-/// Copies bytes to shared memory: multiples of 16, as both addresses are.
-__device__ __forceinline__ void load_bytes(unsigned to, const void* from, int bytes,
-                                           unsigned barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-          to),
-      "l"(from), "r"(bytes), "r"(barrier)
-      : "memory");
-}
-
 /// Copies the map's box at (x, y), x along the rows in memory, to shared memory. What lies outside
 /// the tensor becomes zeros and counts as copied.
 __device__ __forceinline__ void load_box(unsigned to, const TensorMap& map, int x, int y,

@@ -20,13 +20,22 @@
 // Block            THREADS threads
 // Grid             m * parts blocks
 // Shared memory    STAGES * THREADS * ITEMS * 16 bytes, dynamic; a value for each warp and 8 bytes
-//                  for each stage, static: values have sizeof(OUT) bytes, with argmax 16
+//                  for each stage, static: values have sizeof(OUT) bytes, with argmax sizeof(OUT) + 8
 // Memory traffic   m * n * sizeof(T) bytes, and m * parts values written and read
 
-#include "../common/hopper.cuh"
 #include "gather.cuh"
 
 namespace reduce_detail {
+
+/// Copies bytes to shared memory: multiples of 16, as both addresses are.
+__device__ __forceinline__ void load_bytes(unsigned to, const void* from, int bytes,
+                                           unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
+      "l"(from), "r"(bytes), "r"(barrier)
+      : "memory");
+}
 
 /// What this thread gathers of every parts-th chunk of a row, which begins at a multiple of 16 bytes.
 template <typename Reduction, int THREADS, int ITEMS, int STAGES>
@@ -53,8 +62,8 @@ __device__ __forceinline__ void gather_chunks(typename Reduction::Gathered& valu
     if (first >= pieces || thread != 0) return;
     const int bytes = 16 * min(CHUNK, pieces - static_cast<int>(first));
     hopper::arrive_and_expect(barrier(stage), bytes);
-    hopper::load_bytes(hopper::shared_address(ring + stage * CHUNK), from + first * VEC, bytes,
-                       barrier(stage));
+    load_bytes(hopper::shared_address(ring + stage * CHUNK), from + first * VEC, bytes,
+               barrier(stage));
   };
   const long long step = static_cast<long long>(parts) * CHUNK;
   long long first = static_cast<long long>(part) * CHUNK;

@@ -14,10 +14,9 @@
 // Constraints      as reduce_split; Hopper or newer
 // Block            THREADS threads
 // Grid             m * CLUSTER blocks, in clusters of CLUSTER
-// Shared memory    a value for each warp and each block, static: sizeof(OUT) bytes, with argmax 16
+// Shared memory    a value for each warp and each block, static: sizeof(OUT) bytes, with argmax sizeof(OUT) + 8
 // Memory traffic   m * n * sizeof(T) bytes
 
-#include "../common/hopper.cuh"
 #include "gather.cuh"
 
 namespace reduce_detail {

@@ -16,7 +16,7 @@
 // Constraints      as reduce_split
 // Block            THREADS threads
 // Grid             m * parts blocks
-// Shared memory    a value for each warp, static: sizeof(OUT) bytes, with argmax 16
+// Shared memory    a value for each warp, static: sizeof(OUT) bytes, with argmax sizeof(OUT) + 8
 // Memory traffic   m * n * sizeof(T) bytes, and m * parts values written and read
 
 #include "gather.cuh"

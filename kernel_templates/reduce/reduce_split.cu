@@ -21,7 +21,7 @@
 //                  the row
 // Block            THREADS threads; 256 in the second launch
 // Grid             m * parts blocks; m in the second launch
-// Shared memory    a value for each warp, static: sizeof(OUT) bytes, with argmax 16
+// Shared memory    a value for each warp, static: sizeof(OUT) bytes, with argmax sizeof(OUT) + 8
 // Memory traffic   m * n * sizeof(T) bytes, and m * parts values written and read
 
 #include "gather.cuh"

@@ -22,7 +22,7 @@
 // Arguments        partial (and index): m * ceil(n / THREADS) elements, scratch
 // Block            THREADS threads
 // Grid             m * ceil(n / THREADS) blocks; m in the second launch
-// Shared memory    THREADS values, static: sizeof(OUT) bytes, with argmax 16
+// Shared memory    THREADS values, static: sizeof(OUT) bytes, with argmax sizeof(OUT) + 8
 // Memory traffic   m * n * sizeof(T) bytes, and m * ceil(n / THREADS) values written and read
 
 #include "reduction.cuh"
@@ -40,7 +40,7 @@ __device__ __forceinline__ typename Reduction::Value tree(typename Reduction::Va
     __syncthreads();
     if (thread < left) values[thread] = Reduction::both(values[thread], values[thread + left]);
   }
-  return values[0];
+  return values[thread];
 }
 
 template <typename Reduction, int THREADS>

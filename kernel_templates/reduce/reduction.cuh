@@ -12,7 +12,7 @@
 
 #pragma once
 
-#include "../common/element_types.cuh"
+#include "../common/hopper.cuh"  // element_types.cuh, too
 
 namespace reduce_detail {
 
@@ -114,15 +114,24 @@ struct ToNumber {
 template <typename T, typename Number>
 struct ToIndex {
   using Element = T;
+  /// Without padding, which copies would read though nobody has written it.
   struct Value {
     Number number;
-    long long index;  // -1: of no elements.
+    unsigned low;  // Halves of the index, which is -1 of no elements.
+    int high;
+
+    __device__ __forceinline__ long long index() const {
+      return static_cast<long long>(high) << 32 | low;
+    }
   };
 
-  static __device__ __forceinline__ Value none() { return {lowest<Number>(), -1}; }
-  static __device__ __forceinline__ Value both(Value a, Value b) {
-    const bool is_b = b.index >= 0 && (a.index < 0 || b.number > a.number ||
-                                       (b.number == a.number && b.index < a.index));
+  static __device__ __forceinline__ Value value_of(Number number, long long index) {
+    return {number, static_cast<unsigned>(index), static_cast<int>(index >> 32)};
+  }
+  static __device__ __forceinline__ Value none() { return value_of(lowest<Number>(), -1); }
+  static __device__ __forceinline__ Value both(const Value& a, const Value& b) {
+    const bool is_b = b.high >= 0 && (a.high < 0 || b.number > a.number ||
+                                      (b.number == a.number && b.index() < a.index()));
     return is_b ? b : a;
   }
 
@@ -146,12 +155,13 @@ struct ToIndex {
     }
   }
   static __device__ __forceinline__ Value whole(Gathered value, long long before) {
-    return {value.number, value.index < 0 ? -1 : before + value.index};
+    return value_of(value.number, value.index < 0 ? -1 : before + value.index);
   }
 
-  static __device__ __forceinline__ Value from_lane(Value value, int distance, int width) {
+  static __device__ __forceinline__ Value from_lane(const Value& value, int distance, int width) {
     return {__shfl_down_sync(0xffffffffu, value.number, distance, width),
-            __shfl_down_sync(0xffffffffu, value.index, distance, width)};
+            __shfl_down_sync(0xffffffffu, value.low, distance, width),
+            __shfl_down_sync(0xffffffffu, value.high, distance, width)};
   }
 
   struct Array {
@@ -159,11 +169,11 @@ struct ToIndex {
     long long* index;
 
     __device__ __forceinline__ Value get(long long i) const {
-      return {__ldcg(number + i), __ldcg(index + i)};
+      return value_of(__ldcg(number + i), __ldcg(index + i));
     }
-    __device__ __forceinline__ void set(long long i, Value value) const {
+    __device__ __forceinline__ void set(long long i, const Value& value) const {
       number[i] = value.number;
-      index[i] = value.index;
+      index[i] = value.index();
     }
   };
 };

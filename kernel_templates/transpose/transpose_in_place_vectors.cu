@@ -18,21 +18,20 @@
 //   BYTES    of an access                sizeof(T) .. 16
 //   TILE     rows and columns            16, 32, 64, 128
 //   THREADS  threads per block           64 .. 1024
-//   STREAM   1: as read_once.cuh, where BYTES is 4 or more
 //
-// Constraints      V = BYTES / sizeof(T) divides n; THREADS * V * V divides TILE * TILE;
-//                  shared memory <= 49152 bytes
+// Constraints      V = BYTES / sizeof(T) divides n; THREADS * V * V divides TILE * TILE
 // Block            THREADS threads
 // Grid             tiles * (tiles + 1) / 2 blocks, tiles = ceil(n / TILE)
-// Shared memory    2 * TILE * TILE * sizeof(T) bytes, static
+// Shared memory    2 * TILE * TILE * sizeof(T) bytes, dynamic
 // Memory traffic   2 * n * n * sizeof(T) bytes
 
 #include "vector_tile.cuh"
 
-template <typename T, int BYTES, int TILE, int THREADS, int STREAM>
+template <typename T, int BYTES, int TILE, int THREADS>
 __global__ void __launch_bounds__(THREADS) transpose_in_place_vectors(T* matrix, long long n) {
-  using Tile = transpose_detail::VectorTile<T, BYTES, TILE, TILE, THREADS, STREAM>;
-  __shared__ typename Tile::Shared shared[2];
+  using Tile = transpose_detail::VectorTile<T, BYTES, TILE, TILE, THREADS>;
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  auto* const shared = reinterpret_cast<typename Tile::Shared*>(shared_bytes);
   const int tiles = static_cast<int>((n + TILE - 1) / TILE);
   const int even = 1 - tiles % 2;
   const int pair = static_cast<int>(blockIdx.x) / (tiles + even);

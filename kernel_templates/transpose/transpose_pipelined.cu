@@ -13,11 +13,10 @@
 // Template parameters
 //   T        element type                     any of 1, 2, 4 or 8 bytes
 //   BYTES    of an access                     4, 8, 16, at least sizeof(T)
-//   ROWS     of a tile of in                  16, 32, 64, 128, 256
-//   COLUMNS  of a tile of in                  16, 32, 64, 128, 256
+//   ROWS     of a tile of in                  32, 64, 128, 256
+//   COLUMNS  of a tile of in                  32, 64, 128, 256
 //   THREADS  threads per block                64 .. 512
 //   STAGES   tiles in shared memory           2, 3, 4
-//   STREAM   1: writes as read_once.cuh       0, 1
 //
 // Arguments        group: rows of tiles that blocks take together (tile_order.cuh)
 // Constraints      V divides m and n; THREADS * V * V divides ROWS * COLUMNS
@@ -30,7 +29,7 @@
 #include "tile_order.cuh"
 #include "vector_tile.cuh"
 
-template <typename T, int BYTES, int ROWS, int COLUMNS, int THREADS, int STAGES, int STREAM>
+template <typename T, int BYTES, int ROWS, int COLUMNS, int THREADS, int STAGES>
 __global__ void __launch_bounds__(THREADS)
     transpose_pipelined(const T* __restrict__ in, T* __restrict__ out, long long m, long long n,
                         int group) {
@@ -93,12 +92,7 @@ __global__ void __launch_bounds__(THREADS)
       if (row >= m || column >= n) continue;
 #pragma unroll
       for (int k = 0; k < V; ++k) {
-        auto* const to = reinterpret_cast<Piece*>(out + (column + k) * m + row);
-        if constexpr (STREAM != 0) {
-          write_once(to, square.row[k]);
-        } else {
-          *to = square.row[k];
-        }
+        *reinterpret_cast<Piece*>(out + (column + k) * m + row) = square.row[k];
       }
     }
     stage = (stage + 1) % STAGES;

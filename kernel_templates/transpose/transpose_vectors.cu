@@ -19,10 +19,9 @@
 // Template parameters
 //   T        element type                     any of 1, 2, 4 or 8 bytes
 //   BYTES    of an access                     sizeof(T) .. 16
-//   ROWS     of a tile of in                  16, 32, 64, 128, 256
-//   COLUMNS  of a tile of in                  16, 32, 64, 128, 256
+//   ROWS     of a tile of in                  32, 64, 128, 256
+//   COLUMNS  of a tile of in                  32, 64, 128, 256
 //   THREADS  threads per block                64 .. 1024
-//   STREAM   1: as read_once.cuh, where BYTES is 4 or more
 //
 // Arguments        group: rows of tiles that blocks take together (tile_order.cuh)
 // Constraints      V divides m and n; THREADS * V * V divides ROWS * COLUMNS;
@@ -35,11 +34,11 @@
 #include "tile_order.cuh"
 #include "vector_tile.cuh"
 
-template <typename T, int BYTES, int ROWS, int COLUMNS, int THREADS, int STREAM>
+template <typename T, int BYTES, int ROWS, int COLUMNS, int THREADS>
 __global__ void __launch_bounds__(THREADS)
     transpose_vectors(const T* __restrict__ in, T* __restrict__ out, long long m, long long n,
                       int group) {
-  using Tile = transpose_detail::VectorTile<T, BYTES, ROWS, COLUMNS, THREADS, STREAM>;
+  using Tile = transpose_detail::VectorTile<T, BYTES, ROWS, COLUMNS, THREADS>;
   __shared__ typename Tile::Shared shared;
   const auto place =
       transpose_detail::tile_at(blockIdx.x, static_cast<int>((m + ROWS - 1) / ROWS),

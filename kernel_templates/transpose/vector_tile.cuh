@@ -4,7 +4,6 @@
 #pragma once
 
 #include "../common/element_types.cuh"
-#include "../common/read_once.cuh"
 
 namespace transpose_detail {
 
@@ -102,7 +101,7 @@ struct Square {
 /// A tile of ROWS x COLUMNS elements of a matrix of m x n, transposed by THREADS threads on its way
 /// through shared memory. BYTES are read and written at a time, which divide the bytes of m and of n
 /// elements.
-template <typename T, int BYTES, int ROWS, int COLUMNS, int THREADS, int STREAM>
+template <typename T, int BYTES, int ROWS, int COLUMNS, int THREADS>
 struct VectorTile {
   static constexpr int V = BYTES / static_cast<int>(sizeof(T));
   static constexpr int DOWN = ROWS / V;
@@ -130,12 +129,7 @@ struct VectorTile {
       const T* const from = in + row * n + column;
 #pragma unroll
       for (int k = 0; k < V; ++k) {
-        const auto* const row_from = reinterpret_cast<const Row*>(from + k * n);
-        if constexpr (STREAM != 0 && BYTES >= 4) {
-          squares.square[item].row[k] = read_once(row_from);
-        } else {
-          squares.square[item].row[k] = *row_from;
-        }
+        squares.square[item].row[k] = *reinterpret_cast<const Row*>(from + k * n);
       }
     }
   }
@@ -161,13 +155,7 @@ struct VectorTile {
       const long long row = first_row + i % DOWN * V;
       const long long column = first_column + i / DOWN;
       if (row >= m || column >= n) continue;
-      const Row piece = shared.piece[place(i / DOWN, i % DOWN)];
-      auto* const to = reinterpret_cast<Row*>(out + column * m + row);
-      if constexpr (STREAM != 0 && BYTES >= 4) {
-        write_once(to, piece);
-      } else {
-        *to = piece;
-      }
+      *reinterpret_cast<Row*>(out + column * m + row) = shared.piece[place(i / DOWN, i % DOWN)];
     }
   }
 
