@@ -5,7 +5,9 @@
 //                         floats with the fast accumulation where FAST
 //   convolution           the best stored configuration of the kernel tiled, whose parameters are
 //                         the FAIR benchmark hub's
-//   stencil1d, add_one    cudaMemcpyAsync, device to device, of as many bytes as the kernel must
+//   reduce, reduce_max,   cub::DeviceReduce, of several rows cub::DeviceSegmentedReduce
+//   argmax
+//   the others            cudaMemcpyAsync, device to device, of as many bytes as the kernel must
 //                         move
 //
 //   smemtune_peers DATABASE ROUNDS SPACE.json...
@@ -14,6 +16,7 @@
 // queued behind the flush. Printed per problem, as a row of a table: both medians and the median of
 // the rounds' ratios, the peer's time over ours; then the ratios' geometric mean.
 
+#include "cub_peers.h"
 #include "db/result_store.h"
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
@@ -393,6 +396,36 @@ class CublasLtMatmul final : public Peer {
   cublasLtMatmulHeuristicResult_t algorithm_ = {};
 };
 
+class Cub final : public Peer {
+ public:
+  Cub(CubOperation operation, const Problem& problem, const Buffers& buffers, cudaStream_t stream)
+      : operation_(operation), stream_(stream) {
+    const bool finds_index = operation == CubOperation::index_of_largest;
+    rows_ = {.in = buffers["in"],
+             .type = to_text(problem.at("T")),
+             .out = buffers[finds_index ? "value" : "out"],
+             .out_type = to_text(problem.at("OUT")),
+             .index = finds_index ? buffers["index"] : nullptr,
+             .rows = size(problem, "M"),
+             .length = size(problem, "N")};
+    bytes_ = cub_workspace(operation_, rows_);
+    check(cudaMalloc(&workspace_, bytes_), "cudaMalloc");
+  }
+  ~Cub() override { cudaFree(workspace_); }
+  Cub(const Cub&) = delete;
+  Cub& operator=(const Cub&) = delete;
+
+  std::string name() const override { return "CUB"; }
+  void launch() override { cub_reduce(operation_, rows_, workspace_, bytes_, stream_); }
+
+ private:
+  CubOperation operation_;
+  CubRows rows_;
+  std::size_t bytes_ = 0;
+  void* workspace_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+};
+
 /// A stored configuration and what it needs to be launched.
 class Stored {
  public:
@@ -451,6 +484,13 @@ std::unique_ptr<Peer> peer_of(const LoadedSpace& loaded, const db::ResultStore& 
         true);
     if (hubs.empty()) throw InputError("no result of the kernel tiled on " + key(problem));
     return std::make_unique<OtherKernel>(loaded, hubs.front(), stream);
+  }
+  const std::map<std::string, CubOperation> reductions = {
+      {"reduce", CubOperation::sum},
+      {"reduce_max", CubOperation::largest},
+      {"argmax", CubOperation::index_of_largest}};
+  if (const auto found = reductions.find(space); found != reductions.end()) {
+    return std::make_unique<Cub>(found->second, problem, ours.buffers(), stream);
   }
   return std::make_unique<Copy>(static_cast<std::size_t>(bytes / 2), stream);
 }

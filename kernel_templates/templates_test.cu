@@ -27,9 +27,21 @@
 #include "memory/memory_padding.cu"
 #include "memory/memory_spills.cu"
 #include "memory/memory_stride.cu"
+#include "reduce/reduce_bulk.cu"
+#include "reduce/reduce_cluster.cu"
+#include "reduce/reduce_last_block.cu"
+#include "reduce/reduce_rows.cu"
+#include "reduce/reduce_split.cu"
+#include "reduce/reduce_tree.cu"
 #include "stencil1d/stencil1d_grouped.cu"
 #include "stencil1d/stencil1d_naive.cu"
 #include "stencil1d/stencil1d_shared.cu"
+#include "transpose/transpose_in_place_naive.cu"
+#include "transpose/transpose_in_place_vectors.cu"
+#include "transpose/transpose_naive.cu"
+#include "transpose/transpose_pipelined.cu"
+#include "transpose/transpose_tiled.cu"
+#include "transpose/transpose_vectors.cu"
 
 template __global__ void add_one<double, 128, 2, 2>(double*, long long);
 template __global__ void convolution_naive<32, 8, 3, 5>(const float*, float*, int, int);
@@ -96,7 +108,59 @@ template __global__ void memory_occupancy<16>(const float*, float*);
 template __global__ void memory_padding<1, 2>(const unsigned*, unsigned*, int);
 template __global__ void memory_spills<32, 8, 4>(const float*, float*, int);
 template __global__ void memory_stride<8, 3, 2>(const unsigned*, unsigned*, int);
+template __global__ void reduce_bulk<float, float, 0, 256, 4, 4>(const float*, float*, float*,
+                                                                 unsigned*, long long, int);
+template __global__ void argmax_bulk<__nv_bfloat16, float, 128, 2, 3>(const __nv_bfloat16*, float*,
+                                                                      long long*, float*,
+                                                                      long long*, unsigned*,
+                                                                      long long, int);
+template __global__ void reduce_cluster<double, double, 0, 4, 16, 256, 4, 1, 0>(const double*,
+                                                                                double*, long long);
+template __global__ void argmax_cluster<int, int, 8, 16, 256, 4, 0, 1>(const int*, int*, long long*,
+                                                                       long long);
+template __global__ void reduce_last_block<float, float, 0, 16, 512, 4, 0, 0>(const float*, float*,
+                                                                              float*, unsigned*,
+                                                                              long long, int);
+template __global__ void argmax_last_block<__nv_bfloat16, float, 8, 128, 2, 1, 1>(
+    const __nv_bfloat16*, float*, long long*, float*, long long*, unsigned*, long long, int);
+template __global__ void reduce_rows<__half, float, 1, 16, 8, 16, 2, 0>(const __half*, float*,
+                                                                        long long, long long);
+template __global__ void argmax_rows<double, double, 16, 256, 2, 1, 1>(const double*, double*,
+                                                                       long long*, long long,
+                                                                       long long);
+template __global__ void reduce_split<int, long long, 0, 16, 256, 8, 1, 1>(const int*, long long*,
+                                                                           long long, int);
+template __global__ void reduce_split_values<int, long long, 0>(long long*, long long*, int);
+template __global__ void argmax_split<signed char, int, 4, 256, 4, 0, 0>(const signed char*, int*,
+                                                                         long long*, long long,
+                                                                         int);
+template __global__ void argmax_split_values<signed char, int>(int*, long long*, int*, long long*,
+                                                               int);
+template __global__ void reduce_tree<int, int, 1, 256>(const int*, int*, long long);
+template __global__ void reduce_tree_values<int, int, 1, 256>(int*, int*, int);
+template __global__ void argmax_tree<float, float, 128>(const float*, float*, long long*,
+                                                        long long);
+template __global__ void argmax_tree_values<float, float, 128>(float*, long long*, float*,
+                                                               long long*, int);
 template __global__ void stencil1d_grouped<double, 5, 128, 2>(const double*, double*, long long);
 template __global__ void stencil1d_naive<int, 3, 256>(const int*, int*, long long);
 template __global__ void stencil1d_shared<int, 3, 256, 1, 0, 1>(const int*, int*, long long);
 template __global__ void stencil1d_shared<float, 16, 128, 4, 1, 4>(const float*, float*, long long);
+template __global__ void transpose_in_place_naive<double, 32, 8>(double*, long long);
+template __global__ void transpose_in_place_vectors<signed char, 2, 64, 256>(signed char*,
+                                                                             long long);
+template __global__ void transpose_naive<double, 32, 8>(const double*, double*, long long,
+                                                        long long);
+template __global__ void transpose_pipelined<__nv_bfloat16, 16, 128, 64, 64, 3>(
+    const __nv_bfloat16*, __nv_bfloat16*, long long, long long, int);
+template __global__ void transpose_tiled<signed char, 32, 4, swizzled>(const signed char*,
+                                                                       signed char*, long long,
+                                                                       long long);
+template __global__ void transpose_vectors<float, 16, 64, 64, 256>(const float*, float*, long long,
+                                                                   long long, int);
+template __global__ void transpose_vectors<signed char, 8, 128, 128, 256>(const signed char*,
+                                                                          signed char*, long long,
+                                                                          long long, int);
+template __global__ void transpose_vectors<__nv_bfloat16, 2, 16, 16, 256>(const __nv_bfloat16*,
+                                                                          __nv_bfloat16*, long long,
+                                                                          long long, int);
