@@ -174,12 +174,14 @@ inline constexpr auto kIntrinsicCases = std::to_array<IntrinsicCase>({
     {"__isGlobal(out)", 1},
     {"__isShared(out)", 0},
     {"__isLocal(&local)", 1},
-    {"atomicAdd_block(counter, 5) + 0 * atomicCAS_system(counter, 9, 9)", 0},
+    {"(*counter = 2, atomicAdd_block(counter, 5))", 2},
+    {"atomicCAS_system(counter, 7, 9)", 7},
+    {"*counter", 9},
     {"CUDART_PI_F", 3.1415927410125732},
     {"make_float4(1, 2, 3, 4).w", 4},
 });
 
-/// A kernel that writes their values: `values(double* out, int* counter)`, with a counter of 0.
+/// A kernel that writes their values: `values(double* out, int* counter)`.
 inline std::string intrinsics_kernel() {
   std::string text =
       "#include <math_constants.h>\n#include <vector_functions.h>\n"

@@ -276,6 +276,9 @@ void fields(auto& archive, Is<LaunchShape> auto& v) {
 }
 void fields(auto& archive, Is<KernelSource::File> auto& v) { archive(v.name, v.text); }
 void fields(auto& archive, Is<KernelSource> auto& v) { archive(v.files); }
+constexpr PassedArgument::Kind last_enumerator(PassedArgument::Kind) {
+  return PassedArgument::Kind::structure;
+}
 void fields(auto& archive, Is<PassedArgument> auto& v) {
   archive(v.name, v.kind, v.type, v.bytes, v.is_result, v.is_zero);
 }

@@ -6,6 +6,7 @@
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/backend/cuda/texture.h"
 #include "tuner/backend/element_codec.h"
+#include "tuner/backend/intrinsics_cases.h"
 #include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/occupancy.h"
@@ -1059,6 +1060,24 @@ TEST_F(CudaGpuDeathTest, ATrapLosesTheContext) {
 TEST_F(CudaGpuDeathTest, AFaultWhileTimingIsReportedToo) {
   EXPECT_EXIT(fault("reinterpret_cast<float*>(0x10)[threadIdx.x] = 1; out[0] = 1;", true),
               testing::ExitedWithCode(70), "status runtime, reason illegal_address");
+}
+
+// What the CPU device is held against, too.
+TEST_F(CudaGpu, HasTheValuesOfIntrinsicsThatCudaDocuments) {
+  const std::vector<Argument> arguments = {
+      buffer("out", Role::output, static_cast<std::int64_t>(kIntrinsicCases.size()),
+             ScalarType::float64),
+      buffer("counter", Role::scratch, 1, ScalarType::int32)};
+  prepare(arguments);
+  const KernelHandle handle =
+      load(intrinsics_kernel(), {shape("values", 1, 1, {"out", "counter"})}, arguments);
+  const RunReport report = run(handle, true, {}, {"out"});
+  const std::vector<double>& values = report.outputs.at("out");
+  for (std::size_t i = 0; i < kIntrinsicCases.size(); ++i) {
+    const IntrinsicCase& one = kIntrinsicCases[i];
+    EXPECT_TRUE(agrees(one, values[i]))
+        << one.expression << " is " << values[i] << ", not " << one.value;
+  }
 }
 
 }  // namespace
