@@ -36,10 +36,8 @@ def too_expensive(random):
 def long_sums(random):
     """A definition that can be followed for some elements only; half of them are wrong."""
     size = random.randint(16000, 20000)
-    body = (f"float sum = 0; const int end = i % 2 ? n - {random.randint(500, 5000)} : n;"
-            " for (int j = 0; j < end; ++j) sum += in[j]; out[i] = sum + in[i];")
-    arguments = [buffer("in", "input", init="uniform(0, 1)"), buffer("out", "output"), SCALAR]
-    return case(body, "out[i] = in[i] + sum(j < N, in[j])", size, arguments)
+    return case(f"out[i] = i % 2 ? {random.randint(3, 9)} * in[i] : 2 * in[i];", "out[i] = 2 * in[i] + sum(j < N, in[j] - in[j])",
+                size)
 
 
 def only_the_main_size(random):
