@@ -3,6 +3,7 @@
 #include "db/result_store.h"
 #include "db/test_folder.h"
 #include "tuner/core/error.h"
+#include "tuner/core/planted_recordings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -190,6 +191,33 @@ TEST_F(RecordingTest, ReadsADatabaseByKernelDeviceAndProblem) {
   EXPECT_TRUE(read_recordings(file).empty());
 }
 
+void expect_same(const Recording& cache, const Recording& t4) {
+  ASSERT_EQ(cache.evaluations.size(), t4.evaluations.size());
+  for (std::size_t i = 0; i < t4.evaluations.size(); ++i) {
+    const Recording::Evaluation& one = cache.evaluations[i];
+    const Recording::Evaluation& other = t4.evaluations[i];
+    ASSERT_EQ(one.result.configuration, other.result.configuration);
+    ASSERT_EQ(one.result.status, other.result.status);
+    ASSERT_EQ(one.time_ms, other.time_ms);
+  }
+}
+
+TEST_F(RecordingTest, OfPlantedGpusIsReadAndT4SaysTheSame) {
+  write_planted_recordings(folder());
+  const Recording cache = read_recordings(folder() / "one.json").at(0);
+  const std::vector<PlantedPoint> points = planted_points();
+  EXPECT_EQ(points.size(), recorded_space(cache).size());
+  expect_same(cache, read_recordings(folder() / "one_T4.json").at(0));
+  ASSERT_EQ(points.size(), cache.evaluations.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const PlantedPoint& point = points[i];
+    ASSERT_EQ(point.failure().empty(), cache.evaluations[i].result.status == Status::correct);
+    if (point.failure().empty()) {
+      ASSERT_EQ(point.ms(kPlantedGpus[0]), cache.evaluations[i].time_ms);
+    }
+  }
+}
+
 TEST(SharedRecordings, AreReadAndT4SaysTheSame) {
   const std::filesystem::path folder =
       std::filesystem::path(SMEMTUNE_SOURCE_DIR) / "../shared/data/convolution";
@@ -200,14 +228,7 @@ TEST(SharedRecordings, AreReadAndT4SaysTheSame) {
   const Recording cache = read_recordings(folder / "A100.json.gz").at(0);
   const Recording t4 = read_recordings(folder / "A100_T4.json.gz").at(0);
   EXPECT_EQ(4362u, recorded_space(cache).size());
-  ASSERT_EQ(cache.evaluations.size(), t4.evaluations.size());
-  for (std::size_t i = 0; i < t4.evaluations.size(); ++i) {
-    const Recording::Evaluation& one = cache.evaluations[i];
-    const Recording::Evaluation& other = t4.evaluations[i];
-    ASSERT_EQ(one.result.configuration, other.result.configuration);
-    ASSERT_EQ(one.result.status, other.result.status);
-    ASSERT_EQ(one.time_ms, other.time_ms);
-  }
+  expect_same(cache, t4);
 }
 
 }  // namespace

@@ -44,25 +44,71 @@ std::string reuse_text(const Result& result) {
   return decimal(uses / loads, uses / loads < 10 ? 1 : 0);
 }
 
-/// The peak is that of single precision: other types are held against memory's bandwidth alone.
-bool is_single_precision(const Problem& problem) {
+/// The narrowest type that the kernel's buffers and the problem name, which decides what unit does
+/// the arithmetic; `float` where they name none that is known.
+ScalarType arithmetic_type(const KernelTemplate* kernel, const Problem& problem,
+                           const Device& device) {
+  std::optional<ScalarType> narrowest;
+  const auto see = [&](const std::string& word) {
+    const std::optional<ScalarType> type = scalar_type(word);
+    if (!type || operations_per_s(device, *type).empty()) return;
+    if (!narrowest || size_of(*type) < size_of(*narrowest)) narrowest = type;
+  };
   for (const auto& [name, value] : problem) {
-    const auto* word = std::get_if<std::string>(&value);
-    if (word != nullptr && scalar_type(*word) && *word != "float") return false;
+    if (const auto* word = std::get_if<std::string>(&value)) see(*word);
   }
-  return true;
+  for (std::size_t i = 0; kernel != nullptr && i < kernel->arguments.size(); ++i) {
+    if (kernel->arguments[i].is_buffer()) see(kernel->arguments[i].type);
+  }
+  return narrowest.value_or(ScalarType::float32);
 }
 
-std::string share_text(const Result& result, const Roofline& limits) {
-  const double flops = is_single_precision(result.problem) ? metric(result, "flops") : 0;
-  const double least_ms = limits.least_ms(flops, metric(result, "bytes"));
-  return least_ms > 0 ? decimal(100 * least_ms / median_ms(result), 0) + " %" : "";
-}
+/// How results compare with what the device could do at most.
+class Shares {
+ public:
+  Shares(const Space& space, const Device& device) : space_(space), device_(device) {}
+
+  /// `87 %`, of the peak that is reached to the larger part. More than 100 % is marked.
+  std::string text(const Result& result) {
+    const double flops = metric(result, "flops");
+    const double bandwidth = roofline(device_).bytes_per_s;
+    const ScalarType type = arithmetic_type(space_.kernel(result.kernel), result.problem, device_);
+    const double peak = peak_for(device_, type, flops, median_ms(result));
+    if (flops > 0 && peak > 0 && peak != roofline(device_).flops_per_s) peaks_[peak] = type;
+    const double least_ms = Roofline{.flops_per_s = peak, .bytes_per_s = bandwidth}.least_ms(
+        flops, metric(result, "bytes"));
+    if (least_ms <= 0) return "";
+    const std::string percent = decimal(100 * least_ms / median_ms(result), 0);
+    const bool is_above = percent.size() >= 3 && percent != "100";
+    is_above_ = is_above_ || is_above;
+    return percent + (is_above ? " % !" : " %");
+  }
+
+  /// The peaks that were meant, other than those of roofline_text(), and what the mark means.
+  std::string notes() const {
+    std::string text;
+    for (const auto& [peak, type] : peaks_) {
+      text += "  roofline for " + std::string(cuda_name(type)) + ": " +
+              format_rate(peak, "FLOP/s") + "\n";
+    }
+    if (is_above_) {
+      text +=
+          "  ! above the peak: caches served a part, or `bytes` or `flops` counts more than must "
+          "be done\n";
+    }
+    return text;
+  }
+
+ private:
+  const Space& space_;
+  const Device& device_;
+  std::map<double, ScalarType> peaks_;
+  bool is_above_ = false;
+};
 
 std::string speed_table(const std::vector<KernelRow>& rows, const ProblemSummary& problem,
-                        const Device& device) {
+                        const Device& device, Shares& shares) {
   const bool on_gpu = device.kind == DeviceKind::gpu;
-  const Roofline limits = roofline(device);
   std::vector<std::string> columns = {"kernel"};
   for (const char* const title :
        {"time", "spread", "vs first", "vs default", "compute", "memory", "reuse"}) {
@@ -84,7 +130,7 @@ std::string speed_table(const std::vector<KernelRow>& rows, const ProblemSummary
         rate_text(best, "flops", "FLOP/s"),
         rate_text(best, "bytes", "B/s"),
         reuse_text(best)};
-    if (on_gpu) row.push_back(share_text(best, limits));
+    if (on_gpu) row.push_back(shares.text(best));
     if (problem.transfers) {
       row.push_back(format_time(median_ms(best) + problem.transfers->to_device_ms +
                                 problem.transfers->to_host_ms));
@@ -189,9 +235,10 @@ std::string kernel_table_text(const Space& space, const ProblemSummary& problem,
                               const Device& device) {
   const std::vector<KernelRow> rows = rows_of(space, problem);
   if (rows.empty()) return "";
-  std::string text = speed_table(rows, problem, device);
+  Shares shares(space, device);
+  std::string text = speed_table(rows, problem, device, shares);
   text += without_survivors_text(space, problem);
-  text += roofline_text(device);
+  text += roofline_text(device) + shares.notes();
   if (problem.transfers) text += transfers_text(*problem.transfers);
   return text + "\n" + resource_table(rows, device);
 }

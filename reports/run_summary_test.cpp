@@ -131,19 +131,51 @@ TEST(Ladder, HasARowForEachLaunchOfAKernel) {
   EXPECT_THAT(line_with(text, "* tiled, second"), HasSubstr(" 77 "));
 }
 
-// 1e9 operations take 0.1 ms at 10 TFLOP/s; of doubles, and of 1e6 bytes, only bandwidth is known.
+// 1e9 operations take 0.1 ms at 10 TFLOP/s.
 TEST(Ladder, SaysWhatShareOfTheRooflineIsReached) {
   EXPECT_THAT(line_with(kernel_table_text(space(), problem(), gpu()), "* tiled"),
               HasSubstr("  20 %"));
   EXPECT_THAT(kernel_table_text(space(), problem(), gpu()),
               HasSubstr("roofline: 10.0 TFLOP/s (50 SMs x 128 FMA x 781 MHz), 1.00 TB/s (4000 bits "
                         "x 2 x 1000 MHz)"));
-  ProblemSummary doubles = problem();
-  for (Result& result : doubles.results) result.problem["T"] = Value("double");
-  doubles.best->problem["T"] = Value("double");
-  EXPECT_THAT(line_with(kernel_table_text(space(), doubles, gpu()), "* tiled"),
-              HasSubstr("   0 %"));
+  EXPECT_THAT(kernel_table_text(space(), problem(), gpu()), Not(HasSubstr("roofline for")));
   EXPECT_THAT(kernel_table_text(space(), problem(), cpu()), Not(HasSubstr("roofline")));
+}
+
+ProblemSummary with_type(const std::string& type) {
+  ProblemSummary problem = smemtune::problem();
+  for (Result& result : problem.results) result.problem["T"] = Value(type);
+  problem.best->problem["T"] = Value(type);
+  return problem;
+}
+
+// 4096 operations per clock of a multiprocessor in half precision, 8192 in FP8.
+TEST(Ladder, HoldsEachTypeAgainstThePeakOfItsUnits) {
+  const std::string halves = kernel_table_text(space(), with_type("__half"), gpu());
+  EXPECT_THAT(line_with(halves, "* tiled"), HasSubstr("   1 %"));
+  EXPECT_THAT(halves, HasSubstr("roofline for __half: 160 TFLOP/s\n"));
+  const std::string bytes = kernel_table_text(space(), with_type("__nv_fp8_e4m3"), gpu());
+  EXPECT_THAT(bytes, HasSubstr("roofline for __nv_fp8_e4m3: 320 TFLOP/s\n"));
+}
+
+TEST(Ladder, MarksWhatIsAboveThePeak) {
+  ProblemSummary many = problem();
+  for (Result& result : many.results) result.metrics["bytes"] = 1e9;
+  many.best->metrics["bytes"] = 1e9;
+  const std::string text = kernel_table_text(space(), many, gpu());
+  EXPECT_THAT(line_with(text, "* tiled"), HasSubstr("200 % !"));
+  EXPECT_THAT(text, HasSubstr("! above the peak: caches served a part"));
+  EXPECT_THAT(kernel_table_text(space(), problem(), gpu()), Not(HasSubstr("above the peak")));
+}
+
+// 50 multiprocessors do 10 TFLOP/s outside of tensor cores, 80 in TF32.
+TEST(Ladder, TakesAFloatKernelBeyondItsCoresForOneOfTensorCores) {
+  ProblemSummary fast = problem();
+  for (Result& result : fast.results) result.metrics["flops"] = 20e9;
+  fast.best->metrics["flops"] = 20e9;
+  const std::string text = kernel_table_text(space(), fast, gpu());
+  EXPECT_THAT(line_with(text, "* tiled"), HasSubstr("  50 %"));
+  EXPECT_THAT(text, HasSubstr("roofline for float: 80.0 TFLOP/s\n"));
 }
 
 TEST(Ladder, SaysWhatEachBestTakes) {

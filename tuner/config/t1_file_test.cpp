@@ -4,6 +4,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
+#include "tuner/core/planted_recordings.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -239,6 +240,31 @@ TEST_F(T1, SaysWhatHasNoCounterpart) {
   t1 = scale_;
   t1["KernelSpecification"].erase("ProblemSize");
   EXPECT_THAT(error(t1), HasSubstr("/KernelSpecification/ProblemSize"));
+}
+
+TEST_F(T1, OfAPlantedBlurHasItsConfigurations) {
+  write("blur.cu", R"(
+extern "C" __global__ void blur_kernel(float* out, const float* in) {
+#if use_padding
+  __shared__ float tile[block_size_y * tile_size_y][block_size_x * tile_size_x];
+#endif
+}
+)");
+  const LoadedSpace loaded = load(Json::parse(planted_t1()));
+  const Device device = h200_limits();
+  const KernelBinding bound(loaded.space, loaded.space.kernels.at(0), loaded.space.problems.at(0),
+                            device);
+  const SearchSpace& space = bound.search_space();
+  const std::vector<PlantedPoint> points = planted_points();
+  ASSERT_EQ(points.size(), space.size());
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    Configuration wanted;
+    for (std::size_t j = 0; j < kPlantedNames.size(); ++j) {
+      wanted[kPlantedNames[j]] = std::int64_t{points[i].values()[j]};
+    }
+    ASSERT_EQ(wanted, space.configuration(i));
+  }
+  EXPECT_EQ("planted_blur", loaded.space.name);
 }
 
 TEST_F(T1, OfTheSharedConvolutionHasItsConfigurations) {

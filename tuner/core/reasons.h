@@ -93,6 +93,7 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::correctness, "mismatch"},
     {Status::correctness, "nan"},
     {Status::correctness, "overrun"},
+    {Status::correctness, "too_fast"},  // Than the device can write or compute (least_time.h).
     {Status::correctness, "unwritten"},
     // Seen by the CPU device.
     {Status::correctness, "race"},

@@ -1,8 +1,48 @@
 #include "tuner/core/roofline.h"
 
 #include <algorithm>
+#include <array>
 
 namespace smemtune {
+namespace {
+
+struct RatesOfArchitecture {
+  int major;
+  int minor;
+  OperationRates rates;
+};
+
+// Cores: CUDA C++ Programming Guide, "Arithmetic Instructions". Tensor cores: the dense rates of
+// NVIDIA's data sheets and architecture white papers, divided by multiprocessors and clock. Where
+// accumulating in half precision is twice as fast, that rate counts. What has no unit of its own
+// has the rate of the next wider one.
+constexpr std::array kRates = std::to_array<RatesOfArchitecture>({
+    // float64, float32, tf32, 16, 8 and 4 bits; and what they give at some multiprocessors x clock.
+    {7, 0, {64, 128, 0, 1024, 1024, 1024}},         // V100: 125 T at 80 x 1,530 MHz
+    {7, 2, {64, 128, 0, 1024, 2048, 2048}},         // Xavier: 11, 23 T at 8 x 1,377 MHz
+    {7, 5, {4, 128, 0, 1024, 2048, 4096}},          // T4: 65, 130, 260 T at 40 x 1,590 MHz
+    {8, 0, {128, 128, 1024, 2048, 4096, 8192}},     // A100: 156, 312, 624 T at 108 x 1,410 MHz
+    {8, 6, {4, 256, 512, 1024, 2048, 4096}},        // A10: 62, 125, 250 T at 72 x 1,695 MHz
+    {8, 7, {4, 256, 1024, 2048, 4096, 8192}},       // AGX Orin: 85 T of 8 bits at 16 x 1,300 MHz
+    {8, 9, {4, 256, 512, 1024, 2048, 4096}},        // L40S: 183, 366, 733 T at 142 x 2,520 MHz
+    {9, 0, {256, 256, 2048, 4096, 8192, 8192}},     // H100: 495, 989, 1,979 T at 132 x 1,830 MHz
+    {10, 0, {128, 256, 4096, 8192, 16384, 32768}},  // B200: 1.1, 2.2, 4.5 P at 148 x 1,850 MHz
+    {10, 1, {128, 256, 4096, 8192, 16384, 32768}},  // Thor, as CUDA 12 calls it
+    {10, 3, {128, 256, 4096, 8192, 16384, 49152}},  // B300: 14 P of 4 bits at 148 x 1,920 MHz
+    {11, 0, {128, 256, 4096, 8192, 16384, 32768}},  // Thor: 1.0 P of 4 bits at 20 x 1,575 MHz
+    {12, 0, {4, 256, 512, 1024, 2048, 4096}},       // RTX PRO 6000: 252, 504 T at 188 x 2,617 MHz
+    {12, 1, {4, 256, 512, 1024, 2048, 4096}},       // GB10: 0.5 P of 4 bits at 48 x 2,500 MHz
+});
+
+/// Jetson and DGX Spark: the clock that the driver reports is not always that of their memory.
+bool is_integrated(const Device& device) {
+  constexpr auto kIntegrated = std::to_array<std::array<int, 2>>(
+      {{3, 2}, {5, 3}, {6, 2}, {7, 2}, {8, 7}, {10, 1}, {11, 0}, {12, 1}});
+  return std::ranges::find(kIntegrated, std::array{device.compute_major, device.compute_minor}) !=
+         kIntegrated.end();
+}
+
+}  // namespace
 
 double Roofline::least_ms(double flops, double bytes) const {
   const double compute_s = flops_per_s > 0 ? flops / flops_per_s : 0;
@@ -22,25 +62,74 @@ int single_precision_cores(int compute_major, int compute_minor) {
       return 128;
     case 6:
       return compute_minor == 0 ? 64 : 128;
-    case 7:
-      return 64;
-    case 8:
-      return compute_minor == 0 ? 64 : 128;
-    case 9:
-    case 10:
-    case 11:
-    case 12:
-      return 128;
     default:
-      return 0;
+      if (compute_major < 7) return 0;
+      return static_cast<int>(operation_rates(compute_major, compute_minor).float32 / 2);
   }
+}
+
+OperationRates operation_rates(int compute_major, int compute_minor) {
+  const auto found = std::ranges::find_if(kRates, [&](const RatesOfArchitecture& one) {
+    return one.major == compute_major && one.minor == compute_minor;
+  });
+  if (found != kRates.end()) return found->rates;
+  if (compute_major >= 7) return {};
+  // Before tensor cores: two halves in a core of 32 bits, four bytes in a dot product.
+  const double float32 = 2.0 * single_precision_cores(compute_major, compute_minor);
+  return {.float64 = float32 / 2,
+          .float32 = float32,
+          .bits16 = 2 * float32,
+          .bits8 = 4 * float32,
+          .bits4 = 4 * float32};
 }
 
 Roofline roofline(const Device& device) {
   if (device.kind == DeviceKind::cpu) return {};
   const double cores = single_precision_cores(device.compute_major, device.compute_minor);
+  const double bus_bytes = is_integrated(device) ? 0 : device.memory_bus_bits / 8.0;
   return {.flops_per_s = 2e3 * device.sm_count * cores * device.sm_clock_khz,
-          .bytes_per_s = 2e3 * (device.memory_bus_bits / 8.0) * device.memory_clock_khz};
+          .bytes_per_s = 2e3 * bus_bytes * device.memory_clock_khz};
+}
+
+std::vector<double> operations_per_s(const Device& device, ScalarType type) {
+  const OperationRates rates = operation_rates(device.compute_major, device.compute_minor);
+  std::vector<double> peaks;
+  switch (type) {
+    case ScalarType::float64:
+      peaks = {rates.float64, rates.bits16};
+      break;
+    case ScalarType::float32:
+      peaks = {rates.float32, rates.tf32, rates.bits16};
+      break;
+    case ScalarType::float16:
+    case ScalarType::bfloat16:
+    case ScalarType::int16:
+    case ScalarType::uint16:
+      peaks = {rates.bits16};
+      break;
+    case ScalarType::float8_e4m3:
+      peaks = {rates.bits8};
+      break;
+    case ScalarType::int8:
+    case ScalarType::uint8:
+      peaks = {rates.bits8, rates.bits4};
+      break;
+    default:
+      break;
+  }
+  const double per_s =
+      device.kind == DeviceKind::cpu ? 0 : 1e3 * device.sm_count * device.sm_clock_khz;
+  for (double& peak : peaks) peak *= per_s;
+  std::erase(peaks, 0.0);
+  std::ranges::sort(peaks);
+  return peaks;
+}
+
+double peak_for(const Device& device, ScalarType type, double operations, double ms) {
+  const std::vector<double> peaks = operations_per_s(device, type);
+  if (peaks.empty()) return 0;
+  const auto enough = std::ranges::lower_bound(peaks, operations / (ms * 1e-3));
+  return enough == peaks.end() ? peaks.back() : *enough;
 }
 
 }  // namespace smemtune

@@ -1,6 +1,7 @@
 #include "tuner/core/search_space.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/planted_recordings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -358,15 +359,8 @@ TEST(SearchSpace, FindsAsManyHotspotConfigurationsAsItsPeers) {
   }
 }
 
-TEST(SearchSpace, FindsAsManyConvolutionConfigurationsAsItsPeers) {
-  const std::filesystem::path file =
-      std::filesystem::path(SMEMTUNE_SOURCE_DIR) / "../shared/data/convolution/convolution_T1.json";
-  std::ifstream stream(file);
-  if (!stream) {
-    ASSERT_EQ(nullptr, std::getenv("SMEMTUNE_REQUIRE_SHARED")) << file << " is missing";
-    GTEST_SKIP() << file << " is missing";
-  }
-  const nlohmann::json t1 = nlohmann::json::parse(stream);
+/// The parameters and conditions of a T1 file whose values are lists of numbers.
+SearchSpace space_of_t1(const nlohmann::json& t1) {
   std::vector<Parameter> parameters;
   for (const auto& parameter : t1.at("ConfigurationSpace").at("TuningParameters")) {
     const auto values = nlohmann::json::parse(parameter.at("Values").get<std::string>());
@@ -376,7 +370,24 @@ TEST(SearchSpace, FindsAsManyConvolutionConfigurationsAsItsPeers) {
   for (const auto& condition : t1.at("ConfigurationSpace").at("Conditions")) {
     constraints.push_back(condition.at("Expression"));
   }
-  const SearchSpace space = space_of(parameters, constraints);
+  return space_of(parameters, constraints);
+}
+
+TEST(SearchSpace, FindsThePlantedConfigurations) {
+  const SearchSpace space = space_of_t1(nlohmann::json::parse(planted_t1()));
+  EXPECT_EQ(16 * 5 * 4 * 4 * 2, space.cartesian_size());
+  EXPECT_EQ(planted_points().size(), space.size());
+}
+
+TEST(SearchSpace, FindsAsManyConvolutionConfigurationsAsItsPeers) {
+  const std::filesystem::path file =
+      std::filesystem::path(SMEMTUNE_SOURCE_DIR) / "../shared/data/convolution/convolution_T1.json";
+  std::ifstream stream(file);
+  if (!stream) {
+    ASSERT_EQ(nullptr, std::getenv("SMEMTUNE_REQUIRE_SHARED")) << file << " is missing";
+    GTEST_SKIP() << file << " is missing";
+  }
+  const SearchSpace space = space_of_t1(nlohmann::json::parse(stream));
   EXPECT_EQ(10240, space.cartesian_size());
   EXPECT_EQ(4362u, space.size());
 }

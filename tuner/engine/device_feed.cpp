@@ -2,6 +2,7 @@
 
 #include "tuner/engine/evaluation.h"
 #include "tuner/engine/preparation.h"
+#include "tuner/engine/too_fast.h"
 
 #include <algorithm>
 #include <cmath>
@@ -134,6 +135,9 @@ void DeviceFeed::take_result(InFlight& pending, const DeviceAnswer& answer,
                            std::to_string(reply.output_class);
   }
   take_screening(reply, evaluation.asked, result);
+  if (const auto failure = too_fast(tuning_, state_, kernel(pending), result)) {
+    set_failure(result, *failure);
+  }
   refuse_unlike_itself(kernel(pending), result);
   times_[pending.candidate.kernel].see_launches(reply);
   if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer.elapsed_s);

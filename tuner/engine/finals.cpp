@@ -7,6 +7,7 @@
 #include "tuner/engine/evaluation.h"
 #include "tuner/engine/finals_device.h"
 #include "tuner/engine/race.h"
+#include "tuner/engine/too_fast.h"
 
 #include <algorithm>
 #include <cmath>
@@ -430,10 +431,11 @@ class Finals {
     });
   }
 
-  /// Makes a race's samples the result's measurement. Returns false when it has none.
+  /// Makes a race's samples the result's measurement. Returns false when it has none, or they
+  /// cannot be.
   bool take_over(const Race::Standing& standing) {
     if (standing.samples_ms.empty()) return false;
-    const Contender& contender = contenders_[standing.variant];
+    Contender& contender = contenders_[standing.variant];
     Result& raced = result(contender);
     raced.measurement = summarize(standing.samples_ms, raced.measurement.launches_per_sample);
     raced.measurement.discarded = contender.discarded;
@@ -444,6 +446,10 @@ class Finals {
     raced.unit = device_.device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
     raced.chosen = false;
+    if (const auto failure = too_fast(tuning_, state_, kernel(contender), raced)) {
+      fail(contender, *failure);
+      return false;
+    }
     share_with_twins(state_, contender);
     return true;
   }
@@ -481,6 +487,9 @@ std::size_t final_rounds(const TuningOptions& options, double round_s, double mo
   return fit < static_cast<double>(most) ? std::max(least, static_cast<std::size_t>(fit)) : most;
 }
 
-void run_finals(Tuning& tuning, ProblemState& state) { Finals(tuning, state).run(); }
+void run_finals(Tuning& tuning, ProblemState& state) {
+  refuse_too_fast(tuning, state);
+  Finals(tuning, state).run();
+}
 
 }  // namespace smemtune

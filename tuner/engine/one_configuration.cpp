@@ -8,6 +8,7 @@
 #include "tuner/engine/no_log.h"
 #include "tuner/engine/preparation.h"
 #include "tuner/engine/problem_state.h"
+#include "tuner/engine/too_fast.h"
 
 #include <algorithm>
 #include <utility>
@@ -118,6 +119,27 @@ class One {
       work(tuning_, state_);
     }
     take_screening(read_evaluation(*answer, asked, device), asked, one_.result);
+    refuse_too_fast();
+  }
+
+  /// Where the time contradicts a metric, the reference's own time says whether the metric holds.
+  void refuse_too_fast() {
+    std::optional<Failure> refused = too_fast(tuning_, state_, kernel(), one_.result);
+    if (!refused && !state_.overdeclared) {
+      state_.overdeclared.emplace();
+      refused = too_fast(tuning_, state_, kernel(), one_.result);
+      if (refused && !tuning_.stop) {
+        const KernelTemplate& reference = state_.reference.kernel();
+        const OneConfiguration its_default = {.kernel = &reference,
+                                              .problem = wanted_.problem,
+                                              .configuration = reference.default_configuration};
+        One witness(tuning_, its_default);
+        witness.run();
+        if (witness.state_.overdeclared) state_.overdeclared = witness.state_.overdeclared;
+        refused = too_fast(tuning_, state_, kernel(), one_.result);
+      }
+    }
+    if (refused) set_failure(one_.result, *refused);
   }
 
   Tuning& tuning_;

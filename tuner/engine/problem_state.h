@@ -17,6 +17,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,8 @@ struct ProblemState {
   std::vector<Entry> entries;              ///< In the order told.
   std::vector<std::optional<Pace>> paces;  ///< By kernel; nullopt until one came through.
   double slowest_s = 0;                    ///< The longest evaluation that came through.
+  /// Metrics that declare more work than must be done; nullopt until that is known (too_fast.h).
+  std::optional<std::set<std::string>> overdeclared;
   Progress progress;
   ProblemSummary summary;
   std::optional<Variant> reference_variant;      ///< While the reference is being compiled...

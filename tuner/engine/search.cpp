@@ -8,6 +8,7 @@
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/seen_times.h"
 #include "tuner/engine/strategy_choice.h"
+#include "tuner/engine/too_fast.h"
 
 #include <algorithm>
 #include <cmath>
@@ -176,6 +177,7 @@ class Search {
     known->is_default = wanted.is_default;
     known->is_reference = wanted.is_reference;
     known->compared_with = wanted.compared_with;
+    if (too_fast(tuning_, state_, kernel, *known)) return std::nullopt;
     return known;
   }
 

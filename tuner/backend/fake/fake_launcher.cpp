@@ -41,6 +41,9 @@ Device fake_device(int unit) {
   device.sm_count = 100;
   device.memory_bytes = std::int64_t{1} << 36;
   device.l2_bytes = std::int64_t{1} << 25;
+  device.memory_bus_bits = 4096;
+  device.memory_clock_khz = 1'000'000;
+  device.sm_clock_khz = static_cast<int>(1e3 * kClock_mhz);
   return device;
 }
 

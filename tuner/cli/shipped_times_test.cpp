@@ -1,0 +1,51 @@
+// The results that come with smemtune, held against what their GPUs can do at most.
+
+#include "db/layered_store.h"
+#include "tuner/config/space_file.h"
+#include "tuner/core/least_time.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace smemtune {
+namespace {
+
+const std::filesystem::path kSource = SMEMTUNE_SOURCE_DIR;
+
+std::vector<db::StoredResult> shipped_results() {
+  const db::LayeredStore store(std::nullopt, db::files_in(kSource / "db/shipped", "shipped"),
+                               [](const std::string& warning) { ADD_FAILURE() << warning; });
+  return store.results({.source = "shared"});
+}
+
+// 33 problems of gemm on an H200 alone; tensor cores, FP8 and int8 among the others.
+TEST(ShippedTimes, AreAllPossible) {
+  std::map<std::string, LoadedSpace> spaces;
+  std::size_t judged = 0;
+  for (const db::StoredResult& stored : shipped_results()) {
+    const Result& result = stored.result;
+    const auto [space, is_new] = spaces.try_emplace(stored.space);
+    if (is_new) {
+      space->second = load_space(kSource / "configs" / (stored.space + ".json"), kSource);
+    }
+    const KernelTemplate* const kernel = space->second.space.kernel(result.kernel);
+    ASSERT_NE(nullptr, kernel) << stored.space << "/" << result.kernel;
+    const KernelBinding bound(space->second.space, *kernel, result.problem, stored.device);
+    const Measurement& time = result.measurement;
+    for (const LeastTime& least :
+         least_times(bound.instantiate(result.configuration), bound.metrics(result.configuration),
+                     stored.device, time.sm_clock_mhz)) {
+      EXPECT_FALSE(least.rules_out(time.median_ms))
+          << stored.space << "/" << result.kernel << " on " << stored.device.name << ", "
+          << key(result.problem) << ": " << least.text(time.median_ms);
+      ++judged;
+    }
+  }
+  EXPECT_GT(judged, 100U);
+}
+
+}  // namespace
+}  // namespace smemtune
