@@ -134,6 +134,7 @@ void DeviceFeed::take_result(InFlight& pending, const DeviceAnswer& answer,
                            std::to_string(reply.output_class);
   }
   take_screening(reply, evaluation.asked, result);
+  set_compared(result, state_, kernel(pending), pending.variant->parts);
   refuse_unlike_itself(kernel(pending), result);
   times_[pending.candidate.kernel].see_launches(reply);
   if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer.elapsed_s);
