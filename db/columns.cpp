@@ -114,7 +114,7 @@ void read_column(const Statement& row, const std::string& column,
   if (row.text(column).empty()) return;
   try {
     for (const Json& one : Json::parse(row.text(column))) {
-      value.push_back({.problem = parse_key(one.at(0).get<std::string>()),
+      value.push_back({.problem = bindings_from(one.at(0)),
                        .output = one.at(1).get<std::string>(),
                        .with = parse_compared_with(one.at(2).get<std::string>()),
                        .compared = one.at(3).get<std::uint64_t>(),
@@ -177,8 +177,8 @@ std::string to_json(const std::vector<ComparedOutput>& compared) {
   if (compared.empty()) return "";
   Json array = Json::array();
   for (const ComparedOutput& one : compared) {
-    array.push_back(
-        Json::array({key(one.problem), one.output, to_text(one.with), one.compared, one.of}));
+    array.push_back(Json::array(
+        {bindings_json(one.problem), one.output, to_text(one.with), one.compared, one.of}));
   }
   return column_text(array);
 }

@@ -57,7 +57,7 @@ Bindings bindings_from_json(const Statement& row, const char* column);
 std::string to_json(const std::vector<LaunchResult>& launches);
 std::vector<LaunchResult> launches_from_json(const Statement& row, const char* column);
 
-/// `[["N=4096","out","definition",4096,4096]]`; empty for an empty list.
+/// `[[{"N":4096},"out","definition",4096,4096]]`; empty for an empty list.
 std::string to_json(const std::vector<ComparedOutput>& compared);
 
 std::string to_json(const std::map<std::string, double>& metrics);
