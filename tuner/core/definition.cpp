@@ -297,7 +297,9 @@ class Definition::Evaluation {
     const HostArray& array = *arrays_[node.slot];
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < node.indices.size(); ++d) {
-      const std::int64_t index = node.indices[d].evaluate(slots_);
+      const std::size_t slot = node.index_slots[d];
+      const std::int64_t index =
+          slot != Node::kNoSlot ? slots_[slot] : node.indices[d].evaluate(slots_);
       if (index < 0 || index >= array.shape[d]) fail_outside(node, array);
       offset = offset * array.shape[d] + index;
     }

@@ -361,7 +361,8 @@ class DeviceWorker {
     }
     for (const Check* check : further) {
       if (budget.operations == 0) break;
-      if (auto failure = hold_against_definitions(*check, request, budget, reply)) return failure;
+      PrepareReply unsaid;  // What could not be compared has been told of the first data.
+      if (auto failure = hold_against_definitions(*check, request, budget, unsaid)) return failure;
     }
     return std::nullopt;
   }
