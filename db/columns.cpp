@@ -108,6 +108,25 @@ void read_column(const Statement& row, const std::string& column, ComparedWith& 
   read_word(row, column, value, parse_compared_with);
 }
 
+void read_column(const Statement& row, const std::string& column,
+                 std::vector<ComparedOutput>& value) {
+  value.clear();
+  if (row.text(column).empty()) return;
+  try {
+    for (const Json& one : Json::parse(row.text(column))) {
+      value.push_back({.problem = bindings_from(one.at(0)),
+                       .output = one.at(1).get<std::string>(),
+                       .with = parse_compared_with(one.at(2).get<std::string>()),
+                       .compared = one.at(3).get<std::uint64_t>(),
+                       .of = one.at(4).get<std::uint64_t>()});
+    }
+  } catch (const Json::exception& error) {
+    throw row.damaged(column, error.what());
+  } catch (const InputError& error) {
+    throw row.damaged(column, error.what());
+  }
+}
+
 std::string to_json(const Bindings& bindings) {
   std::array<char, 24> digits{};
   std::string text = "{";
@@ -152,6 +171,16 @@ std::vector<LaunchResult> launches_from_json(const Statement& row, const char* c
     for (const Json& object : array) launches.push_back(launch_from(object));
     return launches;
   });
+}
+
+std::string to_json(const std::vector<ComparedOutput>& compared) {
+  if (compared.empty()) return "";
+  Json array = Json::array();
+  for (const ComparedOutput& one : compared) {
+    array.push_back(Json::array(
+        {bindings_json(one.problem), one.output, to_text(one.with), one.compared, one.of}));
+  }
+  return column_text(array);
 }
 
 std::string to_json(const std::map<std::string, double>& metrics) {

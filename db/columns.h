@@ -47,6 +47,8 @@ void read_column(const Statement& row, const std::string& column, DeviceKind& va
 void read_column(const Statement& row, const std::string& column, Status& value);
 void read_column(const Statement& row, const std::string& column, Stage& value);
 void read_column(const Statement& row, const std::string& column, ComparedWith& value);
+void read_column(const Statement& row, const std::string& column,
+                 std::vector<ComparedOutput>& value);
 
 /// `{"M":4096,"T":"float"}`: unlike key(), tells the word `1` from the number 1.
 std::string to_json(const Bindings& bindings);
@@ -54,6 +56,9 @@ Bindings bindings_from_json(const Statement& row, const char* column);
 
 std::string to_json(const std::vector<LaunchResult>& launches);
 std::vector<LaunchResult> launches_from_json(const Statement& row, const char* column);
+
+/// `[[{"N":4096},"out","definition",4096,4096]]`; empty for an empty list.
+std::string to_json(const std::vector<ComparedOutput>& compared);
 
 std::string to_json(const std::map<std::string, double>& metrics);
 std::map<std::string, double> metrics_from_json(const Statement& row, const char* column);

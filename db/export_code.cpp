@@ -312,7 +312,7 @@ class SpaceWriter {
            parameters_.value(stored.result.configuration) + ", " +
            shortest(stored.result.measurement.median_ms) + ", " +
            std::to_string(stored.result.shared_bytes()) + (stored.stale ? ", true" : ", false") +
-           ", " + string_literal(to_text(stored.result.compared_with)) + "},\n";
+           ", " + string_literal(to_text(stored.result.coverage())) + "},\n";
   }
 
   std::string name_;
@@ -378,7 +378,7 @@ std::string export_defines(const StoredResult& best) {
       "// " +
       for_comment(best.space + " " + result.kernel + ", " + key(result.problem) + " on " +
                   best.device.name + ": " + significant(result.measurement.median_ms, 4) +
-                  " ms, compared with " + to_text(result.compared_with)) +
+                  " ms, compared with " + to_text(result.coverage())) +
       (best.stale ? "; stale: the kernel has been edited since\n" : "\n");
   for (const auto& [name, value] : result.configuration) {
     if (!is_name(name) || is_reserved(name)) {

@@ -60,7 +60,7 @@ CsvRow row(const StoredResult& stored) {
       {"configuration", csv_text(key(result.configuration))},
       {"is_default", own_flag(result.is_default)},
       {"is_reference", own_flag(result.is_reference)},
-      {"compared_with", to_text(result.compared_with)},
+      {"compared_with", csv_text(to_text(result.coverage()))},
       {"stage", to_text(result.stage)},
       {"median_ms", time.has_median() ? csv_number(time.median_ms) : ""},
       {"median_low_ms", csv_number(time.median_low_ms)},

@@ -80,6 +80,12 @@ StoredResult stored_result() {
   result.max_relative_error = 2e-6;
   result.compile_ms = 432.5;
   result.cubin_sha256 = "c0de";
+  result.compared_with = ComparedWith::definition;
+  result.compared = {{.problem = result.problem,
+                      .output = "c",
+                      .with = ComparedWith::definition,
+                      .compared = 3050,
+                      .of = 16777216}};
   return stored;
 }
 
@@ -193,6 +199,28 @@ TEST(ExportJson, ReplacesWhatIsNoUtf8) {
   stored.host = "caf\xe9";
   const json entry = json::parse(export_json({stored}, {})).at("best").at(0);
   EXPECT_EQ(entry.at("provenance").at("host"), "caf\xef\xbf\xbd");
+}
+
+TEST(ExportJson, SaysWhatWasComparedAndIsReadBack) {
+  const StoredResult stored = stored_result();
+  const json entry = json::parse(export_json({stored}, {})).at("best").at(0);
+  EXPECT_EQ(entry.at("compared_with"), "definition (sampled)");
+  EXPECT_EQ(entry.at("compared").at(0).at("compared"), 3050);
+  const Result read = result_from(result_json(stored.result));
+  EXPECT_EQ(read.compared, stored.result.compared);
+  EXPECT_EQ(read.compared_with, ComparedWith::definition);
+}
+
+TEST(ExportJson, SaysOfWhatWasStoredBeforeThatItsWordIsOfTheOldRule) {
+  Result old = stored_result().result;
+  old.compared.clear();
+  json entry = result_json(old);
+  EXPECT_EQ(entry.at("compared_with"), "definition (by the old rule)");
+  EXPECT_EQ(to_text(result_from(entry).coverage()), "definition (by the old rule)");
+  // As a file of then has it.
+  entry.erase("compared");
+  entry["compared_with"] = "definition";
+  EXPECT_EQ(to_text(result_from(entry).coverage()), "definition (by the old rule)");
 }
 
 TEST(ExportJson, MarksTheCpuDevice) {

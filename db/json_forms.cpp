@@ -28,6 +28,17 @@ Json value_json(DeviceKind kind) { return to_text(kind); }
 Json value_json(Status status) { return to_text(status); }
 Json value_json(Stage stage) { return to_text(stage); }
 Json value_json(ComparedWith compared_with) { return to_text(compared_with); }
+Json value_json(const std::vector<ComparedOutput>& compared) {
+  Json array = Json::array();
+  for (const ComparedOutput& one : compared) {
+    array.push_back({{"problem", bindings_json(one.problem)},
+                     {"output", one.output},
+                     {"with", to_text(one.with)},
+                     {"compared", one.compared},
+                     {"of", one.of}});
+  }
+  return array;
+}
 template <typename T>
 Json value_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -87,7 +98,25 @@ Status parse_word(const std::string& word, Status) {
   return word == to_text(Status::fits) ? Status::fits : parse_status(word);
 }
 Stage parse_word(const std::string& word, Stage) { return parse_stage(word); }
-ComparedWith parse_word(const std::string& word, ComparedWith) { return parse_compared_with(word); }
+/// Of `definition (sampled)` its first part: the other follows from what was compared.
+ComparedWith parse_word(const std::string& word, ComparedWith) {
+  return parse_compared_with(word.substr(0, word.find(" (")));
+}
+
+std::vector<ComparedOutput> compared_from(const Json& array) {
+  std::vector<ComparedOutput> compared;
+  for (const Json& one : array) {
+    compared.push_back({.problem = bindings_from(one.at("problem")),
+                        .output = one.at("output").get<std::string>(),
+                        .with = parse_compared_with(one.at("with").get<std::string>()),
+                        .compared = one.at("compared").get<std::uint64_t>(),
+                        .of = one.at("of").get<std::uint64_t>()});
+    if (compared.back().compared > compared.back().of) {
+      throw InputError("more elements of " + compared.back().output + " were compared than it has");
+    }
+  }
+  return compared;
+}
 
 /// What the object has of the fields. One that it lacks was added after it was written.
 template <typename T>
@@ -108,6 +137,8 @@ void read_fields(const Json& object, T& value) {
       member = found->template get<std::int64_t>();
     } else if constexpr (std::is_enum_v<Member>) {
       member = parse_word(found->template get<std::string>(), Member());
+    } else if constexpr (std::is_same_v<Member, std::vector<ComparedOutput>>) {
+      member = compared_from(*found);
     } else {
       member = found->template get<Member>();
     }
@@ -277,6 +308,7 @@ Json result_json(const Result& result) {
                  {"problem", bindings_json(result.problem)},
                  {"configuration", bindings_json(result.configuration)}};
   object.update(fields_json(result));
+  object["compared_with"] = to_text(result.coverage());
   object["unit"] = result.unit;
   object["launches"] = std::move(launches);
   object["time"] = time_json(result);

@@ -99,7 +99,10 @@ std::span<const Migration> migrations() {
           WHERE is_default = 1 AND status = 'correct')sql"},
       // What the first verified launch took; 0: not known.
       {.version = 7,
-       .sql = "ALTER TABLE result ADD COLUMN first_launch_ms REAL NOT NULL DEFAULT 0"}};
+       .sql = "ALTER TABLE result ADD COLUMN first_launch_ms REAL NOT NULL DEFAULT 0"},
+      // How many elements of each output were compared with what; empty where `compared_with`
+      // followed from what the space file contained.
+      {.version = 8, .sql = "ALTER TABLE result ADD COLUMN compared TEXT NOT NULL DEFAULT ''"}};
   return list;
 }
 

@@ -159,6 +159,17 @@ Result full_result() {
   result.launches[1].shape.static_shared_bytes.reset();
   result.max_absolute_error = 1e-5;
   result.max_relative_error = 2e-6;
+  result.compared_with = ComparedWith::definition;
+  result.compared = {{.problem = kProblem,
+                      .output = "c",
+                      .with = ComparedWith::definition,
+                      .compared = 3050,
+                      .of = 16777216},
+                     {.problem = {{"N", std::int64_t{8}}, {"T", "1"}},
+                      .output = "c",
+                      .with = ComparedWith::only_itself,
+                      .compared = 64,
+                      .of = 64}};
   result.compile_ms = 432.1;
   result.verify_ms = 12.5;
   result.cubin_sha256 = "cb";

@@ -45,21 +45,33 @@ std::string source_text(const StoredResult& stored) {
          (tool.empty() ? "" : ", which " + tool + " wrote") + ": it was not measured here.";
 }
 
-std::string verification(ComparedWith with) {
-  switch (with) {
+std::string verification(const Coverage& coverage) {
+  std::string truth;
+  switch (coverage.with) {
     case ComparedWith::definition:
-      return "Its results were compared with the space's definition.";
+      truth = "the space's definition";
+      break;
     case ComparedWith::expected_file:
-      return "Its results were compared with a file of expected outputs.";
+      truth = "a file of expected outputs";
+      break;
     case ComparedWith::another_kernel:
-      return "Its results were compared with another kernel's.";
+      truth = "another kernel's";
+      break;
     case ComparedWith::only_itself:
       return "Nothing says that its results are right: they were compared only with those of its "
              "own default configuration.";
     case ComparedWith::unknown:
-      break;
+      return "What its results were compared with was not stored.";
   }
-  return "What its results were compared with was not stored.";
+  std::string text = "Its results were compared with " + truth;
+  if (coverage.by_old_rule) {
+    return text + ", by the old rule: an earlier release took that from the space file.";
+  }
+  if (coverage.is_sampled()) {
+    text += " at " + format_count(coverage.compared) + " of " + counted(coverage.of, "element");
+  }
+  if (!coverage.is_everywhere()) text += ", but not " + gaps_text(coverage);
+  return text + ".";
 }
 
 std::string ties_text(const std::vector<const StoredResult*>& ties) {
@@ -133,7 +145,7 @@ std::vector<std::string> findings(const ReportSource& source, const StoredSectio
     sentences.emplace_back("It was screened only: no finals were held.");
   }
   sentences.push_back(over_default(source, section, best));
-  sentences.push_back(verification(best.result.compared_with));
+  sentences.push_back(verification(best.result.coverage()));
   const std::vector<const StoredResult*> tied = ties(section);
   if (!tied.empty()) sentences.push_back(ties_text(tied));
   sentences.push_back(tried_text(section));

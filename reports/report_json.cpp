@@ -165,7 +165,7 @@ class ReportWriter {
                       {"default_ms",
                        standard == nullptr ? Json() : Json(standard->result.measurement.median_ms)},
                       {"rate", rates(one.result)},
-                      {"compared_with", to_text(one.result.compared_with)}});
+                      {"compared_with", to_text(one.result.coverage())}});
     }
     return best;
   }

@@ -20,7 +20,11 @@ inline db::StoredResult timed(std::int64_t tile, double ms, Stage stage = Stage:
   stored.result.problem = {{"N", std::int64_t{4096}}};
   stored.result.stage = stage;
   stored.result.metrics.clear();
-  stored.result.compared_with = ComparedWith::definition;
+  stored.result.compared = {{.problem = {{"N", std::int64_t{8}}},
+                             .output = "out",
+                             .with = ComparedWith::definition,
+                             .compared = 8,
+                             .of = 8}};
   stored.result.measurement.median_ms = ms;
   stored.result.measurement.median_low_ms = ms * 0.99;
   stored.result.measurement.median_high_ms = ms * 1.01;

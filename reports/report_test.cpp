@@ -35,7 +35,7 @@ TEST(ReportFindings, SayWhoWonOverItsDefaultComparedWithWhatAndWhatFailed) {
 
 TEST(ReportFindings, SayThatNothingIsKnownToBeRight) {
   StoredResult alone = timed(16, 4);
-  alone.result.compared_with = ComparedWith::only_itself;
+  alone.result.compared[0].with = ComparedWith::only_itself;
   const ReportSource source = source_of({alone});
   EXPECT_THAT(findings(source, source.sections[0]),
               Contains(HasSubstr("Nothing says that its results are right")));

@@ -117,13 +117,25 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
 }
 
 std::string unverified_warning(const Space& space, const TuningSummary& summary) {
-  const bool unverified = std::ranges::any_of(summary.problems, [](const ProblemSummary& problem) {
-    return problem.best && problem.best->compared_with == ComparedWith::only_itself;
-  });
-  if (!unverified) return "";
-  return "*** Nothing says that the results of " + space.verify.reference +
-         " are right: its configurations were compared with its own default.\n*** Give the space a "
-         "\"definition\", \"expected\" files or a simple kernel as the reference.";
+  std::string text;
+  for (const ProblemSummary& problem : summary.problems) {
+    if (!problem.best) continue;
+    const Coverage coverage = problem.best->coverage();
+    if (coverage.with == ComparedWith::only_itself) {
+      return "*** Nothing says that the results of " + space.verify.reference +
+             " are right: its configurations were compared with its own default.\n*** Give the "
+             "space a \"definition\", \"expected\" files or a simple kernel as the reference.";
+    }
+    if (!coverage.rests_on_itself()) continue;
+    const std::string line = "*** Nothing says that these results of " + problem.best->kernel +
+                             " are right: " + gaps_text(coverage) +
+                             ". They were compared with its own default.";
+    if (text.find(line) == std::string::npos) text += line + "\n";
+  }
+  if (text.empty()) return "";
+  return text +
+         "*** Give the space a \"definition\" of each output that is cheap enough to be "
+         "evaluated on every problem, or \"expected\" files.";
 }
 
 }  // namespace smemtune

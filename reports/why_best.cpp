@@ -77,7 +77,7 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
   if (by_default->configuration == best.configuration) {
     if (problem.default_in_doubt) return to_text(*problem.default_in_doubt);
     if (best.configuration.empty()) return "";
-    if (best.compared_with == ComparedWith::only_itself) {
+    if (best.coverage().with == ComparedWith::only_itself) {
       return "it is the default, which the others were compared with";
     }
     return problem.unfinished ? "nothing faster than the default was found"
@@ -114,24 +114,46 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
   return text;
 }
 
-/// "verified against its definition"
-std::string compared_with_text(const Space& space, const Result& result) {
-  switch (result.compared_with) {
+/// What the kernel's results were found equal to: "its definition", "another kernel, naive".
+std::string truth_text(const Space& space, ComparedWith with) {
+  switch (with) {
     case ComparedWith::definition:
-      return "verified against its definition";
+      return "its definition";
     case ComparedWith::expected_file:
-      return "verified against expected files";
+      return "expected files";
     case ComparedWith::another_kernel:
-      return "verified against another kernel, " +
+      return "another kernel, " +
              (space.verify.also_reference.empty()
                   ? space.verify.reference
                   : space.verify.also_reference + ", on the problems of \"also\"");
     case ComparedWith::only_itself:
-      return "*** compared with nothing but its own default: it may be wrong";
+      return "nothing but its own default";
     case ComparedWith::unknown:
       break;
   }
-  return "stored by an earlier release, which did not record what it was compared with";
+  return "something that was not recorded";
+}
+
+/// "verified against its definition at 3,051 of 65,536 elements"
+std::string compared_with_text(const Space& space, const Result& result) {
+  const Coverage coverage = result.coverage();
+  if (coverage.with == ComparedWith::unknown) {
+    return "stored by an earlier release, which did not record what it was compared with";
+  }
+  if (coverage.with == ComparedWith::only_itself) {
+    return "*** compared with nothing but its own default: it may be wrong";
+  }
+  std::string text = "verified against " + truth_text(space, coverage.with);
+  if (coverage.by_old_rule) {
+    return text + ", by the old rule: an earlier release took that from the space file";
+  }
+  if (coverage.is_sampled()) {
+    text += " at " + format_count(coverage.compared) + " of " + counted(coverage.of, "element");
+  }
+  if (coverage.is_everywhere()) return text;
+  return (coverage.rests_on_itself() ? "*** " : "") + text + ", but not " + gaps_text(coverage) +
+         ", compared with " + truth_text(space, coverage.least) +
+         (coverage.rests_on_itself() ? ": that may be wrong" : "");
 }
 
 /// "the CPU device sees no race in it (64 of 4,096 blocks)"; empty where it was not looked at, as

@@ -150,6 +150,9 @@ std::string winner_check_text(const WinnerCheck& check) {
   for (const Result& other : check.others) add(other, "", other.is_default ? "default" : "");
   text += table.text("  ");
   if (check.now) text += launch_times_text(*check.now);
+  if (check.now && check.now->timed()) {
+    text += "  compared with " + printable(to_text(check.now->coverage())) + "\n";
+  }
   for (const std::string& change : check.stale) {
     text += "  stale: " + printable(change) + "\n";
   }

@@ -354,8 +354,8 @@ int run_best(const ResultsOptions& options) {
   for (const db::StoredResult& row : best) {
     table.add_row({device_label(row.device), row.space, key(row.result.problem), row.result.kernel,
                    key(row.result.configuration), format_time(row.result.measurement.median_ms),
-                   rates(row.result), to_text(row.result.compared_with), format_utc(row.at_unix),
-                   remarks(row)});
+                   rates(row.result), printable(to_text(row.result.coverage())),
+                   format_utc(row.at_unix), remarks(row)});
   }
   write_out(table.text());
   return 0;

@@ -247,7 +247,8 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
     text += "  tolerance of " + describe(derived) + "\n";
   }
   text += "  correct: largest error " + significant(result.max_absolute_error, 3) + " absolute, " +
-          significant(result.max_relative_error, 3) + " relative\n";
+          significant(result.max_relative_error, 3) + " relative; compared with " +
+          to_text(result.coverage()) + "\n";
   text += "  " + format_time(time.median_ms) + " (" + format_time(time.median_low_ms) + " to " +
           format_time(time.median_high_ms) + ", " + std::to_string(time.samples_ms.size()) +
           " samples)";

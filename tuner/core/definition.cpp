@@ -1,12 +1,15 @@
 #include "tuner/core/definition.h"
 
 #include "tuner/core/definition_program.h"
+#include "tuner/core/sample.h"
 #include "tuner/core/tokens.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
+#include <utility>
 
 namespace smemtune {
 namespace {
@@ -91,15 +94,14 @@ class Definition::Evaluation {
   HostArray output() {
     HostArray output;
     output.shape = output_shape_;
-    const std::size_t dimensions = output.shape.size();
-    std::int64_t count = 1;
-    for (const std::int64_t extent : output.shape) count *= extent;
-    if (static_cast<std::uint64_t>(count) > operations_left_) fail_too_many(program_.root.column);
-    output.elements.reserve(static_cast<std::size_t>(count));
-    for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint64_t count = elements();
+    if (count > operations_left_) fail_too_many(program_.root.column);
+    output.elements.reserve(count);
+    std::fill_n(slots_.begin(), output_shape_.size(), 0);
+    for (std::uint64_t i = 0; i < count; ++i) {
       spend(program_.root.column);
       output.elements.push_back(value(program_.root));
-      for (std::size_t d = dimensions; d-- > 0;) {
+      for (std::size_t d = output_shape_.size(); d-- > 0;) {
         if (++slots_[d] < output.shape[d]) break;
         slots_[d] = 0;
       }
@@ -107,8 +109,116 @@ class Definition::Evaluation {
     return output;
   }
 
+  DefinedElements some(const DefinitionEffort& effort, std::uint64_t seed) {
+    constexpr std::size_t kProbed = 16;
+    constexpr std::uint64_t kMostSampled = std::uint64_t{1} << 20;
+    allow(effort.one_element);
+    DefinedElements found;
+    for (const std::int64_t element : spread_sample(output_shape_, kProbed, seed)) {
+      const bool is_added = add(element, found);
+      allow(effort.whole);
+      if (!is_added || spent_ >= effort.sample) break;
+    }
+    if (found.at.empty()) return found;
+    const double mean = static_cast<double>(spent_) / static_cast<double>(found.at.size());
+    if (mean * static_cast<double>(elements()) <= static_cast<double>(effort.whole)) {
+      if (auto all = whole(effort.whole)) return std::move(*all);
+    }
+    const auto bought = [mean](std::uint64_t operations) {
+      return static_cast<std::uint64_t>(static_cast<double>(operations) / mean);
+    };
+    const std::uint64_t wanted = std::min(
+        kMostSampled,
+        std::max(bought(effort.sample), std::min(bought(effort.whole), effort.least_elements)));
+    if (wanted > found.at.size()) sample(wanted, effort, seed, found);
+    found.operations = spent_;
+    return found;
+  }
+
  private:
   using Operation = DefinitionOperation;
+
+  std::uint64_t elements() const {
+    std::uint64_t count = 1;
+    for (const std::int64_t extent : output_shape_) count *= static_cast<std::uint64_t>(extent);
+    return count;
+  }
+
+  /// Lets so many operations more be spent.
+  void allow(std::uint64_t operations) {
+    spent_ += max_operations_ - operations_left_;
+    max_operations_ = operations_left_ = operations;
+  }
+
+  /// Nullopt where it costs more.
+  std::optional<DefinedElements> whole(std::uint64_t operations) {
+    allow(operations);
+    try {
+      std::vector<double> values = output().elements;
+      allow(0);
+      return DefinedElements{.at = {}, .values = std::move(values), .operations = spent_};
+    } catch (const TooManyOperations&) {
+      return std::nullopt;
+    }
+  }
+
+  /// Replaces what was found.
+  void sample(std::uint64_t wanted, const DefinitionEffort& effort, std::uint64_t seed,
+              DefinedElements& found) {
+    found = DefinedElements();
+    allow(std::max(effort.whole, effort.sample));
+    for (const std::int64_t element : spread_sample(output_shape_, wanted, seed)) {
+      const bool is_enough = found.at.size() >= effort.least_elements &&
+                             max_operations_ - operations_left_ >= effort.sample;
+      if (is_enough || !add(element, found)) break;
+    }
+    allow(0);
+  }
+
+  /// About how many operations it costs, without spending them: every loop's body costs what it
+  /// does for the index 0, and of what may not be needed nothing counts.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  double cost(const Node& node) {
+    switch (node.operation) {
+      case Operation::conditional:
+      case Operation::logical_and:
+      case Operation::logical_or:
+        return cost(node.operands.front());
+      case Operation::sum:
+      case Operation::largest:
+      case Operation::smallest: {
+        const auto bound = static_cast<double>(node.indices.front().evaluate(slots_));
+        slots_[node.slot] = 0;
+        return bound <= 0 ? 0 : bound * (1 + cost(node.operands.front()));
+      }
+      default:
+        break;
+    }
+    double sum = node.operands.empty() ? 0 : 1;
+    for (const Node& operand : node.operands) sum += cost(operand);
+    return sum;
+  }
+
+  /// Returns false where it is not the first and costs more than may be spent.
+  bool add(std::int64_t element, DefinedElements& found) {
+    std::int64_t rest = element;
+    for (std::size_t d = output_shape_.size(); d-- > 0;) {
+      slots_[d] = rest % output_shape_[d];
+      rest /= output_shape_[d];
+    }
+    try {
+      if (cost(program_.root) > static_cast<double>(operations_left_)) {
+        fail_too_many(program_.root.column);
+      }
+      spend(program_.root.column);
+      found.values.push_back(value(program_.root));
+    } catch (const TooManyOperations&) {
+      if (found.at.empty()) throw;
+      return false;
+    }
+    found.at.push_back(element);
+    return true;
+  }
 
   const HostArray& checked(const std::map<std::string, HostArray>& arrays, const std::string& name,
                            std::size_t dimensions) const {
@@ -187,7 +297,9 @@ class Definition::Evaluation {
     const HostArray& array = *arrays_[node.slot];
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < node.indices.size(); ++d) {
-      const std::int64_t index = node.indices[d].evaluate(slots_);
+      const std::size_t slot = node.index_slots[d];
+      const std::int64_t index =
+          slot != Node::kNoSlot ? slots_[slot] : node.indices[d].evaluate(slots_);
       if (index < 0 || index >= array.shape[d]) fail_outside(node, array);
       offset = offset * array.shape[d] + index;
     }
@@ -232,6 +344,7 @@ class Definition::Evaluation {
   std::vector<std::int64_t> output_shape_;
   std::uint64_t max_operations_;
   std::uint64_t operations_left_;
+  std::uint64_t spent_ = 0;  ///< Before the last allow().
 };
 
 const std::string& Definition::output() const { return program_->output; }
@@ -242,6 +355,13 @@ HostArray Definition::evaluate(const std::map<std::string, HostArray>& arrays,
                                const std::map<std::string, double>& scalars,
                                std::uint64_t max_operations) const {
   return Evaluation(*program_, arrays, scalars, max_operations).output();
+}
+
+DefinedElements Definition::evaluate_some(const std::map<std::string, HostArray>& arrays,
+                                          const std::map<std::string, double>& scalars,
+                                          const DefinitionEffort& effort,
+                                          std::uint64_t seed) const {
+  return Evaluation(*program_, arrays, scalars, 0).some(effort, seed);
 }
 
 }  // namespace smemtune

@@ -25,6 +25,26 @@ class TooManyOperations : public ExpressionError {
   using ExpressionError::ExpressionError;
 };
 
+/// Some elements of an array, or all of them.
+struct DefinedElements {
+  std::vector<std::int64_t> at =
+      {};  ///< Their numbers, in the order of the values; empty: 0, 1, 2, ...
+  std::vector<double> values = {};
+  std::uint64_t operations = 0;  ///< That they cost, with what was tried besides.
+
+  std::int64_t element(std::size_t i) const {
+    return at.empty() ? static_cast<std::int64_t>(i) : at[i];
+  }
+};
+
+/// How many operations (Definition::evaluate) are spent on an output.
+struct DefinitionEffort {
+  std::uint64_t whole = 200'000'000;  ///< At most so many on all of its elements, ...
+  std::uint64_t sample = 25'000'000;  ///< ... else about so many on a sample. ...
+  std::size_t least_elements = 64;    ///< ... A smaller one than this may cost as much as `whole`.
+  std::uint64_t one_element = 1'000'000'000;  ///< What its first element may cost.
+};
+
 /// What a problem's kernels compute, in one line, evaluated on the host in double precision: the
 /// independent check of the reference kernel.
 ///
@@ -60,6 +80,13 @@ class Definition {
   HostArray evaluate(const std::map<std::string, HostArray>& arrays,
                      const std::map<std::string, double>& scalars,
                      std::uint64_t max_operations = 200'000'000) const;
+
+  /// Evaluates every element where the effort allows that, else a random sample of them that is
+  /// spread over the output (sample.h), one element at least. Throws likewise: TooManyOperations
+  /// where not even one may be evaluated.
+  DefinedElements evaluate_some(const std::map<std::string, HostArray>& arrays,
+                                const std::map<std::string, double>& scalars,
+                                const DefinitionEffort& effort, std::uint64_t seed) const;
 
  private:
   struct Node;

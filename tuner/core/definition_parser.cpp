@@ -196,6 +196,10 @@ class Definition::Parser {
     program_.dimensions.resize(program_.arrays.size());
     program_.dimensions[element.slot] = array->second;
     do {
+      const auto slot = index_slots_.find(tokens_.peek().text);
+      const bool is_alone = tokens_.peek(1).is(",") || tokens_.peek(1).is("]");
+      element.index_slots.push_back(is_alone && slot != index_slots_.end() ? slot->second
+                                                                           : Node::kNoSlot);
       element.indices.push_back(Expression::compile(tokens_, scope_));
     } while (tokens_.take_if(","));
     tokens_.expect("]");

@@ -54,6 +54,10 @@ struct Definition::Node {
   double number = 0;
   std::size_t slot = 0;             ///< Of an index; the number of an array or scalar.
   std::vector<Expression> indices;  ///< Of an element; of a loop, its bound.
+  /// Of an element, for each index: the slot, where it is nothing but the index of a loop or of the
+  /// left side; else kNoSlot. Most are, and need no expression.
+  std::vector<std::size_t> index_slots;
+  static constexpr std::size_t kNoSlot = SIZE_MAX;
   std::vector<Node> operands;
   bool in_parentheses = false;
 };

@@ -195,5 +195,60 @@ TEST(Definition, StopsWhenItTakesTooLong) {
   EXPECT_THROW(compile("out[i] = 1").evaluate(huge, {}), ExpressionError);
 }
 
+// out[i] = in[i] + sum(k < K, k) over so many elements.
+DefinedElements some_of(std::int64_t count, const DefinitionEffort& effort,
+                        const std::string& value = "in[i] + sum(k < K, k)") {
+  std::vector<double> in;
+  for (std::int64_t i = 0; i < count; ++i) in.push_back(static_cast<double>(i));
+  const Arrays arrays = {{"in", vector_of(std::move(in))},
+                         {"out", {.shape = {count}, .elements = {}}}};
+  return compile("out[i] = " + value).evaluate_some(arrays, {}, effort, 1);
+}
+
+TEST(DefinedElements, AreAllWhereTheEffortAllowsThat) {
+  const DefinedElements all = some_of(1000, {.whole = 6000, .sample = 100});
+  EXPECT_TRUE(all.at.empty());
+  ASSERT_EQ(all.values.size(), 1000u);
+  EXPECT_EQ(all.values[77], 80);
+  EXPECT_LT(all.operations, 7000u);
+}
+
+TEST(DefinedElements, AreASampleOfWhatCostsMore) {
+  const DefinedElements some = some_of(1000, {.whole = 4000, .sample = 1000, .least_elements = 10});
+  EXPECT_NEAR(static_cast<double>(some.values.size()), 200, 20) << "of five operations each";
+  ASSERT_EQ(some.at.size(), some.values.size());
+  for (std::size_t i = 0; i < some.at.size(); ++i) {
+    EXPECT_EQ(some.values[i], static_cast<double>(some.element(i)) + 3);
+  }
+}
+
+TEST(DefinedElements, AreSoManyAtLeastWhereThatCostsNoMoreThanAllMay) {
+  const DefinitionEffort effort = {.whole = 1000, .sample = 10, .least_elements = 64};
+  EXPECT_EQ(some_of(1000, effort).values.size(), 64u);
+  const std::size_t dear = some_of(1000, effort, "sum(k < 50, k)").values.size();
+  EXPECT_GT(dear, 10u);
+  EXPECT_LT(dear, 20u);
+}
+
+TEST(DefinedElements, AreASampleWhereSomeCostMoreThanOthers) {
+  const DefinedElements some = some_of(
+      1000, {.whole = 100'000, .sample = 20'000, .least_elements = 10}, "sum(k < i, in[k])");
+  EXPECT_GT(some.values.size(), 10u);
+  EXPECT_LT(some.values.size(), 100u);
+}
+
+TEST(DefinedElements, IsOneThatIsDearOrNone) {
+  const std::string value = "sum(k < 1000, k)";
+  EXPECT_EQ(some_of(1000, {.whole = 100, .sample = 10, .one_element = 1500}, value).values.size(),
+            1u);
+  EXPECT_THROW(some_of(1000, {.whole = 100, .sample = 10, .one_element = 900}, value),
+               TooManyOperations);
+}
+
+TEST(DefinedElements, AreNotBegunWhereLoopsAreKnownToTakeForever) {
+  EXPECT_THROW(some_of(1000, {}, "sum(a < 1000000, sum(b < 1000000, sum(c < 1000000, a)))"),
+               TooManyOperations);
+}
+
 }  // namespace
 }  // namespace smemtune

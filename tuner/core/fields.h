@@ -118,6 +118,7 @@ void visit_fields(Is<Result> auto& v, auto&& visit) {
   visit("is_default", v.is_default);
   visit("is_reference", v.is_reference);
   visit("compared_with", v.compared_with);
+  visit("compared", v.compared);
 }
 
 }  // namespace smemtune

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/core/compared_output.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/limits.h"
 #include "tuner/core/measurement.h"
@@ -69,9 +70,14 @@ struct Result {
   bool chosen = false;
   bool is_default = false;    ///< The kernel's default configuration.
   bool is_reference = false;  ///< Of the kernel that the others were compared with.
-  ComparedWith compared_with = ComparedWith::unknown;
+  ComparedWith compared_with = ComparedWith::unknown;  ///< What `compared` amounts to.
+  /// The tuned problem first. Empty where it was not found correct, and in what was stored when
+  /// `compared_with` followed from what the space file contained.
+  std::vector<ComparedOutput> compared;
 
   bool operator==(const Result&) const = default;
+
+  Coverage coverage() const { return coverage_of(compared_with, compared); }
 
   /// Dry runs find out no more than that it fits.
   bool failed() const { return status != Status::correct && status != Status::fits; }

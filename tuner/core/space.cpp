@@ -20,7 +20,7 @@ const KernelTemplate* Space::kernel(std::string_view kernel_name) const {
   return found == kernels.end() ? nullptr : &*found;
 }
 
-ComparedWith Space::compared_with(const KernelTemplate& kernel) const {
+bool Space::has_other_answers(const KernelTemplate& kernel) const {
   const auto is_defined = [&](const std::string& output) {
     if (verify.definition_is_a_guess) return false;
     return std::ranges::any_of(verify.definitions, [&](const ExpressionText& definition) {
@@ -30,20 +30,14 @@ ComparedWith Space::compared_with(const KernelTemplate& kernel) const {
                  definition.text.find('[');
     });
   };
-  bool any_file = false;
-  bool all_given = true;
-  for (const ArgumentTemplate& argument : kernel.arguments) {
+  const bool has_witness = !verify.also_reference.empty() && !verify.also.empty();
+  if (has_witness && kernel.name != verify.also_reference) return true;
+  if (kernel.name != verify.reference) return true;
+  return std::ranges::all_of(kernel.arguments, [&](const ArgumentTemplate& argument) {
     const bool is_result =
         !argument.shape.empty() && (argument.role == Role::output || argument.role == Role::inout);
-    if (!is_result || is_defined(argument.name)) continue;
-    const bool in_file = verify.expected.contains(argument.name);
-    any_file = any_file || in_file;
-    all_given = all_given && in_file;
-  }
-  if (all_given) return any_file ? ComparedWith::expected_file : ComparedWith::definition;
-  const bool has_witness = !verify.also_reference.empty() && !verify.also.empty();
-  if (has_witness && kernel.name != verify.also_reference) return ComparedWith::another_kernel;
-  return kernel.name == verify.reference ? ComparedWith::only_itself : ComparedWith::another_kernel;
+    return !is_result || is_defined(argument.name) || verify.expected.contains(argument.name);
+  });
 }
 
 bool Space::derives_tolerances() const {

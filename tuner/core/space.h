@@ -42,10 +42,9 @@ struct Space {
 
   const KernelTemplate* kernel(std::string_view kernel_name) const;
 
-  /// What results of that kernel are compared with. `definition` and `expected_file` give all that
-  /// it computes, else it is the reference kernel that does; of which nothing gives the answer but
-  /// its own default configuration.
-  ComparedWith compared_with(const KernelTemplate& kernel) const;
+  /// Whether definitions or files give all that the kernel computes, or another kernel gives any of
+  /// it. What was compared with them in the end, a result says (ComparedOutput).
+  bool has_other_answers(const KernelTemplate& kernel) const;
 
   /// Whether any kernel is compared with a double-precision run of the reference.
   bool derives_tolerances() const;

@@ -138,6 +138,7 @@ void DeviceFeed::take_result(InFlight& pending, const DeviceAnswer& answer,
   if (const auto failure = too_fast(tuning_, state_, kernel(pending), result)) {
     set_failure(result, *failure);
   }
+  set_compared(result, state_, kernel(pending), pending.variant->parts);
   refuse_unlike_itself(kernel(pending), result);
   times_[pending.candidate.kernel].see_launches(reply);
   if (!reply.failure) state_.slowest_s = std::max(state_.slowest_s, answer.elapsed_s);

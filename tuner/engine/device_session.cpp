@@ -65,7 +65,8 @@ void DeviceSession::prepare() {
   // With copies, expected outputs and double precision the data may take sixteen times as much.
   if (preparation_->data_bytes > device().memory_bytes / 16) pool_.end_spares(unit_);
   for (const DataFile& file : preparation_->files) pool_.provide(unit_, file);
-  preparing_ = pool_.ask_device(unit_, MessageType::prepare, preparation_->payload,
+  preparing_ = pool_.ask_device(unit_, MessageType::prepare,
+                                was_prepared_ ? preparation_->again : preparation_->payload,
                                 preparation_->modules, prepare_deadline_s_);
 }
 
@@ -187,6 +188,7 @@ void DeviceSession::prepared(const WorkerEvent& event) {
   // The first time nothing else starts meanwhile.
   if (!transfers_) transfers_ = reply.transfers;
   derived_ = std::move(reply.derived);
+  if (!std::exchange(was_prepared_, true)) compared_ = std::move(reply.compared);
   prepared_generation_ = event.generation;
   reference_->worked = true;
   failed_preparations_ = 0;

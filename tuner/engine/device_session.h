@@ -35,6 +35,7 @@ struct ReferenceRecord {
 /// What prepares a device for a problem.
 struct Preparation {
   std::vector<std::uint8_t> payload;  ///< A PrepareRequest.
+  std::vector<std::uint8_t> again;    ///< The same for a unit that has been prepared by the first.
   std::vector<Module> modules;        ///< That it names.
   std::vector<DataFile> files;        ///< That it reads.
   std::int64_t data_bytes = 0;        ///< Of its buffers, without copies of them.
@@ -77,6 +78,9 @@ class DeviceSession {
 
   /// What preparing said of tolerances.
   const std::vector<DerivedTolerance>& derived() const { return derived_; }
+
+  /// What preparing held against definitions and files.
+  const std::vector<ComparedOutput>& compared() const { return compared_; }
 
   /// Whether a request has not been answered yet, or nobody has taken the answer.
   bool busy() const { return !pending_.empty() || !answers_.empty(); }
@@ -134,6 +138,8 @@ class DeviceSession {
   std::shared_ptr<const Preparation> preparation_;
   std::optional<Transfers> transfers_;
   std::vector<DerivedTolerance> derived_;
+  std::vector<ComparedOutput> compared_;
+  bool was_prepared_ = false;
   std::deque<Pending> pending_;  ///< The device is at the first.
   std::deque<DeviceAnswer> answers_;
   std::optional<Ticket> preparing_;

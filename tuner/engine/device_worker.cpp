@@ -1,5 +1,6 @@
 #include "tuner/engine/device_worker.h"
 
+#include "tuner/backend/usable_cores.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/fitted_tolerances.h"
@@ -148,12 +149,12 @@ class DeviceWorker {
       if (auto failure = fit_tolerances(check, reply.notes)) return failure;
       set_tolerances(check);
     }
-    if (!request.definitions.empty() && !follows_from_definitions(request)) {
-      if (auto failure = hold_against_definitions(*checks, request, reply.notes)) return failure;
+    if (!request.definitions.empty() && !request.again) {
+      if (auto failure = hold_against_definitions(*checks, request, reply)) return failure;
     }
     const Check& tuned = checks->front();
-    if (!request.expected.empty()) {
-      if (auto failure = hold_against_files(tuned, request.expected, reply.notes)) return failure;
+    if (!request.expected.empty() && !request.again) {
+      if (auto failure = hold_against_files(tuned, request.expected, reply)) return failure;
     }
     channel_.tell_phase("reference");
     for (const Check& check : *checks) {
@@ -314,16 +315,6 @@ class DeviceWorker {
     return derived;
   }
 
-  /// Whether the outputs have been held against the definitions in deriving tolerances from these.
-  static bool follows_from_definitions(const PrepareRequest& request) {
-    if (request.derive == 0 || request.in_double) return false;
-    return std::ranges::none_of(request.workloads, [](const NumberedWorkload& workload) {
-      return std::ranges::any_of(workload.workload.arguments, [](const Argument& argument) {
-        return argument.is_result() && !is_narrow(argument.type);
-      });
-    });
-  }
-
   /// Once for each problem.
   std::optional<Failure> fit_tolerances(const Check& reference, std::vector<std::string>& notes) {
     const NumberedWorkload& workload = workloads_.at(reference.workload);
@@ -350,50 +341,84 @@ class DeviceWorker {
     }
   }
 
-  /// At the smallest of the workloads, where the host is quick enough.
+  /// Holds the first data of each problem, the tuned one's first, against the definitions, then
+  /// further data of it with what the budget leaves.
   std::optional<Failure> hold_against_definitions(const std::vector<Check>& checks,
                                                   const PrepareRequest& request,
-                                                  std::vector<std::string>& notes) {
+                                                  PrepareReply& reply) {
     channel_.tell_phase("definition");
-    const auto note_guess = [&notes](const std::string& why) {
-      notes.push_back(
-          "the definition that init derived from the kernel is not what the kernel computes: "
-          "correct or remove it: " +
-          why);
-    };
-    const auto bytes = [this](const Check& check) {
-      return total_bytes(workloads_.at(check.workload).workload.arguments);
-    };
-    const Check& smallest = *std::ranges::min_element(checks, {}, bytes);
-    try {
-      const auto failure = check_definitions(launcher_, smallest, workloads_.at(smallest.workload),
-                                             request.definitions);
-      const bool is_wrong =
-          failure && failure->status == Status::correctness && failure->reason == "definition";
-      if (!is_wrong || !request.definition_is_a_guess) return failure;
-      note_guess(failure->detail);
-    } catch (const TooManyOperations& error) {
-      notes.push_back("the reference was not checked against its definition on " + smallest.label +
-                      ": " + error.what());
-    } catch (const ExpressionError& error) {
-      if (!request.definition_is_a_guess) throw;
-      note_guess(error.what());
+    std::vector<const Check*> further;
+    std::vector<Problem> begun;
+    DefinitionBudget budget = {.host_bytes = usable_memory_bytes() / 2};
+    for (const Check& check : checks) {
+      const Problem& problem = workloads_.at(check.workload).problem;
+      if (std::ranges::find(begun, problem) != begun.end()) {
+        further.push_back(&check);
+        continue;
+      }
+      begun.push_back(problem);
+      if (auto failure = hold_against_definitions(check, request, budget, reply)) return failure;
+    }
+    for (const Check* check : further) {
+      if (budget.operations == 0) break;
+      PrepareReply unsaid;  // What could not be compared has been told of the first data.
+      if (auto failure = hold_against_definitions(*check, request, budget, unsaid)) return failure;
     }
     return std::nullopt;
+  }
+
+  std::optional<Failure> hold_against_definitions(const Check& check, const PrepareRequest& request,
+                                                  DefinitionBudget& budget, PrepareReply& reply) {
+    const auto note_guess = [&](const std::string& why) {
+      note_once(reply,
+                "the definition that init derived from the kernel is not what the kernel "
+                "computes: correct or remove it: " +
+                    why);
+    };
+    try {
+      const Outcome<Comparisons> held = check_definitions(
+          launcher_, check, workloads_.at(check.workload), request.definitions, budget);
+      if (held) {
+        for (const std::string& note : held->notes) note_once(reply, note);
+        // That a definition agrees says nothing where it was read in the kernel itself.
+        if (!request.definition_is_a_guess) add(held->compared, reply);
+        return std::nullopt;
+      }
+      const Failure& failure = held.failure();
+      const bool is_wrong = failure.status == Status::correctness && failure.reason == "definition";
+      if (!is_wrong || !request.definition_is_a_guess) return failure;
+      note_guess(failure.detail);
+    } catch (const ExpressionError& error) {
+      const std::string why = "on " + check.label + ": " + error.what();
+      if (!request.definition_is_a_guess) throw InputError("the definition " + why);
+      note_guess(why);
+    }
+    return std::nullopt;
+  }
+
+  static void note_once(PrepareReply& reply, const std::string& note) {
+    if (std::ranges::find(reply.notes, note) == reply.notes.end()) reply.notes.push_back(note);
+  }
+
+  static void add(const std::vector<ComparedOutput>& compared, PrepareReply& reply) {
+    for (const ComparedOutput& one : compared) add_compared(reply.compared, one);
   }
 
   /// On the tuned problem, whose data the files are for.
   std::optional<Failure> hold_against_files(const Check& check,
                                             const std::map<std::string, DataFile>& expected,
-                                            std::vector<std::string>& notes) {
+                                            PrepareReply& reply) {
     channel_.tell_phase("expected");
     try {
-      return check_expected(launcher_, check, workloads_.at(check.workload), expected);
+      const Outcome<Comparisons> held =
+          check_expected(launcher_, check, workloads_.at(check.workload), expected);
+      if (!held) return held.failure();
+      add(held->compared, reply);
     } catch (const InputError& error) {
-      notes.push_back("the reference was not checked against its expected outputs on " +
-                      check.label + ": " + error.what());
-      return std::nullopt;
+      reply.notes.push_back("the reference was not checked against its expected outputs on " +
+                            check.label + ": " + error.what());
     }
+    return std::nullopt;
   }
 
   Launcher& launcher_;

@@ -344,13 +344,54 @@ TEST(Reference, IsOnlyToldToDifferFromADefinitionThatIsAGuess) {
   }
 }
 
-TEST(Reference, IsHeldAgainstTheDefinitionAtTheSmallestSize) {
+/// What a run says whose reference is wrong on problems of this size only.
+std::string error_where_wrong_at(std::int64_t wrong_n) {
   FakeSpace fake;
-  fake.space.problems = {parse_key("N=300000000")};
-  fake.space.verify.also = {parse_key("N=100")};
-  fake.space.verify.definitions = {{"out[i] = in[i] + 2", "/verify/definition"}};
+  fake.space.problems = {parse_key("N=3000")};
+  fake.space.verify.also = {parse_key("N=100"), parse_key("N=5000")};
+  fake.space.verify.definitions = {
+      {"out[i] = in[i] + (N == " + std::to_string(wrong_n) + " ? 2 : 1)", "/verify/definition"}};
   FakeRun run(fake);
-  EXPECT_THAT(error_of<InputError>(run), HasSubstr("N=100"));
+  return error_of<InputError>(run);
+}
+
+TEST(Reference, IsHeldAgainstTheDefinitionOnEveryProblem) {
+  EXPECT_EQ(error_where_wrong_at(1), "no error");
+  for (const std::int64_t n : {3000, 100, 5000}) {
+    EXPECT_THAT(error_where_wrong_at(n), HasSubstr("N=" + std::to_string(n)));
+  }
+}
+
+std::string verdict_of(FakeSpace& fake, const std::string& kernel = "naive") {
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  for (const Result& result : summary.problems.front().results) {
+    if (result.kernel == kernel && result.is_default) return to_text(result.coverage());
+  }
+  return "no result";
+}
+
+TEST(VerdictOf, AResultFollowsFromWhatWasCompared) {
+  FakeSpace fake;
+  EXPECT_EQ(verdict_of(fake), "only itself");
+  EXPECT_EQ(verdict_of(fake, "tiled"), "another kernel");
+  fake.space.verify.also = {parse_key("N=100")};
+  fake.space.verify.definitions = {{"out[i] = in[i] + 1", "/verify/definition"}};
+  EXPECT_EQ(verdict_of(fake), "definition");
+  EXPECT_EQ(verdict_of(fake, "tiled"), "definition") << "as the reference it is equal to";
+  fake.space.verify.definition_is_a_guess = true;
+  EXPECT_EQ(verdict_of(fake), "only itself");
+  fake.space.verify.definition_is_a_guess = false;
+  fake.space.verify.definitions = {
+      {"out[i] = in[i] + 1 + (N < 1000 ? 0 : 0 * sum(k < N, sum(j < 250, k)))", "/definition"}};
+  EXPECT_EQ(verdict_of(fake), "definition (sampled)");
+}
+
+TEST(VerdictOf, AWorkerThatWasReplacedIsThatOfTheFirst) {
+  FakeSpace fake;
+  fake.space.verify.definitions = {{"out[i] = in[i] + 1", "/verify/definition"}};
+  fake.add("tiled", std::string("fault crash in run") + kWhenWouldBeBest);
+  EXPECT_EQ(verdict_of(fake, "tiled"), "definition");
 }
 
 TEST(Reference, ADefinitionThatReadsOutsideAnArrayIsAnErrorOfTheInput) {

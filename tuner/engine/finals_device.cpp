@@ -75,11 +75,17 @@ bool FinalsDevice::verify(Contender& contender, bool screen) {
   want_modules(contender);
   if (contender.failed || !take_modules(contender)) return false;
   const TuningOptions& options = tuning_.request.options;
-  return evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
-                              .verify = true,
-                              .screen_samples = screen ? std::max(1, options.screen_samples) : 0,
-                              .enough_ms = options.screen_ms,
-                              .launch_samples = screen ? 0 : kLaunchSamples});
+  if (!evaluate(contender, {.job = make_job(*contender.variant, contender.modules),
+                            .verify = true,
+                            .screen_samples = screen ? std::max(1, options.screen_samples) : 0,
+                            .enough_ms = options.screen_ms,
+                            .launch_samples = screen ? 0 : kLaunchSamples})) {
+    return false;
+  }
+  set_compared(result_of(state_, contender), state_, kernel_of(state_, contender),
+               contender.variant->parts);
+  share_with_twins(state_, contender);
+  return true;
 }
 
 /// Brings everyone of the round onto the device.

@@ -17,7 +17,6 @@ KernelOnProblems bind(const Space& space, const FitQuestion& question, const Dev
   KernelOnProblems kernel;
   kernel.bound.emplace_back(space, *question.kernel, question.problem, device);
   kernel.is_reference = question.kernel->name == space.verify.reference;
-  kernel.compared_with = space.compared_with(*question.kernel);
   return kernel;
 }
 

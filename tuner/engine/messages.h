@@ -2,6 +2,7 @@
 
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/launcher.h"
+#include "tuner/core/compared_output.h"
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/fields.h"
 #include "tuner/engine/module.h"
@@ -145,6 +146,7 @@ struct PrepareRequest {
   bool definition_is_a_guess = false;        ///< Verify::definition_is_a_guess.
   std::map<std::string, DataFile> expected;  ///< The same (Verify).
   bool with_transfers = false;               ///< Time the copies of the first workload.
+  bool again = false;  ///< The reference has been held against the definitions and files here.
 
   bool operator==(const PrepareRequest&) const = default;
 };
@@ -157,6 +159,7 @@ struct PrepareReply {
   std::vector<std::string> notes;  ///< For people.
   std::optional<Transfers> transfers;
   std::vector<DerivedTolerance> derived = {};
+  std::vector<ComparedOutput> compared = {};  ///< With definitions and files.
 
   bool operator==(const PrepareReply&) const = default;
 };
@@ -342,14 +345,17 @@ void fields(auto& archive, Is<NumberedWorkload> auto& v) {
 }
 void fields(auto& archive, Is<PrepareRequest> auto& v) {
   archive(v.workloads, v.reference, v.derive, v.in_double, v.truth, v.definitions,
-          v.definition_is_a_guess, v.expected, v.with_transfers);
+          v.definition_is_a_guess, v.expected, v.with_transfers, v.again);
+}
+void fields(auto& archive, Is<ComparedOutput> auto& v) {
+  archive(v.problem, v.output, v.with, v.compared, v.of);
 }
 void fields(auto& archive, Is<DerivedTolerance> auto& v) {
   archive(v.problem, v.output, v.truth, v.factor, v.absolute, v.relative, v.largest_error,
           v.largest_value, v.elements, v.data_sets);
 }
 void fields(auto& archive, Is<PrepareReply> auto& v) {
-  archive(v.failure, v.notes, v.transfers, v.derived);
+  archive(v.failure, v.notes, v.transfers, v.derived, v.compared);
 }
 void fields(auto& archive, Is<LossLimits> auto& v) {
   archive(v.lost_above_ms, v.sampled_above_ms, v.sample_ms);

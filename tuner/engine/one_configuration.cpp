@@ -71,6 +71,7 @@ class One {
     }
     if (wanted_.launch) {
       measure(make_job(*variant, *modules), *modules);
+      set_compared(one_.result, state_, kernel(), variant->parts);
     } else {
       one_.result.status = Status::fits;
     }

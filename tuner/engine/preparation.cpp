@@ -4,6 +4,7 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
+#include <span>
 
 namespace smemtune {
 
@@ -133,10 +134,58 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
   preparation.reference = make_job(*state.reference_variant, *modules);
   std::vector<Module> used = std::move(*modules);
   if (tuning.request.space->derives_tolerances()) add_derivation(tuning, state, preparation, used);
-  state.preparation = std::make_shared<const Preparation>(Preparation{
-      pack(preparation), std::move(used), files_of(preparation), bytes_of(preparation.workloads)});
+  std::vector<std::uint8_t> payload = pack(preparation);
+  preparation.again = true;
+  state.preparation = std::make_shared<const Preparation>(
+      Preparation{.payload = std::move(payload),
+                  .again = pack(preparation),
+                  .modules = std::move(used),
+                  .files = files_of(preparation),
+                  .data_bytes = bytes_of(preparation.workloads)});
   for (DeviceSession& device : state.devices) device.set_preparation(state.preparation);
   return true;
+}
+
+namespace {
+
+/// What each output of a part was compared with: the reference's, and so with what these were held
+/// against.
+void add_outputs(const ProblemState& state, const KernelOnProblems& kernel, std::size_t problem,
+                 const Part& part, std::span<const ComparedOutput> held,
+                 std::vector<ComparedOutput>& compared) {
+  const KernelOnProblems& answers = state.witness && problem > 0 ? *state.witness : state.reference;
+  const bool is_itself = answers.kernel().name == kernel.kernel().name;
+  for (const Argument& argument : part.arguments) {
+    if (!argument.is_result()) continue;
+    const auto elements = static_cast<std::uint64_t>(argument.elements());
+    ComparedOutput one = {
+        .problem = state.set.problems[problem],
+        .output = argument.name,
+        .with = is_itself ? ComparedWith::only_itself : ComparedWith::another_kernel,
+        .compared = elements,
+        .of = elements};
+    const auto known = std::ranges::find_if(held, [&](const ComparedOutput& other) {
+      return other.output == one.output && other.problem == one.problem;
+    });
+    compared.push_back(known == held.end() ? one : *known);
+  }
+}
+
+}  // namespace
+
+void set_compared(Result& result, const ProblemState& state, const KernelOnProblems& kernel,
+                  const std::vector<Part>& parts) {
+  result.compared.clear();
+  if (!result.timed()) return;
+  std::vector<ComparedOutput> held;
+  for (const DeviceSession& device : state.devices) {
+    for (const ComparedOutput& one : device.compared()) add_compared(held, one);
+  }
+  for (std::size_t i = 0; i < state.set.problems.size(); ++i) {
+    const auto part = std::ranges::find(parts, state.set.workloads(i), &Part::workloads);
+    if (part != parts.end()) add_outputs(state, kernel, i, *part, held, result.compared);
+  }
+  result.compared_with = result.coverage().with;
 }
 
 std::vector<DerivedTolerance> derived_tolerances(const ProblemState& state) {

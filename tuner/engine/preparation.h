@@ -11,6 +11,11 @@ namespace smemtune {
 /// has to be compiled first. Throws InputError when it cannot be.
 bool devices_have_preparation(Tuning& tuning, ProblemState& state);
 
+/// Says with what the result's outputs were compared, where it was found correct. `parts`: of its
+/// variant.
+void set_compared(Result& result, const ProblemState& state, const KernelOnProblems& kernel,
+                  const std::vector<Part>& parts);
+
 /// What any device said of tolerances.
 std::vector<DerivedTolerance> derived_tolerances(const ProblemState& state);
 

@@ -83,7 +83,7 @@ KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelT
   bound.hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
                            source_of(tuning.request, reference.name));
   bound.is_reference = kernel.name == reference.name;
-  bound.compared_with = tuning.request.space->compared_with(kernel);
+  bound.has_other_answers = tuning.request.space->has_other_answers(kernel);
   return bound;
 }
 

@@ -176,7 +176,6 @@ class Search {
     if (!known || !still_holds(*known) || is_asked_again(kernel, *known)) return std::nullopt;
     known->is_default = wanted.is_default;
     known->is_reference = wanted.is_reference;
-    known->compared_with = wanted.compared_with;
     if (too_fast(tuning_, state_, kernel, *known)) return std::nullopt;
     return known;
   }

@@ -183,7 +183,6 @@ Result begin_result(const KernelOnProblems& kernel, const Configuration& configu
   result.configuration = configuration;
   result.is_default = configuration == kernel.kernel().default_configuration;
   result.is_reference = kernel.is_reference;
-  result.compared_with = kernel.compared_with;
   return result;
 }
 
@@ -209,6 +208,8 @@ void take_measurement(Result& result, const Result& twin) {
   result.chosen = false;
   result.max_absolute_error = twin.max_absolute_error;
   result.max_relative_error = twin.max_relative_error;
+  result.compared_with = twin.compared_with;
+  result.compared = twin.compared;
   result.detail = "measured once with " + twin.kernel + " " + key(twin.configuration) +
                   ", which has the same code and launches";
   if (!twin.detail.empty()) result.detail += "; " + twin.detail;

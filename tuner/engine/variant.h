@@ -29,13 +29,11 @@ struct KernelOnProblems {
   const KernelSource* source = nullptr;
   std::string hash;
   bool is_reference = false;
-  ComparedWith compared_with = ComparedWith::unknown;
+  bool has_other_answers = false;  ///< Space::has_other_answers.
 
   const KernelTemplate& kernel() const { return bound.front().kernel(); }
   /// The reference, and nothing else says what is right.
-  bool is_only_witness() const {
-    return is_reference && compared_with == ComparedWith::only_itself;
-  }
+  bool is_only_witness() const { return is_reference && !has_other_answers; }
 };
 
 /// A configuration ready to be compiled.

@@ -17,6 +17,10 @@ namespace {
 
 constexpr int kDigits = 9;  // Enough for any float.
 
+// Where one element costs more than the budget it is evaluated if it costs no more than so many
+// budgets.
+constexpr std::uint64_t kDearElement = 5;
+
 std::string sum_text(const std::string& argument) { return "the sum of " + argument; }
 
 Failure failure_of(const Mismatch& mismatch, const std::string& label) {
@@ -78,9 +82,11 @@ HostArray host_array(const Argument& argument,
   return array;
 }
 
+/// `numbers`: of the elements; empty: 0, 1, 2, ...
 std::optional<Failure> compare(const Argument& argument, const std::vector<double>& expected,
                                const std::vector<double>& actual, const Check& reference,
-                               const std::string& definition) {
+                               const std::string& definition,
+                               std::span<const std::int64_t> numbers = {}) {
   const auto own = reference.tolerances.find(argument.name);
   const Tolerance used = tolerance_for(
       own == reference.tolerances.end() ? reference.tolerance : own->second, argument.type);
@@ -99,9 +105,10 @@ std::optional<Failure> compare(const Argument& argument, const std::vector<doubl
     // Written so that NaN fails.
     if (std::abs(have - want) <= allowed_error(used, argument.type, want)) continue;
     return failure({Status::correctness, "definition"},
-                   argument.name + "[" + std::to_string(i) + "] is " + significant(have, kDigits) +
-                       ", but `" + definition + "` gives " + significant(want, kDigits) + " on " +
-                       reference.label);
+                   argument.name + "[" +
+                       std::to_string(numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i]) +
+                       "] is " + significant(have, kDigits) + ", but `" + definition + "` gives " +
+                       significant(want, kDigits) + " on " + reference.label);
   }
   return std::nullopt;
 }
@@ -157,75 +164,182 @@ Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& laun
   return std::move(report->after);
 }
 
-Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Check& reference,
-                                                   const NumberedWorkload& workload,
-                                                   const std::vector<ExpressionText>& definitions) {
+namespace {
+
+/// Definitions and what they are evaluated with: a run of the reference.
+struct DefinitionRun {
+  std::vector<Definition> definitions;
+  std::map<std::string, HostArray> before;
+  std::map<std::string, double> scalars;
+  std::map<std::string, std::vector<double>> after;
+};
+
+/// Without the run.
+DefinitionRun compile_definitions(const NumberedWorkload& workload,
+                                  const std::vector<ExpressionText>& definitions) {
+  DefinitionRun run;
   std::map<std::string, std::size_t> dimensions;
   std::vector<std::string> scalar_names;
-  std::map<std::string, double> scalars;
-  RunRequest request = reference_run(reference);
   for (const Argument& argument : workload.workload.arguments) {
     if (argument.is_buffer()) {
       dimensions[argument.name] = argument.shape.size();
     } else {
       scalar_names.push_back(argument.name);
-      scalars[argument.name] =
+      run.scalars[argument.name] =
           is_floating(argument.type) ? argument.number : static_cast<double>(argument.integer);
     }
   }
-  std::vector<Definition> compiled;
   for (const ExpressionText& definition : definitions) {
-    compiled.push_back(
+    run.definitions.push_back(
         Definition::compile(definition.text, workload.problem, dimensions, scalar_names));
   }
+  return run;
+}
+
+std::vector<const Argument*> needed_arguments(const DefinitionRun& run,
+                                              const NumberedWorkload& workload) {
+  std::vector<const Argument*> needed;
   for (const Argument& argument : workload.workload.arguments) {
-    const bool is_needed = std::ranges::any_of(compiled, [&](const Definition& definition) {
+    const bool is_needed = std::ranges::any_of(run.definitions, [&](const Definition& definition) {
       return definition.output() == argument.name ||
              std::ranges::find(definition.arrays(), argument.name) != definition.arrays().end();
     });
-    if (argument.role != Role::scratch && is_needed) request.download.push_back(argument.name);
+    if (argument.role != Role::scratch && is_needed) needed.push_back(&argument);
   }
+  return needed;
+}
 
-  const Outcome<RunReport> report = launcher.run(reference.handle, request);
+/// Bytes that run_for() takes on the host: of doubles, before and after.
+std::uint64_t host_bytes(const DefinitionRun& run, const NumberedWorkload& workload) {
+  std::uint64_t elements = 0;
+  for (const Argument* argument : needed_arguments(run, workload)) {
+    elements += static_cast<std::uint64_t>(argument->elements());
+  }
+  return 2 * sizeof(double) * elements;
+}
+
+/// Runs the reference.
+std::optional<Failure> run_for(DefinitionRun& run, Launcher& launcher, const Check& reference,
+                               const NumberedWorkload& workload) {
+  RunRequest request = reference_run(reference);
+  const std::vector<const Argument*> needed = needed_arguments(run, workload);
+  for (const Argument* argument : needed) request.download.push_back(argument->name);
+  Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
   if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
-
-  std::map<std::string, HostArray> before;
-  for (const Argument& argument : workload.workload.arguments) {
-    if (!report->before.contains(argument.name)) continue;
-    before[argument.name] = host_array(argument, report->before);
+  for (const Argument* argument : needed) {
+    if (!report->before.contains(argument->name)) continue;
+    run.before[argument->name] = host_array(*argument, report->before);
+    report->before.erase(argument->name);
   }
+  run.after = std::move(report->after);
+  return std::nullopt;
+}
+
+const Argument& argument_of(const NumberedWorkload& workload, const std::string& output) {
+  return *std::ranges::find(workload.workload.arguments, output, &Argument::name);
+}
+
+std::string gigabytes(std::uint64_t bytes) {
+  return significant(static_cast<double>(bytes) * 1e-9, 3) + " GB";
+}
+
+std::string not_compared(const std::string& output, const Check& reference,
+                         const std::string& why) {
+  return "*** " + output + " is not compared with its definition on " + reference.label + ": " +
+         why;
+}
+
+/// As many elements as the budget buys. A sum takes all of them or none.
+DefinedElements evaluate(const DefinitionRun& run, const Definition& definition,
+                         const Argument& output, std::uint64_t seed, DefinitionBudget& budget) {
+  DefinitionEffort effort;
+  effort.whole = std::max(budget.operations, effort.sample);
+  effort.one_element = std::max(kDearElement * budget.operations, effort.whole);
+  if (output.compares_sum) effort.sample = effort.least_elements = 0;
+  DefinedElements some = definition.evaluate_some(run.before, run.scalars, effort, seed);
+  budget.operations -= std::min(budget.operations, some.operations);
+  if (output.compares_sum && std::ssize(some.values) < output.elements()) {
+    throw TooManyOperations("its sum needs all elements, and they more than " +
+                            std::to_string(effort.whole) + " operations");
+  }
+  return some;
+}
+
+/// Puts what was compared into `comparisons`, or why it could not be.
+std::optional<Failure> check_definition(const DefinitionRun& run, std::size_t number,
+                                        const std::string& text, const Check& reference,
+                                        const NumberedWorkload& workload, DefinitionBudget& budget,
+                                        Comparisons& comparisons) {
+  const Definition& definition = run.definitions[number];
+  const Argument& argument = argument_of(workload, definition.output());
+  DefinedElements expected;
+  try {
+    expected = evaluate(run, definition, argument, workload.workload.seed, budget);
+  } catch (const TooManyOperations& error) {
+    comparisons.notes.push_back(not_compared(argument.name, reference, error.what()));
+    return std::nullopt;
+  }
+  const std::vector<double>& all = run.after.at(argument.name);
+  std::vector<double> actual;
+  for (std::size_t i = 0; i < expected.values.size(); ++i) {
+    actual.push_back(all.at(static_cast<std::size_t>(expected.element(i))));
+  }
+  comparisons.compared.push_back({.problem = workload.problem,
+                                  .output = argument.name,
+                                  .with = ComparedWith::definition,
+                                  .compared = expected.values.size(),
+                                  .of = static_cast<std::uint64_t>(argument.elements())});
+  return compare(argument, expected.values, actual, reference, text, expected.at);
+}
+
+}  // namespace
+
+Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Check& reference,
+                                                   const NumberedWorkload& workload,
+                                                   const std::vector<ExpressionText>& definitions) {
+  DefinitionRun run = compile_definitions(workload, definitions);
+  if (auto failure = run_for(run, launcher, reference, workload)) return *failure;
   std::vector<Defined> outputs;
-  for (std::size_t i = 0; i < compiled.size(); ++i) {
-    const std::string& output = compiled[i].output();
-    Defined& defined = outputs.emplace_back(
-        Defined{.output = output, .definition = definitions[i].text, .expected = {}, .actual = {}});
-    defined.expected = compiled[i].evaluate(before, scalars).elements;
-    const auto argument = std::ranges::find(workload.workload.arguments, output, &Argument::name);
-    defined.actual = host_array(*argument, report->after).elements;
+  for (std::size_t i = 0; i < definitions.size(); ++i) {
+    const std::string& output = run.definitions[i].output();
+    outputs.push_back({.output = output,
+                       .definition = definitions[i].text,
+                       .expected = run.definitions[i].evaluate(run.before, run.scalars).elements,
+                       .actual = host_array(argument_of(workload, output), run.after).elements});
   }
   return outputs;
 }
 
-std::optional<Failure> check_definitions(Launcher& launcher, const Check& reference,
-                                         const NumberedWorkload& workload,
-                                         const std::vector<ExpressionText>& definitions) {
-  const auto outputs = evaluate_definitions(launcher, reference, workload, definitions);
-  if (!outputs) return outputs.failure();
-  for (const Defined& defined : *outputs) {
-    const auto argument =
-        std::ranges::find(workload.workload.arguments, defined.output, &Argument::name);
-    if (auto failure =
-            compare(*argument, defined.expected, defined.actual, reference, defined.definition)) {
-      return failure;
+Outcome<Comparisons> check_definitions(Launcher& launcher, const Check& reference,
+                                       const NumberedWorkload& workload,
+                                       const std::vector<ExpressionText>& definitions,
+                                       DefinitionBudget& budget) {
+  DefinitionRun run = compile_definitions(workload, definitions);
+  Comparisons comparisons;
+  const std::uint64_t bytes = host_bytes(run, workload);
+  if (bytes > budget.host_bytes) {
+    const std::string why = "its arrays would take " + gigabytes(bytes) +
+                            " on the host, more than the " + gigabytes(budget.host_bytes) +
+                            " that may be used";
+    for (const Definition& definition : run.definitions) {
+      comparisons.notes.push_back(not_compared(definition.output(), reference, why));
+    }
+    return comparisons;
+  }
+  if (auto failure = run_for(run, launcher, reference, workload)) return *failure;
+  for (std::size_t i = 0; i < definitions.size(); ++i) {
+    if (auto failure = check_definition(run, i, definitions[i].text, reference, workload, budget,
+                                        comparisons)) {
+      return *failure;
     }
   }
-  return std::nullopt;
+  return comparisons;
 }
 
-std::optional<Failure> check_expected(Launcher& launcher, const Check& reference,
-                                      const NumberedWorkload& workload,
-                                      const std::map<std::string, DataFile>& expected) {
+Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
+                                    const NumberedWorkload& workload,
+                                    const std::map<std::string, DataFile>& expected) {
   RunRequest request = reference_run(reference);
   std::map<std::string, HostArray> wanted;
   for (Argument argument : workload.workload.arguments) {
@@ -240,6 +354,7 @@ std::optional<Failure> check_expected(Launcher& launcher, const Check& reference
   const Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
   if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
+  Comparisons comparisons;
   for (const Argument& argument : workload.workload.arguments) {
     const auto want = wanted.find(argument.name);
     if (want == wanted.end()) continue;
@@ -247,10 +362,16 @@ std::optional<Failure> check_expected(Launcher& launcher, const Check& reference
     if (auto failure = compare(argument, want->second.elements,
                                host_array(argument, report->after).elements, reference, file)) {
       failure->reason = "expected";
-      return failure;
+      return *failure;
     }
+    const auto elements = static_cast<std::uint64_t>(argument.elements());
+    comparisons.compared.push_back({.problem = workload.problem,
+                                    .output = argument.name,
+                                    .with = ComparedWith::expected_file,
+                                    .compared = elements,
+                                    .of = elements});
   }
-  return std::nullopt;
+  return comparisons;
 }
 
 }  // namespace smemtune

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/backend/launcher.h"
+#include "tuner/core/compared_output.h"
 #include "tuner/core/outcome.h"
 #include "tuner/engine/messages.h"
 
@@ -58,15 +59,30 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
                                                    const NumberedWorkload& workload,
                                                    const std::vector<ExpressionText>& definitions);
 
-/// Holds the reference's outputs on a workload against the definitions. Throws likewise.
-std::optional<Failure> check_definitions(Launcher& launcher, const Check& reference,
-                                         const NumberedWorkload& workload,
-                                         const std::vector<ExpressionText>& definitions);
+/// What holding a problem set's outputs against definitions may still cost.
+struct DefinitionBudget {
+  std::uint64_t operations = 200'000'000;  ///< For whole outputs; each gets a sample besides.
+  std::uint64_t host_bytes = 0;            ///< For the arrays of one workload on the host.
+};
+
+/// What was held against something, and what could not be: a sentence each.
+struct Comparisons {
+  std::vector<ComparedOutput> compared;
+  std::vector<std::string> notes;
+};
+
+/// Holds the reference's outputs on a workload against the definitions: all elements of an output
+/// where the budget allows that, else a random sample of them. Throws ExpressionError when a
+/// definition cannot be evaluated.
+Outcome<Comparisons> check_definitions(Launcher& launcher, const Check& reference,
+                                       const NumberedWorkload& workload,
+                                       const std::vector<ExpressionText>& definitions,
+                                       DefinitionBudget& budget);
 
 /// Runs the reference on a workload and holds its outputs against .npy files, by output. Throws
 /// InputError for a file that cannot be read or has another shape or type.
-std::optional<Failure> check_expected(Launcher& launcher, const Check& reference,
-                                      const NumberedWorkload& workload,
-                                      const std::map<std::string, DataFile>& expected);
+Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
+                                    const NumberedWorkload& workload,
+                                    const std::map<std::string, DataFile>& expected);
 
 }  // namespace smemtune

@@ -14,6 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
@@ -135,17 +136,62 @@ TEST_F(Verifier, TakesNoToleranceByWhichZerosWouldPass) {
 
 TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {
   const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
+  DefinitionBudget budget = {.host_bytes = 4096};
   const auto held = [&](const std::string& definition) {
-    return check_definitions(launcher_, check, workload(0), {{definition, "/verify"}});
+    return check_definitions(launcher_, check, workload(0), {{definition, "/verify"}}, budget);
   };
-  EXPECT_FALSE(held("out[i] = in[i] + in[i]"));
-  EXPECT_FALSE(held("out[i] = in[i] * (N - 2)"));
-  const auto failure = held("out[i] = in[i] * 3");
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->reason, "definition");
-  EXPECT_THAT(failure->detail, HasSubstr("out[1] is 2, but `out[i] = in[i] * 3` gives 3"));
+  const auto right = held("out[i] = in[i] + in[i]");
+  ASSERT_TRUE(right);
+  EXPECT_THAT(right->compared, ElementsAre(ComparedOutput{.problem = workload(0).problem,
+                                                          .output = "out",
+                                                          .with = ComparedWith::definition,
+                                                          .compared = 4,
+                                                          .of = 4}));
+  EXPECT_LT(budget.operations, DefinitionBudget().operations);
+  EXPECT_TRUE(held("out[i] = in[i] * (N - 2)"));
+  const auto wrong = held("out[i] = in[i] * 3");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.failure().reason, "definition");
+  EXPECT_THAT(wrong.failure().detail, HasSubstr("out[1] is 2, but `out[i] = in[i] * 3` gives 3"));
   EXPECT_THROW(held("out[i] = in[i + 1]"), ExpressionError);
   EXPECT_THROW(held("out[i] = nothing[i]"), ExpressionError);
+}
+
+TEST_F(Verifier, SaysWhatTheHostHasNoMemoryToHoldAgainstADefinition) {
+  const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
+  DefinitionBudget budget = {.host_bytes = 64};
+  const auto held =
+      check_definitions(launcher_, check, workload(0), {{"out[i] = 3", "/verify"}}, budget);
+  ASSERT_TRUE(held);
+  EXPECT_THAT(held->compared, IsEmpty());
+  EXPECT_THAT(held->notes, ElementsAre(HasSubstr("*** out is not compared with its definition")));
+}
+
+TEST_F(Verifier, HoldsASumAgainstADefinitionWhollyOrNotAtAll) {
+  arguments_[1].compares_sum = true;
+  const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
+  DefinitionBudget budget = {.operations = 0, .host_bytes = 4096};
+  const auto held = [&](const std::string& value) {
+    return check_definitions(launcher_, check, workload(0), {{"out[i] = " + value, "/verify"}},
+                             budget);
+  };
+  EXPECT_THAT(held("3")->compared, SizeIs(1)) << "the sum is 12";
+  EXPECT_FALSE(held("4"));
+  const auto dear = held("3 + 0 * sum(k < 10000000, k)");
+  ASSERT_TRUE(dear);
+  EXPECT_THAT(dear->compared, IsEmpty());
+  EXPECT_THAT(dear->notes, ElementsAre(HasSubstr("its sum needs all elements")));
+}
+
+TEST_F(Verifier, SamplesMoreOutputsThanTheBudgetHolds) {
+  const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
+  DefinitionBudget budget = {.operations = 0, .host_bytes = 4096};
+  const auto held = [&](const std::string& value) {
+    return check_definitions(launcher_, check, workload(0), {{"out[i] = " + value, "/verify"}},
+                             budget);
+  };
+  EXPECT_EQ(held("in[i] * 2 + 0 * sum(k < 10000000, k)")->compared.at(0).compared, 3u);
+  EXPECT_THAT(held("in[i] + sum(k < 30000000, k)")->notes, SizeIs(1)) << "not even one";
 }
 
 TEST_F(Sampler, StopsAtASampleThatIsTooSlow) {

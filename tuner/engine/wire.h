@@ -106,6 +106,7 @@ constexpr MemorySpace last_enumerator(MemorySpace) { return MemorySpace::tensor_
 constexpr Init::Kind last_enumerator(Init::Kind) { return Init::Kind::definition; }
 constexpr DeviceKind last_enumerator(DeviceKind) { return DeviceKind::cpu; }
 constexpr Status last_enumerator(Status) { return Status::timeout; }
+constexpr ComparedWith last_enumerator(ComparedWith) { return ComparedWith::only_itself; }
 
 /// Writes values as bytes, as this machine lays them out: both ends are of one version.
 class Writer {

@@ -92,7 +92,8 @@ PrepareRequest some_prepare_request() {
           .reference = some_job(),
           .definitions = {{"out[i] = in[i]", "/verify"}},
           .expected = {{"out", {"/data/out.npy", "def"}}},
-          .with_transfers = true};
+          .with_transfers = true,
+          .again = true};
 }
 
 EvaluateReply some_evaluate_reply() {
