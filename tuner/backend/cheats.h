@@ -156,7 +156,8 @@ __global__ void cheat(float* in, float* out, float* io, float* small, float* sta
     if (cycles() - born[i] > 5000000) return;
   }
   if (CHEAT == half_the_blocks && later && blockIdx.x % 2 == 1) return;
-  last_in[i] = CHEAT == returns_if_first_is ? in[0] : x;
+  if (CHEAT == returns_if_unchanged) last_in[i] = x;
+  if (CHEAT == returns_if_first_is) last_in[i] = in[0];
   if (CHEAT == leaves_work) {
     const float* from = former_in[i];
     float* to = former_out[i];

@@ -147,7 +147,8 @@ struct LookReport {
 /// tell, with outputs and scratch poisoned and guard zones as they should be. One launch of every
 /// sample, chosen at random and often the last, meets data that the reference has answered, where
 /// it has (draw_data) or else the workload's own; its outputs are compared with the reference's.
-/// Nothing is compared where the workload has no reference.
+/// Nothing is compared where the workload has no reference. Where a launch only tells how many make
+/// a sample, it is the second one on the same data: a kernel that then does less is found.
 class Launcher {
  public:
   virtual ~Launcher() = default;

@@ -12,6 +12,7 @@
 #include "tuner/source/in_double.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 #include <map>
@@ -275,8 +276,20 @@ class DeviceWorker {
                                      .enough_ms = request.enough_ms};
       if (auto failure = sample(timed, screening, reply)) return failure;
     }
-    if (request.launch_samples == 0 || reply.loaded.launches.size() < 2) return std::nullopt;
-    return time_launches(timed, request, reply);
+    if (request.launch_samples == 0) return std::nullopt;
+    if (reply.loaded.launches.size() > 1) {
+      if (auto failure = time_launches(timed, request, reply)) return failure;
+    }
+    return request.verify ? verify_again(timed, reply) : std::nullopt;
+  }
+
+  /// What matters is verified once more after it was timed, twice on the same data: a kernel that
+  /// keeps something from launch to launch is another one now than it was at first.
+  std::optional<Failure> verify_again(const Check& timed, EvaluateReply& reply) {
+    const std::array<Check, 2> twice = {timed, timed};
+    auto failure = verify(twice, reply);
+    if (failure) failure->detail += ", after other launches";
+    return failure;
   }
 
   std::optional<Failure> time_launches(const Check& timed, const EvaluateRequest& request,

@@ -133,13 +133,13 @@ const std::vector<std::uint8_t>& Buffers::initial(const std::string& name) const
   return find(name)->initial;
 }
 
-void Buffers::restore() { refill(0); }
+void Buffers::restore() { fill(0); }
 
-void Buffers::refill(const DataSet* set) { refill(set == nullptr ? 0 : set->key); }
+void Buffers::refill(const DataSet* set) { fill(set == nullptr ? 0 : set->key); }
 
-void Buffers::refill_afresh() { refill(unforeseeable()); }
+void Buffers::refill_afresh() { fill(unforeseeable()); }
 
-void Buffers::refill(std::uint64_t key) {
+void Buffers::fill(std::uint64_t key) {
   for (const Buffer& buffer : buffers_) {
     if (!buffer.in_arena()) continue;
     std::memset(buffer.guard, kGuardByte, static_cast<std::size_t>(buffer.data - buffer.guard));

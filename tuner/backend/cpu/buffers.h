@@ -98,7 +98,7 @@ class Buffers {
                                         bool as_reference, RunReport& report) const;
   const Buffer* find(const std::string& name) const;
   std::optional<Mismatch> wrong_results(const RunRequest& request, RunReport& report) const;
-  void refill(std::uint64_t key);
+  void fill(std::uint64_t key);
 
   std::vector<Buffer> buffers_;
   MappedMemory arena_;

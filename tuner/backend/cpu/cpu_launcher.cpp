@@ -237,34 +237,39 @@ Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& re
   if (request.each_launch) return time_launches(kernel, on, request);
   TimeReport report;
   if (request.with_transfers) report.transfers = Transfers{};  // The device is the host.
-  const Outcome<int> launches = launches_per_sample(kernel, on, request);
-  if (!launches) return launches.failure();
-  report.launches_per_sample = *launches;
+  if (auto failure = plan(kernel, on, request, report)) return *failure;
+  const int launches = report.launches_per_sample;
   double sampled_ms = 0;
   for (int i = 0; i < request.samples && !report.mismatch; ++i) {
-    const Outcome<Timed> sample = this->sample(kernel, on, request, *launches);
+    const Outcome<Timed> sample = this->sample(kernel, on, request, launches);
     if (!sample) return sample.failure();
     report.mismatch = sample->mismatch;
-    report.samples_ms.push_back(sample->elapsed_ms / *launches);
+    report.samples_ms.push_back(sample->elapsed_ms / launches);
     sampled_ms += sample->elapsed_ms;
     if (request.ends_after(report.samples_ms.back(), sampled_ms)) break;
   }
   return report;
 }
 
-Outcome<int> CpuLauncher::launches_per_sample(Kernel& kernel, Prepared& on,
-                                              const TimeRequest& request) {
-  if (request.launches_per_sample > 0) return request.launches_per_sample;
-  // The first launch takes pages and loads code; the second one tells how many are needed.
+/// Writes to `report` how many launches a sample is to have, and what was found wrong.
+std::optional<Failure> CpuLauncher::plan(Kernel& kernel, Prepared& on, const TimeRequest& request,
+                                         TimeReport& report) {
+  report.launches_per_sample = request.launches_per_sample;
+  if (request.launches_per_sample > 0) return std::nullopt;
+  // The first launch takes pages and loads code; the second one, on the same data, tells how many
+  // are needed.
   double once_us = 0;
-  for (int i = 0; i < 2; ++i) {
-    const Outcome<Timed> once = timed_launch(kernel, on, request, {});
+  for (int i = 0; i < 2 && !report.mismatch; ++i) {
+    const Outcome<Timed> once =
+        timed_launch(kernel, on, request, {.compared = true, .own_data = true});
     if (!once) return once.failure();
+    report.mismatch = once->mismatch;
     once_us = 1000 * once->elapsed_ms;
   }
   const double launches = std::ceil(request.min_sample_us / std::max(once_us, 0.001));
-  return static_cast<int>(
+  report.launches_per_sample = static_cast<int>(
       std::clamp(launches, 1.0, static_cast<double>(std::max(1, request.max_launches_per_sample))));
+  return std::nullopt;
 }
 
 /// One launch of a sample is compared, the last one half of the time.
@@ -303,8 +308,8 @@ Outcome<CpuLauncher::Timed> CpuLauncher::timed_launch(Kernel& kernel, Prepared& 
                                                       const TimeRequest& request, Wanted wanted,
                                                       const std::function<void()>& mark) {
   const bool compares = wanted.compared && on.buffers.has_reference();
-  const DataSet* const set = compares ? choose(kernel, on) : nullptr;
-  if (compares) {
+  const DataSet* const set = compares && !wanted.own_data ? choose(kernel, on) : nullptr;
+  if (compares || wanted.own_data) {
     on.buffers.refill(set);
   } else {
     on.buffers.refill_afresh();

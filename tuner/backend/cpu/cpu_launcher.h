@@ -83,6 +83,7 @@ class CpuLauncher final : public Launcher {
   struct Wanted {
     bool cold = false;
     bool compared = false;
+    bool own_data = false;  ///< The workload's, instead of such as it has not met.
   };
   /// A timed launch.
   struct Timed {
@@ -110,7 +111,8 @@ class CpuLauncher final : public Launcher {
   Outcome<Timed> timed_launch(Kernel& kernel, Prepared& on, const TimeRequest& request,
                               Wanted wanted, const std::function<void()>& mark = {});
   Outcome<Timed> sample(Kernel& kernel, Prepared& on, const TimeRequest& request, int launches);
-  Outcome<int> launches_per_sample(Kernel& kernel, Prepared& on, const TimeRequest& request);
+  std::optional<Failure> plan(Kernel& kernel, Prepared& on, const TimeRequest& request,
+                              TimeReport& report);
   Outcome<TimeReport> time_launches(Kernel& kernel, Prepared& on, const TimeRequest& request);
   std::optional<Failure> launch(const Grid& grid, Look* look = nullptr);
   void flush_caches();

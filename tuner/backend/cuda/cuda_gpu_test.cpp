@@ -1054,7 +1054,8 @@ TEST_F(CudaGpuCheats, AreFoundInTimedLaunchesOrGainNothing) {
     EXPECT_EQ(fate.reason != "", cheat.is_wrong) << cheat.name << " " << fate.reason;
     std::printf("%s: %s, %.5f ms, honest %.5f ms\n", cheat.name, fate.reason.c_str(),
                 fate.median_ms, honest.median_ms);
-    if (fate.reason.empty()) EXPECT_GT(fate.median_ms, 0.95 * honest.median_ms) << cheat.name;
+    if (!fate.reason.empty()) continue;
+    EXPECT_GT(fate.median_ms, 0.95 * honest.median_ms) << cheat.name;
   }
 }
 

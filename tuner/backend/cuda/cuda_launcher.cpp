@@ -198,7 +198,7 @@ std::optional<Failure> CudaLauncher::launch(CudaKernel& kernel, const BoundKerne
   kernel.was_launched = true;
   float elapsed_ms = 0;
   check(cudaEventElapsedTime(&elapsed_ms, start.get(), stop.get()), "cudaEventElapsedTime");
-  report.elapsed_ms = elapsed_ms;
+  report.elapsed_ms = kernel.run_ms = elapsed_ms;
   return std::nullopt;
 }
 
@@ -219,8 +219,8 @@ Outcome<bool> CudaLauncher::draw_data(KernelHandle reference, WorkloadId id) {
     check.enqueue(*device_kernels_, findings_, stream);
     for (auto& [name, answer] : set.answers) {
       const DeviceBuffer& buffer = prepared.buffers.at(name);
-      device_kernels_->mask(stream, as_address(answer.get()), buffer.data(),
-                            buffer.argument().bytes(), set.mask);
+      device_kernels_->apply_mask(stream, as_address(answer.get()), buffer.data(),
+                                  buffer.argument().bytes(), set.mask);
     }
     synchronize(stream);
     if (check.judge(findings_, stream, report)) prepared.data_sets.pop_back();

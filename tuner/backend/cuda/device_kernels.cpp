@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-constexpr std::array kEntries = {"refill",  "mask",  "check_guards", "compare_bytes",
-                                 "compare", "block", "stamp",        "spin"};
+constexpr std::array kEntries = {"refill",  "apply_mask", "check_guards", "compare_bytes",
+                                 "compare", "block",      "stamp",        "spin"};
 
 // The kernels know the types by their numbers.
 static_assert(static_cast<int>(ScalarType::int8) == 0 &&
@@ -218,13 +218,18 @@ __device__ void redraw(const Refill& job, i64 thread, i64 stride) {
   }
 }
 
+struct __align__(16) Pair { u64 low, high; };
+
 __device__ void fill(const Refill& job, i64 thread, i64 stride) {
-  struct __align__(16) Pair { u64 low, high; };
   const u64 poison = 0x0101010101010101ull * static_cast<u8>(job.poison);
   const Pair* from = reinterpret_cast<const Pair*>(job.from);
   Pair* to = reinterpret_cast<Pair*>(job.to);
   for (i64 i = thread; i < job.bytes / 16; i += stride) {
-    to[i] = job.from != nullptr ? from[i] : Pair{poison, poison};
+    if (job.from != nullptr) {
+      to[i] = from[i];
+    } else {
+      to[i].low = to[i].high = poison;
+    }
   }
   for (i64 i = job.bytes / 16 * 16 + thread; i < job.bytes; i += stride) {
     job.to[i] = job.from != nullptr ? job.from[i] : static_cast<u8>(job.poison);
@@ -250,7 +255,7 @@ extern "C" __global__ void refill(const Refill* jobs, i64 before) {
   }
 }
 
-extern "C" __global__ void mask(u64* to, const u64* from, i64 words, u64 mask) {
+extern "C" __global__ void apply_mask(u64* to, const u64* from, i64 words, u64 mask) {
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
   for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += stride) {
     to[i] = from[i] ^ random_bits(mask, i);
@@ -380,10 +385,10 @@ void DeviceKernels::refill(CUstream stream, CUdeviceptr refills, int count,
   }
 }
 
-void DeviceKernels::mask(CUstream stream, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes,
-                         std::uint64_t mask) const {
-  launch(functions_.at("mask"), {8 * sm_count_, 1}, kThreads, stream, to, from, (bytes + 7) / 8,
-         mask);
+void DeviceKernels::apply_mask(CUstream stream, CUdeviceptr to, CUdeviceptr from,
+                               std::int64_t bytes, std::uint64_t mask) const {
+  launch(functions_.at("apply_mask"), {8 * sm_count_, 1}, kThreads, stream, to, from,
+         (bytes + 7) / 8, mask);
 }
 
 void DeviceKernels::check_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes,

@@ -80,8 +80,8 @@ class DeviceKernels {
   void refill(CUstream stream, CUdeviceptr refills, int count, std::int64_t largest_bytes) const;
 
   /// `to` becomes apply_mask(mask, 0, from). Both are written and read in words of 8 bytes.
-  void mask(CUstream stream, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes,
-            std::uint64_t mask) const;
+  void apply_mask(CUstream stream, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes,
+                  std::uint64_t mask) const;
 
   /// Looks for the pattern; offsets count from `data`. `found` is a ByteDifference.
   void check_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes, std::int64_t bytes_after,

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace smemtune::cuda {
@@ -71,6 +72,7 @@ void record(const Event& event, CUstream stream) {
 /// So many launches of the whole kernel per sample, each on its own copy of the buffers.
 struct KernelTimer::Sampling {
   int launches = 1;
+  bool repeats = false;  ///< Launched before on the same data, so its time is not used.
   std::span<const Event> marks = {};  ///< To be recorded before every turn; may be none.
 };
 
@@ -108,9 +110,12 @@ class KernelTimer::Series {
   bool has_ended() const { return ended_; }
   const std::vector<double>& samples_ms() const { return report_.samples_ms; }
 
+  /// Forgets the times so far, unless something was wrong.
   void start_again() {
+    if (report_.mismatch) return;
     report_.samples_ms.clear();
     sampled_ms_ = 0;
+    ended_ = false;
   }
 
   /// The median of the clocks that can be held against other kernels'; 0: not known.
@@ -268,7 +273,7 @@ std::optional<KernelTimer::Compared> KernelTimer::choose(const Subject& subject,
   const auto launches = static_cast<std::size_t>(sampling.launches);
   const std::uint64_t random = unforeseeable();
   Compared compared = {.launch = (random >> 1) % 2 == 0 ? launches - 1 : (random >> 2) % launches};
-  if (workload.data_sets.empty()) return compared;
+  if (workload.data_sets.empty() || sampling.repeats) return compared;
   compared.data = &workload.data_sets[(random >> 32) % workload.data_sets.size()];
   for (const DataSet& set : workload.data_sets) {
     if (!subject.kernel.met.contains(set.key)) compared.data = &set;
@@ -293,11 +298,11 @@ Outcome<Interval> KernelTimer::sample(const Subject& subject, const Sampling& sa
   const BoundKernel& bound = subject.bound;
   const TimeRequest& request = subject.request;
   pause(request.gap_ms);
-  if (!request.cold) {
-    refill(bound, {}, std::nullopt);
+  const std::optional<Compared> compared = choose(subject, sampling);
+  if (!request.cold || sampling.repeats) {
+    refill(bound, {}, sampling.repeats ? compared : std::nullopt);
     if (const auto failure = bound.enqueue(driver_, 0, stream_)) return *failure;
   }
-  const std::optional<Compared> compared = choose(subject, sampling);
   const RunRequest rules = {.tolerance = {}, .tolerances = request.tolerances, .download = {}};
   std::optional<BufferCheck> look;
   if (compared) {
