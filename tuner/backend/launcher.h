@@ -89,6 +89,9 @@ struct RunReport {
 
 struct TimeRequest {
   WorkloadId workload = 0;
+  /// By output, how far it may lie from the reference's in the launches that are compared; where
+  /// there is none, its type's default holds.
+  std::map<std::string, Tolerance> tolerances = {};
   int samples = 1;
   bool cold = true;            ///< Flush the L2 before each sample, or rotate buffers beyond it.
   double min_sample_us = 100;  ///< Shorter kernels are launched several times per sample...
@@ -109,6 +112,8 @@ struct TimeRequest {
 };
 
 struct TimeReport {
+  /// What a timed launch got wrong, which ends the series; no time is to be used then. Not sent.
+  std::optional<Mismatch> mismatch = std::nullopt;
   std::vector<double> samples_ms;  ///< Per launch of the whole kernel (all its launches).
   int launches_per_sample = 1;
   int discarded = 0;        ///< Samples repeated because the clock had dropped.
@@ -137,6 +142,13 @@ struct LookReport {
 /// poison (contents.h) and the guard zones with a pattern, launches, waits, and looks at every
 /// element, every guard zone and every input. Failures of the kernel are data; errors of the device
 /// are UnavailableError.
+///
+/// A timed launch meets data that its module has not seen (fresh_data.h), at addresses that do not
+/// tell, with outputs and scratch poisoned and guard zones as they should be. One launch of every
+/// sample, chosen at random and often the last, meets data that the reference has answered, where
+/// it has (draw_data) or else the workload's own; its outputs are compared with the reference's.
+/// Nothing is compared where the workload has no reference. Where a launch only tells how many make
+/// a sample, it is the second one on the same data: a kernel that then does less is found.
 class Launcher {
  public:
   virtual ~Launcher() = default;
@@ -155,6 +167,11 @@ class Launcher {
                                      const std::vector<Argument>& arguments) = 0;
 
   virtual Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) = 0;
+
+  /// Draws data for timed launches and keeps what the reference gives for them, out of the sight of
+  /// kernels; of several such sets the oldest gives way. Returns whether there is one now: not
+  /// where nothing can be drawn anew, memory is short or the reference gives no numbers.
+  virtual Outcome<bool> draw_data(KernelHandle reference, WorkloadId workload) = 0;
 
   virtual Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) = 0;
 

@@ -1111,6 +1111,47 @@ TEST_F(CommandLine, ShowsTheLogOfOneConfigurationLineByLine) {
   EXPECT_THAT(bad.out, testing::ContainsRegex("\n    mine.cu:2:[^\n]*error"));
 }
 
+// State outlives a launch, and the timed ones were not looked at.
+TEST_F(CommandLine, CrownsNoKernelThatIsRightOnlyWhenItIsNotTimed) {
+  const std::string tricks[] = {
+      // Writes nothing from its 9th launch on.
+      "if (THREADS != 32 && ++calls[i] > 8) return;",
+      // Returns where the input is what it was.
+      "if (THREADS != 32) { if (calls[i] && last[i] == in[i]) return; calls[i] = 1; last[i] = "
+      "in[i]; }"};
+  for (const std::string& trick : tricks) {
+    const std::string file = space(R"(
+__device__ unsigned calls[1024]; __device__ float last[1024];
+template <int THREADS>
+__global__ void twice(const float* in, float* out, int n) {
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  if (i >= n) return;
+  )" + trick + R"(
+  float y = in[i];
+  for (int j = 0; j < 2000; ++j) y = y * 0.5f + in[i];
+  out[i] = y;
+}
+)");
+    const Ended tuned = run({"--space", file, "--device", "cpu", "--json"});
+    ASSERT_EQ(tuned.status, 0) << tuned.err;
+    const auto problem = nlohmann::json::parse(tuned.out)["problems"][0];
+    EXPECT_EQ(problem["best"]["configuration"]["THREADS"], 32) << trick;
+    for (const auto& result : problem["results"]) {
+      const bool is_honest = result["configuration"]["THREADS"] == 32;
+      EXPECT_EQ(result["status"], is_honest ? "correct" : "correctness") << result;
+      if (!is_honest) {
+        EXPECT_EQ(result["reason"], "unwritten");
+        EXPECT_THAT(result["detail"].get<std::string>(), HasSubstr("in a timed launch on N=1000"));
+      }
+    }
+    EXPECT_EQ(run({"check", "--space", file, "--device", "cpu"}).status, 0);
+    const Ended alone = run({"run", "--space", file, "--device", "cpu", "--config", "THREADS=64"});
+    EXPECT_EQ(alone.status, 3) << alone.out;
+    EXPECT_THAT(alone.out, HasSubstr("correctness/unwritten"));
+    std::filesystem::remove(database());
+  }
+}
+
 TEST_F(CommandLine, SaysWhyOneConfigurationDoesNotWork) {
   const std::string file = space(kTwice);
   write(folder_ / "mine.cu", R"(

@@ -2,6 +2,7 @@
 // program tunes a space in which every configuration but one does something else that is wrong;
 // each must be recorded for what it is, and the run must go on and find the right winner.
 
+#include "tuner/backend/cheats.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -195,6 +196,49 @@ TEST_F(GpuFaults, OfEveryConfigurationAreStatusThree) {
   std::ofstream(folder_ / "faults.json") << text;
   EXPECT_EQ(run("--space " + space()), 3);
   EXPECT_THAT(output("err"), testing::HasSubstr("reference"));
+}
+
+std::string space_of_cheats() {
+  std::string values = R"("honest")";
+  for (const smemtune::Cheat& cheat : smemtune::kCheats) {
+    values += std::string(", \"") + cheat.name + "\"";
+  }
+  return R"json({
+  "name": "faults",
+  "problems": [{ "N": 4096 }],
+  "arguments": [
+    { "name": "in", "type": "float", "shape": ["N"], "role": "input", "init": "uniform(1, 2)" },
+    { "name": "out", "type": "float", "shape": ["N"], "role": "output" },
+    { "name": "io", "type": "float", "shape": ["N"], "role": "inout", "init": "uniform(1, 2)" },
+    { "name": "small", "type": "float", "shape": ["N"], "role": "output" },
+    { "name": "state", "type": "float", "shape": ["N"], "role": "scratch" },
+    { "name": "n", "type": "int", "value": "N" }],
+  "verify": { "reference": "cheat",
+    "definition": ["out[i] = 2 * in[i]", "io[i] = 2 * io[i]", "small[i] = in[i] / 10000000"] },
+  "kernels": [{
+    "name": "cheat", "source": "faults.cu", "entry": "cheat<FAULT>",
+    "parameters": { "FAULT": [)json" +
+         values + R"json(] },
+    "default": { "FAULT": "honest" },
+    "block": [64], "grid": ["N / 64"] }]
+})json";
+}
+
+TEST_F(GpuFaults, OfKernelsThatNoticeBeingTimedAreRecordedAndAnHonestOneWins) {
+  std::ofstream(folder_ / "faults.cu") << smemtune::cheating_source();
+  std::ofstream(folder_ / "faults.json") << space_of_cheats();
+  ASSERT_EQ(run("--space " + space() + " --json"), 0) << output("err");
+  const Json best = Json::parse(output("out"))["problems"][0]["best"];
+  const std::string winner = best["configuration"]["FAULT"].get<std::string>();
+  const std::map<std::string, std::string> words = recorded();
+  EXPECT_EQ(words.at("honest"), "correct/");
+  for (const smemtune::Cheat& cheat : smemtune::kCheats) {
+    const bool failed = words.at(cheat.name).starts_with("correctness/");
+    EXPECT_EQ(failed, cheat.is_wrong) << cheat.name << " " << words.at(cheat.name);
+    EXPECT_FALSE(cheat.is_wrong && winner == cheat.name);
+  }
+  EXPECT_EQ(run("check --space " + space()), 0) << output("out");
+  EXPECT_EQ(run("run --space " + space() + " --config FAULT=counts_launches"), 3) << output("out");
 }
 
 }  // namespace

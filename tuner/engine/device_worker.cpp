@@ -13,6 +13,7 @@
 #include "tuner/source/in_double.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 #include <map>
@@ -24,11 +25,32 @@ namespace {
 
 constexpr int kContextLost = 70;
 
+// Data for timed launches: so many at first, unless the reference takes longer than this together;
+// later ones where drawing them takes such shares of the time, and the reference is no slower.
+constexpr int kFirstData = 4;
+constexpr double kFirstData_ms = 1000;
+constexpr double kSearchShare = 0.01;
+constexpr double kFinalsShare = 0.05;
+constexpr double kMostDraw_ms = 1000;
+
 using Clock = std::chrono::steady_clock;
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
+
+/// After this the context is gone, and releasing anything in it may hang: the process ends here.
+[[noreturn]] void end_with_lost_context() {
+  std::fflush(nullptr);
+  _exit(kContextLost);
+}
+
+/// What drawing data for timed launches has taken, and the time that it is a share of.
+struct DrawingTime {
+  double last_ms = 0;
+  double all_ms = 0;
+  double of_ms = 0;
+};
 
 /// Holds the launcher and what is prepared and loaded on it.
 class DeviceWorker {
@@ -46,6 +68,7 @@ class DeviceWorker {
     workloads_.clear();
     derived_.clear();
     fitted_.clear();
+    draws_ = false;
     PrepareReply reply;
     reply.failure = fill_buffers(request.workloads);
     if (!reply.failure && !request.reference.parts.empty()) {
@@ -57,6 +80,8 @@ class DeviceWorker {
   EvaluateReply evaluate(const EvaluateRequest& request) {
     EvaluateReply reply;
     std::vector<LoadedKernel> loaded;
+    if (request.screen_samples > 0) draw_data(searching_, kSearchShare);
+    const auto start = Clock::now();
     const Outcome<std::vector<Check>> checks = load(request.job, loaded);
     if (checks) {
       reply.loaded = loaded.front();
@@ -65,6 +90,7 @@ class DeviceWorker {
     } else {
       reply.failure = checks.failure();
     }
+    searching_.of_ms += ms_since(start);
     const bool lost = reply.failure && reply.failure->context_lost;
     if (lost) return reply;  // Nothing can be unloaded any more.
     const bool keep = request.keep_as >= 0 && !reply.failure;
@@ -74,8 +100,8 @@ class DeviceWorker {
     }
     if (keep) {
       const auto kept = kept_.find(request.keep_as);
-      if (kept != kept_.end()) unload(kept->second);
-      kept_[request.keep_as] = loaded.front().handle;
+      if (kept != kept_.end()) unload(kept->second.handle);
+      kept_[request.keep_as] = checks->front();
     }
     return reply;
   }
@@ -90,9 +116,10 @@ class DeviceWorker {
       entrants.push_back({kept->second, entry.launches_per_sample});
     }
     SampleRoundReply reply;
+    draw_data(in_finals_, kFinalsShare);
+    const auto start = Clock::now();
     const auto tell = [this](int number) { channel_.tell_phase("race", number); };
-    for (const Outcome<TimeReport>& outcome :
-         smemtune::sample_round(launcher_, timed_workload(), entrants, tell)) {
+    for (const Outcome<TimeReport>& outcome : smemtune::sample_round(launcher_, entrants, tell)) {
       RoundSample sample;
       if (outcome) {
         sample.time_ms = outcome->samples_ms.front();
@@ -104,12 +131,11 @@ class DeviceWorker {
       }
       reply.samples.push_back(std::move(sample));
     }
+    in_finals_.of_ms += ms_since(start);
     return reply;
   }
 
  private:
-  WorkloadId timed_workload() const { return workloads_.begin()->first; }
-
   void unload(KernelHandle handle) {
     // Nothing is loaded for an empty list of launches; that it fails can only mean that the device
     // is gone, which the next call finds.
@@ -117,7 +143,7 @@ class DeviceWorker {
   }
 
   void release_all() {
-    for (const auto& [slot, handle] : kept_) unload(handle);
+    for (const auto& [slot, check] : kept_) unload(check.handle);
     kept_.clear();
     for (const LoadedKernel& loaded : reference_handles_) unload(loaded.handle);
     reference_handles_.clear();
@@ -163,7 +189,39 @@ class DeviceWorker {
       }
     }
     classes_.begin(tuned, workloads_.at(tuned.workload));
+    if (auto failure = draw_first_data(tuned)) return failure;
     return request.with_transfers ? time_transfers(tuned, reply) : std::nullopt;
+  }
+
+  /// Data for timed launches, so that none of a kernel's first ones meets what it has met.
+  std::optional<Failure> draw_first_data(const Check& tuned) {
+    reference_ = tuned;
+    searching_ = in_finals_ = {};
+    for (int i = 0; i < kFirstData && searching_.all_ms <= kFirstData_ms; ++i) {
+      const auto start = Clock::now();
+      const Outcome<bool> drawn = launcher_.draw_data(tuned.handle, tuned.workload);
+      if (!drawn) return drawn.failure();
+      draws_ = *drawn;
+      if (!draws_) break;
+      searching_.last_ms = ms_since(start);
+      searching_.all_ms += searching_.last_ms;
+    }
+    in_finals_.last_ms = searching_.last_ms;
+    searching_.all_ms = 0;
+    return std::nullopt;
+  }
+
+  /// Further ones, where that takes no more than such a share of the time.
+  void draw_data(DrawingTime& time, double share) {
+    const bool affordable = time.all_ms + time.last_ms <= share * time.of_ms;
+    if (!draws_ || !affordable || time.last_ms > kMostDraw_ms) return;
+    const auto start = Clock::now();
+    const Outcome<bool> drawn = launcher_.draw_data(reference_.handle, reference_.workload);
+    // The reference was right before: no kernel that is asked for is to blame.
+    if (!drawn && drawn.failure().context_lost) end_with_lost_context();
+    draws_ = drawn && *drawn;
+    time.last_ms = ms_since(start);
+    time.all_ms += time.last_ms;
   }
 
   std::optional<Failure> time_transfers(const Check& tuned, PrepareReply& reply) {
@@ -196,6 +254,7 @@ class DeviceWorker {
                           .tolerance = part.tolerance,
                           .label = workload->second.label});
         set_tolerances(checks.back());
+        checks.back().timed_tolerances = timed_tolerances(checks.back(), workload->second.workload);
       }
     }
     return checks;
@@ -213,24 +272,33 @@ class DeviceWorker {
       if (auto failure = verify(checks.subspan(1), reply)) return failure;
     }
     if (request.screen_samples > 0) {
-      const TimeRequest screening = {.workload = timed.workload,
-                                     .samples = request.screen_samples,
+      const TimeRequest screening = {.samples = request.screen_samples,
                                      .stop_above_ms = request.stop_above_ms,
                                      .enough_ms = request.enough_ms};
       if (auto failure = sample(timed, screening, reply)) return failure;
     }
-    if (request.launch_samples == 0 || reply.loaded.launches.size() < 2) return std::nullopt;
-    return time_launches(timed, request, reply);
+    if (request.launch_samples == 0) return std::nullopt;
+    if (reply.loaded.launches.size() > 1) {
+      if (auto failure = time_launches(timed, request, reply)) return failure;
+    }
+    return request.verify ? verify_again(timed, reply) : std::nullopt;
+  }
+
+  /// What matters is verified once more after it was timed, twice on the same data: a kernel that
+  /// keeps something from launch to launch is another one now than it was at first.
+  std::optional<Failure> verify_again(const Check& timed, EvaluateReply& reply) {
+    const std::array<Check, 2> twice = {timed, timed};
+    auto failure = verify(twice, reply);
+    if (failure) failure->detail += ", after other launches";
+    return failure;
   }
 
   std::optional<Failure> time_launches(const Check& timed, const EvaluateRequest& request,
                                        EvaluateReply& reply) {
     channel_.tell_phase("sample");
-    const Outcome<TimeReport> time =
-        launcher_.time(timed.handle, {.workload = timed.workload,
-                                      .samples = request.launch_samples,
-                                      .enough_ms = request.enough_ms,
-                                      .each_launch = true});
+    const Outcome<TimeReport> time = time_compared(
+        launcher_, timed,
+        {.samples = request.launch_samples, .enough_ms = request.enough_ms, .each_launch = true});
     if (!time) return time.failure();
     reply.time.launches_ms = time->launches_ms;
     return std::nullopt;
@@ -263,7 +331,7 @@ class DeviceWorker {
     };
     reply.lost = is_beyond(limits.lost_above_ms);
     if (reply.lost || !is_beyond(limits.sampled_above_ms)) return std::nullopt;
-    auto failure = sample(timed, {.workload = timed.workload, .samples = 1}, reply);
+    auto failure = sample(timed, {.samples = 1}, reply);
     reply.lost = !failure && reply.time.samples_ms.front() > limits.sample_ms;
     return failure;
   }
@@ -271,7 +339,7 @@ class DeviceWorker {
   std::optional<Failure> sample(const Check& timed, const TimeRequest& request,
                                 EvaluateReply& reply) {
     channel_.tell_phase("sample");
-    const Outcome<TimeReport> time = screen(launcher_, timed.handle, request);
+    const Outcome<TimeReport> time = screen(launcher_, timed, request);
     if (!time) return time.failure();
     reply.time = *time;
     return std::nullopt;
@@ -427,15 +495,13 @@ class DeviceWorker {
   std::vector<DerivedTolerance> derived_;
   std::map<std::string, std::map<std::string, Tolerance>> fitted_;  ///< By problem and output.
   std::vector<LoadedKernel> reference_handles_;
-  std::map<std::int32_t, KernelHandle> kept_;
+  std::map<std::int32_t, Check> kept_;
+  Check reference_;
+  bool draws_ = false;  ///< Whether data for timed launches can be drawn.
+  DrawingTime searching_;
+  DrawingTime in_finals_;
   OutputClasses classes_;
 };
-
-/// After this the context is gone, and releasing anything in it may hang: the process ends here.
-[[noreturn]] void end_with_lost_context() {
-  std::fflush(nullptr);
-  _exit(kContextLost);
-}
 
 using Images = std::map<std::uint64_t, std::vector<std::uint8_t>>;
 

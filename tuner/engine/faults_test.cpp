@@ -124,16 +124,20 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"flood in run", Status::correct, ""}),
     fault_name);
 
-INSTANTIATE_TEST_SUITE_P(WhileSampling, EachFault,
-                         testing::Values(Fault{"error in time", Status::runtime, "launch"},
-                                         Fault{"context_lost in time", Status::runtime,
-                                               "illegal_address"},
-                                         Fault{"crash in time", Status::runtime, "crash"},
-                                         Fault{"garbage in time", Status::runtime, "crash"},
-                                         Fault{"torn in time", Status::runtime, "crash"},
-                                         Fault{"killed_once in time", Status::correct, ""},
-                                         Fault{"hang in time", Status::timeout, "hang"}),
-                         fault_name);
+INSTANTIATE_TEST_SUITE_P(
+    WhileSampling, EachFault,
+    testing::Values(Fault{"error in time", Status::runtime, "launch"},
+                    Fault{"context_lost in time", Status::runtime, "illegal_address"},
+                    Fault{"crash in time", Status::runtime, "crash"},
+                    Fault{"mismatch in time", Status::correctness, "mismatch"},
+                    Fault{"nan in time", Status::correctness, "nan"},
+                    Fault{"unwritten in time", Status::correctness, "unwritten"},
+                    Fault{"overrun in time", Status::correctness, "overrun"},
+                    Fault{"garbage in time", Status::runtime, "crash"},
+                    Fault{"torn in time", Status::runtime, "crash"},
+                    Fault{"killed_once in time", Status::correct, ""},
+                    Fault{"hang in time", Status::timeout, "hang"}),
+    fault_name);
 
 class Shortages : public testing::TestWithParam<const char*> {};
 
@@ -189,8 +193,47 @@ INSTANTIATE_TEST_SUITE_P(Race, EachFaultInTheRace,
                          testing::Values(Fault{"error in time", Status::runtime, "launch"},
                                          Fault{"context_lost in time", Status::runtime,
                                                "illegal_address"},
+                                         Fault{"mismatch in time", Status::correctness, "mismatch"},
+                                         Fault{"overrun in time", Status::correctness, "overrun"},
                                          Fault{"killed_once in time", Status::correct, ""}),
                          fault_name);
+
+// Wrong in timed launches alone, from some round of the race on.
+TEST(Faults, ALaunchThatIsWrongOnlyWhileItIsTimedIsNeverTheBest) {
+  for (const char* const after : {"0", "1", "5", "20"}) {
+    FakeSpace fake;
+    fake.add("tiled",
+             std::string("fault unwritten in time") + kWhenWouldBeBest + " && TIMES > " + after);
+    FakeRun run(fake);
+    const TuningSummary summary = run.run();
+    const ProblemSummary& problem = summary.problems.front();
+    const Result& wrong = result_of(problem, "tiled", kWouldBeBest);
+    EXPECT_EQ(wrong.status, Status::correctness) << after;
+    EXPECT_EQ(wrong.reason, "unwritten");
+    EXPECT_THAT(wrong.detail, HasSubstr("in a timed launch on N="));
+    ASSERT_TRUE(problem.best);
+    EXPECT_NE(key(problem.best->configuration), "ITEMS=2,TILE=8");
+    EXPECT_EQ(problem.best->stage, Stage::final);
+  }
+}
+
+TEST(Faults, WhereTheReferenceHasNoFurtherAnswersTheRunGoesOn) {
+  FakeSpace fake;
+  fake.add("naive", "fault error in draw when TIMES > 0");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  ASSERT_THAT(summary.problems.front().results, SizeIs(16));
+  for (const Result& result : summary.problems.front().results) {
+    EXPECT_TRUE(result.timed()) << key(result.configuration) << result.detail;
+  }
+}
+
+TEST(Faults, AReferenceThatFailsOnDataThatAreDrawnAnewIsNone) {
+  FakeSpace fake;
+  fake.add("naive", "fault error in draw");
+  FakeRun run(fake);
+  EXPECT_THROW(run.run(), ReferenceError);
+}
 
 TEST(Faults, ACrashInTheRaceIsThatOfTheVariantWhoseTurnItWas) {
   for (const unsigned seed : {1u, 2u, 3u}) {  // Each has another order of turns.

@@ -21,19 +21,28 @@ Outcome<TimeReport> checked(Outcome<TimeReport> outcome) {
 
 }  // namespace
 
-Outcome<TimeReport> screen(Launcher& launcher, KernelHandle handle, const TimeRequest& request) {
-  return checked(launcher.time(handle, request));
+Outcome<TimeReport> time_compared(Launcher& launcher, const Check& check, TimeRequest request) {
+  request.workload = check.workload;
+  request.tolerances = check.timed_tolerances;
+  Outcome<TimeReport> report = launcher.time(check.handle, request);
+  if (report && report->mismatch) {
+    return failure_of(*report->mismatch, "in a timed launch on " + check.label);
+  }
+  return report;
 }
 
-std::vector<Outcome<TimeReport>> sample_round(Launcher& launcher, WorkloadId workload,
+Outcome<TimeReport> screen(Launcher& launcher, const Check& check, const TimeRequest& request) {
+  return checked(time_compared(launcher, check, request));
+}
+
+std::vector<Outcome<TimeReport>> sample_round(Launcher& launcher,
                                               const std::vector<Entrant>& entrants,
                                               const std::function<void(int)>& before) {
   std::vector<Outcome<TimeReport>> outcomes;
   for (const Entrant& entrant : entrants) {
     before(static_cast<int>(outcomes.size()));
-    outcomes.push_back(checked(launcher.time(
-        entrant.handle,
-        {.workload = workload, .samples = 1, .launches_per_sample = entrant.launches_per_sample})));
+    outcomes.push_back(screen(launcher, entrant.check,
+                              {.samples = 1, .launches_per_sample = entrant.launches_per_sample}));
     if (!outcomes.back() && outcomes.back().failure().context_lost) break;
   }
   return outcomes;

@@ -23,34 +23,8 @@ constexpr std::uint64_t kDearElement = 5;
 
 std::string sum_text(const std::string& argument) { return "the sum of " + argument; }
 
-Failure failure_of(const Mismatch& mismatch, const std::string& label) {
-  if (mismatch.count == 0) {
-    return {.status = Status::correctness,
-            .reason = mismatch.reason,
-            .detail = sum_text(mismatch.argument) + " is " + significant(mismatch.value, kDigits) +
-                      ", expected " + significant(mismatch.expected, kDigits) + " on " + label};
-  }
-  std::string detail = mismatch.argument + "[" + std::to_string(mismatch.index) + "] is ";
-  if (mismatch.reason == "unwritten") {
-    detail += "not written";
-  } else if (mismatch.reason == "overrun") {
-    detail += mismatch.index < 0 ? "written, before its beginning" : "written, past its end";
-  } else {
-    detail += significant(mismatch.value, kDigits);
-    if (!std::isnan(mismatch.expected))
-      detail += ", expected " + significant(mismatch.expected, kDigits);
-  }
-  detail += " (" + std::to_string(mismatch.count) + " such elements) on " + label;
-  // It may have written beyond the guard zone, too: where other buffers lie, and what later kernels
-  // are compared with.
-  return {.status = Status::correctness,
-          .reason = mismatch.reason,
-          .detail = std::move(detail),
-          .context_lost = mismatch.reason == "overrun"};
-}
-
 Failure failure_of_reference(const Mismatch& mismatch, const std::string& label) {
-  Failure failure = failure_of(mismatch, label);
+  Failure failure = failure_of(mismatch, "on " + label);
   if (mismatch.reason == "unwritten") {
     failure.detail +=
         "; if it is to leave elements as they are, the role of " + mismatch.argument + " is inout";
@@ -123,6 +97,49 @@ RunRequest reference_run(const Check& reference) {
 
 }  // namespace
 
+Failure failure_of(const Mismatch& mismatch, const std::string& where) {
+  if (mismatch.count == 0) {
+    return {.status = Status::correctness,
+            .reason = mismatch.reason,
+            .detail = sum_text(mismatch.argument) + " is " + significant(mismatch.value, kDigits) +
+                      ", expected " + significant(mismatch.expected, kDigits) + " " + where};
+  }
+  std::string detail = mismatch.argument + "[" + std::to_string(mismatch.index) + "] is ";
+  if (mismatch.reason == "unwritten") {
+    detail += "not written";
+  } else if (mismatch.reason == "overrun") {
+    detail += mismatch.index < 0 ? "written, before its beginning" : "written, past its end";
+  } else {
+    detail += significant(mismatch.value, kDigits);
+    if (!std::isnan(mismatch.expected))
+      detail += ", expected " + significant(mismatch.expected, kDigits);
+  }
+  detail += " (" + std::to_string(mismatch.count) + " such elements) " + where;
+  // It may have written beyond the guard zone, too: where other buffers lie, and what later kernels
+  // are compared with.
+  return {.status = Status::correctness,
+          .reason = mismatch.reason,
+          .detail = std::move(detail),
+          .context_lost = mismatch.reason == "overrun"};
+}
+
+std::map<std::string, Tolerance> timed_tolerances(const Check& check, const Workload& workload) {
+  constexpr double kTimes = 2;
+  std::map<std::string, Tolerance> wider;
+  for (const Argument& argument : workload.arguments) {
+    if (!argument.is_result()) continue;
+    const auto own = check.tolerances.find(argument.name);
+    Tolerance& tolerance = wider[argument.name];
+    tolerance =
+        tolerance_for(own == check.tolerances.end() ? check.tolerance : own->second, argument.type);
+    for (std::optional<double>* part :
+         {&tolerance.absolute, &tolerance.relative, &tolerance.ulps}) {
+      if (*part) **part *= kTimes;
+    }
+  }
+  return wider;
+}
+
 Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) {
   Verification worst;
   for (const Check& check : checks) {
@@ -131,7 +148,7 @@ Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) 
                                                                   .tolerances = check.tolerances,
                                                                   .download = {}});
     if (!report) return on(check.label, report.failure());
-    if (report->mismatch) return failure_of(*report->mismatch, check.label);
+    if (report->mismatch) return failure_of(*report->mismatch, "on " + check.label);
     worst.max_absolute_error = std::max(worst.max_absolute_error, report->max_absolute_error);
     worst.max_relative_error = std::max(worst.max_relative_error, report->max_relative_error);
     worst.launched_ms = report->elapsed_ms;

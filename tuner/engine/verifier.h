@@ -21,7 +21,17 @@ struct Check {
   std::string label;  ///< Of the workload, for messages.
   /// Of outputs that are compared with a double-precision run, instead of `tolerance`.
   std::map<std::string, Tolerance> tolerances = {};
+  /// Of every output, in timed launches: timed_tolerances().
+  std::map<std::string, Tolerance> timed_tolerances = {};
 };
+
+/// How far outputs may lie from the reference's in timed launches: twice as far as in checked runs.
+/// There the answer may be exact, here it is off as the reference is; and many more data sets are
+/// met than those that a tolerance was derived from or tried on. Integers without one stay exact.
+std::map<std::string, Tolerance> timed_tolerances(const Check& check, const Workload& workload);
+
+/// What a mismatch is recorded as. `where`: `on N=4096`.
+Failure failure_of(const Mismatch& mismatch, const std::string& where);
 
 /// The worst over all checks.
 struct Verification {

@@ -62,6 +62,8 @@ class OnFakeDevice : public testing::Test {
     return checks;
   }
 
+  Check check(KernelHandle handle) const { return checks(handle).front(); }
+
   fake::FakeLauncher launcher_;
   std::vector<Argument> arguments_ = {argument("in", {4}, Role::input),
                                       argument("out", {4}, Role::output)};
@@ -197,9 +199,9 @@ TEST_F(Verifier, SamplesMoreOutputsThanTheBudgetHolds) {
 TEST_F(Sampler, StopsAtASampleThatIsTooSlow) {
   const KernelHandle handle = load("time_ns 2000000");
   const auto samples = [&](double stop_above_ms, double enough_ms) {
-    const auto report = screen(
-        launcher_, handle,
-        {.workload = 0, .samples = 5, .stop_above_ms = stop_above_ms, .enough_ms = enough_ms});
+    const auto report =
+        screen(launcher_, check(handle),
+               {.samples = 5, .stop_above_ms = stop_above_ms, .enough_ms = enough_ms});
     return report->samples_ms;
   };
   EXPECT_THAT(samples(0, 0), SizeIs(5));
@@ -211,17 +213,44 @@ TEST_F(Sampler, StopsAtASampleThatIsTooSlow) {
 }
 
 TEST_F(Sampler, ATimeThatIsNoneIsAFailure) {
-  const auto report = screen(launcher_, load("time_ns 0"), {.workload = 0, .samples = 3});
+  const auto report = screen(launcher_, check(load("time_ns 0")), {.samples = 3});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.failure().reason, "no_time");
 }
 
+TEST_F(Sampler, ALaunchThatIsWrongIsAFailureWhateverItsTime) {
+  const Check wrong = check(load("fault mismatch in time when TIMES > 0"));
+  EXPECT_TRUE(screen(launcher_, wrong, {.samples = 3}));
+  for (const bool each_launch : {false, true}) {
+    const auto report = time_compared(launcher_, wrong, {.each_launch = each_launch});
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.failure().status, Status::correctness);
+    EXPECT_EQ(report.failure().reason, "mismatch");
+    EXPECT_EQ(report.failure().detail,
+              "out[3] is 1.5, expected 1 (1 such elements) in a timed launch on workload 0");
+  }
+}
+
+TEST_F(Sampler, ToleratesTwiceAsMuchInTimedLaunchesAndNothingOfIntegers) {
+  Check given = check(0);
+  std::vector<Argument> arguments = arguments_;
+  arguments.push_back(argument("count", {4}, Role::output));
+  arguments.back().type = ScalarType::int32;
+  arguments.push_back(argument("sums", {4}, Role::inout));
+  given.tolerances["sums"] = {.absolute = 1, .relative = {}, .ulps = 8};
+  const auto tolerances = timed_tolerances(given, {.arguments = arguments, .seed = 1});
+  EXPECT_THAT(tolerances, SizeIs(3));
+  EXPECT_EQ(tolerances.at("out").relative, 128 * 0x1p-23);
+  EXPECT_EQ(tolerances.at("count").absolute, 0);
+  EXPECT_EQ(tolerances.at("sums"), (Tolerance{.absolute = 2, .relative = {}, .ulps = 16}));
+}
+
 TEST_F(Sampler, MeasuresEveryoneOfARoundInOrder) {
-  const KernelHandle slow = load("time_ns 3000");
-  const KernelHandle fails = load("fault error in time");
-  const KernelHandle fast = load("time_ns 1000");
+  const Check slow = check(load("time_ns 3000"));
+  const Check fails = check(load("fault error in time"));
+  const Check fast = check(load("time_ns 1000"));
   std::vector<int> announced;
-  const auto outcomes = sample_round(launcher_, 0, {{slow, 1}, {fails, 1}, {fast, 4}, {slow, 1}},
+  const auto outcomes = sample_round(launcher_, {{slow, 1}, {fails, 1}, {fast, 4}, {slow, 1}},
                                      [&](int number) { announced.push_back(number); });
   ASSERT_THAT(outcomes, SizeIs(4));
   EXPECT_DOUBLE_EQ(outcomes[0]->samples_ms.front(), 0.003);
@@ -232,9 +261,9 @@ TEST_F(Sampler, MeasuresEveryoneOfARoundInOrder) {
 }
 
 TEST_F(Sampler, EndsARoundWithTheContext) {
-  const KernelHandle fine = load("time_ns 1000");
-  const KernelHandle loses = load("fault context_lost in time");
-  const auto outcomes = sample_round(launcher_, 0, {{fine, 1}, {loses, 1}, {fine, 1}}, [](int) {});
+  const Check fine = check(load("time_ns 1000"));
+  const Check loses = check(load("fault context_lost in time"));
+  const auto outcomes = sample_round(launcher_, {{fine, 1}, {loses, 1}, {fine, 1}}, [](int) {});
   ASSERT_THAT(outcomes, SizeIs(2));
   EXPECT_TRUE(outcomes[1].failure().context_lost);
 }

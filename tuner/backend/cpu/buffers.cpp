@@ -2,6 +2,7 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/backend/element_codec.h"
+#include "tuner/backend/fresh_data.h"
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/reasons.h"
 
@@ -77,6 +78,7 @@ Buffers::Buffers(const Workload& workload) : arena_(arena_bytes(workload)) {
   for (const Argument& argument : workload.arguments) {
     Buffer buffer;
     buffer.argument = argument;
+    buffer.can_redraw = smemtune::can_redraw(argument, workload.arguments);
     if (!argument.is_buffer()) {
       buffer.scalar = scalar_bytes(argument);
     } else {
@@ -131,24 +133,51 @@ const std::vector<std::uint8_t>& Buffers::initial(const std::string& name) const
   return find(name)->initial;
 }
 
-void Buffers::restore() {
+void Buffers::restore() { fill(0); }
+
+void Buffers::refill(const DataSet* set) { fill(set == nullptr ? 0 : set->key); }
+
+void Buffers::refill_afresh() { fill(unforeseeable()); }
+
+void Buffers::fill(std::uint64_t key) {
   for (const Buffer& buffer : buffers_) {
     if (!buffer.in_arena()) continue;
-    const auto size = static_cast<std::size_t>(buffer.end - buffer.guard);
-    std::memset(buffer.guard, kGuardByte, size);
+    std::memset(buffer.guard, kGuardByte, static_cast<std::size_t>(buffer.data - buffer.guard));
+    std::memset(buffer.data_end, kGuardByte,
+                static_cast<std::size_t>(buffer.end - buffer.data_end));
     if (buffer.initial.empty()) {
       std::memset(buffer.data, poison_byte(buffer.argument.type), buffer.bytes());
     } else {
-      std::memcpy(buffer.data, buffer.initial.data(), buffer.bytes());
+      const Redraw how = buffer.can_redraw ? redraw_for(buffer.argument, key) : Redraw{};
+      redraw(buffer.initial, buffer.argument.type, how, 0, buffer.argument.elements(), buffer.data);
     }
   }
 }
 
-void Buffers::restore_inouts() {
+DataSet Buffers::answered(std::uint64_t key) const {
+  DataSet set = {.key = key, .mask = unforeseeable()};
   for (const Buffer& buffer : buffers_) {
-    if (!buffer.in_arena() || buffer.argument.role != Role::inout) continue;
-    std::memcpy(buffer.data, buffer.initial.data(), buffer.bytes());
+    if (!buffer.is_result() || buffer.reference.empty()) continue;
+    std::vector<std::uint8_t>& answer = set.answers[buffer.argument.name];
+    answer.assign(buffer.data, buffer.data_end);
+    apply_mask(set.mask, 0, answer);
   }
+  return set;
+}
+
+bool Buffers::can_redraw() const {
+  return std::ranges::any_of(buffers_, [](const Buffer& buffer) { return buffer.can_redraw; });
+}
+
+std::int64_t Buffers::result_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Buffer& buffer : buffers_) bytes += buffer.is_result() ? buffer.argument.bytes() : 0;
+  return bytes;
+}
+
+bool Buffers::has_reference() const {
+  return std::ranges::any_of(buffers_,
+                             [](const Buffer& buffer) { return !buffer.reference.empty(); });
 }
 
 abi::Range Buffers::range() const { return {.begin = arena_.begin(), .bytes = arena_.bytes()}; }
@@ -189,13 +218,44 @@ void Buffers::examine(const RunRequest& request, RunReport& report) const {
       wrong = modified_input(buffer);
     }
   }
+  const auto found = wrong_results(request, report);
+  report.mismatch = wrong ? wrong : found;
+}
+
+std::optional<Mismatch> Buffers::wrong_results(const RunRequest& request, RunReport& report) const {
+  std::optional<Mismatch> wrong;
   for (const Buffer& buffer : buffers_) {
     if (!buffer.is_result()) continue;
     const auto found = wrong_element(buffer, request.tolerance_of(buffer.argument.name),
                                      request.as_reference, report);
     if (!wrong) wrong = found;
   }
-  report.mismatch = wrong;
+  return wrong;
+}
+
+std::optional<Mismatch> Buffers::examine(const RunRequest& request, const DataSet* set) {
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.in_arena()) continue;
+    if (auto wrong = harmed_guard(buffer)) return wrong;
+  }
+  // The answers take the reference's place for as long as they are compared.
+  std::map<std::string, std::vector<std::uint8_t>> shown;
+  if (set != nullptr) shown = set->answers;
+  const auto exchange = [&] {
+    for (auto& [name, answer] : shown) {
+      const auto buffer = std::ranges::find(
+          buffers_, name,
+          [](const Buffer& one) -> const std::string& { return one.argument.name; });
+      std::swap(buffer->reference, answer);
+    }
+  };
+  for (auto& [name, answer] : shown) apply_mask(set->mask, 0, answer);
+  exchange();
+  RunReport report;
+  const auto wrong = wrong_results(request, report);
+  exchange();
+  for (auto& [name, answer] : shown) std::ranges::fill(answer, std::uint8_t{0});
+  return wrong;
 }
 
 std::optional<Mismatch> Buffers::harmed_guard(const Buffer& buffer) const {

@@ -14,6 +14,13 @@
 
 namespace smemtune::cpu {
 
+/// Data that were drawn for timed launches, and what the reference gives for them.
+struct DataSet {
+  std::uint64_t key = 0;   ///< redraw_for() of each buffer.
+  std::uint64_t mask = 0;  ///< The answers are kept under it (apply_mask).
+  std::map<std::string, std::vector<std::uint8_t>> answers = {};  ///< By output.
+};
+
 /// The arguments of a workload in memory: each buffer between guard zones of at least 4 KB, the
 /// whole between pages that cannot be touched.
 class Buffers {
@@ -34,8 +41,18 @@ class Buffers {
 
   /// Inputs and inouts as they were at first, outputs poisoned, guard zones as they should be.
   void restore();
-  /// Only what a launch changes that it also reads.
-  void restore_inouts();
+
+  /// The same for a timed launch: with the data of a set, of none (nullptr: the initial contents), or
+  /// with such as nobody has seen. Textures and constants stay as they are.
+  void refill(const DataSet* set);
+  void refill_afresh();
+
+  /// Keeps the outputs, of a reference to which refill() gave this data, as their answers.
+  DataSet answered(std::uint64_t key) const;
+  /// Whether any buffer can be drawn anew, and the bytes of the outputs.
+  bool can_redraw() const;
+  std::int64_t result_bytes() const;
+  bool has_reference() const;
 
   /// The memory in which the buffers and their guard zones lie.
   abi::Range range() const;
@@ -45,6 +62,9 @@ class Buffers {
 
   /// After a checked run: looks at everything. Fills in mismatch and errors.
   void examine(const RunRequest& request, RunReport& report) const;
+
+  /// After a timed launch for which refill(set) was called: looks at outputs and guard zones.
+  std::optional<Mismatch> examine(const RunRequest& request, const DataSet* set);
 
   /// Keeps the outputs as what examine() compares with, or what is given for them.
   void keep_reference(const std::map<std::string, std::vector<double>>& instead);
@@ -58,6 +78,7 @@ class Buffers {
     std::vector<std::uint8_t> initial;    ///< Empty where it is poison.
     std::vector<std::uint8_t> reference;  ///< Empty until a reference is kept.
     std::vector<std::uint8_t> scalar;
+    bool can_redraw = false;
     unsigned char* data = nullptr;  ///< Also what a kernel gets the address of...
     abi::Texture texture;           ///< ... and this.
     const abi::Texture* texture_object = nullptr;
@@ -76,6 +97,8 @@ class Buffers {
   std::optional<Mismatch> wrong_element(const Buffer& buffer, const Tolerance& tolerance,
                                         bool as_reference, RunReport& report) const;
   const Buffer* find(const std::string& name) const;
+  std::optional<Mismatch> wrong_results(const RunRequest& request, RunReport& report) const;
+  void fill(std::uint64_t key);
 
   std::vector<Buffer> buffers_;
   MappedMemory arena_;

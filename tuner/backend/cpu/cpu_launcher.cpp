@@ -3,6 +3,7 @@
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cpu/host_compiler.h"
 #include "tuner/backend/cpu/processor.h"
+#include "tuner/backend/fresh_data.h"
 #include "tuner/backend/launch_times.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
@@ -23,6 +24,9 @@ namespace smemtune::cpu {
 namespace {
 
 constexpr std::int64_t kMaxThreadsPerBlock = 1024;
+// Data sets of a workload, and bytes of their answers.
+constexpr std::int64_t kMostDataSets = 4;
+constexpr std::int64_t kMostDataBytes = 256 << 20;
 constexpr std::int64_t kMaxFlushedBytes = 64 << 20;
 
 using Clock = std::chrono::steady_clock;
@@ -87,7 +91,7 @@ Outcome<std::int64_t> CpuLauncher::prepare(WorkloadId id, const Workload& worklo
                        std::to_string(device_.memory_bytes));
   }
   if (workload.arguments.empty()) return std::int64_t{0};
-  workloads_[id] = std::make_unique<Buffers>(workload);
+  workloads_[id] = std::make_unique<Prepared>(workload);
   return needed;
 }
 
@@ -208,66 +212,138 @@ Outcome<RunReport> CpuLauncher::run(KernelHandle handle, const RunRequest& reque
   return report;
 }
 
-Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& request) {
-  const Kernel& kernel = kernel_of(handle);
-  Buffers& buffers = buffers_of(request.workload);
-  buffers.restore();
+Outcome<bool> CpuLauncher::draw_data(KernelHandle reference, WorkloadId id) {
+  Kernel& kernel = kernel_of(reference);
+  Prepared& on = prepared(id);
+  Buffers& buffers = on.buffers;
+  const std::int64_t bytes = buffers.result_bytes();
+  if (!buffers.can_redraw() || !buffers.has_reference() || bytes > kMostDataBytes) return false;
+  const DataSet drawn = {.key = unforeseeable()};
+  buffers.refill(&drawn);
+  if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
+  const RunRequest request = {.as_reference = true, .tolerance = {}, .download = {}};
+  if (buffers.examine(request, nullptr)) return !on.data_sets.empty();
+  const auto most =
+      std::clamp<std::int64_t>(kMostDataBytes / std::max<std::int64_t>(1, bytes), 1, kMostDataSets);
+  if (static_cast<std::int64_t>(on.data_sets.size()) >= most) on.data_sets.pop_front();
+  on.data_sets.push_back(buffers.answered(drawn.key));
+  return true;
+}
 
-  if (request.each_launch) return time_launches(kernel, buffers, request);
+Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& request) {
+  Kernel& kernel = kernel_of(handle);
+  Prepared& on = prepared(request.workload);
+
+  if (request.each_launch) return time_launches(kernel, on, request);
   TimeReport report;
   if (request.with_transfers) report.transfers = Transfers{};  // The device is the host.
-  report.launches_per_sample = request.launches_per_sample;
-  if (report.launches_per_sample <= 0) {
-    // The first launch takes pages and loads code; the second one tells how many are needed.
-    double once_us = 0;
-    for (int i = 0; i < 2; ++i) {
-      const Clock::time_point start = Clock::now();
-      if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
-      once_us = 1000 * ms_since(start);
-    }
-    const double launches = std::ceil(request.min_sample_us / std::max(once_us, 0.001));
-    report.launches_per_sample = static_cast<int>(std::clamp(
-        launches, 1.0, static_cast<double>(std::max(1, request.max_launches_per_sample))));
-  }
+  if (auto failure = plan(kernel, on, request, report)) return *failure;
+  const int launches = report.launches_per_sample;
   double sampled_ms = 0;
-  for (int sample = 0; sample < request.samples; ++sample) {
-    if (request.gap_ms > 0) {
-      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(request.gap_ms));
-    }
-    buffers.restore_inouts();
-    if (request.cold) flush_caches();
-    const Clock::time_point start = Clock::now();
-    for (int i = 0; i < report.launches_per_sample; ++i) {
-      if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
-    }
-    const double elapsed_ms = ms_since(start);
-    report.samples_ms.push_back(elapsed_ms / report.launches_per_sample);
-    sampled_ms += elapsed_ms;
+  for (int i = 0; i < request.samples && !report.mismatch; ++i) {
+    const Outcome<Timed> sample = this->sample(kernel, on, request, launches);
+    if (!sample) return sample.failure();
+    report.mismatch = sample->mismatch;
+    report.samples_ms.push_back(sample->elapsed_ms / launches);
+    sampled_ms += sample->elapsed_ms;
     if (request.ends_after(report.samples_ms.back(), sampled_ms)) break;
   }
   return report;
 }
 
-Outcome<TimeReport> CpuLauncher::time_launches(const Kernel& kernel, Buffers& buffers,
+/// Writes to `report` how many launches a sample is to have, and what was found wrong.
+std::optional<Failure> CpuLauncher::plan(Kernel& kernel, Prepared& on, const TimeRequest& request,
+                                         TimeReport& report) {
+  report.launches_per_sample = request.launches_per_sample;
+  if (request.launches_per_sample > 0) return std::nullopt;
+  // The first launch takes pages and loads code; the second one, on the same data, tells how many
+  // are needed.
+  double once_us = 0;
+  for (int i = 0; i < 2 && !report.mismatch; ++i) {
+    const Outcome<Timed> once =
+        timed_launch(kernel, on, request, {.compared = true, .own_data = true});
+    if (!once) return once.failure();
+    report.mismatch = once->mismatch;
+    once_us = 1000 * once->elapsed_ms;
+  }
+  const double launches = std::ceil(request.min_sample_us / std::max(once_us, 0.001));
+  report.launches_per_sample = static_cast<int>(
+      std::clamp(launches, 1.0, static_cast<double>(std::max(1, request.max_launches_per_sample))));
+  return std::nullopt;
+}
+
+/// One launch of a sample is compared, the last one half of the time.
+Outcome<CpuLauncher::Timed> CpuLauncher::sample(Kernel& kernel, Prepared& on,
+                                                const TimeRequest& request, int launches) {
+  if (request.gap_ms > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(request.gap_ms));
+  }
+  const std::uint64_t random = unforeseeable();
+  const auto count = static_cast<std::uint64_t>(launches);
+  const std::uint64_t compared = (random >> 1) % 2 == 0 ? count - 1 : (random >> 2) % count;
+  Timed sample;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Outcome<Timed> launch = timed_launch(
+        kernel, on, request, {.cold = request.cold && i == 0, .compared = i == compared});
+    if (!launch) return launch;
+    sample.elapsed_ms += launch->elapsed_ms;
+    if (launch->mismatch) sample.mismatch = launch->mismatch;
+  }
+  return sample;
+}
+
+/// The newest data that this kernel has not met, else any; nullptr: the workload's own.
+const DataSet* CpuLauncher::choose(Kernel& kernel, const Prepared& on) {
+  if (on.data_sets.empty()) return nullptr;
+  const DataSet* chosen = &on.data_sets[unforeseeable() / 2 % on.data_sets.size()];
+  for (const DataSet& set : on.data_sets) {
+    if (!kernel.met.contains(set.key)) chosen = &set;
+  }
+  kernel.met.insert(chosen->key);
+  return chosen;
+}
+
+/// `mark` is called before every turn and after the last one.
+Outcome<CpuLauncher::Timed> CpuLauncher::timed_launch(Kernel& kernel, Prepared& on,
+                                                      const TimeRequest& request, Wanted wanted,
+                                                      const std::function<void()>& mark) {
+  const bool compares = wanted.compared && on.buffers.has_reference();
+  const DataSet* const set = compares && !wanted.own_data ? choose(kernel, on) : nullptr;
+  if (compares || wanted.own_data) {
+    on.buffers.refill(set);
+  } else {
+    on.buffers.refill_afresh();
+  }
+  if (wanted.cold) flush_caches();
+  const Clock::time_point start = Clock::now();
+  if (auto failure = launch_all(kernel, *kernel.fast, on.buffers, mark)) return *failure;
+  Timed timed = {.elapsed_ms = ms_since(start)};
+  if (mark) mark();
+  if (!compares) return timed;
+  const RunRequest rules = {.tolerance = {}, .tolerances = request.tolerances, .download = {}};
+  timed.mismatch = on.buffers.examine(rules, set);
+  return timed;
+}
+
+Outcome<TimeReport> CpuLauncher::time_launches(Kernel& kernel, Prepared& on,
                                                const TimeRequest& request) {
+  TimeReport report;
   std::vector<std::vector<double>> passes_ms;
   double all_ms = 0;
-  for (int pass = 0; pass < request.samples; ++pass) {
-    buffers.restore_inouts();
-    if (request.cold) flush_caches();
+  for (int pass = 0; pass < request.samples && !report.mismatch; ++pass) {
     std::vector<Clock::time_point> marks;
-    const auto mark = [&marks] { marks.push_back(Clock::now()); };
-    if (auto failure = launch_all(kernel, *kernel.fast, buffers, mark)) return *failure;
-    mark();
+    const Outcome<Timed> launch =
+        timed_launch(kernel, on, request, {.cold = request.cold, .compared = true},
+                     [&marks] { marks.push_back(Clock::now()); });
+    if (!launch) return launch.failure();
+    report.mismatch = launch->mismatch;
     std::vector<double>& turns_ms = passes_ms.emplace_back();
     for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
       turns_ms.push_back(ms_between(marks[i], marks[i + 1]));
     }
-    const double pass_ms = ms_between(marks.front(), marks.back());
-    all_ms += pass_ms;
-    if (request.ends_after(pass_ms, all_ms)) break;
+    all_ms += launch->elapsed_ms;
+    if (request.ends_after(launch->elapsed_ms, all_ms)) break;
   }
-  TimeReport report;
   report.launches_ms = launch_times_ms(kernel.turns, kernel.launches.size(), passes_ms);
   return report;
 }
@@ -407,7 +483,7 @@ void CpuLauncher::flush_caches() {
   });
 }
 
-Buffers& CpuLauncher::buffers_of(WorkloadId id) {
+CpuLauncher::Prepared& CpuLauncher::prepared(WorkloadId id) {
   const auto found = workloads_.find(id);
   if (found == workloads_.end()) {
     throw UnavailableError("workload " + std::to_string(id) + " was not prepared");
@@ -415,7 +491,7 @@ Buffers& CpuLauncher::buffers_of(WorkloadId id) {
   return *found->second;
 }
 
-const CpuLauncher::Kernel& CpuLauncher::kernel_of(KernelHandle handle) const {
+CpuLauncher::Kernel& CpuLauncher::kernel_of(KernelHandle handle) {
   const auto found = kernels_.find(handle);
   if (found == kernels_.end()) {
     throw UnavailableError("no kernel is loaded with the handle " + std::to_string(handle));

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -37,8 +38,9 @@ Device cpu_device(const Device& limits);
 /// `division_by_zero` with status `runtime`), then the code that is timed, whose results are
 /// compared.
 ///
-/// Times are of all cores together. A cold sample begins with caches that hold something else; of
-/// several launches in a sample only the first is cold. resources.static_shared_bytes is known, all
+/// Times are of all cores together, the sum of those of a sample's launches, between which buffers
+/// are filled anew. A cold sample begins with caches that hold something else; of several launches
+/// in a sample only the first is cold. resources.static_shared_bytes is known, all
 /// others are 0.
 class CpuLauncher final : public Launcher {
  public:
@@ -50,6 +52,7 @@ class CpuLauncher final : public Launcher {
                              const std::vector<LaunchShape>& launches,
                              const std::vector<Argument>& arguments) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
+  Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
   Outcome<LookReport> look(KernelHandle handle, WorkloadId workload, double seconds) override;
 
@@ -66,6 +69,26 @@ class CpuLauncher final : public Launcher {
     std::vector<std::map<std::string, std::vector<std::uint8_t>>> scalars_of_turns;
     std::map<std::string, std::string> symbols;  ///< Arguments in constant memory: lowered name.
     std::set<std::string> textures;              ///< Arguments that are passed as such.
+    std::set<std::uint64_t> met = {};  ///< Keys of the data sets that its timed launches met.
+  };
+
+  /// The buffers of a workload, and what was drawn for timed launches on them.
+  struct Prepared {
+    explicit Prepared(const Workload& workload) : buffers(workload) {}
+
+    Buffers buffers;
+    std::deque<DataSet> data_sets = {};  ///< The oldest one first.
+  };
+
+  struct Wanted {
+    bool cold = false;
+    bool compared = false;
+    bool own_data = false;  ///< The workload's, instead of such as it has not met.
+  };
+  /// A timed launch.
+  struct Timed {
+    double elapsed_ms = 0;
+    std::optional<Mismatch> mismatch = std::nullopt;
   };
 
   /// Of launches whose blocks are run for a while.
@@ -74,8 +97,9 @@ class CpuLauncher final : public Launcher {
     std::atomic<std::uint64_t> blocks = 0;  ///< That were run.
   };
 
-  Buffers& buffers_of(WorkloadId id);
-  const Kernel& kernel_of(KernelHandle handle) const;
+  Prepared& prepared(WorkloadId id);
+  Buffers& buffers_of(WorkloadId id) { return prepared(id).buffers; }
+  Kernel& kernel_of(KernelHandle handle);
   std::optional<Failure> check_launch(const Kernel& kernel, const LaunchShape& launch,
                                       const std::string& lowered_name,
                                       const std::vector<Argument>& arguments) const;
@@ -83,8 +107,13 @@ class CpuLauncher final : public Launcher {
   std::optional<Failure> launch_all(const Kernel& kernel, Module& module, Buffers& buffers,
                                     const std::function<void()>& before_turn = {},
                                     Look* look = nullptr);
-  Outcome<TimeReport> time_launches(const Kernel& kernel, Buffers& buffers,
-                                    const TimeRequest& request);
+  static const DataSet* choose(Kernel& kernel, const Prepared& on);
+  Outcome<Timed> timed_launch(Kernel& kernel, Prepared& on, const TimeRequest& request,
+                              Wanted wanted, const std::function<void()>& mark = {});
+  Outcome<Timed> sample(Kernel& kernel, Prepared& on, const TimeRequest& request, int launches);
+  std::optional<Failure> plan(Kernel& kernel, Prepared& on, const TimeRequest& request,
+                              TimeReport& report);
+  Outcome<TimeReport> time_launches(Kernel& kernel, Prepared& on, const TimeRequest& request);
   std::optional<Failure> launch(const Grid& grid, Look* look = nullptr);
   void flush_caches();
 
@@ -92,7 +121,7 @@ class CpuLauncher final : public Launcher {
   CpuOptions options_;
   ThreadPool pool_;
   std::vector<std::unique_ptr<BlockRunner>> runners_;  ///< One for each of the pool's threads.
-  std::map<WorkloadId, std::unique_ptr<Buffers>> workloads_;
+  std::map<WorkloadId, std::unique_ptr<Prepared>> workloads_;
   std::map<KernelHandle, Kernel> kernels_;
   std::vector<unsigned char> flushed_;
 };

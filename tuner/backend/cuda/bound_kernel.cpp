@@ -120,11 +120,6 @@ void BoundKernel::take_scratch(ScratchPool& pool) {
   }
 }
 
-bool BoundKernel::has_inout() const {
-  return std::ranges::any_of(
-      buffers_, [](const DeviceBuffer* buffer) { return buffer->argument().role == Role::inout; });
-}
-
 std::int64_t BoundKernel::bytes() const {
   std::int64_t sum = 0;
   for (const DeviceBuffer* buffer : buffers_) sum += buffer->argument().bytes();

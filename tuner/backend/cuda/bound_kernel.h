@@ -34,7 +34,6 @@ class BoundKernel {
   const std::vector<Scratch>& scratch() const { return scratch_; }
   const std::vector<Turn>& turns() const { return kernel_->turns; }
   std::size_t launches() const { return kernel_->launches.size(); }
-  bool has_inout() const;
   std::int64_t bytes() const;  ///< Of all buffers and scratch.
 
   /// Puts all turns on the stream, on this copy of the buffers, and calls `before_turn` with the

@@ -2,12 +2,14 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/backend/element_codec.h"
+#include "tuner/backend/fresh_data.h"
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -28,218 +30,234 @@ CompareRule compare_rule(Tolerance tolerance, ScalarType type, bool is_poisoned)
           .poison = is_poisoned ? poison_byte(type) : -1};
 }
 
-/// Values on the device, which kernels write, and here.
-template <typename T>
-class OnDevice {
- public:
-  OnDevice(std::size_t count, CUstream stream)
-      : here_(count), there_(allocate(count * sizeof(T) + 1)) {
-    copy(there_.get(), here_.data(), count * sizeof(T), cudaMemcpyHostToDevice, stream);
-  }
+// In elements, of which the bytes may be parts.
+std::optional<Mismatch> mismatch(const Argument& argument, const Reason& reason,
+                                 const ByteDifference& found) {
+  if (found.count == 0) return std::nullopt;
+  const auto size = static_cast<std::int64_t>(size_of(argument.type));
+  Mismatch wrong;
+  wrong.argument = argument.name;
+  wrong.reason = reason.word();
+  wrong.index = floor_div(found.first, size);
+  wrong.count = (static_cast<std::int64_t>(found.count) + size - 1) / size;
+  return wrong;
+}
 
-  CUdeviceptr address(std::size_t i) const { return as_address(there_.get()) + i * sizeof(T); }
-
-  /// Without waiting for the stream.
-  void fetch(CUstream stream) {
-    copy(here_.data(), there_.get(), here_.size() * sizeof(T), cudaMemcpyDeviceToHost, stream);
-  }
-
-  const T& operator[](std::size_t i) const { return here_[i]; }
-  std::size_t size() const { return here_.size(); }
-
- private:
-  std::vector<T> here_;
-  DeviceMemory there_;
-};
-
-class BufferCheck {
- public:
-  BufferCheck(const PreparedWorkload& workload, const BoundKernel& bound, const RunRequest& request,
-              CUstream stream)
-      : workload_(workload), bound_(bound), request_(request), stream_(stream) {
-    for (const DeviceBuffer* buffer : bound.buffers()) {
-      const bool compared =
-          request.as_reference || workload.expected.contains(buffer->argument().name);
-      if (buffer->is_result() && compared) results_.push_back(buffer);
-    }
-    for (const auto& [name, buffer] : workload.buffers) {
-      if (buffer.argument().role == Role::input && buffer.has_contents()) {
-        inputs_.push_back(&buffer);
-      }
-    }
-  }
-
-  std::optional<Mismatch> check(const DeviceKernels& kernels, RunReport& report) const {
-    OnDevice<Comparison> comparisons(results_.size(), stream_);
-    OnDevice<ByteDifference> differences(
-        workload_.buffers.size() + bound_.scratch().size() + inputs_.size(), stream_);
-    compare_results(kernels, comparisons);
-    compare_bytes(kernels, differences);
-    comparisons.fetch(stream_);
-    differences.fetch(stream_);
-    synchronize(stream_);
-    note_errors(comparisons, report);
-    if (auto wrong = wrong_bytes(differences)) return wrong;
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (auto wrong = wrong_elements(*results_[i], comparisons[i])) return wrong;
-      if (auto wrong = wrong_sum(*results_[i], report)) return wrong;
-    }
-    return std::nullopt;
-  }
-
- private:
-  void compare_results(const DeviceKernels& kernels,
-                       const OnDevice<Comparison>& comparisons) const {
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-      const DeviceBuffer& buffer = *results_[i];
-      const Argument& argument = buffer.argument();
-      // A reference is compared with itself: that finds what is not finite, and what it did not
-      // write.
-      const CUdeviceptr expected = request_.as_reference ? buffer.data() : buffer.expected();
-      CompareRule rule =
-          compare_rule(request_.tolerance_of(argument.name), argument.type, !buffer.has_contents());
-      if (argument.compares_sum) rule.absolute = std::numeric_limits<double>::infinity();
-      kernels.compare(stream_, argument.type, buffer.data(), expected, argument.elements(), rule,
-                      comparisons.address(i));
-    }
-  }
-
-  // The guard zones of the workload's buffers, those of scratch, the inputs: in this order.
-  void compare_bytes(const DeviceKernels& kernels,
-                     const OnDevice<ByteDifference>& differences) const {
-    std::size_t next = 0;
-    for (const auto& [name, buffer] : workload_.buffers) {
-      kernels.check_guards(stream_, buffer.data(), buffer.argument().bytes(), buffer.bytes_after(),
-                           buffer.salt(), differences.address(next++));
-    }
-    for (const BoundKernel::Scratch& scratch : bound_.scratch()) {
-      const GuardedMemory& guarded = scratch.copies->front();
-      const std::int64_t bytes = scratch.argument.bytes();
-      kernels.check_guards(stream_, guarded.data(), bytes, guarded.bytes_after(bytes), scratch.salt,
-                           differences.address(next++));
-    }
-    for (const DeviceBuffer* buffer : inputs_) {
-      kernels.compare_bytes(stream_, buffer->data(), buffer->pristine(), buffer->argument().bytes(),
-                            differences.address(next++));
-    }
-  }
-
-  void note_errors(const OnDevice<Comparison>& comparisons, RunReport& report) const {
-    for (std::size_t i = 0; i < comparisons.size(); ++i) {
-      if (results_[i]->argument().compares_sum) continue;
-      report.max_absolute_error = std::max(report.max_absolute_error,
-                                           std::bit_cast<double>(comparisons[i].max_absolute_bits));
-      report.max_relative_error = std::max(report.max_relative_error,
-                                           std::bit_cast<double>(comparisons[i].max_relative_bits));
-    }
-  }
-
-  std::optional<Mismatch> wrong_bytes(const OnDevice<ByteDifference>& differences) const {
-    constexpr Reason kOverrun(Status::correctness, "overrun");
-    std::size_t next = 0;
-    for (const auto& [name, buffer] : workload_.buffers) {
-      if (auto wrong = mismatch(buffer.argument(), kOverrun, differences[next++])) return wrong;
-    }
-    for (const BoundKernel::Scratch& scratch : bound_.scratch()) {
-      if (auto wrong = mismatch(scratch.argument, kOverrun, differences[next++])) return wrong;
-    }
-    for (const DeviceBuffer* buffer : inputs_) {
-      auto wrong = mismatch(buffer->argument(), {Status::correctness, "input_modified"},
-                            differences[next++]);
-      if (!wrong) continue;
-      wrong->value = element(buffer->data(), wrong->index, buffer->argument().type);
-      wrong->expected = element(buffer->pristine(), wrong->index, buffer->argument().type);
-      return wrong;
-    }
-    return std::nullopt;
-  }
-
-  // In elements, of which the bytes may be parts.
-  static std::optional<Mismatch> mismatch(const Argument& argument, const Reason& reason,
-                                          const ByteDifference& found) {
-    if (found.count == 0) return std::nullopt;
-    const auto size = static_cast<std::int64_t>(size_of(argument.type));
-    Mismatch wrong;
-    wrong.argument = argument.name;
-    wrong.reason = reason.word();
-    wrong.index = floor_div(found.first, size);
-    wrong.count = (static_cast<std::int64_t>(found.count) + size - 1) / size;
-    return wrong;
-  }
-
-  std::optional<Mismatch> wrong_elements(const DeviceBuffer& buffer, Comparison comparison) const {
-    const ScalarType type = buffer.argument().type;
-    if (poison_by_chance(type, comparison.unwritten.count, comparison.mismatch.count)) {
-      comparison.mismatch.first = std::min(comparison.mismatch.first, comparison.unwritten.first);
-      comparison.mismatch.count += comparison.unwritten.count;
-      comparison.unwritten.count = 0;
-    }
-    for (const auto& [reason, kind] :
-         {std::pair(Reason(Status::correctness, "unwritten"), &comparison.unwritten),
-          std::pair(Reason(Status::correctness, "nan"), &comparison.not_finite),
-          std::pair(Reason(Status::correctness, "mismatch"), &comparison.mismatch)}) {
-      if (kind->count == 0) continue;
-      Mismatch wrong;
-      wrong.argument = buffer.argument().name;
-      wrong.reason = reason.word();
-      wrong.index = static_cast<std::int64_t>(kind->first);
-      wrong.count = static_cast<std::int64_t>(kind->count);
-      wrong.value = element(buffer.data(), wrong.index, type);
-      wrong.expected = request_.as_reference ? std::numeric_limits<double>::quiet_NaN()
-                                             : element(buffer.expected(), wrong.index, type);
-      return wrong;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Mismatch> wrong_sum(const DeviceBuffer& buffer, RunReport& report) const {
-    const Argument& argument = buffer.argument();
-    if (!argument.compares_sum || request_.as_reference) return std::nullopt;
-    const auto sum = [&](CUdeviceptr data) {
-      return sum_of(download(data, argument.bytes(), stream_), argument.type);
-    };
-    return smemtune::wrong_sum(argument, sum(buffer.data()), sum(buffer.expected()),
-                               request_.tolerance_of(argument.name), report);
-  }
-
-  double element(CUdeviceptr buffer, std::int64_t index, ScalarType type) const {
-    const auto size = static_cast<std::int64_t>(size_of(type));
-    const auto bytes = download(buffer + static_cast<CUdeviceptr>(index * size), size, stream_);
-    return to_doubles(bytes, type).front();
-  }
-
-  const PreparedWorkload& workload_;
-  const BoundKernel& bound_;
-  const RunRequest& request_;
-  CUstream stream_;
-  std::vector<const DeviceBuffer*> results_;  ///< To be compared.
-  std::vector<const DeviceBuffer*> inputs_;   ///< Not to be changed.
-};
+double element(CUdeviceptr buffer, std::int64_t index, ScalarType type, CUstream stream) {
+  const auto size = static_cast<std::int64_t>(size_of(type));
+  const auto bytes = download(buffer + static_cast<CUdeviceptr>(index * size), size, stream);
+  return to_doubles(bytes, type).front();
+}
 
 }  // namespace
 
-void prepare_buffers(const DeviceKernels& kernels, const PreparedWorkload& workload,
-                     const BoundKernel& bound, CUstream stream) {
-  for (const auto& [name, buffer] : workload.buffers) {
-    buffer.restore(0, stream);
-    kernels.fill_guards(stream, buffer.data(), buffer.argument().bytes(), buffer.bytes_after(),
-                        buffer.salt());
+void prepare_buffers(Refiller& refiller, const PreparedWorkload& workload, const BoundKernel& bound,
+                     std::uint64_t key) {
+  for (const auto& [name, buffer] : workload.buffers) refiller.add(buffer, 0, key);
+  for (const BoundKernel::Scratch& scratch : bound.scratch()) refiller.add(scratch, 0);
+  refiller.run();
+}
+
+std::size_t Findings::bytes() const {
+  return comparisons_ * sizeof(Comparison) + differences_ * sizeof(ByteDifference);
+}
+
+void Findings::begin(std::size_t comparisons, std::size_t differences, CUstream stream) {
+  comparisons_ = comparisons;
+  differences_ = differences;
+  if (room_ < bytes()) {
+    room_ = 2 * bytes();
+    there_ = allocate(room_);
+    here_ = make_pinned(room_);
   }
-  for (const BoundKernel::Scratch& scratch : bound.scratch()) {
-    const GuardedMemory& memory = scratch.copies->front();
-    const std::int64_t bytes = scratch.argument.bytes();
-    check(cudaMemsetAsync(as_pointer(memory.data()), poison_byte(scratch.argument.type),
-                          static_cast<std::size_t>(bytes), stream),
-          "cudaMemsetAsync");
-    kernels.fill_guards(stream, memory.data(), bytes, memory.bytes_after(bytes), scratch.salt);
+  auto* const first = static_cast<Comparison*>(here_.get());
+  std::uninitialized_fill_n(first, comparisons, Comparison());
+  std::uninitialized_fill_n(static_cast<ByteDifference*>(static_cast<void*>(first + comparisons)),
+                            differences, ByteDifference());
+  copy(there_.get(), here_.get(), bytes(), cudaMemcpyHostToDevice, stream);
+}
+
+CUdeviceptr Findings::comparison(std::size_t i) const {
+  return as_address(there_.get()) + i * sizeof(Comparison);
+}
+
+CUdeviceptr Findings::difference(std::size_t i) const {
+  return comparison(comparisons_) + i * sizeof(ByteDifference);
+}
+
+void Findings::fetch(CUstream stream) const {
+  copy(here_.get(), there_.get(), bytes(), cudaMemcpyDeviceToHost, stream);
+}
+
+const Comparison& Findings::found_comparison(std::size_t i) const {
+  return static_cast<const Comparison*>(here_.get())[i];
+}
+
+const ByteDifference& Findings::found_difference(std::size_t i) const {
+  const void* const first = static_cast<const Comparison*>(here_.get()) + comparisons_;
+  return static_cast<const ByteDifference*>(first)[i];
+}
+
+BufferCheck::BufferCheck(const PreparedWorkload& workload, const BoundKernel& bound,
+                         const RunRequest& request)
+    : request_(request) {
+  for (const DeviceBuffer* buffer : bound.buffers()) {
+    const bool compared =
+        request.as_reference || workload.expected.contains(buffer->argument().name);
+    if (buffer->is_result() && compared) results_.push_back(buffer);
+  }
+  for (const auto& [name, buffer] : workload.buffers) {
+    add(buffer);
+    if (buffer.argument().role == Role::input && buffer.has_contents()) inputs_.push_back(&buffer);
+  }
+  for (const BoundKernel::Scratch& scratch : bound.scratch()) add(scratch);
+}
+
+BufferCheck::BufferCheck(const PreparedWorkload& workload, const BoundKernel& bound,
+                         const RunRequest& request, std::size_t copy, const DataSet* data)
+    : request_(request), copy_(copy), data_(data) {
+  for (const DeviceBuffer* buffer : bound.buffers()) {
+    const std::string& name = buffer->argument().name;
+    const bool compared = data ? data->answers.contains(name) : workload.expected.contains(name);
+    if (buffer->is_result() && compared) results_.push_back(buffer);
+    add(*buffer);
+  }
+  for (const BoundKernel::Scratch& scratch : bound.scratch()) add(scratch);
+}
+
+void BufferCheck::add(const DeviceBuffer& buffer) {
+  guarded_.push_back({&buffer.argument(), buffer.data(copy_), buffer.bytes_after(), buffer.salt()});
+}
+
+void BufferCheck::add(const BoundKernel::Scratch& scratch) {
+  const GuardedMemory& memory = (*scratch.copies)[copy_];
+  guarded_.push_back({&scratch.argument, memory.data(),
+                      memory.bytes_after(scratch.argument.bytes()), scratch.salt});
+}
+
+// A reference is compared with itself: that finds what is not finite, and what it did not write.
+CUdeviceptr BufferCheck::expected(const DeviceBuffer& buffer) const {
+  if (request_.as_reference) return buffer.data(copy_);
+  if (data_ == nullptr) return buffer.expected();
+  return as_address(data_->answers.at(buffer.argument().name).get());
+}
+
+void BufferCheck::enqueue(const DeviceKernels& kernels, Findings& findings, CUstream stream) const {
+  findings.begin(results_.size(), guarded_.size() + inputs_.size(), stream);
+  const std::uint64_t mask = data_ != nullptr ? data_->mask : 0;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const DeviceBuffer& buffer = *results_[i];
+    const Argument& argument = buffer.argument();
+    CompareRule rule =
+        compare_rule(request_.tolerance_of(argument.name), argument.type, !buffer.has_contents());
+    if (argument.compares_sum) rule.absolute = std::numeric_limits<double>::infinity();
+    kernels.compare(stream, argument.type, buffer.data(copy_), expected(buffer), mask,
+                    argument.elements(), rule, findings.comparison(i));
+  }
+  std::size_t next = 0;
+  for (const Guarded& one : guarded_) {
+    kernels.check_guards(stream, one.data, one.argument->bytes(), one.bytes_after, one.salt,
+                         findings.difference(next++));
+  }
+  for (const DeviceBuffer* buffer : inputs_) {
+    kernels.compare_bytes(stream, buffer->data(), buffer->pristine(), buffer->argument().bytes(),
+                          findings.difference(next++));
+  }
+  findings.fetch(stream);
+}
+
+std::optional<Mismatch> BufferCheck::judge(const Findings& findings, CUstream stream,
+                                           RunReport& report) const {
+  note_errors(findings, report);
+  if (auto wrong = wrong_bytes(findings, stream)) return wrong;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (auto wrong = wrong_elements(*results_[i], findings.found_comparison(i), stream)) {
+      return wrong;
+    }
+    if (auto wrong = wrong_sum(*results_[i], stream, report)) return wrong;
+  }
+  return std::nullopt;
+}
+
+void BufferCheck::note_errors(const Findings& findings, RunReport& report) const {
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (results_[i]->argument().compares_sum) continue;
+    const Comparison& found = findings.found_comparison(i);
+    report.max_absolute_error =
+        std::max(report.max_absolute_error, std::bit_cast<double>(found.max_absolute_bits));
+    report.max_relative_error =
+        std::max(report.max_relative_error, std::bit_cast<double>(found.max_relative_bits));
   }
 }
 
-std::optional<Mismatch> check_buffers(const DeviceKernels& kernels,
-                                      const PreparedWorkload& workload, const BoundKernel& bound,
-                                      const RunRequest& request, CUstream stream,
-                                      RunReport& report) {
-  return BufferCheck(workload, bound, request, stream).check(kernels, report);
+std::optional<Mismatch> BufferCheck::wrong_bytes(const Findings& findings, CUstream stream) const {
+  std::size_t next = 0;
+  for (const Guarded& one : guarded_) {
+    if (auto wrong = mismatch(*one.argument, {Status::correctness, "overrun"},
+                              findings.found_difference(next++))) {
+      return wrong;
+    }
+  }
+  for (const DeviceBuffer* buffer : inputs_) {
+    const Argument& argument = buffer->argument();
+    auto wrong = mismatch(argument, {Status::correctness, "input_modified"},
+                          findings.found_difference(next++));
+    if (!wrong) continue;
+    wrong->value = element(buffer->data(), wrong->index, argument.type, stream);
+    wrong->expected = element(buffer->pristine(), wrong->index, argument.type, stream);
+    return wrong;
+  }
+  return std::nullopt;
+}
+
+std::optional<Mismatch> BufferCheck::wrong_elements(const DeviceBuffer& buffer,
+                                                    Comparison comparison, CUstream stream) const {
+  const ScalarType type = buffer.argument().type;
+  if (poison_by_chance(type, comparison.unwritten.count, comparison.mismatch.count)) {
+    comparison.mismatch.first = std::min(comparison.mismatch.first, comparison.unwritten.first);
+    comparison.mismatch.count += comparison.unwritten.count;
+    comparison.unwritten.count = 0;
+  }
+  for (const auto& [reason, kind] :
+       {std::pair(Reason(Status::correctness, "unwritten"), &comparison.unwritten),
+        std::pair(Reason(Status::correctness, "nan"), &comparison.not_finite),
+        std::pair(Reason(Status::correctness, "mismatch"), &comparison.mismatch)}) {
+    if (kind->count == 0) continue;
+    const auto size = static_cast<std::int64_t>(size_of(type));
+    Mismatch wrong;
+    wrong.argument = buffer.argument().name;
+    wrong.reason = reason.word();
+    wrong.index = static_cast<std::int64_t>(kind->first);
+    wrong.count = static_cast<std::int64_t>(kind->count);
+    wrong.value = element(buffer.data(copy_), wrong.index, type, stream);
+    wrong.expected =
+        request_.as_reference
+            ? std::numeric_limits<double>::quiet_NaN()
+            : to_doubles(expected_bytes(buffer, wrong.index * size, size, stream), type).front();
+    return wrong;
+  }
+  return std::nullopt;
+}
+
+std::optional<Mismatch> BufferCheck::wrong_sum(const DeviceBuffer& buffer, CUstream stream,
+                                               RunReport& report) const {
+  const Argument& argument = buffer.argument();
+  if (!argument.compares_sum || request_.as_reference) return std::nullopt;
+  const std::int64_t bytes = argument.bytes();
+  const double sum = sum_of(download(buffer.data(copy_), bytes, stream), argument.type);
+  return smemtune::wrong_sum(argument, sum,
+                             sum_of(expected_bytes(buffer, 0, bytes, stream), argument.type),
+                             request_.tolerance_of(argument.name), report);
+}
+
+std::vector<std::uint8_t> BufferCheck::expected_bytes(const DeviceBuffer& buffer,
+                                                      std::int64_t first, std::int64_t bytes,
+                                                      CUstream stream) const {
+  const std::int64_t lead = first % 8;  // Masks are of whole words.
+  const auto at = expected(buffer) + static_cast<CUdeviceptr>(first - lead);
+  std::vector<std::uint8_t> all = download(at, lead + bytes, stream);
+  if (data_ != nullptr) apply_mask(data_->mask, static_cast<std::uint64_t>(first - lead), all);
+  return {all.begin() + lead, all.end()};
 }
 
 }  // namespace smemtune::cuda

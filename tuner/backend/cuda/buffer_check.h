@@ -2,24 +2,94 @@
 
 #include "tuner/backend/cuda/bound_kernel.h"
 #include "tuner/backend/cuda/device_kernels.h"
+#include "tuner/backend/cuda/handles.h"
 #include "tuner/backend/cuda/prepared_workload.h"
+#include "tuner/backend/cuda/refill.h"
 #include "tuner/backend/launcher.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace smemtune::cuda {
 
-/// Makes all buffers as they are before a checked run: the workload's with their initial contents
-/// or poison, scratch poisoned, guard zones with their pattern.
-void prepare_buffers(const DeviceKernels& kernels, const PreparedWorkload& workload,
-                     const BoundKernel& bound, CUstream stream);
+/// Makes all buffers as they are before a checked run: the workload's with contents drawn for `key`
+/// (0: the initial ones) or poison, scratch poisoned, guard zones with their pattern.
+void prepare_buffers(Refiller& refiller, const PreparedWorkload& workload, const BoundKernel& bound,
+                     std::uint64_t key = 0);
 
-/// Looks at every element, guard zone and input after such a run; notes the errors in the report
-/// and returns the first thing that is wrong. Guard zones come first: what else is wrong may follow
-/// from a write beyond a buffer.
-std::optional<Mismatch> check_buffers(const DeviceKernels& kernels,
-                                      const PreparedWorkload& workload, const BoundKernel& bound,
-                                      const RunRequest& request, CUstream stream,
-                                      RunReport& report);
+/// Room for what checks find, on the device and here; one check at a time.
+class Findings {
+ public:
+  /// Nothing has been found yet, by so many.
+  void begin(std::size_t comparisons, std::size_t differences, CUstream stream);
+
+  CUdeviceptr comparison(std::size_t i) const;
+  CUdeviceptr difference(std::size_t i) const;
+
+  /// Without waiting for the stream.
+  void fetch(CUstream stream) const;
+
+  /// Once all that is on the stream is done.
+  const Comparison& found_comparison(std::size_t i) const;
+  const ByteDifference& found_difference(std::size_t i) const;
+
+ private:
+  std::size_t bytes() const;
+
+  std::size_t comparisons_ = 0;
+  std::size_t differences_ = 0;
+  std::size_t room_ = 0;
+  DeviceMemory there_;
+  PinnedMemory here_;
+};
+
+/// Looks at what launches left in the buffers of one copy. Guard zones come first: what else is
+/// wrong may follow from a write beyond a buffer.
+class BufferCheck {
+ public:
+  /// Every element, guard zone and input after a checked run, which is on copy 0.
+  BufferCheck(const PreparedWorkload& workload, const BoundKernel& bound,
+              const RunRequest& request);
+
+  /// The kernel's outputs and guard zones after a timed launch on this copy. It met `data`; nullptr:
+  /// the workload's own.
+  BufferCheck(const PreparedWorkload& workload, const BoundKernel& bound, const RunRequest& request,
+              std::size_t copy, const DataSet* data);
+
+  /// Puts the comparisons on the stream. `findings` are this check's until it has judged.
+  void enqueue(const DeviceKernels& kernels, Findings& findings, CUstream stream) const;
+
+  /// Once they are done: notes the errors in the report and returns the first thing that is wrong.
+  std::optional<Mismatch> judge(const Findings& findings, CUstream stream, RunReport& report) const;
+
+ private:
+  struct Guarded {
+    const Argument* argument = nullptr;
+    CUdeviceptr data = 0;
+    std::int64_t bytes_after = 0;
+    std::uint32_t salt = 0;
+  };
+
+  void add(const DeviceBuffer& buffer);
+  void add(const BoundKernel::Scratch& scratch);
+  CUdeviceptr expected(const DeviceBuffer& buffer) const;
+  void note_errors(const Findings& findings, RunReport& report) const;
+  std::optional<Mismatch> wrong_bytes(const Findings& findings, CUstream stream) const;
+  std::optional<Mismatch> wrong_elements(const DeviceBuffer& buffer, Comparison comparison,
+                                         CUstream stream) const;
+  std::optional<Mismatch> wrong_sum(const DeviceBuffer& buffer, CUstream stream,
+                                    RunReport& report) const;
+  std::vector<std::uint8_t> expected_bytes(const DeviceBuffer& buffer, std::int64_t first,
+                                           std::int64_t bytes, CUstream stream) const;
+
+  const RunRequest& request_;
+  std::size_t copy_ = 0;
+  const DataSet* data_ = nullptr;
+  std::vector<const DeviceBuffer*> results_;  ///< To be compared.
+  std::vector<Guarded> guarded_;
+  std::vector<const DeviceBuffer*> inputs_;  ///< Not to be changed.
+};
 
 }  // namespace smemtune::cuda

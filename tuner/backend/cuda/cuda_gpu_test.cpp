@@ -1,5 +1,6 @@
 // Runs on an NVIDIA GPU; skipped without one, unless SMEMTUNE_REQUIRE_GPU is set.
 
+#include "tuner/backend/cheats.h"
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/cuda_launcher.h"
 #include "tuner/backend/cuda/devices.h"
@@ -1006,6 +1007,119 @@ TEST_F(CudaGpu, StopsWhenItsSamplesTookLongEnough) {
   EXPECT_GE(samples_ms.size(), 4u);
   EXPECT_LE(samples_ms.size(), 25u);
   EXPECT_GE(std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0), request.enough_ms);
+}
+
+class CudaGpuCheats : public CudaGpu {
+ protected:
+  static constexpr std::int64_t kElementsOfCheats = 4096;
+
+  void SetUp() override {
+    CudaGpu::SetUp();
+    if (!launcher_) return;
+    std::vector<LaunchShape> launches = cheating_launch("honest", kElementsOfCheats);
+    for (const Cheat& cheat : kCheats) {
+      launches.push_back(cheating_launch(cheat.name, kElementsOfCheats).front());
+    }
+    compiled_ = compile(cheating_source(), launches);
+    for (const WorkloadId id : {0, 1}) {
+      const std::uint64_t seed = id == 0 ? 1 : 2;
+      ASSERT_TRUE(launcher_->prepare(
+          id, {.arguments = cheated_arguments(kElementsOfCheats), .seed = seed}));
+    }
+    reference_ = load_cheat("honest");
+    for (const WorkloadId id : {0, 1}) {
+      const auto report = launcher_->run(
+          reference_, {.workload = id, .as_reference = true, .tolerance = {}, .download = {}});
+      ASSERT_TRUE(report) << report.failure().detail;
+      ASSERT_FALSE(report->mismatch) << report->mismatch->reason;
+    }
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(*launcher_->draw_data(reference_, 0));
+  }
+
+  KernelHandle load_cheat(const std::string& name) const {
+    const auto loaded = launcher_->load(-1, compiled_, cheating_launch(name, kElementsOfCheats),
+                                        cheated_arguments(kElementsOfCheats));
+    if (!loaded) throw Error(loaded.failure().detail);
+    return loaded->handle;
+  }
+
+  CompiledKernel compiled_;
+  KernelHandle reference_ = 0;
+};
+
+TEST_F(CudaGpuCheats, AreFoundInTimedLaunchesOrGainNothing) {
+  const Fate honest = fate_of(*launcher_, reference_, load_cheat("honest"), 40);
+  ASSERT_EQ(honest.reason, "");
+  for (const Cheat& cheat : kCheats) {
+    const Fate fate = fate_of(*launcher_, reference_, load_cheat(cheat.name), 40);
+    EXPECT_EQ(fate.reason != "", cheat.is_wrong) << cheat.name << " " << fate.reason;
+    std::printf("%s: %s, %.5f ms, honest %.5f ms\n", cheat.name, fate.reason.c_str(),
+                fate.median_ms, honest.median_ms);
+    if (!fate.reason.empty()) continue;
+    EXPECT_GT(fate.median_ms, 0.95 * honest.median_ms) << cheat.name;
+  }
+}
+
+TEST_F(CudaGpuCheats, AreFoundWithTheWorkloadsOwnDataWhereNoneAreDrawn) {
+  std::vector<Argument> arguments = cheated_arguments(kElementsOfCheats);
+  for (Argument& argument : arguments) {
+    if (argument.init.kind != Init::Kind::uniform) continue;
+    argument.init = {.kind = Init::Kind::constant, .a = 1.5, .b = 0, .file = {}};
+  }
+  prepare(arguments);
+  ASSERT_FALSE(run(reference_, true).mismatch);
+  EXPECT_FALSE(*launcher_->draw_data(reference_, 0));
+  for (const char* const name : {"counts_launches", "returns_if_unchanged", "leaves_work"}) {
+    const KernelHandle handle = load_cheat(name);
+    std::string reason;
+    for (int i = 0; i < 16 && reason.empty(); ++i) {
+      const TimeReport report = time(handle, {.workload = 0, .launches_per_sample = 2});
+      if (report.mismatch) reason = report.mismatch->reason;
+    }
+    EXPECT_EQ(reason, "unwritten") << name;
+  }
+}
+
+// The answers are kept under masks, of every size of element.
+TEST_F(CudaGpu, ATimedLaunchThatIsWrongIsToldWithWhatWasExpected) {
+  const std::string source = R"(
+    #include <cuda_fp16.h>
+    __device__ int calls;
+    __global__ void later(const T* in, T* out, T* sums, int n) {
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i == 0) ++calls;
+      if (i >= n) return;
+      out[i] = in[i];
+      sums[i] = in[i];
+      if (calls > LAST && i == n - 2) out[i] = T(3);
+    })";
+  for (const ScalarType type : {ScalarType::int8, ScalarType::float16, ScalarType::int32,
+                                ScalarType::float32, ScalarType::int64, ScalarType::float64}) {
+    const std::int64_t n = 1003;
+    std::vector<Argument> arguments = {buffer("in", Role::input, n, type),
+                                       buffer("out", Role::output, n, type),
+                                       buffer("sums", Role::output, n, type), integer("n", n)};
+    arguments[0].init.a = 10;
+    arguments[2].compares_sum = true;
+    prepare(arguments);
+    const auto load_later = [&](int last) {
+      const std::string text = "#define T " + std::string(cuda_name(type)) + "\n#define LAST " +
+                               std::to_string(last) + "\n" + source;
+      return load(text, {shape("later", 1, 1024, {"in", "out", "sums", "n"})}, arguments);
+    };
+    const KernelHandle right = load_later(1'000'000);
+    ASSERT_FALSE(run(right, true).mismatch);
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE(*launcher_->draw_data(right, 0));
+    EXPECT_EQ(time(right, {.workload = 0, .samples = 9}).mismatch, std::nullopt);
+    const TimeReport report = time(load_later(1), {.workload = 0, .samples = 9});
+    ASSERT_TRUE(report.mismatch) << cuda_name(type);
+    EXPECT_EQ(report.mismatch->argument, "out");
+    EXPECT_EQ(report.mismatch->reason, "mismatch");
+    EXPECT_EQ(report.mismatch->index, n - 2);
+    EXPECT_EQ(report.mismatch->value, 3);
+    EXPECT_GE(report.mismatch->expected, 10) << cuda_name(type);
+    EXPECT_LE(report.mismatch->expected, 100) << cuda_name(type);
+  }
 }
 
 TEST_F(CudaGpu, RejectsUnknownHandlesAndWorkloads) {

@@ -1,9 +1,9 @@
 #include "tuner/backend/cuda/cuda_launcher.h"
 
-#include "tuner/backend/cuda/buffer_check.h"
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/faults.h"
 #include "tuner/backend/element_codec.h"
+#include "tuner/backend/fresh_data.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 
@@ -24,6 +24,10 @@ auto with_faults_as_data(const Function& function) -> decltype(function()) {
     throw;
   }
 }
+
+// Data sets of a workload, and so many times their memory must be free for another one.
+constexpr std::size_t kMostDataSets = 4;
+constexpr std::int64_t kLeastFreeForData = 4;
 
 // Why the request cannot be answered with this kernel on this workload.
 std::optional<Failure> misfit(const RunRequest& request, const BoundKernel& bound,
@@ -91,7 +95,9 @@ CudaLauncher::CudaLauncher(int index, Compiler& compiler) {
   stream_ = make_stream();
   device_kernels_ = std::make_unique<const DeviceKernels>(driver_, compiler, device_.architecture,
                                                           device_.sm_count);
-  timer_ = std::make_unique<KernelTimer>(driver_, *device_kernels_, stream_.get(), device_);
+  refiller_ = std::make_unique<Refiller>(*device_kernels_, stream_.get());
+  timer_ = std::make_unique<KernelTimer>(driver_, *device_kernels_, *refiller_, findings_,
+                                         stream_.get(), device_);
 }
 
 CudaLauncher::~CudaLauncher() = default;
@@ -160,13 +166,17 @@ Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& requ
     if (auto failed = misfit(request, *bound, prepared)) return *failed;
 
     RunReport report;
-    prepare_buffers(*device_kernels_, prepared, *bound, stream);
+    prepare_buffers(*refiller_, prepared, *bound);
     report.before = downloads(request, prepared, stream);
     if (auto failed = launch(launched, *bound, report)) return *failed;
     report.after = downloads(request, prepared, stream);
-    report.mismatch = check_buffers(*device_kernels_, prepared, *bound, request, stream, report);
+    const BufferCheck check(prepared, *bound, request);
+    check.enqueue(*device_kernels_, findings_, stream);
+    synchronize(stream);
+    report.mismatch = check.judge(findings_, stream, report);
     if (request.as_reference) {
       prepared.expected.clear();
+      prepared.data_sets.clear();
       if (!report.mismatch) keep_as_expected(request, *bound, prepared, stream);
     }
     return report;
@@ -188,16 +198,75 @@ std::optional<Failure> CudaLauncher::launch(CudaKernel& kernel, const BoundKerne
   kernel.was_launched = true;
   float elapsed_ms = 0;
   check(cudaEventElapsedTime(&elapsed_ms, start.get(), stop.get()), "cudaEventElapsedTime");
-  report.elapsed_ms = elapsed_ms;
+  report.elapsed_ms = kernel.run_ms = elapsed_ms;
   return std::nullopt;
+}
+
+Outcome<bool> CudaLauncher::draw_data(KernelHandle reference, WorkloadId id) {
+  return with_faults_as_data([&]() -> Outcome<bool> {
+    const CUstream stream = stream_.get();
+    PreparedWorkload& prepared = workload(id);
+    CudaKernel& launched = kernel(reference);
+    const auto bound = BoundKernel::bind(launched, prepared, scratch_, stream);
+    if (!bound) return bound.failure();
+    if (!make_room(prepared, bound->buffers())) return !prepared.data_sets.empty();
+    DataSet& set = prepared.data_sets.back();
+    prepare_buffers(*refiller_, prepared, *bound, set.key);
+    RunReport report;
+    if (auto failed = launch(launched, *bound, report)) return *failed;
+    const RunRequest request = {.as_reference = true, .tolerance = {}, .download = {}};
+    const BufferCheck check(prepared, *bound, request, 0, nullptr);
+    check.enqueue(*device_kernels_, findings_, stream);
+    for (auto& [name, answer] : set.answers) {
+      const DeviceBuffer& buffer = prepared.buffers.at(name);
+      device_kernels_->apply_mask(stream, as_address(answer.get()), buffer.data(),
+                                  buffer.argument().bytes(), set.mask);
+    }
+    synchronize(stream);
+    if (check.judge(findings_, stream, report)) prepared.data_sets.pop_back();
+    return !prepared.data_sets.empty();
+  });
+}
+
+/// Adds a data set without answers, in the memory of the oldest one where there are enough. Returns
+/// false where there is nothing to draw or no memory.
+bool CudaLauncher::make_room(PreparedWorkload& workload,
+                             const std::vector<DeviceBuffer*>& buffers) {
+  if (std::ranges::none_of(buffers, &DeviceBuffer::can_redraw)) return false;
+  std::int64_t needed = 0;
+  for (const DeviceBuffer* buffer : buffers) {
+    if (workload.expected.contains(buffer->argument().name)) needed += buffer->argument().bytes();
+  }
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
+  const bool fits = needed * kLeastFreeForData <= static_cast<std::int64_t>(free_bytes);
+  std::deque<DataSet>& sets = workload.data_sets;
+  if (needed == 0 || (sets.empty() && !fits)) return false;
+  DataSet set;
+  if (sets.size() == kMostDataSets || !fits) {
+    set = std::move(sets.front());
+    sets.pop_front();
+  } else {
+    for (const DeviceBuffer* buffer : buffers) {
+      const Argument& argument = buffer->argument();
+      if (!workload.expected.contains(argument.name)) continue;
+      set.answers[argument.name] = allocate(static_cast<std::size_t>(argument.bytes() + 8));
+    }
+  }
+  set.key = unforeseeable();
+  set.mask = unforeseeable();
+  sets.push_back(std::move(set));
+  return true;
 }
 
 Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& request) {
   return with_faults_as_data([&]() -> Outcome<TimeReport> {
     CudaKernel& timed = kernel(handle);
-    auto bound = BoundKernel::bind(timed, workload(request.workload), scratch_, stream_.get());
+    PreparedWorkload& prepared = workload(request.workload);
+    auto bound = BoundKernel::bind(timed, prepared, scratch_, stream_.get());
     if (!bound) return bound.failure();
-    return timer_->time(timed, *bound, request);
+    return timer_->time(timed, *bound, prepared, request);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/cuda/bound_kernel.h"
+#include "tuner/backend/cuda/buffer_check.h"
 #include "tuner/backend/cuda/cuda_kernel.h"
 #include "tuner/backend/cuda/device_kernels.h"
 #include "tuner/backend/cuda/driver.h"
@@ -38,17 +39,21 @@ class CudaLauncher final : public Launcher {
                              const std::vector<LaunchShape>& launches,
                              const std::vector<Argument>& arguments) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
+  Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
 
  private:
   PreparedWorkload& workload(WorkloadId id);
   CudaKernel& kernel(KernelHandle handle);
+  bool make_room(PreparedWorkload& workload, const std::vector<DeviceBuffer*>& buffers);
   std::optional<Failure> launch(CudaKernel& kernel, const BoundKernel& bound, RunReport& report);
 
   Device device_;
   Driver driver_;
   Stream stream_;
   std::unique_ptr<const DeviceKernels> device_kernels_;
+  std::unique_ptr<Refiller> refiller_;
+  Findings findings_;
   std::unique_ptr<KernelTimer> timer_;
   std::map<WorkloadId, std::unique_ptr<PreparedWorkload>> workloads_;
   std::map<KernelHandle, std::unique_ptr<CudaKernel>> kernels_;

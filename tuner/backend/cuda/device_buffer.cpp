@@ -40,8 +40,8 @@ std::int64_t GuardedMemory::bytes_after(std::int64_t bytes) const {
 }
 
 DeviceBuffer::DeviceBuffer(const Argument& argument, const std::vector<std::uint8_t>& contents,
-                           std::uint32_t salt, CUstream stream)
-    : argument_(argument), salt_(salt) {
+                           bool can_redraw, std::uint32_t salt, CUstream stream)
+    : argument_(argument), can_redraw_(can_redraw), salt_(salt) {
   copies_.emplace_back(argument_.bytes());
   if (!contents.empty()) {
     pristine_ = allocate(at_least_one(argument_.bytes()));

@@ -33,8 +33,9 @@ class GuardedMemory {
 /// A buffer of a workload on the device.
 class DeviceBuffer {
  public:
-  /// Allocates; `contents` are those that every run begins with, empty for poison.
-  DeviceBuffer(const Argument& argument, const std::vector<std::uint8_t>& contents,
+  /// Allocates; `contents` are those that every run begins with, empty for poison. `can_redraw`:
+  /// timed launches may be given others (fresh_data.h).
+  DeviceBuffer(const Argument& argument, const std::vector<std::uint8_t>& contents, bool can_redraw,
                std::uint32_t salt, CUstream stream);
 
   /// What such a buffer takes on the device.
@@ -42,6 +43,7 @@ class DeviceBuffer {
 
   const Argument& argument() const { return argument_; }
   bool has_contents() const { return pristine_ != nullptr; }
+  bool can_redraw() const { return can_redraw_; }
   bool is_result() const { return argument_.is_result(); }
   std::uint32_t salt() const { return salt_; }
   std::int64_t bytes_after() const { return copies_.front().bytes_after(argument_.bytes()); }
@@ -70,6 +72,7 @@ class DeviceBuffer {
 
  private:
   Argument argument_;
+  bool can_redraw_;
   std::uint32_t salt_;
   std::vector<GuardedMemory> copies_;
   DeviceMemory pristine_;

@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 
+#include <algorithm>
 #include <array>
 
 namespace smemtune::cuda {
@@ -9,8 +10,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-constexpr std::array kEntries = {"fill_guards", "check_guards", "compare_bytes", "compare",
-                                 "block",       "stamp",        "spin"};
+constexpr std::array kEntries = {"refill",  "apply_mask", "check_guards", "compare_bytes",
+                                 "compare", "block",      "stamp",        "spin"};
 
 // The kernels know the types by their numbers.
 static_assert(static_cast<int>(ScalarType::int8) == 0 &&
@@ -28,6 +29,10 @@ typedef long long i64;
 struct Kind { u64 first; u64 count; };
 struct Comparison { Kind unwritten, not_finite, mismatch; u64 max_absolute_bits, max_relative_bits; };
 struct ByteDifference { i64 first; u64 count; };
+struct Refill {
+  u8* to; const u8* from; i64 bytes, bytes_after, offset; double low, high;
+  u32 noise, salt; int element_bytes, poison;
+};
 struct __align__(16) ClockStamp { u64 cycles; u64 nanoseconds; };
 
 // smemtune::ScalarType's enumerators.
@@ -47,6 +52,21 @@ __device__ u64 bits_at(const u8* elements, i64 i, int size) {
   if (size == 2) return reinterpret_cast<const unsigned short*>(elements)[i];
   if (size == 4) return reinterpret_cast<const u32*>(elements)[i];
   return reinterpret_cast<const u64*>(elements)[i];
+}
+
+// smemtune::random_bits.
+__device__ u64 random_bits(u64 seed, u64 index) {
+  u64 z = seed + (index + 1) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+// The bits at element i of what is kept under a mask.
+__device__ u64 unmasked(u64 bits, i64 i, int size, u64 mask) {
+  const u64 word = random_bits(mask, static_cast<u64>(i) * size / 8);
+  const u64 stream = word >> (static_cast<u64>(i) * size % 8 * 8);
+  return bits ^ (size == 8 ? stream : stream & ((1ull << 8 * size) - 1));
 }
 
 // As a float whose exponent is too small by 120; all ones, but for the sign, are NaN.
@@ -96,8 +116,8 @@ __device__ void gather_maximum(double mine, u64* all) {
 }
 
 // One kernel for all types: an instance of each would take a second to compile.
-extern "C" __global__ void compare(const u8* actual, const u8* expected, i64 elements, Type type,
-                                   double absolute, double relative, double ulps, int digits,
+extern "C" __global__ void compare(const u8* actual, const u8* expected, u64 mask, i64 elements,
+                                   Type type, double absolute, double relative, double ulps, int digits,
                                    int least_exponent, int poison, Comparison* found) {
   const u64 none = ~0ull;
   const int size = size_of(type);
@@ -111,7 +131,8 @@ extern "C" __global__ void compare(const u8* actual, const u8* expected, i64 ele
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
   for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += stride) {
     const u64 bits = bits_at(actual, i, size);
-    const u64 expected_bits = bits_at(expected, i, size);
+    const u64 kept = bits_at(expected, i, size);
+    const u64 expected_bits = mask == 0 ? kept : unmasked(kept, i, size, mask);
     const double value = number(bits, type);
     const double reference = number(expected_bits, type);
     const double difference = fabs(value - reference);
@@ -160,10 +181,84 @@ __device__ i64 guard_offset(i64 i, i64 bytes, i64 before) {
   return i < before ? i - before : bytes + (i - before);
 }
 
-extern "C" __global__ void fill_guards(u8* data, i64 bytes, i64 before, i64 after, u32 salt) {
-  for (i64 i = threadIdx.x; i < before + after; i += blockDim.x) {
-    const i64 offset = guard_offset(i, bytes, before);
-    data[offset] = guard_byte(offset, salt);
+// smemtune::noise_bits.
+__device__ u32 noise_bits(u32 noise, u32 i) {
+  u32 x = (i * 0x9E3779B1u) ^ noise;
+  x = (x ^ (x >> 16)) * 0x85EBCA6Bu;
+  x = (x ^ (x >> 13)) * 0xC2B2AE35u;
+  return x ^ (x >> 16);
+}
+
+__device__ u8 drawn(u8 element, i64, const Refill&) { return element; }
+__device__ unsigned short drawn(unsigned short element, i64, const Refill&) { return element; }
+
+__device__ u32 drawn(u32 element, i64 i, const Refill& job) {
+  if (job.noise == 0 || (element & 0x7F800000u) == 0) return element;
+  const u32 other = element ^ (noise_bits(job.noise, static_cast<u32>(i)) & 0xFFFu);
+  const float value = __uint_as_float(other);
+  return value >= static_cast<float>(job.low) && value <= static_cast<float>(job.high) ? other
+                                                                                       : element;
+}
+
+__device__ u64 drawn(u64 element, i64 i, const Refill& job) {
+  if (job.noise == 0 || (element & 0x7FF0000000000000ull) == 0) return element;
+  const u64 other = element ^ noise_bits(job.noise, static_cast<u32>(i));
+  const double value = __longlong_as_double(static_cast<i64>(other));
+  return value >= job.low && value <= job.high ? other : element;
+}
+
+template <typename Element>
+__device__ void redraw(const Refill& job, i64 thread, i64 stride) {
+  const Element* from = reinterpret_cast<const Element*>(job.from);
+  Element* to = reinterpret_cast<Element*>(job.to);
+  const i64 count = job.bytes / static_cast<i64>(sizeof(Element));
+  for (i64 i = thread; i < count; i += stride) {
+    const i64 source = i + job.offset;
+    to[i] = drawn(from[source < count ? source : source - count], i, job);
+  }
+}
+
+struct __align__(16) Pair { u64 low, high; };
+
+__device__ void fill(const Refill& job, i64 thread, i64 stride) {
+  const u64 poison = 0x0101010101010101ull * static_cast<u8>(job.poison);
+  const Pair* from = reinterpret_cast<const Pair*>(job.from);
+  Pair* to = reinterpret_cast<Pair*>(job.to);
+  for (i64 i = thread; i < job.bytes / 16; i += stride) {
+    if (job.from != nullptr) {
+      to[i] = from[i];
+    } else {
+      to[i].low = to[i].high = poison;
+    }
+  }
+  for (i64 i = job.bytes / 16 * 16 + thread; i < job.bytes; i += stride) {
+    job.to[i] = job.from != nullptr ? job.from[i] : static_cast<u8>(job.poison);
+  }
+}
+
+// A row of blocks for each buffer.
+extern "C" __global__ void refill(const Refill* jobs, i64 before) {
+  const Refill job = jobs[blockIdx.y];
+  const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+  const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+  switch (job.element_bytes) {
+    case 1: redraw<u8>(job, thread, stride); break;
+    case 2: redraw<unsigned short>(job, thread, stride); break;
+    case 4: redraw<u32>(job, thread, stride); break;
+    case 8: redraw<u64>(job, thread, stride); break;
+    default: fill(job, thread, stride);
+  }
+  if (blockIdx.x != 0) return;
+  for (i64 i = threadIdx.x; i < before + job.bytes_after; i += blockDim.x) {
+    const i64 offset = guard_offset(i, job.bytes, before);
+    job.to[offset] = guard_byte(offset, job.salt);
+  }
+}
+
+extern "C" __global__ void apply_mask(u64* to, const u64* from, i64 words, u64 mask) {
+  const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += stride) {
+    to[i] = from[i] ^ random_bits(mask, i);
   }
 }
 
@@ -269,53 +364,65 @@ DeviceKernels::DeviceKernels(const Driver& driver, Compiler& compiler,
 }
 
 template <typename... Arguments>
-void DeviceKernels::launch(CUfunction function, int blocks, int threads, CUstream stream,
+void DeviceKernels::launch(CUfunction function, Blocks blocks, int threads, CUstream stream,
                            Arguments... arguments) const {
   std::array<void*, sizeof...(Arguments)> pointers = {address(arguments)...};
-  driver_.check(driver_.launch_kernel(function, static_cast<unsigned>(blocks), 1, 1,
-                                      static_cast<unsigned>(threads), 1, 1, 0, stream,
-                                      pointers.data(), nullptr),
+  driver_.check(driver_.launch_kernel(
+                    function, static_cast<unsigned>(blocks.x), static_cast<unsigned>(blocks.y), 1,
+                    static_cast<unsigned>(threads), 1, 1, 0, stream, pointers.data(), nullptr),
                 "cuLaunchKernel of a checking kernel");
 }
 
-void DeviceKernels::fill_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes,
-                                std::int64_t bytes_after, std::uint32_t salt) const {
-  launch(functions_.at("fill_guards"), 1, kThreads, stream, data, bytes, kGuardBytes, bytes_after,
-         salt);
+void DeviceKernels::refill(CUstream stream, CUdeviceptr refills, int count,
+                           std::int64_t largest_bytes) const {
+  constexpr std::int64_t kBytesPerBlock = 32 * kThreads;
+  constexpr int kMostRows = 65535;
+  const auto blocks = static_cast<int>(
+      std::clamp<std::int64_t>(largest_bytes / kBytesPerBlock, 1, std::int64_t{8} * sm_count_));
+  for (int first = 0; first < count; first += kMostRows) {
+    launch(functions_.at("refill"), {blocks, std::min(count - first, kMostRows)}, kThreads, stream,
+           refills + static_cast<CUdeviceptr>(first) * sizeof(Refill), kGuardBytes);
+  }
+}
+
+void DeviceKernels::apply_mask(CUstream stream, CUdeviceptr to, CUdeviceptr from,
+                               std::int64_t bytes, std::uint64_t mask) const {
+  launch(functions_.at("apply_mask"), {8 * sm_count_, 1}, kThreads, stream, to, from,
+         (bytes + 7) / 8, mask);
 }
 
 void DeviceKernels::check_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes,
                                  std::int64_t bytes_after, std::uint32_t salt,
                                  CUdeviceptr found) const {
-  launch(functions_.at("check_guards"), 1, kThreads, stream, data, bytes, kGuardBytes, bytes_after,
-         salt, found);
+  launch(functions_.at("check_guards"), {1, 1}, kThreads, stream, data, bytes, kGuardBytes,
+         bytes_after, salt, found);
 }
 
 void DeviceKernels::compare_bytes(CUstream stream, CUdeviceptr left, CUdeviceptr right,
                                   std::int64_t bytes, CUdeviceptr found) const {
-  launch(functions_.at("compare_bytes"), 8 * sm_count_, kThreads, stream, left, right, bytes,
+  launch(functions_.at("compare_bytes"), {8 * sm_count_, 1}, kThreads, stream, left, right, bytes,
          found);
 }
 
 void DeviceKernels::compare(CUstream stream, ScalarType type, CUdeviceptr actual,
-                            CUdeviceptr expected, std::int64_t elements, const CompareRule& rule,
-                            CUdeviceptr found) const {
-  launch(functions_.at("compare"), 8 * sm_count_, kThreads, stream, actual, expected, elements,
-         static_cast<int>(type), rule.absolute, rule.relative, rule.ulps, rule.digits,
+                            CUdeviceptr expected, std::uint64_t mask, std::int64_t elements,
+                            const CompareRule& rule, CUdeviceptr found) const {
+  launch(functions_.at("compare"), {8 * sm_count_, 1}, kThreads, stream, actual, expected, mask,
+         elements, static_cast<int>(type), rule.absolute, rule.relative, rule.ulps, rule.digits,
          rule.least_exponent, rule.poison, found);
 }
 
 void DeviceKernels::block(CUstream stream, CUdeviceptr flag, CUdeviceptr timed_out,
                           std::uint32_t ticket, std::uint64_t timeout_ns) const {
-  launch(functions_.at("block"), 1, 1, stream, flag, timed_out, ticket, timeout_ns);
+  launch(functions_.at("block"), {1, 1}, 1, stream, flag, timed_out, ticket, timeout_ns);
 }
 
 void DeviceKernels::stamp(CUstream stream, CUdeviceptr stamps, std::uint32_t slots) const {
-  launch(functions_.at("stamp"), sm_count_, 1, stream, stamps, slots);
+  launch(functions_.at("stamp"), {sm_count_, 1}, 1, stream, stamps, slots);
 }
 
 void DeviceKernels::spin(CUstream stream, std::uint64_t nanoseconds, CUdeviceptr sink) const {
-  launch(functions_.at("spin"), 2 * sm_count_, kThreads, stream, nanoseconds, sink);
+  launch(functions_.at("spin"), {2 * sm_count_, 1}, kThreads, stream, nanoseconds, sink);
 }
 
 }  // namespace smemtune::cuda

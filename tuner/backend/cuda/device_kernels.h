@@ -43,6 +43,21 @@ struct ClockStamp {
   std::uint64_t nanoseconds = 0;  ///< 0: this multiprocessor has not written.
 };
 
+/// A buffer to be filled, as the device reads it. What it is filled with is in fresh_data.h.
+struct Refill {
+  CUdeviceptr to = 0;
+  CUdeviceptr from = 0;  ///< Initial contents; 0: poison.
+  std::int64_t bytes = 0;
+  std::int64_t bytes_after = 0;  ///< Of the guard zone behind them.
+  std::int64_t offset = 0;
+  double low = 0;
+  double high = 0;
+  std::uint32_t noise = 0;
+  std::uint32_t salt = 0;
+  std::int32_t element_bytes = 0;  ///< 0: neither offset nor noise.
+  std::int32_t poison = 0;         ///< Every byte.
+};
+
 /// How elements are compared.
 struct CompareRule {
   double absolute = 0;
@@ -60,9 +75,13 @@ class DeviceKernels {
   DeviceKernels(const Driver& driver, Compiler& compiler, const std::string& architecture,
                 int sm_count);
 
-  /// Writes a pattern, which depends on `salt`, before and after `bytes` at `data`.
-  void fill_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes, std::int64_t bytes_after,
-                   std::uint32_t salt) const;
+  /// Fills `count` buffers, of which `refills` points to the Refills, and writes a pattern, which
+  /// depends on their salt, before and after each.
+  void refill(CUstream stream, CUdeviceptr refills, int count, std::int64_t largest_bytes) const;
+
+  /// `to` becomes apply_mask(mask, 0, from). Both are written and read in words of 8 bytes.
+  void apply_mask(CUstream stream, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes,
+                  std::uint64_t mask) const;
 
   /// Looks for the pattern; offsets count from `data`. `found` is a ByteDifference.
   void check_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes, std::int64_t bytes_after,
@@ -72,9 +91,10 @@ class DeviceKernels {
   void compare_bytes(CUstream stream, CUdeviceptr left, CUdeviceptr right, std::int64_t bytes,
                      CUdeviceptr found) const;
 
-  /// `found` is a Comparison.
+  /// `found` is a Comparison. `expected` is kept under `mask`, unless that is 0.
   void compare(CUstream stream, ScalarType type, CUdeviceptr actual, CUdeviceptr expected,
-               std::int64_t elements, const CompareRule& rule, CUdeviceptr found) const;
+               std::uint64_t mask, std::int64_t elements, const CompareRule& rule,
+               CUdeviceptr found) const;
 
   /// Keeps the stream from going on until the host writes `ticket` or more to *flag, or for
   /// `timeout_ns`; then *timed_out becomes `ticket`. Both are mapped memory.
@@ -89,8 +109,12 @@ class DeviceKernels {
   void spin(CUstream stream, std::uint64_t nanoseconds, CUdeviceptr sink) const;
 
  private:
+  struct Blocks {
+    int x = 1;
+    int y = 1;
+  };
   template <typename... Arguments>
-  void launch(CUfunction function, int blocks, int threads, CUstream stream,
+  void launch(CUfunction function, Blocks blocks, int threads, CUstream stream,
               Arguments... arguments) const;
 
   Driver driver_;

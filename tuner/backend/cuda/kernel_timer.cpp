@@ -1,5 +1,6 @@
 #include "tuner/backend/cuda/kernel_timer.h"
 
+#include "tuner/backend/fresh_data.h"
 #include "tuner/backend/launch_times.h"
 #include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace smemtune::cuda {
@@ -26,6 +28,8 @@ constexpr double kMinClockIntervalMs = 0.2;
 constexpr double kMaxBusyMs = 5;
 constexpr double kMinGapMs = 1;
 constexpr int kMaxLateSamples = 3;
+// Every launch of a sample has a copy of the buffers to itself, up to so many bytes together.
+constexpr std::int64_t kMostCopiesBytes = std::int64_t{2} << 30;
 // Never shorter than the resolution of an event (0.5 us), so that a time is never 0.
 constexpr double kMinElapsedMs = 5e-4;
 
@@ -65,18 +69,30 @@ void record(const Event& event, CUstream stream) {
 
 }  // namespace
 
-/// So many launches of the whole kernel per sample, over so many copies of its buffers in turn.
+/// So many launches of the whole kernel per sample, each on its own copy of the buffers.
 struct KernelTimer::Sampling {
   int launches = 1;
-  std::size_t copies = 1;
+  bool repeats = false;  ///< Launched before on the same data, so its time is not used.
   std::span<const Event> marks = {};  ///< To be recorded before every turn; may be none.
+};
+
+struct KernelTimer::Subject {
+  CudaKernel& kernel;
+  const BoundKernel& bound;
+  const PreparedWorkload& workload;
+  const TimeRequest& request;
+};
+
+struct KernelTimer::Compared {
+  std::size_t launch = 0;
+  const DataSet* data = nullptr;  ///< nullptr: the workload's own.
 };
 
 class KernelTimer::Series {
  public:
   /// `clock_mhz` is what the kernel is expected to run at.
-  Series(KernelTimer& timer, const BoundKernel& bound, const TimeRequest& request, double clock_mhz)
-      : timer_(timer), bound_(bound), request_(request), clock_mhz_(clock_mhz) {}
+  Series(KernelTimer& timer, const Subject& subject, double clock_mhz)
+      : timer_(timer), subject_(subject), clock_mhz_(clock_mhz) {}
 
   /// Adds one sample at full clock, or what comes nearest.
   std::optional<Failure> add(const Sampling& sampling) {
@@ -85,17 +101,21 @@ class KernelTimer::Series {
     const double elapsed_ms = std::max(interval->elapsed_ms, kMinElapsedMs);
     report_.samples_ms.push_back(elapsed_ms / sampling.launches);
     sampled_ms_ += interval->elapsed_ms;
-    ended_ = request_.ends_after(report_.samples_ms.back(), sampled_ms_);
+    ended_ =
+        report_.mismatch || subject_.request.ends_after(report_.samples_ms.back(), sampled_ms_);
     return std::nullopt;
   }
 
-  /// No further sample is wanted, as the last one was slow or all took long enough.
+  /// No further sample is wanted, as the last one was slow or wrong, or all took long enough.
   bool has_ended() const { return ended_; }
   const std::vector<double>& samples_ms() const { return report_.samples_ms; }
 
+  /// Forgets the times so far, unless something was wrong.
   void start_again() {
+    if (report_.mismatch) return;
     report_.samples_ms.clear();
     sampled_ms_ = 0;
+    ended_ = false;
   }
 
   /// The median of the clocks that can be held against other kernels'; 0: not known.
@@ -114,8 +134,8 @@ class KernelTimer::Series {
     int late = 0;
     int in_a_row = 0;
     while (true) {
-      auto interval = timer_.sample(bound_, request_, sampling);
-      if (!interval) return interval;
+      auto interval = timer_.sample(subject_, sampling, report_.mismatch);
+      if (!interval || report_.mismatch) return interval;
       if (interval->late) {
         if (++late < kMaxLateSamples) continue;
         throw UnavailableError("the host is too slow to queue the launches of one sample");
@@ -137,8 +157,7 @@ class KernelTimer::Series {
   }
 
   KernelTimer& timer_;
-  const BoundKernel& bound_;
-  const TimeRequest& request_;
+  const Subject& subject_;
   double clock_mhz_;
   double sampled_ms_ = 0;
   bool ended_ = false;
@@ -148,32 +167,35 @@ class KernelTimer::Series {
   std::vector<double> trusted_clocks_mhz_;
 };
 
-KernelTimer::KernelTimer(const Driver& driver, const DeviceKernels& kernels, CUstream stream,
-                         const Device& device)
+KernelTimer::KernelTimer(const Driver& driver, const DeviceKernels& kernels, Refiller& refiller,
+                         Findings& findings, CUstream stream, const Device& device)
     : driver_(driver),
+      kernels_(kernels),
+      refiller_(refiller),
+      findings_(findings),
       stream_(stream),
-      l2_bytes_(device.l2_bytes),
       stopwatch_(kernels, stream, device.sm_count, device.l2_bytes) {}
 
 Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
+                                      const PreparedWorkload& workload,
                                       const TimeRequest& request) {
   if (reference_clock_mhz_ == 0) reference_clock_mhz_ = stopwatch_.warm_up();
   std::optional<Transfers> transfers;
   if (request.with_transfers) transfers = time_transfers(bound, stream_);
   if (const auto failure = settle(kernel, bound)) return *failure;
 
-  if (request.each_launch) return time_launches(kernel, bound, request);
+  const Subject subject = {kernel, bound, workload, request};
+  if (request.each_launch) return time_launches(subject);
 
-  Series series(*this, bound, request, expected_clock_mhz(kernel));
-  Sampling sampling = plan(bound, request, std::max(request.launches_per_sample, 1));
+  Series series(*this, subject, expected_clock_mhz(kernel));
+  Sampling sampling = plan(bound, std::max(request.launches_per_sample, 1));
   if (request.launches_per_sample <= 0) {
     // A sample of one launch tells how many make one that is long enough.
     if (const auto failure = series.add(sampling)) return *failure;
     const double launches = std::ceil(request.min_sample_us / 1000 / series.samples_ms().front());
     if (!series.has_ended() && launches > 1 && request.max_launches_per_sample > 1) {
-      sampling =
-          plan(bound, request,
-               static_cast<int>(std::min<double>(launches, request.max_launches_per_sample)));
+      sampling = plan(
+          bound, static_cast<int>(std::min<double>(launches, request.max_launches_per_sample)));
       if (sampling.launches > 1) series.start_again();
     }
   }
@@ -191,17 +213,17 @@ Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
 }
 
 /// Between events around every turn; what lies between two launches counts with the first.
-Outcome<TimeReport> KernelTimer::time_launches(CudaKernel& kernel, const BoundKernel& bound,
-                                               const TimeRequest& request) {
-  const std::size_t turns = bound.turns().size();
+Outcome<TimeReport> KernelTimer::time_launches(const Subject& subject) {
+  const std::vector<Turn>& all = subject.bound.turns();
+  const auto wanted = static_cast<std::size_t>(subject.request.samples);
   std::vector<Event> marks;
-  for (std::size_t i = 0; i <= turns; ++i) marks.push_back(make_event());
-  Series series(*this, bound, request, expected_clock_mhz(kernel));
+  for (std::size_t i = 0; i <= all.size(); ++i) marks.push_back(make_event());
+  Series series(*this, subject, expected_clock_mhz(subject.kernel));
   std::vector<std::vector<double>> passes_ms;
-  while (!series.has_ended() && passes_ms.size() < static_cast<std::size_t>(request.samples)) {
+  while (!series.has_ended() && passes_ms.size() < wanted) {
     if (const auto failure = series.add({.marks = marks})) return *failure;
     std::vector<double>& turns_ms = passes_ms.emplace_back();
-    for (std::size_t i = 0; i < turns; ++i) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
       float elapsed_ms = 0;
       check(cudaEventElapsedTime(&elapsed_ms, marks[i].get(), marks[i + 1].get()),
             "cudaEventElapsedTime");
@@ -209,7 +231,8 @@ Outcome<TimeReport> KernelTimer::time_launches(CudaKernel& kernel, const BoundKe
     }
   }
   TimeReport report;
-  report.launches_ms = launch_times_ms(bound.turns(), bound.launches(), passes_ms);
+  report.mismatch = series.report().mismatch;
+  report.launches_ms = launch_times_ms(all, subject.bound.launches(), passes_ms);
   return report;
 }
 
@@ -217,50 +240,76 @@ double KernelTimer::expected_clock_mhz(const CudaKernel& kernel) const {
   return kernel.clock_mhz > 0 ? kernel.clock_mhz : reference_clock_mhz_;
 }
 
-/// Undoes what an earlier kernel, found wrong, did to the buffers (further copies were only ever
-/// given to kernels that were timed), and launches a kernel once that never was: that may have to
-/// allocate local memory, which waits for the stream, so it must not happen while that is held.
-std::optional<Failure> KernelTimer::settle(CudaKernel& kernel, const BoundKernel& bound) const {
-  for (const DeviceBuffer* buffer : bound.buffers()) {
-    if (buffer->has_contents()) buffer->restore(0, stream_);
-  }
+/// Launches a kernel once that never was: that may have to allocate local memory, which waits for
+/// the stream, so it must not happen while that is held.
+std::optional<Failure> KernelTimer::settle(CudaKernel& kernel, const BoundKernel& bound) {
   if (kernel.was_launched) return std::nullopt;
+  refill(bound, {}, std::nullopt);
   if (auto failure = bound.enqueue(driver_, 0, stream_)) return failure;
   check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize after the launch");
   kernel.was_launched = true;
   return std::nullopt;
 }
 
-// A launch that finds its buffers in the L2 cache is not cold, and one that finds what it changed
-// is not the same work: so launches take turns on copies of the buffers. Where a kernel changes a
-// buffer in place each launch needs a copy of its own; otherwise as many as exceed twice the cache.
-KernelTimer::Sampling KernelTimer::plan(BoundKernel& bound, const TimeRequest& request,
-                                        int launches) const {
-  const auto turns = static_cast<int>(bound.turns().size());
-  Sampling sampling = {
-      .launches = std::clamp(launches, 1, std::max(1, kMaxPendingLaunches / turns)), .copies = 1};
-  if (sampling.launches == 1) return sampling;
+// A launch that finds its buffers in the L2 cache is not cold, and one that finds what an earlier
+// one read or wrote may know the answer: so each has a copy of the buffers to itself.
+KernelTimer::Sampling KernelTimer::plan(BoundKernel& bound, int launches) const {
+  const auto turns = static_cast<std::int64_t>(bound.turns().size());
   const std::int64_t bytes = std::max<std::int64_t>(bound.bytes(), 1);
-  const std::int64_t beyond_cache = 2 * l2_bytes_ / bytes + 1;
-  const auto all = static_cast<std::size_t>(sampling.launches);
-  std::size_t wanted = 1;
-  if (request.cold) wanted = std::min(all, static_cast<std::size_t>(beyond_cache));
-  if (bound.has_inout()) wanted = all;
-  sampling.copies = bound.provide_copies(wanted, stream_);
-  if (sampling.copies < wanted) sampling.launches = static_cast<int>(sampling.copies);
-  return sampling;
+  const std::int64_t most = std::min(kMaxPendingLaunches / turns, kMostCopiesBytes / bytes);
+  const auto wanted = std::min<std::int64_t>(launches, most);
+  if (wanted <= 1) return {};
+  return {.launches =
+              static_cast<int>(bound.provide_copies(static_cast<std::size_t>(wanted), stream_))};
 }
 
-Outcome<Interval> KernelTimer::sample(const BoundKernel& bound, const TimeRequest& request,
-                                      const Sampling& sampling) {
+/// One launch of a sample, the last one half of the time: a kernel may leave to each launch what
+/// the one before it had to do. It meets the newest data that this kernel has not met. None where
+/// nothing says what is right.
+std::optional<KernelTimer::Compared> KernelTimer::choose(const Subject& subject,
+                                                         const Sampling& sampling) const {
+  const PreparedWorkload& workload = subject.workload;
+  if (workload.data_sets.empty() && workload.expected.empty()) return std::nullopt;
+  const auto launches = static_cast<std::size_t>(sampling.launches);
+  const std::uint64_t random = unforeseeable();
+  Compared compared = {.launch = (random >> 1) % 2 == 0 ? launches - 1 : (random >> 2) % launches};
+  if (workload.data_sets.empty() || sampling.repeats) return compared;
+  compared.data = &workload.data_sets[(random >> 32) % workload.data_sets.size()];
+  for (const DataSet& set : workload.data_sets) {
+    if (!subject.kernel.met.contains(set.key)) compared.data = &set;
+  }
+  return compared;
+}
+
+/// Gives every launch of a sample its own data, and nothing that an earlier one has written.
+void KernelTimer::refill(const BoundKernel& bound, const Sampling& sampling,
+                         const std::optional<Compared>& compared) {
+  for (std::size_t copy = 0; copy < static_cast<std::size_t>(sampling.launches); ++copy) {
+    std::uint64_t key = unforeseeable();
+    if (compared && compared->launch == copy) key = compared->data ? compared->data->key : 0;
+    for (const DeviceBuffer* buffer : bound.buffers()) refiller_.add(*buffer, copy, key);
+    for (const BoundKernel::Scratch& scratch : bound.scratch()) refiller_.add(scratch, copy);
+  }
+  refiller_.run();
+}
+
+Outcome<Interval> KernelTimer::sample(const Subject& subject, const Sampling& sampling,
+                                      std::optional<Mismatch>& mismatch) {
+  const BoundKernel& bound = subject.bound;
+  const TimeRequest& request = subject.request;
   pause(request.gap_ms);
-  if (!request.cold) {
+  const std::optional<Compared> compared = choose(subject, sampling);
+  if (!request.cold || sampling.repeats) {
+    refill(bound, {}, sampling.repeats ? compared : std::nullopt);
     if (const auto failure = bound.enqueue(driver_, 0, stream_)) return *failure;
   }
-  for (const DeviceBuffer* buffer : bound.buffers()) {
-    if (buffer->argument().role != Role::inout) continue;
-    for (std::size_t copy = 0; copy < sampling.copies; ++copy) buffer->restore(copy, stream_);
+  const RunRequest rules = {.tolerance = {}, .tolerances = request.tolerances, .download = {}};
+  std::optional<BufferCheck> look;
+  if (compared) {
+    look.emplace(subject.workload, bound, rules, compared->launch, compared->data);
+    if (compared->data != nullptr) subject.kernel.met.insert(compared->data->key);
   }
+  refill(bound, sampling, compared);
   if (request.cold) stopwatch_.flush_l2();
   // A mark takes as much room in the stream's queue as a launch.
   const std::size_t most_turns =
@@ -269,15 +318,23 @@ Outcome<Interval> KernelTimer::sample(const BoundKernel& bound, const TimeReques
     if (turn == most_turns) stopwatch_.release();
     if (!sampling.marks.empty()) record(sampling.marks[turn], stream_);
   };
-  auto interval = stopwatch_.time([&]() -> std::optional<Failure> {
+  const auto enqueue = [&]() -> std::optional<Failure> {
     for (int i = 0; i < sampling.launches; ++i) {
-      const std::size_t copy = static_cast<std::size_t>(i) % sampling.copies;
-      if (auto failure = bound.enqueue(driver_, copy, stream_, before_turn)) return failure;
+      if (auto failure =
+              bound.enqueue(driver_, static_cast<std::size_t>(i), stream_, before_turn)) {
+        return failure;
+      }
     }
     if (!sampling.marks.empty()) record(sampling.marks.back(), stream_);
     return std::nullopt;
+  };
+  auto interval = stopwatch_.time(enqueue, [&] {
+    if (look) look->enqueue(kernels_, findings_, stream_);
   });
-  if (interval) busy_ms_ += interval->elapsed_ms;
+  if (!interval) return interval;
+  busy_ms_ += interval->elapsed_ms;
+  RunReport report;
+  if (look) mismatch = look->judge(findings_, stream_, report);
   return interval;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "tuner/backend/cuda/bound_kernel.h"
+#include "tuner/backend/cuda/buffer_check.h"
+#include "tuner/backend/cuda/refill.h"
 #include "tuner/backend/cuda/stopwatch.h"
 #include "tuner/backend/launcher.h"
 
@@ -9,32 +11,41 @@
 
 namespace smemtune::cuda {
 
-/// Times kernels on one stream, at a clock that is neither dropping nor warming up.
+/// Times kernels on one stream, at a clock that is neither dropping nor warming up, and compares
+/// what timed launches write.
 class KernelTimer {
  public:
-  /// `driver` and `kernels` must outlive it.
-  KernelTimer(const Driver& driver, const DeviceKernels& kernels, CUstream stream,
-              const Device& device);
+  /// All must outlive it.
+  KernelTimer(const Driver& driver, const DeviceKernels& kernels, Refiller& refiller,
+              Findings& findings, CUstream stream, const Device& device);
 
-  /// `kernel` is the one that is bound. Throws UnavailableError where the host cannot keep up.
-  Outcome<TimeReport> time(CudaKernel& kernel, BoundKernel& bound, const TimeRequest& request);
+  /// `kernel` is bound to the buffers of `workload`. Throws UnavailableError where the host cannot
+  /// keep up.
+  Outcome<TimeReport> time(CudaKernel& kernel, BoundKernel& bound, const PreparedWorkload& workload,
+                           const TimeRequest& request);
 
  private:
-  struct Sampling;  // How often a kernel is launched, and on what.
+  struct Sampling;  // How often a kernel is launched.
+  struct Subject;   // What is timed.
   class Series;     // The samples of one request.
+  struct Compared;  // The launch of a sample that is compared, and with what.
 
-  Sampling plan(BoundKernel& bound, const TimeRequest& request, int launches) const;
-  std::optional<Failure> settle(CudaKernel& kernel, const BoundKernel& bound) const;
-  Outcome<Interval> sample(const BoundKernel& bound, const TimeRequest& request,
-                           const Sampling& sampling);
-  Outcome<TimeReport> time_launches(CudaKernel& kernel, const BoundKernel& bound,
-                                    const TimeRequest& request);
+  Sampling plan(BoundKernel& bound, int launches) const;
+  std::optional<Failure> settle(CudaKernel& kernel, const BoundKernel& bound);
+  std::optional<Compared> choose(const Subject& subject, const Sampling& sampling) const;
+  void refill(const BoundKernel& bound, const Sampling& sampling,
+              const std::optional<Compared>& compared);
+  Outcome<Interval> sample(const Subject& subject, const Sampling& sampling,
+                           std::optional<Mismatch>& mismatch);
+  Outcome<TimeReport> time_launches(const Subject& subject);
   double expected_clock_mhz(const CudaKernel& kernel) const;
   void pause(double gap_ms);
 
   const Driver& driver_;
+  const DeviceKernels& kernels_;
+  Refiller& refiller_;
+  Findings& findings_;
   CUstream stream_;
-  std::int64_t l2_bytes_;
   Stopwatch stopwatch_;
   double reference_clock_mhz_ = 0;  ///< The highest seen; 0 before the warm-up.
   double busy_ms_ = 0;              ///< Timed work since the last pause.

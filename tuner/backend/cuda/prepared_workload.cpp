@@ -1,6 +1,7 @@
 #include "tuner/backend/cuda/prepared_workload.h"
 
 #include "tuner/backend/contents.h"
+#include "tuner/backend/fresh_data.h"
 
 namespace smemtune::cuda {
 namespace {
@@ -29,7 +30,8 @@ PreparedWorkload::PreparedWorkload(const Workload& workload, std::uint64_t its_n
       std::vector<std::uint8_t> contents;
       if (begins_with_contents(argument)) contents = initial_contents(argument, workload.seed);
       salt += 1;
-      buffers.try_emplace(argument.name, argument, contents, salt * kSaltStep, stream);
+      buffers.try_emplace(argument.name, argument, contents,
+                          can_redraw(argument, workload.arguments), salt * kSaltStep, stream);
     } else if (argument.is_buffer() && argument.in_constant_memory()) {
       constants[argument.name] = {argument, initial_contents(argument, workload.seed)};
     }

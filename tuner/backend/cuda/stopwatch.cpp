@@ -92,7 +92,8 @@ void Stopwatch::flush_l2() const {
   check(cudaMemsetAsync(flush_.get(), 0, flush_bytes_, stream_), "cudaMemsetAsync");
 }
 
-Outcome<Interval> Stopwatch::time(const std::function<std::optional<Failure>()>& enqueue) {
+Outcome<Interval> Stopwatch::time(const std::function<std::optional<Failure>()>& enqueue,
+                                  const std::function<void()>& afterwards) {
   Mapped& shared = mapped(mapped_);
   const CUdeviceptr flag = device_address(&shared.flag);
   const CUdeviceptr timed_out = device_address(&shared.timed_out);
@@ -109,6 +110,7 @@ Outcome<Interval> Stopwatch::time(const std::function<std::optional<Failure>()>&
     check(cudaEventRecord(stop_.get(), stream_), "cudaEventRecord");
     kernels_.stamp(stream_, stamps + kStampBytes, kStampSlots);
   }
+  if (!failure && afterwards) afterwards();
   synchronize(stream_);
   if (failure) return *failure;
   Interval measured = interval();

@@ -37,8 +37,9 @@ class Stopwatch {
 
   /// `enqueue` puts the work on the stream; it must neither wait nor queue more than
   /// kMaxPendingLaunches before it calls release(), or the stream's queue fills up while it is
-  /// held.
-  Outcome<Interval> time(const std::function<std::optional<Failure>()>& enqueue);
+  /// held. `afterwards` puts on the stream what is to follow without being timed.
+  Outcome<Interval> time(const std::function<std::optional<Failure>()>& enqueue,
+                         const std::function<void()>& afterwards = {});
 
   /// For work that is more than the stream's queue may hold: lets it begin while it is queued.
   void release();

@@ -142,6 +142,16 @@ std::optional<Failure> FakeLauncher::strike(const std::string& fault) const {
   return std::nullopt;
 }
 
+std::optional<Mismatch> FakeLauncher::wrong_result(const std::optional<std::string>& fault) {
+  if (!fault || std::ranges::find(kMismatches, *fault) == kMismatches.end()) return std::nullopt;
+  return Mismatch{.argument = "out",
+                  .reason = *fault,
+                  .index = 3,
+                  .value = *fault == "nan" ? std::nan("") : 1.5,
+                  .expected = 1,
+                  .count = 1};
+}
+
 Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& request) {
   const Loaded& kernel = loaded_kernel(handle);
   const Workload& data = workload(request.workload);
@@ -152,16 +162,8 @@ Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& requ
   report.elapsed_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
   if (fault) {
     if (auto struck = strike(*fault)) return *struck;
-    const bool is_mismatch = std::ranges::find(kMismatches, *fault) != kMismatches.end();
     // What is to become the reference is compared with nothing.
-    if (is_mismatch && !(request.as_reference && *fault == "mismatch")) {
-      report.mismatch = Mismatch{.argument = "out",
-                                 .reason = *fault,
-                                 .index = 3,
-                                 .value = *fault == "nan" ? std::nan("") : 1.5,
-                                 .expected = 1,
-                                 .count = 1};
-    }
+    if (!request.as_reference || *fault != "mismatch") report.mismatch = wrong_result(fault);
   }
   compute(kernel, data, request, report);
   return report;
@@ -252,6 +254,14 @@ std::vector<double> FakeLauncher::times_of_launches(const Loaded& kernel, double
   return launch_times_ms(turns, kernel.launches.size(), {pass_ms});
 }
 
+Outcome<bool> FakeLauncher::draw_data(KernelHandle reference, WorkloadId id) {
+  const Loaded& kernel = loaded_kernel(reference);
+  if (const auto fault = fault_at(kernel.script, "draw", bindings_for(kernel, workload(id)))) {
+    if (auto struck = strike(*fault)) return *struck;
+  }
+  return true;
+}
+
 Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& request) {
   const Loaded& kernel = loaded_kernel(handle);
   const Bindings bindings = bindings_for(kernel, workload(request.workload));
@@ -261,6 +271,7 @@ Outcome<TimeReport> FakeLauncher::time(KernelHandle handle, const TimeRequest& r
     if (auto struck = strike(*fault)) return *struck;
   }
   TimeReport report;
+  report.mismatch = wrong_result(fault);
   if (request.with_transfers) {
     report.transfers = Transfers{
         .to_device_ms = 3, .to_host_ms = 2, .to_device_bytes = 30000000, .to_host_bytes = 20000000};

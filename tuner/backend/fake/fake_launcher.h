@@ -15,7 +15,8 @@ Device fake_device(int unit = 0);
 
 /// Behaves as scripts say (script.h). Faults in `load`, `run` and `time` strike here; beside those
 /// of processes there are `error` (a launch that fails), `device_memory`, `context_lost`, and wrong
-/// results: `mismatch`, `nan`, `unwritten`, `overrun`, `input_modified`.
+/// results, in `run` and in timed launches: `mismatch`, `nan`, `unwritten`, `overrun`,
+/// `input_modified`.
 class FakeLauncher final : public Launcher {
  public:
   /// `seed`: of noise and drift. `reply_descriptor`: where `garbage` goes. `unit`: UNIT of scripts.
@@ -33,6 +34,7 @@ class FakeLauncher final : public Launcher {
                              const std::vector<Argument>& arguments) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
   Outcome<LookReport> look(KernelHandle handle, WorkloadId id, double seconds) override;
+  Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
 
   std::size_t loaded() const { return loaded_.size(); }
@@ -49,6 +51,7 @@ class FakeLauncher final : public Launcher {
   const Loaded& loaded_kernel(KernelHandle handle) const;
   Bindings bindings_for(const Loaded& kernel, const Workload& workload);
   const Workload& workload(WorkloadId id) const;
+  static std::optional<Mismatch> wrong_result(const std::optional<std::string>& fault);
   std::optional<Failure> strike(const std::string& fault) const;
   void compute(const Loaded& kernel, const Workload& workload, const RunRequest& request,
                RunReport& report) const;

@@ -37,7 +37,9 @@ namespace smemtune::fake {
 struct Script {
   struct Fault {
     std::string kind;
-    std::string place;  ///< `compile`, `load`, `run`, `time` or `look` (where `race` is one).
+    /// `compile`, `load`, `run`, `time`, `draw` (of data, by a reference) or `look` (where `race` is
+    /// one).
+    std::string place;
     std::string when = "1";
   };
   std::string entry;

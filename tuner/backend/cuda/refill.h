@@ -1,0 +1,34 @@
+#pragma once
+
+#include "tuner/backend/cuda/bound_kernel.h"
+#include "tuner/backend/cuda/device_kernels.h"
+#include "tuner/backend/cuda/handles.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace smemtune::cuda {
+
+/// Makes buffers as they are before a launch: contents or poison, and guard zones around them. All
+/// that was added is filled by one kernel.
+class Refiller {
+ public:
+  Refiller(const DeviceKernels& kernels, CUstream stream) : kernels_(kernels), stream_(stream) {}
+
+  /// A copy, with contents drawn anew for `key` where they can be; 0: with its initial ones.
+  void add(const DeviceBuffer& buffer, std::size_t copy, std::uint64_t key);
+  void add(const BoundKernel::Scratch& scratch, std::size_t copy);
+
+  /// Puts the filling on the stream, and forgets what was added.
+  void run();
+
+ private:
+  const DeviceKernels& kernels_;
+  CUstream stream_;
+  std::vector<Refill> refills_;
+  std::size_t room_ = 0;
+  DeviceMemory there_;
+};
+
+}  // namespace smemtune::cuda
