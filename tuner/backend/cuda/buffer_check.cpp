@@ -95,11 +95,12 @@ class BufferCheck {
       const Argument& argument = buffer.argument();
       // A reference is compared with itself: that finds what is not finite, and what it did not
       // write.
-      const CUdeviceptr expected = request_.as_reference ? buffer.data() : buffer.expected();
-      CompareRule rule =
-          compare_rule(request_.tolerance_of(argument.name), argument.type, !buffer.has_contents());
+      const CUdeviceptr actual = bound_.result(buffer);
+      const CUdeviceptr expected = request_.as_reference ? actual : buffer.expected();
+      CompareRule rule = compare_rule(request_.tolerance_of(argument.name), argument.type,
+                                      bound_.result_is_poisoned(buffer));
       if (argument.compares_sum) rule.absolute = std::numeric_limits<double>::infinity();
-      kernels.compare(stream_, argument.type, buffer.data(), expected, argument.elements(), rule,
+      kernels.compare(stream_, argument.type, actual, expected, argument.elements(), rule,
                       comparisons.address(i));
     }
   }
@@ -184,9 +185,12 @@ class BufferCheck {
       wrong.reason = reason.word();
       wrong.index = static_cast<std::int64_t>(kind->first);
       wrong.count = static_cast<std::int64_t>(kind->count);
-      wrong.value = element(buffer.data(), wrong.index, type);
-      wrong.expected = request_.as_reference ? std::numeric_limits<double>::quiet_NaN()
-                                             : element(buffer.expected(), wrong.index, type);
+      wrong.value = element(bound_.result(buffer), wrong.index, type);
+      wrong.exact_value = exact_element(bound_.result(buffer), wrong.index, type);
+      wrong.expected = std::numeric_limits<double>::quiet_NaN();
+      if (request_.as_reference) return wrong;
+      wrong.expected = element(buffer.expected(), wrong.index, type);
+      wrong.exact_expected = exact_element(buffer.expected(), wrong.index, type);
       return wrong;
     }
     return std::nullopt;
@@ -198,7 +202,7 @@ class BufferCheck {
     const auto sum = [&](CUdeviceptr data) {
       return sum_of(download(data, argument.bytes(), stream_), argument.type);
     };
-    return smemtune::wrong_sum(argument, sum(buffer.data()), sum(buffer.expected()),
+    return smemtune::wrong_sum(argument, sum(bound_.result(buffer)), sum(buffer.expected()),
                                request_.tolerance_of(argument.name), report);
   }
 
@@ -206,6 +210,12 @@ class BufferCheck {
     const auto size = static_cast<std::int64_t>(size_of(type));
     const auto bytes = download(buffer + static_cast<CUdeviceptr>(index * size), size, stream_);
     return to_doubles(bytes, type).front();
+  }
+
+  std::string exact_element(CUdeviceptr buffer, std::int64_t index, ScalarType type) const {
+    const auto size = static_cast<std::int64_t>(size_of(type));
+    const auto bytes = download(buffer + static_cast<CUdeviceptr>(index * size), size, stream_);
+    return exact_text(to_bits(bytes, type).front(), type);
   }
 
   const PreparedWorkload& workload_;
