@@ -6,7 +6,10 @@
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/search_space.h"
+#include "tuner/core/whole.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -28,25 +31,112 @@ double normal_random(std::uint64_t stream, std::uint64_t i) {
   return std::sqrt(-2 * std::log(radius_from)) * std::cos(angle);
 }
 
+/// In a range with a center, at distances of every order of magnitude from it.
+class Spread {
+ public:
+  Spread(const Init& init, std::uint64_t stream) : stream_(stream) {
+    const bool is_normal = init.kind == Init::Kind::normal;
+    low_ = init.kind == Init::Kind::full_range ? -1 : is_normal ? init.a - 3 * init.b : init.a;
+    high_ = init.kind == Init::Kind::full_range ? 1 : is_normal ? init.a + 3 * init.b : init.b;
+    center_ = is_normal ? init.a : std::clamp(0.0, low_, high_);
+  }
+
+  /// Between the ends, about as often in each of ten octaves of distances.
+  double real(std::uint64_t i) const {
+    constexpr std::uint64_t kOctaves = 10;
+    const std::uint64_t choice = random_bits(stream_, 2 * i);
+    const double length = goes_down(choice) ? low_ - center_ : high_ - center_;
+    const auto octave = static_cast<int>((choice >> 1) % kOctaves);
+    const double mantissa = 1 + unit_random(random_bits(stream_, 2 * i + 1));
+    return center_ + length * std::ldexp(mantissa, -octave - 1);
+  }
+
+  /// The nearest integers to the ends, as far as the type has them.
+  void use_integers_of(const Init& init, ScalarType type) {
+    if (init.kind == Init::Kind::full_range) {
+      lowest_ = lowest_of(type);
+      highest_ = highest_of(type);
+    } else {
+      lowest_ = whole_of(to_bits(encode(low_, type), type).front(), type);
+      highest_ = whole_of(to_bits(encode(high_, type), type).front(), type);
+    }
+    middle_ = whole_of(to_bits(encode(center_, type), type).front(), type);
+  }
+
+  Whole integer(std::uint64_t i) const {
+    const std::uint64_t choice = random_bits(stream_, 2 * i);
+    const bool down = middle_ > lowest_ && (middle_ == highest_ || (choice & 1) != 0);
+    const auto length = static_cast<std::uint64_t>(down ? middle_ - lowest_ : highest_ - middle_);
+    const auto octaves = static_cast<std::uint64_t>(std::bit_width(length));
+    const std::uint64_t octave = (choice >> 3) % (octaves + 1);
+    if (octave == 0) return middle_;
+    const bool is_end = octave == octaves && (choice & 6) == 0;
+    const std::uint64_t first = std::uint64_t{1} << (octave - 1);
+    const std::uint64_t last = std::min(first - 1 + first, length);
+    const std::uint64_t offset =
+        is_end ? length : first + random_bits(stream_, 2 * i + 1) % (last - first + 1);
+    return down ? middle_ - static_cast<Whole>(offset) : middle_ + static_cast<Whole>(offset);
+  }
+
+ private:
+  bool goes_down(std::uint64_t choice) const {
+    return center_ > low_ && (center_ == high_ || (choice & 1) != 0);
+  }
+
+  std::uint64_t stream_;
+  double low_;
+  double high_;
+  double center_;
+  Whole lowest_ = 0;
+  Whole highest_ = 0;
+  Whole middle_ = 0;
+};
+
+/// Of uniform, normal and full_range.
+std::vector<std::uint8_t> spread_contents(const Argument& argument, std::uint64_t stream) {
+  const auto count = static_cast<std::uint64_t>(argument.elements());
+  Spread spread(argument.init, stream);
+  if (is_floating(argument.type)) {
+    return encode_each(count, argument.type, [&](std::uint64_t i) { return spread.real(i); });
+  }
+  spread.use_integers_of(argument.init, argument.type);
+  return encode_bits(count, argument.type,
+                     [&](std::uint64_t i) { return bits_of(spread.integer(i), argument.type); });
+}
+
+/// What an array of a definition holds.
+HostArray host_contents(const Argument& argument, std::uint64_t seed) {
+  const std::vector<std::uint8_t> bytes = initial_contents(argument, seed);
+  HostArray array = {argument.shape, to_doubles(bytes, argument.type), argument.type};
+  if (is_wide_integer(argument.type)) array.bits = to_bits(bytes, argument.type);
+  return array;
+}
+
 /// As the definition gives them, of what the arguments hold that it reads.
 std::vector<std::uint8_t> defined_contents(const Argument& argument, std::uint64_t seed) {
   constexpr std::uint64_t kMostOperations = 4'000'000'000;
   std::map<std::string, std::size_t> dimensions = {{argument.name, argument.shape.size()}};
-  std::map<std::string, HostArray> arrays = {{argument.name, {argument.shape, {}}}};
+  std::map<std::string, HostArray> arrays = {{argument.name, {argument.shape, {}, argument.type}}};
   std::map<std::string, double> scalars;
   std::vector<std::string> scalar_names;
+  Bindings constants = argument.problem;
   for (const Argument& other : argument.reads) {
     if (other.is_buffer()) {
       dimensions[other.name] = other.shape.size();
-      arrays[other.name] = {other.shape, to_doubles(initial_contents(other, seed), other.type)};
+      arrays[other.name] = host_contents(other, seed);
+    } else if (!is_floating(other.type) && other.raw_bytes == 0) {
+      constants[other.name] = other.integer;
     } else {
       scalar_names.push_back(other.name);
       scalars[other.name] = to_doubles(scalar_bytes(other), other.type).front();
     }
   }
   const Definition definition =
-      Definition::compile(argument.init.definition, argument.problem, dimensions, scalar_names);
-  return encode(definition.evaluate(arrays, scalars, kMostOperations).elements, argument.type);
+      Definition::compile(argument.init.definition, constants, dimensions, scalar_names);
+  const HostArray made = definition.evaluate(arrays, scalars, kMostOperations);
+  if (made.bits.empty()) return encode(made.elements, argument.type);
+  return encode_bits(made.bits.size(), argument.type,
+                     [&made](std::uint64_t i) { return made.bits[i]; });
 }
 
 }  // namespace
@@ -69,7 +159,17 @@ std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64
   const std::span<const std::uint8_t> name(
       reinterpret_cast<const std::uint8_t*>(argument.name.data()), argument.name.size());
   const std::uint64_t stream = random_bits(seed, crc32(name));
+  const bool is_range = init.kind == Init::Kind::uniform || init.kind == Init::Kind::normal ||
+                        init.kind == Init::Kind::full_range;
+  if (init.is_spread && is_range) return spread_contents(argument, stream);
   switch (init.kind) {
+    case Init::Kind::full_range:
+      if (!is_floating(argument.type)) {
+        return encode_bits(count, argument.type,
+                           [stream](std::uint64_t i) { return random_bits(stream, i); });
+      }
+      return fill(
+          [stream](std::uint64_t i) { return 2 * unit_random(random_bits(stream, i)) - 1; });
     case Init::Kind::uniform:
       return fill([&init, stream](std::uint64_t i) {
         return init.a + (init.b - init.a) * unit_random(random_bits(stream, i));

@@ -9,8 +9,12 @@ namespace smemtune {
 
 /// Bytes of a buffer as its `init` gives them: the same for the same argument and seed on every
 /// machine and device. Integer types round uniform() and normal() to the nearest integer; iota
-/// begins again at 0 where the type cannot count on. Arguments of other names differ. Throws
-/// InputError for a file that cannot be read or has another shape or type. An argument that begins
+/// begins again at 0 where the type cannot count on. Arguments of other names differ. Where
+/// Init::is_spread, random elements keep to the range of the others but are as often small as
+/// large: they lie at distances of every order of magnitude from 0, or from the end of the range
+/// that is nearest to it, on both sides where there are two. Integers then reach 0 and both ends;
+/// floating elements reach no end that others do not, and no 0, as kernels may divide by them; those
+/// of normal() lie within three deviations. Throws InputError for a file that cannot be read or has another shape or type. An argument that begins
 /// as another type has that one's elements, converted.
 std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64_t seed);
 

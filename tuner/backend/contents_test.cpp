@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -312,6 +313,101 @@ TEST(ScalarBytes, OfAStructAreThoseOfItsFile) {
   argument.init.kind = Init::Kind::zero;
   EXPECT_EQ(argument.bytes(), 12);
   EXPECT_EQ(scalar_bytes(argument), std::vector<std::uint8_t>(12, 0));
+}
+
+Argument any(ScalarType type, std::int64_t elements) {
+  return buffer(Init::Kind::full_range, elements, type);
+}
+
+TEST(InitialContents, OfAFullRangeAreAnyIntegerWithEveryBitRandom) {
+  for (const ScalarType type : {ScalarType::uint64, ScalarType::int64, ScalarType::uint32}) {
+    std::vector<int> ones(64);
+    for (const std::uint64_t bits : to_bits(initial_contents(any(type, 4000), 1), type)) {
+      for (std::size_t bit = 0; bit < 64; ++bit) ones[bit] += static_cast<int>(bits >> bit & 1);
+    }
+    for (std::size_t bit = 0; bit < 8 * size_of(type); ++bit) EXPECT_NEAR(2000, ones[bit], 200);
+  }
+  const std::vector<double> bytes = contents(any(ScalarType::int8, 10'000));
+  EXPECT_EQ(-128, *std::ranges::min_element(bytes));
+  EXPECT_EQ(127, *std::ranges::max_element(bytes));
+  const std::vector<double> reals = contents(any(ScalarType::float32, 10'000));
+  EXPECT_NEAR(-1, *std::ranges::min_element(reals), 0.01);
+  EXPECT_NEAR(1, *std::ranges::max_element(reals), 0.01);
+}
+
+Argument spread(Argument argument) {
+  argument.init.is_spread = true;
+  return argument;
+}
+
+/// How many have no more than this magnitude.
+std::ptrdiff_t small_ones(const std::vector<double>& values, double most) {
+  return std::ranges::count_if(values, [most](double x) { return std::abs(x) <= most; });
+}
+
+TEST(SpreadContents, OfIntegersKeepToTheRangeAndReachItsEndsAndZero) {
+  const std::vector<double> values =
+      contents(spread(buffer(Init::Kind::uniform, 10'000, ScalarType::int32, -1000, 100'000)));
+  EXPECT_EQ(-1000, *std::ranges::min_element(values));
+  EXPECT_EQ(100'000, *std::ranges::max_element(values));
+  EXPECT_GT(small_ones(values, 0), 100);
+  EXPECT_GT(small_ones(values, 100), 2000) << "0.2 % of uniform ones";
+  const std::vector<double> letters =
+      contents(spread(buffer(Init::Kind::uniform, 1'000, ScalarType::uint8, 97, 122)));
+  EXPECT_EQ(97, *std::ranges::min_element(letters));
+  EXPECT_EQ(122, *std::ranges::max_element(letters));
+  EXPECT_THAT(contents(spread(buffer(Init::Kind::uniform, 3, ScalarType::int32, 5, 5))),
+              testing::Each(5));
+}
+
+TEST(SpreadContents, OfAFullRangeHaveEveryMagnitude) {
+  std::vector<int> widths(65);
+  for (const std::uint64_t bits :
+       to_bits(initial_contents(spread(any(ScalarType::uint64, 20'000)), 1), ScalarType::uint64)) {
+    ++widths[static_cast<std::size_t>(std::bit_width(bits))];
+  }
+  EXPECT_THAT(widths, testing::Each(testing::Gt(150)));
+  const auto bits =
+      to_bits(initial_contents(spread(any(ScalarType::int64, 20'000)), 1), ScalarType::int64);
+  const auto holds = [&](std::int64_t value) {
+    return std::ranges::find(bits, static_cast<std::uint64_t>(value)) != bits.end();
+  };
+  EXPECT_TRUE(holds(0) && holds(-1) && holds(1) && holds(INT64_MIN) && holds(INT64_MAX));
+}
+
+TEST(SpreadContents, OfFloatingTypesLieInsideTheRangeOnBothSidesOfZero) {
+  const std::vector<double> values =
+      contents(spread(buffer(Init::Kind::uniform, 10'000, ScalarType::float64, -8, 2)));
+  EXPECT_GT(*std::ranges::min_element(values), -8);
+  EXPECT_LT(*std::ranges::max_element(values), 2);
+  EXPECT_NEAR(5'000,
+              static_cast<double>(std::ranges::count_if(values, [](double x) { return x < 0; })),
+              300);
+  EXPECT_EQ(0, small_ones(values, 0)) << "kernels may divide by them";
+  EXPECT_GT(small_ones(values, 0.1), 3000) << "2 % of uniform ones";
+  const std::vector<double> positive =
+      contents(spread(buffer(Init::Kind::uniform, 10'000, ScalarType::float64, 0.5, 1)));
+  EXPECT_GT(*std::ranges::min_element(positive), 0.5);
+  EXPECT_LT(*std::ranges::max_element(positive), 1);
+  EXPECT_GT(small_ones(positive, 0.55), 5000) << "10 % of uniform ones";
+  const std::vector<double> normal =
+      contents(spread(buffer(Init::Kind::normal, 10'000, ScalarType::float64, 3, 2)));
+  EXPECT_GT(*std::ranges::min_element(normal), -3);
+  EXPECT_LT(*std::ranges::max_element(normal), 9);
+}
+
+TEST(DefinedContents, OfWideIntegersAreExact) {
+  Init init;
+  init.kind = Init::Kind::definition;
+  init.definition = "y[i] = i * 6364136223846793005 + salt";
+  Argument y = buffer_of("y", ScalarType::uint64, {3}, init);
+  Argument salt;
+  salt.name = "salt";
+  salt.type = ScalarType::int64;
+  salt.integer = (std::int64_t{1} << 60) + 1;
+  y.reads = {salt};
+  const auto bits = to_bits(initial_contents(y, 1), y.type);
+  EXPECT_EQ(2 * 6364136223846793005ull + (1ull << 60) + 1, bits[2]);
 }
 
 }  // namespace

@@ -143,6 +143,18 @@ T from_double(double value) {
   }
 }
 
+/// Calls encode_range(begin, end) for parts of what is to be encoded.
+template <typename Range>
+void on_all_cores(std::uint64_t count, const Range& encode_range) {
+  constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.
+  const std::uint64_t parts = std::clamp<std::uint64_t>(count / kWorthAThread, 1, usable_cores());
+  std::vector<std::jthread> others;
+  for (std::uint64_t part = 1; part < parts; ++part) {
+    others.emplace_back(encode_range, count * part / parts, count * (part + 1) / parts);
+  }
+  encode_range(std::uint64_t{0}, count / parts);
+}
+
 }  // namespace
 
 std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType type) {
@@ -161,7 +173,7 @@ std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType t
 std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
                                       const std::function<double(std::uint64_t)>& element) {
   std::vector<std::uint8_t> bytes(count * size_of(type));
-  const auto encode_range = [&](std::uint64_t begin, std::uint64_t end) {
+  on_all_cores(count, [&](std::uint64_t begin, std::uint64_t end) {
     with_type(type, [&](auto tag) {
       using T = typename decltype(tag)::Type;
       for (std::uint64_t i = begin; i < end; ++i) {
@@ -169,16 +181,30 @@ std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
         std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
       }
     });
-  };
-  constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.
-  const std::uint64_t parts = std::clamp<std::uint64_t>(count / kWorthAThread, 1, usable_cores());
-  std::vector<std::jthread> others;
-  for (std::uint64_t part = 1; part < parts; ++part) {
-    others.emplace_back(encode_range, count * part / parts, count * (part + 1) / parts);
-  }
-  encode_range(0, count / parts);
-  others.clear();  // Waits for them.
+  });
   return bytes;
+}
+
+std::vector<std::uint8_t> encode_bits(std::uint64_t count, ScalarType type,
+                                      const std::function<std::uint64_t(std::uint64_t)>& bits) {
+  const std::size_t size = size_of(type);
+  std::vector<std::uint8_t> bytes(count * size);
+  on_all_cores(count, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const std::uint64_t element = bits(i);  // Little-endian, as all devices are.
+      std::memcpy(bytes.data() + i * size, &element, size);
+    }
+  });
+  return bytes;
+}
+
+std::vector<std::uint64_t> to_bits(std::span<const std::uint8_t> bytes, ScalarType type) {
+  const std::size_t size = size_of(type);
+  std::vector<std::uint64_t> bits(bytes.size() / size);
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    std::memcpy(&bits[i], bytes.data() + i * size, size);
+  }
+  return bits;
 }
 
 std::vector<std::uint8_t> encode(double value, ScalarType type) {

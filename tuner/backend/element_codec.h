@@ -27,6 +27,13 @@ std::vector<std::uint8_t> encode(std::span<const double> values, ScalarType type
 std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
                                       const std::function<double(std::uint64_t)>& element);
 
+/// Elements of an integer type whose bits are the low ones of `bits(i)`, likewise.
+std::vector<std::uint8_t> encode_bits(std::uint64_t count, ScalarType type,
+                                      const std::function<std::uint64_t(std::uint64_t)>& bits);
+
+/// The bits of each element of an integer type.
+std::vector<std::uint64_t> to_bits(std::span<const std::uint8_t> bytes, ScalarType type);
+
 /// An integer as an element of an integer type; nullopt where it does not fit.
 std::optional<std::vector<std::uint8_t>> encode_integer(std::int64_t value, ScalarType type);
 

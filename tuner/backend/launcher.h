@@ -53,6 +53,9 @@ struct Mismatch {
   double value = 0;
   double expected = 0;     ///< NaN: not known, of a reference.
   std::int64_t count = 0;  ///< Such elements in all; 0: it is the sum of all elements.
+  /// All digits of `value` and `expected`, where these are integers; else empty.
+  std::string exact_value = {};
+  std::string exact_expected = {};
 
   bool operator==(const Mismatch&) const = default;
 };
@@ -83,8 +86,29 @@ struct RunReport {
   double elapsed_ms = 0;             ///< Of the launches, roughly: a first guess of the time.
   std::map<std::string, std::vector<double>> before;  ///< The downloads, before the launches...
   std::map<std::string, std::vector<double>> after;   ///< ...and after them.
+  /// Of the downloads that are 64-bit integers, which doubles do not hold: their bits, likewise.
+  std::map<std::string, std::vector<std::uint64_t>> bits_before = {};
+  std::map<std::string, std::vector<std::uint64_t>> bits_after = {};
 
   bool operator==(const RunReport&) const = default;
+};
+
+/// An output as the reference left it.
+struct KeptOutput {
+  std::string name;
+  std::int64_t elements = 0;
+  std::int64_t changed = 0;  ///< Elements that differ from what they began as; all of an output
+                             ///< that began as poison.
+  bool is_constant = false;  ///< Whether all elements are equal.
+
+  bool operator==(const KeptOutput&) const = default;
+};
+
+/// Elements of an output from the `first` on, in place of the reference's.
+struct Edit {
+  std::string output;
+  std::int64_t first = 0;
+  std::vector<std::uint8_t> bytes;
 };
 
 struct TimeRequest {
@@ -172,6 +196,22 @@ class Launcher {
   /// kernels; of several such sets the oldest gives way. Returns whether there is one now: not
   /// where nothing can be drawn anew, memory is short or the reference gives no numbers.
   virtual Outcome<bool> draw_data(KernelHandle reference, WorkloadId workload) = 0;
+  /// The outputs that the last reference run on the workload has kept; none of a launcher that keeps
+  /// none.
+  virtual std::vector<KeptOutput> kept(WorkloadId /*workload*/) { return {}; }
+
+  /// Bytes of `count` elements of an output that is kept.
+  virtual std::vector<std::uint8_t> kept_elements(WorkloadId /*workload*/,
+                                                  const std::string& /*output*/,
+                                                  std::int64_t /*first*/, std::int64_t /*count*/) {
+    return {};
+  }
+
+  /// What run() would find if the kernel wrote what is kept, with these edits.
+  virtual Outcome<RunReport> compare(KernelHandle /*handle*/, const RunRequest& /*request*/,
+                                     const std::vector<Edit>& /*edits*/) {
+    return RunReport();
+  }
 
   virtual Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) = 0;
 

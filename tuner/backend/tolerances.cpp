@@ -2,6 +2,7 @@
 
 #include "tuner/backend/element_codec.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/whole.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +10,30 @@
 
 namespace smemtune {
 
-double sum_of(std::span<const std::uint8_t> bytes, ScalarType type) {
-  return sum_of(to_doubles(bytes, type));
+Sum sum_of(std::span<const std::uint8_t> bytes, ScalarType type) {
+  if (is_floating(type)) return {.number = sum_of(to_doubles(bytes, type))};
+  UnsignedWhole sum = 0;
+  for (const std::uint64_t bits : to_bits(bytes, type)) {
+    sum += static_cast<UnsignedWhole>(whole_of(bits, type));
+  }
+  const std::uint64_t wrapped = bits_of(static_cast<Whole>(sum), type);
+  return {.number = static_cast<double>(whole_of(wrapped, type)), .bits = wrapped};
+}
+
+double distance(const Sum& a, const Sum& b, ScalarType type) {
+  if (is_floating(type)) return std::abs(a.number - b.number);
+  // The shorter way around the type's range.
+  const std::uint64_t one_way =
+      bits_of(static_cast<Whole>(a.bits) - static_cast<Whole>(b.bits), type);
+  const std::uint64_t other_way =
+      bits_of(static_cast<Whole>(b.bits) - static_cast<Whole>(a.bits), type);
+  return static_cast<double>(std::min(one_way, other_way));
+}
+
+std::string exact_text(std::uint64_t bits, ScalarType type) {
+  if (is_floating(type)) return "";
+  return is_signed_integer(type) ? std::to_string(static_cast<std::int64_t>(whole_of(bits, type)))
+                                 : std::to_string(bits);
 }
 
 double sum_of(std::span<const double> elements) {
@@ -55,9 +78,11 @@ double allowed_error(const Tolerance& tolerance, ScalarType type, double referen
   return allowed;
 }
 
-std::optional<Mismatch> wrong_sum(const Argument& argument, double sum, double expected,
-                                  const Tolerance& tolerance, RunReport& report) {
-  const double error = std::abs(sum - expected);
+std::optional<Mismatch> wrong_sum(const Argument& argument, const Sum& its_sum,
+                                  const Sum& expected_sum, const Tolerance& tolerance,
+                                  RunReport& report) {
+  const double error = distance(its_sum, expected_sum, argument.type);
+  const double expected = expected_sum.number;
   if (std::isfinite(error)) {
     report.max_absolute_error = std::max(report.max_absolute_error, error);
     if (expected != 0) {
@@ -69,8 +94,10 @@ std::optional<Mismatch> wrong_sum(const Argument& argument, double sum, double e
   if (error <= allowed_error(used, argument.type, expected)) return std::nullopt;
   Mismatch mismatch = {.argument = argument.name,
                        .reason = Reason(Status::correctness, "mismatch").word()};
-  mismatch.value = sum;
+  mismatch.value = its_sum.number;
   mismatch.expected = expected;
+  mismatch.exact_value = exact_text(its_sum.bits, argument.type);
+  mismatch.exact_expected = exact_text(expected_sum.bits, argument.type);
   return mismatch;
 }
 

@@ -6,8 +6,11 @@
 #include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/text.h"
+#include "tuner/source/access.h"
 #include "tuner/source/cpp_tokens.h"
 #include "tuner/source/in_double.h"
+#include "tuner/source/kernel_function.h"
+#include "tuner/source/source_items.h"
 
 #include <algorithm>
 #include <set>
@@ -26,8 +29,71 @@ std::string last_component(const std::string& name) {
 bool is_random(const ArgumentTemplate& argument) {
   const Init::Kind kind = argument.init.kind;
   return kind == Init::Kind::uniform || kind == Init::Kind::normal ||
-         kind == Init::Kind::permutation || std::ranges::any_of(argument.reads, is_random);
+         kind == Init::Kind::full_range || kind == Init::Kind::permutation ||
+         std::ranges::any_of(argument.reads, is_random);
 }
+
+bool is_written(Access access) {
+  return access == Access::written || access == Access::added || access == Access::both;
+}
+
+/// How a source's kernels use their parameters.
+class ParameterUses {
+ public:
+  explicit ParameterUses(const KernelSource& source) : text_(text_of(source)) {
+    AccessReader access(tokens_, items_);
+    for (const SourceItem& item : items_) {
+      if (item.is_kernel && item.body != kNoToken) {
+        kernels_.push_back(kernel_of(tokens_, item, access));
+      }
+    }
+  }
+
+  /// Of an argument in launches that are repeated together; `read` where none takes it.
+  Access of(const KernelTemplate& kernel, const Repeat& repeat, const std::string& name) const {
+    Access all = Access::read;
+    for (std::size_t i = repeat.first; i < repeat.end; ++i) {
+      const LaunchTemplate& launch = kernel.launches[i];
+      const std::vector<std::string> names = passed_names(kernel, launch);
+      const auto number = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+      if (number == names.size()) continue;
+      const Access one = of(launch, number);
+      if (one == Access::unknown || is_written(one)) all = one;
+      if (all == Access::unknown) break;
+    }
+    return all;
+  }
+
+ private:
+  static std::vector<std::string> passed_names(const KernelTemplate& kernel,
+                                               const LaunchTemplate& launch) {
+    std::vector<std::string> names = launch.arguments;
+    if (!names.empty()) return names;
+    for (const ArgumentTemplate& argument : kernel.arguments) {
+      if (argument.is_passed()) names.push_back(argument.name);
+    }
+    return names;
+  }
+
+  Access of(const LaunchTemplate& launch, std::size_t parameter) const {
+    const auto kernel = std::ranges::find_if(kernels_, [&](const KernelFunction& one) {
+      return last_component(one.name) == last_component(launch.entry_name);
+    });
+    const bool is_known = kernel != kernels_.end() && parameter < kernel->parameters.size();
+    return is_known ? kernel->parameters[parameter].access : Access::unknown;
+  }
+
+  static std::string text_of(const KernelSource& source) {
+    std::string text;
+    for (const KernelSource::File& file : source.files) text += file.text + "\n";
+    return text;
+  }
+
+  std::string text_;
+  CppTokens tokens_ = cpp_tokens(text_);
+  std::vector<SourceItem> items_ = read_items(tokens_).items;
+  std::vector<KernelFunction> kernels_;
+};
 
 /// Names of the macros that a kernel's source can count on.
 std::set<std::string> macros_of(const KernelTemplate& kernel, const Problem& problem) {
@@ -444,6 +510,40 @@ void SpaceReader::check_derived(LoadedSpace& loaded) {
     loaded.notes.push_back(why + "; tolerances are derived from the definition");
   } else {
     fault(where, why + "; give absolute, relative or ulps, or a definition");
+  }
+}
+
+/// Where a result changes places with scratch, its name must be the one that has the answer when the
+/// repetitions are done.
+void SpaceReader::check_swaps(const KernelTemplate& kernel, const LoadedSpace& loaded) {
+  for (const Repeat& repeat : kernel.repeats) {
+    for (const auto& [first, second] : repeat.swaps) {
+      const auto role_of = [&](const std::string& name) {
+        return std::ranges::find(kernel.arguments, name, &ArgumentTemplate::name)->role;
+      };
+      const bool first_is_scratch = role_of(first) == Role::scratch;
+      if (first_is_scratch == (role_of(second) == Role::scratch)) continue;
+      const std::string& scratch = first_is_scratch ? first : second;
+      const std::string& result = first_is_scratch ? second : first;
+      const auto found = loaded.sources.find(kernel.name);
+      if (found == loaded.sources.end()) continue;
+      const ParameterUses uses(found->second);
+      // A host's code swaps pointers after a launch has written to one of them: the other name has
+      // the answer then.
+      const Access of_result = uses.of(kernel, repeat, result);
+      const Access of_scratch = uses.of(kernel, repeat, scratch);
+      const bool is_lost = of_scratch == Access::read && is_written(of_result);
+      const bool is_told = of_result == Access::read && is_written(of_scratch);
+      if (is_lost || (!is_told && role_of(result) == Role::output)) {
+        fault(child(kernel.where, "swap"),
+              (is_lost ? "what the last repetition writes to " + quote(result) + " is called " +
+                             quote(scratch) + " once they are swapped"
+                       : "the source does not show whether " + quote(result) + " or " +
+                             quote(scratch) + " has the answer once they are swapped") +
+                  "; scratch is not compared: give the one that has the answer then the role "
+                  "\"inout\", or none of both the role \"scratch\"");
+      }
+    }
   }
 }
 

@@ -60,6 +60,7 @@ LoadedSpace SpaceReader::read() {
   for (KernelTemplate& kernel : space_.kernels) {
     check_source(kernel, loaded);
     check_guess(kernel, loaded);
+    check_swaps(kernel, loaded);
   }
   if (!faults().empty()) return loaded;
   for (const KernelTemplate& kernel : space_.kernels) check_values(kernel);

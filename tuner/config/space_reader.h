@@ -87,6 +87,7 @@ class SpaceReader : private SpaceValues {
   void check_guessed_definition(LoadedSpace& loaded) const;
   void check_values(const KernelTemplate& kernel);
   void check_definitions();
+  void check_swaps(const KernelTemplate& kernel, const LoadedSpace& loaded);
   void check_init_definitions();
   void check_expected();
   void check_derived(LoadedSpace& loaded);

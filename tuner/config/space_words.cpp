@@ -220,7 +220,8 @@ Init parse_init(std::string_view text) {
     return result;
   };
   if (name == "uniform") {
-    Init result = init(Init::Kind::uniform, {2}, "uniform(LOW, HIGH)");
+    Init result = init(Init::Kind::uniform, {0, 2}, "uniform or uniform(LOW, HIGH)");
+    if (numbers.empty()) result.kind = Init::Kind::full_range;
     if (result.a > result.b) throw InputError(quote(text) + ": LOW is above HIGH");
     return result;
   }

@@ -3,12 +3,14 @@
 #include "tuner/core/definition_program.h"
 #include "tuner/core/sample.h"
 #include "tuner/core/tokens.h"
+#include "tuner/core/value.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace smemtune {
@@ -28,8 +30,6 @@ double calculated(DefinitionOperation operation, double left, double right) {
   switch (operation) {
     case Operation::negate:
       return -left;
-    case Operation::logical_not:
-      return left == 0 ? 1 : 0;
     case Operation::square_root:
       return std::sqrt(left);
     case Operation::exponential:
@@ -50,22 +50,57 @@ double calculated(DefinitionOperation operation, double left, double right) {
       return left / right;
     case Operation::remainder:
       return std::fmod(left, right);
-    case Operation::less:
-      return left < right ? 1 : 0;
-    case Operation::less_equal:
-      return left <= right ? 1 : 0;
-    case Operation::greater:
-      return left > right ? 1 : 0;
-    case Operation::greater_equal:
-      return left >= right ? 1 : 0;
-    case Operation::equal:
-      return left == right ? 1 : 0;
-    case Operation::not_equal:
-      return left != right ? 1 : 0;
     case Operation::minimum:
       return std::min(left, right);
     default:
       return std::max(left, right);
+  }
+}
+
+/// Modulo 2^128. `right` is not 0 where it divides.
+Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
+  using Operation = DefinitionOperation;
+  const auto a = static_cast<UnsignedWhole>(left);
+  const auto b = static_cast<UnsignedWhole>(right);
+  switch (operation) {
+    case Operation::negate:
+      return static_cast<Whole>(-a);
+    case Operation::absolute:
+      return left < 0 ? static_cast<Whole>(-a) : left;
+    case Operation::round_down:
+      return left;
+    case Operation::add:
+      return static_cast<Whole>(a + b);
+    case Operation::subtract:
+      return static_cast<Whole>(a - b);
+    case Operation::multiply:
+      return static_cast<Whole>(a * b);
+    case Operation::divide:
+      return left / right - (left % right != 0 && (left < 0) != (right < 0) ? 1 : 0);
+    case Operation::remainder:
+      return left % right;
+    case Operation::minimum:
+      return std::min(left, right);
+    default:
+      return std::max(left, right);
+  }
+}
+
+bool holds(DefinitionOperation comparison, const auto& left, const auto& right) {
+  using Operation = DefinitionOperation;
+  switch (comparison) {
+    case Operation::less:
+      return left < right;
+    case Operation::less_equal:
+      return left <= right;
+    case Operation::greater:
+      return left > right;
+    case Operation::greater_equal:
+      return left >= right;
+    case Operation::equal:
+      return left == right;
+    default:
+      return left != right;
   }
 }
 
@@ -88,19 +123,23 @@ class Definition::Evaluation {
       if (found == scalars.end()) fail(1, "the scalar " + in_quotes(name) + " has no value");
       scalars_.push_back(found->second);
     }
-    output_shape_ = checked(arrays, program.output, program.output_dimensions).shape;
+    const HostArray& output = checked(arrays, program.output, program.output_dimensions);
+    output_shape_ = output.shape;
+    output_type_ = output.type;
+    if (!is_floating(output_type_)) find_whole(program_.root);
   }
 
   HostArray output() {
     HostArray output;
     output.shape = output_shape_;
+    output.type = output_type_;
     const std::uint64_t count = elements();
     if (count > operations_left_) fail_too_many(program_.root.column);
     output.elements.reserve(count);
     std::fill_n(slots_.begin(), output_shape_.size(), 0);
     for (std::uint64_t i = 0; i < count; ++i) {
       spend(program_.root.column);
-      output.elements.push_back(value(program_.root));
+      add_element(output.elements, output.bits);
       for (std::size_t d = output_shape_.size(); d-- > 0;) {
         if (++slots_[d] < output.shape[d]) break;
         slots_[d] = 0;
@@ -154,9 +193,12 @@ class Definition::Evaluation {
   std::optional<DefinedElements> whole(std::uint64_t operations) {
     allow(operations);
     try {
-      std::vector<double> values = output().elements;
+      HostArray all = output();
       allow(0);
-      return DefinedElements{.at = {}, .values = std::move(values), .operations = spent_};
+      return DefinedElements{.at = {},
+                             .values = std::move(all.elements),
+                             .bits = std::move(all.bits),
+                             .operations = spent_};
     } catch (const TooManyOperations&) {
       return std::nullopt;
     }
@@ -211,13 +253,64 @@ class Definition::Evaluation {
         fail_too_many(program_.root.column);
       }
       spend(program_.root.column);
-      found.values.push_back(value(program_.root));
+      add_element(found.values, found.bits);
     } catch (const TooManyOperations&) {
       if (found.at.empty()) throw;
       return false;
     }
     found.at.push_back(element);
     return true;
+  }
+
+  /// Evaluates the definition for the indices in the slots.
+  void add_element(std::vector<double>& elements, std::vector<std::uint64_t>& bits) {
+    if (!program_.root.is_whole) {
+      elements.push_back(value<double>(program_.root));
+      return;
+    }
+    bits.push_back(bits_of(value<Whole>(program_.root), output_type_));
+    elements.push_back(static_cast<double>(whole_of(bits.back(), output_type_)));
+  }
+
+  /// Finds which parts of an integer output's definition are whole numbers.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  void find_whole(Node& node) const {
+    for (Node& operand : node.operands) find_whole(operand);
+    const auto are_whole = [&node](std::size_t first) {
+      return std::all_of(node.operands.begin() + static_cast<std::ptrdiff_t>(first),
+                         node.operands.end(), [](const Node& one) { return one.is_whole; });
+    };
+    switch (node.operation) {
+      case Operation::number:
+        return;
+      case Operation::index:
+      case Operation::logical_not:
+      case Operation::logical_and:
+      case Operation::logical_or:
+        node.is_whole = true;
+        return;
+      case Operation::scalar:
+      case Operation::square_root:
+      case Operation::exponential:
+      case Operation::logarithm:
+      case Operation::divide:
+        return;
+      case Operation::element:
+        node.is_whole = !is_floating(arrays_[node.slot]->type);
+        return;
+      case Operation::round_down: {
+        Node& rounded = node.operands.front();
+        const auto whole = [](const Node& one) { return one.is_whole; };
+        if (rounded.operation == Operation::divide) {
+          rounded.is_whole = std::all_of(rounded.operands.begin(), rounded.operands.end(), whole);
+        }
+        break;
+      }
+      default:
+        break;
+    }
+    const bool is_choice = node.operation == Operation::conditional;
+    node.is_whole = is_comparison(node.operation) || are_whole(is_choice ? 1 : 0);
   }
 
   const HostArray& checked(const std::map<std::string, HostArray>& arrays, const std::string& name,
@@ -264,36 +357,64 @@ class Definition::Evaluation {
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
-  double value(const Node& node) {
+  template <typename Number>
+  Number value(const Node& node) {
     switch (node.operation) {
       case Operation::number:
-        return node.number;
+        if constexpr (std::is_same_v<Number, Whole>) return node.whole;
+        return static_cast<Number>(node.number);
       case Operation::index:
-        return static_cast<double>(slots_[node.slot]);
+        return static_cast<Number>(slots_[node.slot]);
       case Operation::scalar:
-        return scalars_[node.slot];
+        return static_cast<Number>(scalars_[node.slot]);
       case Operation::element:
-        return element(node);
+        return element<Number>(node);
       case Operation::conditional:
-        return value(node.operands[0]) != 0 ? value(node.operands[1]) : value(node.operands[2]);
+        return value<Number>(node.operands[is_true(node.operands[0]) ? 1 : 2]);
       case Operation::logical_and:
-        return value(node.operands[0]) != 0 && value(node.operands[1]) != 0 ? 1 : 0;
+        return is_true(node.operands[0]) && is_true(node.operands[1]) ? 1 : 0;
       case Operation::logical_or:
-        return value(node.operands[0]) != 0 || value(node.operands[1]) != 0 ? 1 : 0;
+        return is_true(node.operands[0]) || is_true(node.operands[1]) ? 1 : 0;
       case Operation::sum:
       case Operation::largest:
       case Operation::smallest:
-        return loop(node);
+        return loop<Number>(node);
       default:
         break;
     }
     spend(node.column);
-    const double left = value(node.operands[0]);
-    const double right = node.operands.size() > 1 ? value(node.operands[1]) : 0;
+    if (node.operation == Operation::logical_not) return is_true(node.operands[0]) ? 0 : 1;
+    if (is_comparison(node.operation)) return compare(node) ? 1 : 0;
+    const Number left = value<Number>(node.operands[0]);
+    const Number right = node.operands.size() > 1 ? value<Number>(node.operands[1]) : Number{0};
+    if constexpr (std::is_same_v<Number, Whole>) require_divisor(node, right);
     return calculated(node.operation, left, right);
   }
 
-  double element(const Node& node) {
+  /// Whole numbers as such, where find_whole() has found them.
+  bool is_true(const Node& node) {
+    return node.is_whole ? value<Whole>(node) != 0 : value<double>(node) != 0;
+  }
+
+  bool compare(const Node& node) {
+    const Node& left = node.operands[0];
+    const Node& right = node.operands[1];
+    if (left.is_whole && right.is_whole) {
+      const Whole first = value<Whole>(left);
+      return holds(node.operation, first, value<Whole>(right));
+    }
+    const double first = value<double>(left);
+    return holds(node.operation, first, value<double>(right));
+  }
+
+  void require_divisor(const Node& node, Whole divisor) const {
+    const bool divides =
+        node.operation == Operation::divide || node.operation == Operation::remainder;
+    if (divides && divisor == 0) fail(node.column, "a whole number is divided by 0");
+  }
+
+  template <typename Number>
+  Number element(const Node& node) {
     const HostArray& array = *arrays_[node.slot];
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < node.indices.size(); ++d) {
@@ -303,7 +424,11 @@ class Definition::Evaluation {
       if (index < 0 || index >= array.shape[d]) fail_outside(node, array);
       offset = offset * array.shape[d] + index;
     }
-    return array.elements[static_cast<std::size_t>(offset)];
+    const auto place = static_cast<std::size_t>(offset);
+    if constexpr (std::is_same_v<Number, Whole>) {
+      if (!array.bits.empty()) return whole_of(array.bits[place], array.type);
+    }
+    return static_cast<Number>(array.elements[place]);
   }
 
   [[noreturn]] void fail_outside(const Node& node, const HostArray& array) const {
@@ -313,23 +438,21 @@ class Definition::Evaluation {
                           " lies outside, the shape is " + shape_text(array.shape));
   }
 
-  double loop(const Node& node) {
+  template <typename Number>
+  Number loop(const Node& node) {
     const std::int64_t bound = node.indices.front().evaluate(slots_);
     if (bound <= 0 && node.operation != Operation::sum) {
       fail(node.column, "there is nothing to take the largest or smallest of: the bound is " +
                             std::to_string(bound));
     }
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    double result = node.operation == Operation::sum       ? 0
-                    : node.operation == Operation::largest ? -kInfinity
-                                                           : kInfinity;
+    Number result = 0;
     for (std::int64_t i = 0; i < bound; ++i) {
       spend(node.column);
       slots_[node.slot] = i;
-      const double x = value(node.operands.front());
+      const Number x = value<Number>(node.operands.front());
       if (node.operation == Operation::sum) {
-        result += x;
-      } else if (std::isnan(x) ||
+        result = calculated(Operation::add, result, x);
+      } else if (i == 0 || is_nan(x) ||
                  (node.operation == Operation::largest ? x > result : x < result)) {
         result = x;
       }
@@ -337,11 +460,15 @@ class Definition::Evaluation {
     return result;
   }
 
-  const Program& program_;
+  static bool is_nan(double x) { return std::isnan(x); }
+  static bool is_nan(Whole /*x*/) { return false; }
+
+  Program program_;  ///< With what find_whole() finds.
   std::vector<std::int64_t> slots_;
   std::vector<const HostArray*> arrays_;
   std::vector<double> scalars_;
   std::vector<std::int64_t> output_shape_;
+  ScalarType output_type_ = ScalarType::float64;
   std::uint64_t max_operations_;
   std::uint64_t operations_left_;
   std::uint64_t spent_ = 0;  ///< Before the last allow().

@@ -17,6 +17,10 @@ namespace smemtune {
 struct HostArray {
   std::vector<std::int64_t> shape;
   std::vector<double> elements;
+  ScalarType type = ScalarType::float64;  ///< Of the elements on the device.
+  /// The bits of each element, where doubles may not hold it: of 64-bit integers, and of integers
+  /// that a definition gives exactly. Else empty.
+  std::vector<std::uint64_t> bits = {};
 };
 
 /// Evaluating would take longer than was allowed.
@@ -30,6 +34,7 @@ struct DefinedElements {
   std::vector<std::int64_t> at =
       {};  ///< Their numbers, in the order of the values; empty: 0, 1, 2, ...
   std::vector<double> values = {};
+  std::vector<std::uint64_t> bits = {};  ///< HostArray::bits.
   std::uint64_t operations = 0;  ///< That they cost, with what was tried besides.
 
   std::int64_t element(std::size_t i) const {
@@ -45,8 +50,10 @@ struct DefinitionEffort {
   std::uint64_t one_element = 1'000'000'000;  ///< What its first element may cost.
 };
 
-/// What a problem's kernels compute, in one line, evaluated on the host in double precision: the
-/// independent check of the reference kernel.
+/// What a problem's kernels compute, in one line, evaluated on the host: the independent check of
+/// the reference kernel. An output of an integer type is evaluated in whole numbers, modulo the
+/// type's range, where everything that it is made of is whole: no `/` outside of `floor(a / b)`, no
+/// sqrt, exp or log, and no fractions. All else is evaluated in double precision.
 ///
 ///   C[m, n] = sum(k < K, A[m, k] * B[k, n])
 ///   out[i]  = sum(r < 2 * RADIUS + 1, in[i + r])
@@ -74,7 +81,8 @@ class Definition {
   const std::vector<std::string>& arrays() const;
 
   /// Evaluates every element. `arrays` holds every array that is read, and the output with its
-  /// shape (and its contents, where the definition reads it). Throws ExpressionError, and
+  /// shape and type (and its contents, where the definition reads it). The result has `bits` where
+  /// it was evaluated in whole numbers. Throws ExpressionError, and
   /// TooManyOperations when more than `max_operations` would be needed: additions, comparisons,
   /// ..., one for each turn of a sum.
   HostArray evaluate(const std::map<std::string, HostArray>& arrays,

@@ -54,10 +54,6 @@ constexpr std::array<Function, 8> kFunctions = {
      {"max", Operation::maximum, 2, Operation::largest},
      {"sum", Operation::sum, 0, Operation::sum}}};
 
-bool is_comparison(Operation operation) {
-  return operation >= Operation::less && operation <= Operation::not_equal;
-}
-
 }  // namespace
 
 /// Reads `output[i, j] = value`.
@@ -135,6 +131,8 @@ class Definition::Parser {
     if (token.kind == Token::Kind::integer || token.kind == Token::Kind::real) {
       Node number = node(Operation::number, token.column);
       number.number = token.real;
+      number.is_whole = token.kind == Token::Kind::integer;
+      if (number.is_whole) number.whole = static_cast<Whole>(token.integer);
       return number;
     }
     if (token.kind == Token::Kind::name) {
@@ -168,9 +166,7 @@ class Definition::Parser {
       if (integer == nullptr) {
         tokens_.fail(token.column, in_quotes(token.text) + " stands for a word, not for a number");
       }
-      Node number = node(Operation::number, token.column);
-      number.number = static_cast<double>(*integer);
-      return number;
+      return whole_number(token.column, *integer);
     }
     if (std::find(scalars_.begin(), scalars_.end(), token.text) != scalars_.end()) {
       Node scalar = node(Operation::scalar, token.column);
@@ -217,8 +213,14 @@ class Definition::Parser {
     const auto size = type_size(word != nullptr ? *word : std::string(name.text));
     if (!size) tokens_.fail(name.column, "sizeof takes a type, not " + in_quotes(name.text));
     tokens_.expect(")");
-    Node number = node(Operation::number, token.column);
-    number.number = static_cast<double>(*size);
+    return whole_number(token.column, static_cast<std::int64_t>(*size));
+  }
+
+  Node whole_number(std::size_t column, std::int64_t value) {
+    Node number = node(Operation::number, column);
+    number.number = static_cast<double>(value);
+    number.whole = value;
+    number.is_whole = true;
     return number;
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/definition.h"
+#include "tuner/core/whole.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -48,10 +49,16 @@ enum class DefinitionOperation : std::uint8_t {
   smallest,
 };
 
+constexpr bool is_comparison(DefinitionOperation operation) {
+  return operation >= DefinitionOperation::less && operation <= DefinitionOperation::not_equal;
+}
+
 struct Definition::Node {
   DefinitionOperation operation = DefinitionOperation::number;
   std::size_t column = 0;
   double number = 0;
+  Whole whole = 0;                  ///< The same, where `is_whole`.
+  bool is_whole = false;            ///< Of a number: it is no fraction; else known when evaluated.
   std::size_t slot = 0;             ///< Of an index; the number of an array or scalar.
   std::vector<Expression> indices;  ///< Of an element; of a loop, its bound.
   /// Of an element, for each index: the slot, where it is nothing but the index of a loop or of the

@@ -250,5 +250,60 @@ TEST(DefinedElements, AreNotBegunWhereLoopsAreKnownToTakeForever) {
                TooManyOperations);
 }
 
+HostArray wide(std::vector<std::uint64_t> bits, ScalarType type) {
+  HostArray array = {.shape = {std::ssize(bits)}, .elements = {}, .type = type};
+  for (const std::uint64_t one : bits) array.elements.push_back(static_cast<double>(one));
+  array.bits = std::move(bits);
+  return array;
+}
+
+HostArray whole_out(const std::string& value, ScalarType type) {
+  HostArray in = wide({(1ull << 53) + 1, ~0ull, 7, 1ull << 63}, type);
+  HostArray out = {.shape = {4}, .elements = {}, .type = type};
+  return evaluate("out[i] = " + value, {{"in", in}, {"out", out}});
+}
+
+TEST(Definition, GivesIntegersExactlyAndWrapsAround) {
+  EXPECT_THAT(whole_out("in[i] + 1", ScalarType::uint64).bits,
+              ElementsAre((1ull << 53) + 2, 0, 8, (1ull << 63) + 1));
+  EXPECT_THAT(whole_out("in[i] * 6364136223846793005 - in[i]", ScalarType::uint64).bits,
+              ElementsAre(((1ull << 53) + 1) * 6364136223846793004ull, 0 - 6364136223846793004ull,
+                          7 * 6364136223846793004ull, (1ull << 63) * 6364136223846793004ull));
+  EXPECT_THAT(whole_out("sum(k < 3, in[i])", ScalarType::uint64).bits,
+              ElementsAre(3 * ((1ull << 53) + 1), ~0ull - 2, 21, 1ull << 63));
+  // The signs are those of the type.
+  EXPECT_THAT(whole_out("in[i] < 0 ? 1 : 2", ScalarType::int64).elements, ElementsAre(2, 1, 2, 1));
+  EXPECT_THAT(whole_out("in[i] < 0 ? 1 : 2", ScalarType::uint64).elements, ElementsAre(2, 2, 2, 2));
+  EXPECT_THAT(whole_out("floor(in[i] / 2)", ScalarType::int64).bits,
+              ElementsAre(1ull << 52, ~0ull, 3, 3ull << 62));
+  EXPECT_THAT(whole_out("in[i] % 4 + (in[i] == 9007199254740993)", ScalarType::uint64).elements,
+              ElementsAre(2, 3, 3, 0));
+  EXPECT_THAT(whole_out("max(k < 2, k == 0 ? in[i] : -in[i])", ScalarType::int64).bits,
+              ElementsAre((1ull << 53) + 1, 1, 7, 1ull << 63));
+}
+
+TEST(Definition, GivesNarrowIntegersModuloTheirRange) {
+  const HostArray in = {.shape = {4}, .elements = {250, 1, 2, 3}, .type = ScalarType::uint8};
+  const HostArray out = {.shape = {4}, .elements = {}, .type = ScalarType::uint8};
+  const HostArray made = evaluate("out[i] = in[i] + 10", {{"in", in}, {"out", out}});
+  EXPECT_THAT(made.elements, ElementsAre(4, 11, 12, 13));
+  EXPECT_THAT(made.bits, ElementsAre(4, 11, 12, 13));
+}
+
+TEST(Definition, IsInDoublePrecisionWhereFractionsTakePart) {
+  EXPECT_TRUE(whole_out("in[i] / 2", ScalarType::uint64).bits.empty());
+  EXPECT_TRUE(whole_out("in[i] * alpha", ScalarType::uint64).bits.empty());
+  EXPECT_TRUE(whole_out("in[i] * 1.0", ScalarType::uint64).bits.empty());
+  EXPECT_TRUE(whole_out("in[i] + 1", ScalarType::float64).bits.empty());
+  // What is only chosen by fractions is still whole.
+  EXPECT_THAT(whole_out("alpha < 0.75 ? in[i] : 0", ScalarType::uint64).bits,
+              ElementsAre((1ull << 53) + 1, ~0ull, 7, 1ull << 63));
+}
+
+TEST(Definition, RefusesToDivideAWholeNumberByZero) {
+  const HostArray out = {.shape = {4}, .elements = {}, .type = ScalarType::int32};
+  EXPECT_THAT(message_of("out[i] = floor(1 / i)", {{"out", out}}), HasSubstr("divided by 0"));
+}
+
 }  // namespace
 }  // namespace smemtune

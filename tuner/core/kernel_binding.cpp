@@ -61,7 +61,8 @@ double largest(ScalarType type) {
 
 bool Argument::is_random() const {
   return init.kind == Init::Kind::uniform || init.kind == Init::Kind::normal ||
-         init.kind == Init::Kind::permutation || std::ranges::any_of(reads, &Argument::is_random);
+         init.kind == Init::Kind::full_range || init.kind == Init::Kind::permutation ||
+         std::ranges::any_of(reads, &Argument::is_random);
 }
 
 std::int64_t Argument::elements() const {
@@ -100,6 +101,12 @@ std::vector<Turn> turns_of(const std::vector<LaunchShape>& launches) {
   return turns;
 }
 
+const std::string& holder_of(const std::string& name, const std::vector<Turn>& turns) {
+  if (turns.empty()) return name;
+  const auto renamed = turns.back().as.renamed.find(name);
+  return renamed == turns.back().as.renamed.end() ? name : renamed->second;
+}
+
 /// One configuration's values, for the expressions of a kernel.
 class KernelBinding::Evaluation {
  public:
@@ -136,6 +143,7 @@ class KernelBinding::Evaluation {
         i = repeat->source->end;
       }
     }
+    note_renamed(shapes);
     for (LaunchShape& shape : shapes) {
       shape.times = std::ssize(shape.repetitions);
       if (shape.repetitions.empty()) {
@@ -268,6 +276,20 @@ class KernelBinding::Evaluation {
         renamed_[a] = now(b);
         renamed_[b] = of_a;
       }
+    }
+  }
+
+  /// Tells the last repetition which buffers have changed places in the end.
+  void note_renamed(std::vector<LaunchShape>& shapes) const {
+    Repetition* last = nullptr;
+    for (LaunchShape& shape : shapes) {
+      if (shape.repetitions.empty()) continue;
+      Repetition& one = shape.repetitions.back();
+      if (last == nullptr || one.turn > last->turn) last = &one;
+    }
+    if (last == nullptr) return;
+    for (const auto& [name, other] : renamed_) {
+      if (name != other) last->renamed[name] = other;
     }
   }
 

@@ -68,6 +68,9 @@ struct Repetition {
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<std::string> arguments;  ///< Names, in the entry's order.
   std::vector<Argument> scalars;       ///< Those whose values are not the kernel's.
+  /// Of the kernel's last turn: by name, the buffer that bears the name when all is done, where it
+  /// is another because they were swapped.
+  std::map<std::string, std::string> renamed = {};
 
   bool operator==(const Repetition&) const = default;
 };
@@ -102,6 +105,10 @@ struct Turn {
 
 /// All that `launches` stand for, in their order.
 std::vector<Turn> turns_of(const std::vector<LaunchShape>& launches);
+
+/// The buffer that bears the name after the last of these turns, and so holds what is compared as
+/// it.
+const std::string& holder_of(const std::string& name, const std::vector<Turn>& turns);
 
 /// One configuration of one kernel on one problem: what is compiled and launched.
 struct KernelInstance {

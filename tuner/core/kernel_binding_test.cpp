@@ -101,6 +101,10 @@ TEST(KernelBinding, RepeatsLaunchesWithTheirCounter) {
   // Behind the repetitions the counter is their number, and what was swapped stays so.
   EXPECT_THAT(first, ElementsAre(0, 256, 512, 768));
   EXPECT_THAT(read, ElementsAre("in", "out", "in", "out"));
+  const std::vector<Turn> turns = turns_of(instance.launches);
+  EXPECT_EQ("out", holder_of("in", turns));
+  EXPECT_EQ("in", holder_of("out", turns));
+  EXPECT_TRUE(turns[2].as.renamed.empty());
 }
 
 TEST(KernelBinding, RepeatsSeveralLaunchesInTurn) {

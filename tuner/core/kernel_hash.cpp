@@ -86,6 +86,8 @@ std::int64_t code(Init::Kind kind) {
       return 6;
     case Init::Kind::file:
       return 7;
+    case Init::Kind::full_range:
+      return 9;
     case Init::Kind::definition:
       break;
   }

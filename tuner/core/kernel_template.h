@@ -45,13 +45,27 @@ struct DataFile {
 /// How a buffer's elements begin.
 struct Init {
   /// uniform(a, b), normal(mean, deviation), iota, zero, constant(a), permutation, file("x.npy"),
-  /// `y[i] = 2 * x[i]`
-  enum class Kind { none, uniform, normal, iota, zero, constant, permutation, file, definition };
+  /// uniform (any value of an integer type, -1 to 1 of a floating one), `y[i] = 2 * x[i]`
+  enum class Kind {
+    none,
+    uniform,
+    normal,
+    iota,
+    zero,
+    constant,
+    permutation,
+    file,
+    full_range,
+    definition
+  };
   Kind kind = Kind::none;
   double a = 0;
   double b = 0;
   DataFile file;
   std::string definition = {};  ///< In the language of definition.h, of arguments before this one.
+  /// Random elements lie in the same range, but have magnitudes of every order and both signs where
+  /// the range has. Set for the second set of data.
+  bool is_spread = false;
 
   bool operator==(const Init&) const = default;
 };

@@ -3,6 +3,7 @@
 #include "tuner/backend/usable_cores.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/error.h"
+#include "tuner/engine/comparison_check.h"
 #include "tuner/engine/fitted_tolerances.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/output_classes.h"
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <iterator>
 #include <map>
+#include <set>
 #include <unistd.h>
 
 namespace smemtune {
@@ -188,6 +190,7 @@ class DeviceWorker {
         return failure;
       }
     }
+    if (auto failure = look_at_comparisons(*checks, reply)) return failure;
     classes_.begin(tuned, workloads_.at(tuned.workload));
     if (auto failure = draw_first_data(tuned)) return failure;
     return request.with_transfers ? time_transfers(tuned, reply) : std::nullopt;
@@ -222,6 +225,24 @@ class DeviceWorker {
     draws_ = drawn && *drawn;
     time.last_ms = ms_since(start);
     time.all_ms += time.last_ms;
+  }
+
+  /// How much comparing with the reference says, on each problem.
+  std::optional<Failure> look_at_comparisons(const std::vector<Check>& checks,
+                                             PrepareReply& reply) {
+    std::set<Problem> seen;
+    for (const Check& check : checks) {
+      const NumberedWorkload& workload = workloads_.at(check.workload);
+      add_outputs(launcher_, workload, reply.outputs);
+      if (!seen.insert(workload.problem).second) continue;  // Further data of the same problem.
+      const auto notes = blind_spots(launcher_, check, workload);
+      if (!notes) return notes.failure();
+      reply.notes.insert(reply.notes.end(), notes->begin(), notes->end());
+    }
+    for (const ReferenceOutput& output : reply.outputs) {
+      std::ranges::move(notes_on(output), std::back_inserter(reply.notes));
+    }
+    return std::nullopt;
   }
 
   std::optional<Failure> time_transfers(const Check& tuned, PrepareReply& reply) {

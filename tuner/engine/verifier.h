@@ -2,6 +2,7 @@
 
 #include "tuner/backend/launcher.h"
 #include "tuner/core/compared_output.h"
+#include "tuner/core/definition.h"
 #include "tuner/core/outcome.h"
 #include "tuner/engine/messages.h"
 
@@ -58,8 +59,8 @@ Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& laun
 struct Defined {
   std::string output;
   std::string definition;
-  std::vector<double> expected;
-  std::vector<double> actual;
+  HostArray expected;
+  HostArray actual;
 };
 
 /// Runs the reference on a workload and evaluates the definitions on the host in double precision.

@@ -1,13 +1,20 @@
 #include "tuner/engine/verifier.h"
 
+#include "tuner/backend/element_codec.h"
 #include "tuner/backend/fake/fake_compiler.h"
 #include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/backend/tolerances.h"
 #include "tuner/core/expression.h"
+#include "tuner/engine/comparison_check.h"
 #include "tuner/engine/fitted_tolerances.h"
 #include "tuner/engine/sampler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
 
 namespace smemtune {
 namespace {
@@ -133,7 +140,6 @@ TEST_F(Verifier, TakesNoToleranceByWhichZerosWouldPass) {
   const FittedTolerances lax = fitted("in[i] * 2", {.absolute = 10, .relative = {}});
   EXPECT_TRUE(lax.tolerances.empty());
   EXPECT_THAT(lax.notes, ElementsAre(HasSubstr("larger than most of its elements")));
-  EXPECT_THAT(fitted("in[i] * 0", {}).notes, ElementsAre(HasSubstr("is 0 everywhere")));
 }
 
 TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {
@@ -266,6 +272,137 @@ TEST_F(Sampler, EndsARoundWithTheContext) {
   const auto outcomes = sample_round(launcher_, {{fine, 1}, {loses, 1}, {fine, 1}}, [](int) {});
   ASSERT_THAT(outcomes, SizeIs(2));
   EXPECT_TRUE(outcomes[1].failure().context_lost);
+}
+
+/// Keeps one output of a workload, which it compares by its tolerance.
+class KeepingLauncher final : public Launcher {
+ public:
+  KeepingLauncher(const Argument& output, std::vector<double> elements)
+      : output_(output), elements_(std::move(elements)) {}
+
+  Device device() const override { return {}; }
+  Outcome<std::int64_t> prepare(WorkloadId, const Workload&) override { return std::int64_t{0}; }
+  Outcome<LoadedKernel> load(KernelHandle, const CompiledKernel&, const std::vector<LaunchShape>&,
+                             const std::vector<Argument>&) override {
+    return LoadedKernel();
+  }
+  Outcome<RunReport> run(KernelHandle, const RunRequest&) override { return RunReport(); }
+  Outcome<TimeReport> time(KernelHandle, const TimeRequest&) override { return TimeReport(); }
+
+  std::vector<KeptOutput> kept(WorkloadId) override {
+    const bool is_constant = std::ranges::count(elements_, elements_[0]) == std::ssize(elements_);
+    return {{.name = output_.name,
+             .elements = std::ssize(elements_),
+             .changed = changed,
+             .is_constant = is_constant}};
+  }
+  std::vector<std::uint8_t> kept_elements(WorkloadId, const std::string&, std::int64_t first,
+                                          std::int64_t count) override {
+    return encode(std::span(elements_).subspan(static_cast<std::size_t>(first),
+                                               static_cast<std::size_t>(count)),
+                  output_.type);
+  }
+  Outcome<RunReport> compare(KernelHandle, const RunRequest& request,
+                             const std::vector<Edit>& edits) override {
+    std::vector<double> edited = elements_;
+    for (const Edit& edit : edits) {
+      std::ranges::copy(to_doubles(edit.bytes, output_.type), edited.begin() + edit.first);
+    }
+    RunReport report;
+    Mismatch mismatch;
+    const Tolerance tolerance = tolerance_for(request.tolerance, output_.type);
+    for (std::size_t i = 0; i < edited.size(); ++i) {
+      if (std::abs(edited[i] - elements_[i]) >
+          allowed_error(tolerance, output_.type, elements_[i])) {
+        ++mismatch.count;
+      }
+    }
+    if (output_.compares_sum) {
+      if (sum_of(edited) != sum_of(elements_)) report.mismatch = Mismatch();
+    } else if (mismatch.count > 0) {
+      report.mismatch = mismatch;
+    }
+    return report;
+  }
+
+  std::int64_t changed = 1;
+
+ private:
+  Argument output_;
+  std::vector<double> elements_;
+};
+
+/// What is not seen of a result with these elements.
+std::vector<std::string> unseen(std::vector<double> elements, const Tolerance& tolerance,
+                                bool compares_sum = false) {
+  Argument out;
+  out.name = "out";
+  out.role = Role::output;
+  out.shape = {std::ssize(elements)};
+  out.compares_sum = compares_sum;
+  KeepingLauncher launcher(out, std::move(elements));
+  const Check check = {.handle = 0, .workload = 0, .tolerance = tolerance, .label = "N=64"};
+  const NumberedWorkload workload = {
+      .id = 0, .label = "N=64", .problem = {}, .workload = {.arguments = {out}, .seed = 1}};
+  return *blind_spots(launcher, check, workload);
+}
+
+TEST(BlindSpots, AreNoneWhereTheToleranceFits) {
+  std::vector<double> elements;
+  for (int i = 0; i < 64; ++i) elements.push_back(i % 2 == 0 ? i + 1 : -i);
+  EXPECT_THAT(unseen(elements, {}), testing::IsEmpty());
+  EXPECT_THAT(unseen(elements, {}, true), testing::IsEmpty()) << "of sums no order is asked for";
+  EXPECT_THAT(unseen({3}, {}), testing::IsEmpty());
+  EXPECT_THAT(unseen(std::vector<double>(64, 3), {}), testing::IsEmpty());
+}
+
+TEST(BlindSpots, AreNamedWhereTheToleranceIsTooLarge) {
+  std::vector<double> near_one;
+  for (int i = 0; i < 64; ++i) near_one.push_back(1 + 0.001 * i);
+  EXPECT_THAT(unseen(near_one, {.absolute = 0.5, .relative = {}}),
+              ElementsAre("*** on N=64 a comparison would not see two swapped elements or a row "
+                          "shifted by one element of out: they change it by less than the "
+                          "tolerance"));
+  EXPECT_THAT(unseen(near_one, {.absolute = 1.5, .relative = {}}),
+              ElementsAre(HasSubstr("zeroed elements, two swapped elements or")));
+  EXPECT_THAT(unseen(near_one, {.absolute = 10, .relative = {}}),
+              ElementsAre(HasSubstr("flipped highest bits")));
+}
+
+TEST(OutputNotes, SayWhatShareTheReferenceChanged) {
+  ReferenceOutput output = {
+      .problem = "N=128", .output = "B", .elements = 16384, .changed = 10240, .constant = {}};
+  EXPECT_THAT(notes_on(output),
+              ElementsAre("the reference changes 10,240 of 16,384 elements of B on N=128"));
+  output.changed = 16384;
+  EXPECT_THAT(notes_on(output), testing::IsEmpty());
+  output.constant = "7";
+  EXPECT_THAT(notes_on(output), ElementsAre(HasSubstr("*** B of the reference is 7 everywhere")));
+  output.constant = "0";
+  EXPECT_THAT(notes_on(output), ElementsAre(HasSubstr("a kernel that writes zeros would count")));
+  output.changed = 0;
+  EXPECT_THAT(notes_on(output), ElementsAre(HasSubstr("*** the reference changes none of the "
+                                                      "16,384 elements of B on N=128")));
+}
+
+TEST(OutputNotes, TakeTheDataSetsOfAProblemTogether) {
+  Argument out;
+  out.name = "out";
+  out.role = Role::inout;
+  out.shape = {2};
+  NumberedWorkload workload = {
+      .id = 0, .label = "", .problem = {}, .workload = {.arguments = {out}, .seed = 1}};
+  std::vector<ReferenceOutput> outputs;
+  KeepingLauncher first(out, {3, 3});
+  first.changed = 0;
+  add_outputs(first, workload, outputs);
+  EXPECT_EQ("3", outputs.front().constant);
+  KeepingLauncher second(out, {4, 4});
+  second.changed = 2;
+  add_outputs(second, workload, outputs);
+  ASSERT_THAT(outputs, SizeIs(1));
+  EXPECT_EQ(2, outputs.front().changed);
+  EXPECT_EQ("", outputs.front().constant) << "it follows the data";
 }
 
 }  // namespace

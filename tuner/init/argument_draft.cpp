@@ -21,7 +21,7 @@ class ArgumentDrafter {
         file_(file),
         names_(names),
         first_(names.first()),
-        indices_(arrays_of_indices(source.text, first_)) {}
+        uses_(uses_of_elements(source.text, first_)) {}
 
   ArgumentDraft draft() const {
     ArgumentDraft draft;
@@ -269,15 +269,32 @@ class ArgumentDrafter {
     const bool begins_empty =
         parameter.access == Access::written || parameter.access == Access::added;
     if (!parameter.is_const && begins_empty) return "zero";
-    if (!elements.type.empty() && indices_.contains(parameter.name)) {
+    if (!elements.type.empty() && uses_.indices.contains(parameter.name)) {
       return "TODO: they choose elements of other arrays, so give values that are in range: "
              "permutation, iota, uniform(0, 99), " +
              SpaceNames::argument_name(parameter.name) + "[i] = i % 100, file(\"NAME.npy\")";
     }
     if (elements.type.empty()) return "zero";
-    if (is_integer)
+    if (elements.type == "bool") return "uniform(0, 1)";
+    if (is_integer) {
+      if (may_be_any(parameter, elements)) return "uniform";
       return scalar_bytes_of(elements.type) == 1 ? "uniform(0, 127)" : "uniform(0, 100)";
+    }
     return first_.needs_positive_numbers ? "uniform(0.1, 1)" : "uniform(-1, 1)";
+  }
+
+  /// Whether the kernel is to take any value of the type. What decides how often a loop runs is not;
+  /// nor are large numbers of which floating results are made, as these would be too large.
+  bool may_be_any(const KernelParameter& parameter, const Elements& elements) const {
+    if (uses_.counts.contains(parameter.name)) return false;
+    if (scalar_bytes_of(elements.type) <= 2) return true;
+    return std::ranges::any_of(first_.parameters, [&](const KernelParameter& other) {
+      const bool is_written = other.access == Access::written || other.access == Access::added ||
+                              other.access == Access::both;
+      if (other.pointers == 0 || other.is_const || !is_written) return false;
+      const Elements written = resolved_elements(instantiated(other.type));
+      return scalar_bytes_of(written.type) > 0 && !is_floating_name(written.type);
+    });
   }
 
   /// How many elements the host allocates for a pointer, and where it says so.
@@ -515,7 +532,7 @@ class ArgumentDrafter {
   const KernelFile& file_;
   const SpaceNames& names_;
   const KernelFunction& first_;
-  std::set<std::string> indices_;  ///< Pointers.
+  ElementUses uses_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "tuner/backend/fresh_data.h"
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/whole.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <limits>
 #include <span>
 #include <sys/mman.h>
+#include <utility>
 
 namespace smemtune::cpu {
 
@@ -52,6 +54,13 @@ void for_each_element(const unsigned char* data, std::size_t count, ScalarType t
 
 double element_at(const unsigned char* data, std::size_t index, ScalarType type) {
   return to_doubles(std::span(data + index * size_of(type), size_of(type)), type).front();
+}
+
+/// The bits of an element.
+std::uint64_t bits_at(const unsigned char* data, std::size_t index, ScalarType type) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, data + index * size_of(type), size_of(type));
+  return bits;
 }
 
 bool is_poison(const unsigned char* element, ScalarType type) {
@@ -140,6 +149,7 @@ void Buffers::refill(const DataSet* set) { fill(set == nullptr ? 0 : set->key); 
 void Buffers::refill_afresh() { fill(unforeseeable()); }
 
 void Buffers::fill(std::uint64_t key) {
+  holders_.clear();
   for (const Buffer& buffer : buffers_) {
     if (!buffer.in_arena()) continue;
     std::memset(buffer.guard, kGuardByte, static_cast<std::size_t>(buffer.data - buffer.guard));
@@ -159,7 +169,8 @@ DataSet Buffers::answered(std::uint64_t key) const {
   for (const Buffer& buffer : buffers_) {
     if (!buffer.is_result() || buffer.reference.empty()) continue;
     std::vector<std::uint8_t>& answer = set.answers[buffer.argument.name];
-    answer.assign(buffer.data, buffer.data_end);
+    const unsigned char* const data = holder(buffer).data;
+    answer.assign(data, data + buffer.bytes());
     apply_mask(set.mask, 0, answer);
   }
   return set;
@@ -297,10 +308,11 @@ std::optional<Mismatch> Buffers::modified_input(const Buffer& buffer) const {
 
 std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Tolerance& tolerance,
                                                bool as_reference, RunReport& report) const {
+  const unsigned char* const data = holder(buffer).data;
   const ScalarType type = buffer.argument.type;
   const Tolerance used = tolerance_for(tolerance, type);
   const bool compares = !as_reference && !buffer.reference.empty();
-  const bool was_poisoned = buffer.initial.empty();
+  const bool was_poisoned = holder(buffer).initial.empty();
   const std::size_t size = buffer.element_bytes();
   const double unknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -311,16 +323,19 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
                   .reason = Reason(Status::correctness, "nan").word()};
   Mismatch mismatch = {.argument = buffer.argument.name,
                        .reason = Reason(Status::correctness, "mismatch").word()};
-  const auto note = [](Mismatch& into, std::size_t index, double value, double expected) {
+  const auto note = [&](Mismatch& into, std::size_t index, double value, double expected) {
     if (into.count++ > 0) return;
     into.index = static_cast<std::int64_t>(index);
     into.value = value;
     into.expected = expected;
+    into.exact_value = exact_text(bits_at(data, index, type), type);
+    if (!compares) return;
+    into.exact_expected = exact_text(bits_at(buffer.reference.data(), index, type), type);
   };
 
   std::vector<double> expected_portion;
   std::size_t portion_begin = 0;
-  for_each_element(buffer.data, buffer.bytes() / size, type, [&](std::size_t i, double value) {
+  for_each_element(data, buffer.bytes() / size, type, [&](std::size_t i, double value) {
     double expected = unknown;
     if (compares) {
       if (i >= portion_begin + expected_portion.size()) {
@@ -331,15 +346,20 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
       }
       expected = expected_portion[i - portion_begin];
     }
+    double error = std::abs(value - expected);
+    bool agrees = value == expected;
+    if (compares && is_wide_integer(type)) {
+      error = distance(bits_at(data, i, type), bits_at(buffer.reference.data(), i, type), type);
+      agrees = error == 0;
+    }
     // Poison is NaN in floating types; as an integer it may also be the result.
-    const bool is_unwritten = was_poisoned && is_poison(buffer.data + i * size, type) &&
-                              (is_floating(type) || (compares && value != expected));
+    const bool is_unwritten = was_poisoned && is_poison(data + i * size, type) &&
+                              (is_floating(type) || (compares && !agrees));
     if (is_unwritten) return note(unwritten, i, value, expected);
-    if (value == expected) return;
+    if (agrees) return;
     if (!std::isfinite(value)) return note(nan, i, value, expected);
     if (!compares) return;
     if (buffer.argument.compares_sum) return;
-    const double error = std::abs(value - expected);
     // Written so that an expected NaN fails.
     if (!(error <= allowed_error(used, type, expected))) note(mismatch, i, value, expected);
     if (!std::isfinite(error)) return;
@@ -354,6 +374,8 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
       mismatch.index = unwritten.index;
       mismatch.value = unwritten.value;
       mismatch.expected = unwritten.expected;
+      mismatch.exact_value = unwritten.exact_value;
+      mismatch.exact_expected = unwritten.exact_expected;
     }
     mismatch.count += unwritten.count;
     unwritten.count = 0;
@@ -362,7 +384,7 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
     if (found.count > 0) return found;
   }
   if (!compares || !buffer.argument.compares_sum) return std::nullopt;
-  const double sum = sum_of(std::span(buffer.data, buffer.bytes()), type);
+  const Sum sum = sum_of(std::span(data, buffer.bytes()), type);
   return wrong_sum(buffer.argument, sum, sum_of(buffer.reference, type), tolerance, report);
 }
 
@@ -371,11 +393,61 @@ void Buffers::keep_reference(const std::map<std::string, std::vector<double>>& i
     if (!buffer.is_result()) continue;
     const auto given = instead.find(buffer.argument.name);
     if (given == instead.end()) {
-      buffer.reference.assign(buffer.data, buffer.data + buffer.bytes());
+      const unsigned char* const data = holder(buffer).data;
+      buffer.reference.assign(data, data + buffer.bytes());
     } else {
       buffer.reference = encode(given->second, buffer.argument.type);
     }
   }
+}
+
+std::vector<KeptOutput> Buffers::kept() const {
+  std::vector<KeptOutput> outputs;
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.is_result() || buffer.reference.empty()) continue;
+    const std::vector<std::uint8_t>& now = buffer.reference;
+    const std::size_t size = buffer.element_bytes();
+    KeptOutput& output = outputs.emplace_back(KeptOutput{
+        .name = buffer.argument.name, .elements = buffer.argument.elements(), .is_constant = true});
+    for (std::size_t at = 0; at < now.size(); at += size) {
+      const bool is_changed =
+          buffer.initial.empty() || std::memcmp(&now[at], &buffer.initial[at], size) != 0;
+      output.changed += is_changed ? 1 : 0;
+      if (std::memcmp(&now[at], now.data(), size) != 0) output.is_constant = false;
+    }
+  }
+  return outputs;
+}
+
+std::vector<std::uint8_t> Buffers::kept_elements(const std::string& output, std::int64_t first,
+                                                 std::int64_t count) const {
+  const Buffer& buffer = *find(output);
+  const auto size = static_cast<std::int64_t>(buffer.element_bytes());
+  const auto begin = buffer.reference.begin() + first * size;
+  return {begin, begin + count * size};
+}
+
+void Buffers::write_kept(const std::vector<Edit>& edits) {
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.is_result() || buffer.reference.empty()) continue;
+    unsigned char* const data = holder(buffer).data;
+    std::memcpy(data, buffer.reference.data(), buffer.bytes());
+    for (const Edit& edit : edits) {
+      if (edit.output != buffer.argument.name) continue;
+      std::memcpy(data + static_cast<std::size_t>(edit.first) * buffer.element_bytes(),
+                  edit.bytes.data(), edit.bytes.size());
+    }
+  }
+}
+
+void Buffers::set_holders(std::map<std::string, std::string> holders) {
+  holders_ = std::move(holders);
+}
+
+const Buffers::Buffer& Buffers::holder(const Buffer& buffer) const {
+  const auto other = holders_.find(buffer.argument.name);
+  const Buffer* const found = other == holders_.end() ? nullptr : find(other->second);
+  return found == nullptr ? buffer : *found;
 }
 
 std::vector<double> Buffers::elements(const std::string& name) const {
@@ -383,8 +455,18 @@ std::vector<double> Buffers::elements(const std::string& name) const {
   if (buffer == nullptr || !buffer->argument.is_buffer()) {
     throw InputError("no buffer is called " + name);
   }
-  if (!buffer->in_arena()) return to_doubles(buffer->initial, buffer->argument.type);
-  return to_doubles(std::span(buffer->data, buffer->bytes()), buffer->argument.type);
+  return to_doubles(bytes_of(*buffer), buffer->argument.type);
+}
+
+std::vector<std::uint64_t> Buffers::bits(const std::string& name) const {
+  const Buffer* const buffer = find(name);
+  if (buffer == nullptr || !is_wide_integer(buffer->argument.type)) return {};
+  return to_bits(bytes_of(*buffer), buffer->argument.type);
+}
+
+std::span<const std::uint8_t> Buffers::bytes_of(const Buffer& buffer) const {
+  if (!buffer.in_arena()) return buffer.initial;
+  return std::span(holder(buffer).data, buffer.bytes());
 }
 
 }  // namespace smemtune::cpu

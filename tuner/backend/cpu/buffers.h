@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,8 +70,22 @@ class Buffers {
   /// Keeps the outputs as what examine() compares with, or what is given for them.
   void keep_reference(const std::map<std::string, std::vector<double>>& instead);
 
+  /// The outputs as keep_reference() left them.
+  std::vector<KeptOutput> kept() const;
+  std::vector<std::uint8_t> kept_elements(const std::string& output, std::int64_t first,
+                                          std::int64_t count) const;
+
+  /// Writes what is kept, with these edits, as a kernel would that had written it.
+  void write_kept(const std::vector<Edit>& edits);
+
+  /// By name, the buffers that bear names other than their own from now on, until restore(), as
+  /// launches have swapped them: what examine(), keep_reference(), elements() and bits() look at.
+  void set_holders(std::map<std::string, std::string> holders);
+
   /// Elements of a buffer as they are now.
   std::vector<double> elements(const std::string& name) const;
+  /// Their bits, of a buffer of 64-bit integers; else none.
+  std::vector<std::uint64_t> bits(const std::string& name) const;
 
  private:
   struct Buffer {
@@ -99,8 +114,11 @@ class Buffers {
   const Buffer* find(const std::string& name) const;
   std::optional<Mismatch> wrong_results(const RunRequest& request, RunReport& report) const;
   void fill(std::uint64_t key);
+  const Buffer& holder(const Buffer& buffer) const;  ///< Which bears its name now.
+  std::span<const std::uint8_t> bytes_of(const Buffer& buffer) const;
 
   std::vector<Buffer> buffers_;
+  std::map<std::string, std::string> holders_;
   MappedMemory arena_;
 };
 

@@ -47,6 +47,15 @@ std::uint64_t spreading_stride(std::uint64_t count) {
 
 int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
+void download(const RunRequest& request, const Buffers& buffers,
+              std::map<std::string, std::vector<double>>& elements,
+              std::map<std::string, std::vector<std::uint64_t>>& bits) {
+  for (const std::string& name : request.download) {
+    elements[name] = buffers.elements(name);
+    if (auto own = buffers.bits(name); !own.empty()) bits[name] = std::move(own);
+  }
+}
+
 const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name) {
   const auto found = std::ranges::find(arguments, name, &Argument::name);
   return found == arguments.end() ? nullptr : &*found;
@@ -202,13 +211,13 @@ Outcome<RunReport> CpuLauncher::run(KernelHandle handle, const RunRequest& reque
 
   buffers.restore();
   RunReport report;
-  for (const std::string& name : request.download) report.before[name] = buffers.elements(name);
+  download(request, buffers, report.before, report.bits_before);
   const Clock::time_point start = Clock::now();
   if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
   report.elapsed_ms = ms_since(start);
   buffers.examine(request, report);
   if (request.as_reference && !report.mismatch) buffers.keep_reference(request.reference);
-  for (const std::string& name : request.download) report.after[name] = buffers.elements(name);
+  download(request, buffers, report.after, report.bits_after);
   return report;
 }
 
@@ -228,6 +237,30 @@ Outcome<bool> CpuLauncher::draw_data(KernelHandle reference, WorkloadId id) {
   if (static_cast<std::int64_t>(on.data_sets.size()) >= most) on.data_sets.pop_front();
   on.data_sets.push_back(buffers.answered(drawn.key));
   return true;
+}
+
+std::vector<KeptOutput> CpuLauncher::kept(WorkloadId workload) {
+  return buffers_of(workload).kept();
+}
+
+std::vector<std::uint8_t> CpuLauncher::kept_elements(WorkloadId workload, const std::string& output,
+                                                     std::int64_t first, std::int64_t count) {
+  return buffers_of(workload).kept_elements(output, first, count);
+}
+
+Outcome<RunReport> CpuLauncher::compare(KernelHandle handle, const RunRequest& request,
+                                        const std::vector<Edit>& edits) {
+  Buffers& buffers = buffers_of(request.workload);
+  buffers.restore();
+  set_holders(kernel_of(handle), buffers);
+  buffers.write_kept(edits);
+  RunReport report;
+  buffers.examine(request, report);
+  return report;
+}
+
+void CpuLauncher::set_holders(const Kernel& kernel, Buffers& buffers) {
+  if (!kernel.turns.empty()) buffers.set_holders(kernel.turns.back().as.renamed);
 }
 
 Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& request) {
@@ -386,6 +419,7 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
                                                const std::function<void()>& before_turn,
                                                Look* look) {
   if (auto failure = fill_symbols(kernel, module, buffers)) return failure;
+  set_holders(kernel, buffers);
   for (std::size_t i = 0; i < kernel.turns.size(); ++i) {
     const LaunchShape& shape = kernel.launches[kernel.turns[i].launch];
     const Repetition& turn = kernel.turns[i].as;

@@ -53,6 +53,11 @@ class CpuLauncher final : public Launcher {
                              const std::vector<Argument>& arguments) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
   Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
+  std::vector<KeptOutput> kept(WorkloadId workload) override;
+  std::vector<std::uint8_t> kept_elements(WorkloadId workload, const std::string& output,
+                                          std::int64_t first, std::int64_t count) override;
+  Outcome<RunReport> compare(KernelHandle handle, const RunRequest& request,
+                             const std::vector<Edit>& edits) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
   Outcome<LookReport> look(KernelHandle handle, WorkloadId workload, double seconds) override;
 
@@ -103,6 +108,7 @@ class CpuLauncher final : public Launcher {
   std::optional<Failure> check_launch(const Kernel& kernel, const LaunchShape& launch,
                                       const std::string& lowered_name,
                                       const std::vector<Argument>& arguments) const;
+  static void set_holders(const Kernel& kernel, Buffers& buffers);
   std::optional<Failure> fill_symbols(const Kernel& kernel, Module& module, const Buffers& buffers);
   std::optional<Failure> launch_all(const Kernel& kernel, Module& module, Buffers& buffers,
                                     const std::function<void()>& before_turn = {},

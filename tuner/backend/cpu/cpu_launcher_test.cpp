@@ -656,5 +656,131 @@ TEST_F(Kernels, AreTimedLaunchByLaunch) {
   for (const double ms : report->launches_ms) EXPECT_GT(ms, 0);
 }
 
+/// The report of a kernel that writes `high` + (in[i] or 0) against one that adds in[i].
+Outcome<RunReport> wide_difference(bool compares_sum) {
+  CpuLauncher launcher(test_limits());
+  const auto compiled = compile(R"cuda(
+template <bool RIGHT>
+__global__ void wide(const int* in, unsigned long long* out) {
+  out[threadIdx.x] = (1ull << 62) + (RIGHT ? in[threadIdx.x] : 0);
+})cuda",
+                                {"wide<true>", "wide<false>"});
+  if (!compiled) return compiled.failure();
+  std::vector<Argument> arguments = {
+      buffer("in", ScalarType::int32, Role::input, 64,
+             {.kind = Init::Kind::uniform, .a = 1, .b = 200, .file = {}}),
+      output("out", ScalarType::uint64, 64)};
+  arguments[1].compares_sum = compares_sum;
+  const auto prepared = launcher.prepare(0, {.arguments = arguments, .seed = 1});
+  if (!prepared) return prepared.failure();
+  RunRequest request;
+  request.as_reference = true;
+  request.download = {"out"};
+  Outcome<RunReport> report = RunReport();
+  for (const char* const entry : {"wide<true>", "wide<false>"}) {
+    const auto loaded = launcher.load(
+        0, *compiled, {shape(entry, {1, 1, 1}, {64, 1, 1}, {"in", "out"})}, arguments);
+    if (!loaded) return loaded.failure();
+    report = launcher.run(loaded->handle, request);
+    request.as_reference = false;
+  }
+  return report;
+}
+
+TEST(CpuLauncher, TellsWideIntegersApartThatDoublesDoNot) {
+  const auto report = wide_difference(false);
+  ASSERT_TRUE(report) << report.failure().detail;
+  ASSERT_TRUE(report->mismatch);
+  EXPECT_EQ("mismatch", report->mismatch->reason);
+  EXPECT_EQ(64, report->mismatch->count);
+  EXPECT_EQ("4611686018427387904", report->mismatch->exact_value);
+  EXPECT_NE(report->mismatch->exact_value, report->mismatch->exact_expected);
+  EXPECT_GT(report->max_absolute_error, 100);
+  EXPECT_LT(report->max_absolute_error, 201);
+  EXPECT_EQ(1ull << 62, report->bits_after.at("out")[5]);
+}
+
+TEST(CpuLauncher, TellsSumsOfWideIntegersApart) {
+  const auto report = wide_difference(true);
+  ASSERT_TRUE(report) << report.failure().detail;
+  ASSERT_TRUE(report->mismatch);
+  EXPECT_EQ(0, report->mismatch->count);
+  EXPECT_EQ("0", report->mismatch->exact_value) << "64 times 2^62";
+}
+
+/// Steps that double `a` into `b`, which then change places: three, so that `b` has the answer.
+TEST(CpuLauncher, ComparesTheBufferThatHoldsTheAnswerAfterSwaps) {
+  CpuLauncher launcher(test_limits());
+  const auto compiled = compile(R"cuda(
+__global__ void step(const float* a, float* b, int last) {
+  b[threadIdx.x] = last == 3 ? 7 : 2 * a[threadIdx.x];
+})cuda",
+                                {"step"});
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+  const std::vector<Argument> arguments = {
+      buffer("a", ScalarType::float32, Role::inout, 32,
+             {.kind = Init::Kind::iota, .a = 0, .b = 0, .file = {}}),
+      buffer("b", ScalarType::float32, Role::scratch, 32), integer("right", 0),
+      integer("wrong", 3)};
+  ASSERT_TRUE(launcher.prepare(0, {.arguments = arguments, .seed = 1}));
+  const auto run = [&](const std::string& last, bool as_reference) {
+    LaunchShape launch = shape("step", {1, 1, 1}, {32, 1, 1}, {"a", "b", "right"});
+    for (int i = 0; i < 3; ++i) {
+      Repetition one = {
+          .turn = i, .block = {32, 1, 1}, .arguments = {"a", "b", "right"}, .scalars = {}};
+      if (i == 1) std::swap(one.arguments[0], one.arguments[1]);
+      if (i == 2) one.arguments[2] = last;
+      if (i == 2) one.renamed = {{"a", "b"}, {"b", "a"}};
+      launch.repetitions.push_back(one);
+    }
+    const auto loaded = launcher.load(0, *compiled, {launch}, arguments);
+    RunRequest request;
+    request.as_reference = as_reference;
+    request.download = {"a"};
+    return launcher.run(loaded->handle, request);
+  };
+  const auto right = run("right", true);
+  ASSERT_TRUE(right) << right.failure().detail;
+  EXPECT_EQ(std::nullopt, right->mismatch);
+  EXPECT_EQ(3, right->before.at("a")[3]);
+  EXPECT_EQ(24, right->after.at("a")[3]);
+  EXPECT_EQ(std::nullopt, run("right", false)->mismatch);
+  const auto wrong = run("wrong", false);
+  ASSERT_TRUE(wrong->mismatch);
+  EXPECT_EQ("a", wrong->mismatch->argument);
+  EXPECT_EQ(7, wrong->mismatch->value);
+}
+
+TEST(CpuLauncher, ComparesWhatIsKeptWithItsEdits) {
+  CpuLauncher launcher(test_limits());
+  const auto compiled = compile(R"cuda(
+__global__ void some(float* io, float* all) {
+  if (threadIdx.x % 4 == 0) io[threadIdx.x] += 1;
+  all[threadIdx.x] = 5;
+})cuda",
+                                {"some"});
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+  const std::vector<Argument> arguments = {
+      buffer("io", ScalarType::float32, Role::inout, 32,
+             {.kind = Init::Kind::iota, .a = 0, .b = 0, .file = {}}),
+      output("all", ScalarType::float32, 32)};
+  EXPECT_THROW(launcher.kept(0), Error);
+  const auto report = run_once(launcher, *compiled,
+                               {shape("some", {1, 1, 1}, {32, 1, 1}, {"io", "all"})}, arguments);
+  ASSERT_TRUE(report) << report.failure().detail;
+  const std::vector<KeptOutput> kept = {
+      {.name = "io", .elements = 32, .changed = 8, .is_constant = false},
+      {.name = "all", .elements = 32, .changed = 32, .is_constant = true}};
+  EXPECT_EQ(kept, launcher.kept(0));
+  EXPECT_EQ((std::vector<std::uint8_t>{0, 0, 0xA0, 0x40}), launcher.kept_elements(0, "all", 31, 1));
+  const RunRequest request;
+  EXPECT_EQ(std::nullopt, launcher.compare(0, request, {})->mismatch);
+  const auto edited = launcher.compare(0, request, {{"io", 3, {0, 0, 0, 0}}});
+  ASSERT_TRUE(edited->mismatch);
+  EXPECT_EQ(3, edited->mismatch->index);
+  EXPECT_EQ(1, edited->mismatch->count);
+  EXPECT_EQ(std::nullopt, launcher.compare(0, request, {})->mismatch);
+}
+
 }  // namespace
 }  // namespace smemtune::cpu

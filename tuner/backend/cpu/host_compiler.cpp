@@ -267,6 +267,7 @@ std::vector<std::string> common_options(const CompileRequest& request,
                                       "-fno-rtti",
                                       "-fno-asynchronous-unwind-tables",
                                       "-fno-strict-aliasing",
+                                      "-fwrapv",  // Integers wrap around, as on GPUs.
                                       "-fstack-clash-protection",
                                       "-ffp-contract=fast",
                                       "-w",

@@ -120,6 +120,26 @@ void BoundKernel::take_scratch(ScratchPool& pool) {
   }
 }
 
+const DeviceBuffer* BoundKernel::named(const std::string& name) const {
+  const auto found = std::ranges::find_if(
+      buffers_, [&](const DeviceBuffer* buffer) { return buffer->argument().name == name; });
+  return found == buffers_.end() ? nullptr : *found;
+}
+
+CUdeviceptr BoundKernel::result(const DeviceBuffer& buffer, std::size_t copy) const {
+  const std::string& holder = holder_of(buffer.argument().name, kernel_->turns);
+  if (const DeviceBuffer* const other = named(holder)) return other->data(copy);
+  for (const Scratch& scratch : scratch_) {
+    if (scratch.argument.name == holder) return (*scratch.copies)[copy].data();
+  }
+  return buffer.data(copy);
+}
+
+bool BoundKernel::result_is_poisoned(const DeviceBuffer& buffer) const {
+  const DeviceBuffer* const holder = named(holder_of(buffer.argument().name, kernel_->turns));
+  return holder == nullptr || !holder->has_contents();
+}
+
 std::int64_t BoundKernel::bytes() const {
   std::int64_t sum = 0;
   for (const DeviceBuffer* buffer : buffers_) sum += buffer->argument().bytes();

@@ -34,6 +34,11 @@ class BoundKernel {
   const std::vector<Scratch>& scratch() const { return scratch_; }
   const std::vector<Turn>& turns() const { return kernel_->turns; }
   std::size_t launches() const { return kernel_->launches.size(); }
+  /// Where what is compared as this buffer lies after the last turn: in itself, or in the buffer or
+  /// scratch that it was swapped with.
+  CUdeviceptr result(const DeviceBuffer& buffer, std::size_t copy = 0) const;
+  /// Whether that begins as poison.
+  bool result_is_poisoned(const DeviceBuffer& buffer) const;
   std::int64_t bytes() const;  ///< Of all buffers and scratch.
 
   /// Puts all turns on the stream, on this copy of the buffers, and calls `before_turn` with the
@@ -61,6 +66,7 @@ class BoundKernel {
     std::vector<TensorMap> maps;
   };
 
+  const DeviceBuffer* named(const std::string& name) const;
   Outcome<Source> add(const Argument& argument, PreparedWorkload& workload);
   void take_scratch(ScratchPool& pool);
   std::vector<void*> parameters(const Driver& driver, std::size_t turn, std::size_t copy,

@@ -5,6 +5,7 @@
 #include "tuner/backend/fresh_data.h"
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/whole.h"
 
 #include <algorithm>
 #include <bit>
@@ -47,6 +48,13 @@ double element(CUdeviceptr buffer, std::int64_t index, ScalarType type, CUstream
   const auto size = static_cast<std::int64_t>(size_of(type));
   const auto bytes = download(buffer + static_cast<CUdeviceptr>(index * size), size, stream);
   return to_doubles(bytes, type).front();
+}
+
+std::string exact_element(CUdeviceptr buffer, std::int64_t index, ScalarType type,
+                          CUstream stream) {
+  const auto size = static_cast<std::int64_t>(size_of(type));
+  const auto bytes = download(buffer + static_cast<CUdeviceptr>(index * size), size, stream);
+  return exact_text(to_bits(bytes, type).front(), type);
 }
 
 }  // namespace
@@ -100,7 +108,7 @@ const ByteDifference& Findings::found_difference(std::size_t i) const {
 
 BufferCheck::BufferCheck(const PreparedWorkload& workload, const BoundKernel& bound,
                          const RunRequest& request)
-    : request_(request) {
+    : bound_(bound), request_(request) {
   for (const DeviceBuffer* buffer : bound.buffers()) {
     const bool compared =
         request.as_reference || workload.expected.contains(buffer->argument().name);
@@ -115,7 +123,7 @@ BufferCheck::BufferCheck(const PreparedWorkload& workload, const BoundKernel& bo
 
 BufferCheck::BufferCheck(const PreparedWorkload& workload, const BoundKernel& bound,
                          const RunRequest& request, std::size_t copy, const DataSet* data)
-    : request_(request), copy_(copy), data_(data) {
+    : bound_(bound), request_(request), copy_(copy), data_(data) {
   for (const DeviceBuffer* buffer : bound.buffers()) {
     const std::string& name = buffer->argument().name;
     const bool compared = data ? data->answers.contains(name) : workload.expected.contains(name);
@@ -137,7 +145,7 @@ void BufferCheck::add(const BoundKernel::Scratch& scratch) {
 
 // A reference is compared with itself: that finds what is not finite, and what it did not write.
 CUdeviceptr BufferCheck::expected(const DeviceBuffer& buffer) const {
-  if (request_.as_reference) return buffer.data(copy_);
+  if (request_.as_reference) return bound_.result(buffer, copy_);
   if (data_ == nullptr) return buffer.expected();
   return as_address(data_->answers.at(buffer.argument().name).get());
 }
@@ -148,10 +156,10 @@ void BufferCheck::enqueue(const DeviceKernels& kernels, Findings& findings, CUst
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const DeviceBuffer& buffer = *results_[i];
     const Argument& argument = buffer.argument();
-    CompareRule rule =
-        compare_rule(request_.tolerance_of(argument.name), argument.type, !buffer.has_contents());
+    CompareRule rule = compare_rule(request_.tolerance_of(argument.name), argument.type,
+                                    bound_.result_is_poisoned(buffer));
     if (argument.compares_sum) rule.absolute = std::numeric_limits<double>::infinity();
-    kernels.compare(stream, argument.type, buffer.data(copy_), expected(buffer), mask,
+    kernels.compare(stream, argument.type, bound_.result(buffer, copy_), expected(buffer), mask,
                     argument.elements(), rule, findings.comparison(i));
   }
   std::size_t next = 0;
@@ -229,11 +237,14 @@ std::optional<Mismatch> BufferCheck::wrong_elements(const DeviceBuffer& buffer,
     wrong.reason = reason.word();
     wrong.index = static_cast<std::int64_t>(kind->first);
     wrong.count = static_cast<std::int64_t>(kind->count);
-    wrong.value = element(buffer.data(copy_), wrong.index, type, stream);
-    wrong.expected =
-        request_.as_reference
-            ? std::numeric_limits<double>::quiet_NaN()
-            : to_doubles(expected_bytes(buffer, wrong.index * size, size, stream), type).front();
+    wrong.value = element(bound_.result(buffer, copy_), wrong.index, type, stream);
+    wrong.exact_value = exact_element(bound_.result(buffer, copy_), wrong.index, type, stream);
+    wrong.expected = std::numeric_limits<double>::quiet_NaN();
+    if (request_.as_reference) return wrong;
+    const std::vector<std::uint8_t> bytes =
+        expected_bytes(buffer, wrong.index * size, size, stream);
+    wrong.expected = to_doubles(bytes, type).front();
+    wrong.exact_expected = exact_text(to_bits(bytes, type).front(), type);
     return wrong;
   }
   return std::nullopt;
@@ -244,7 +255,7 @@ std::optional<Mismatch> BufferCheck::wrong_sum(const DeviceBuffer& buffer, CUstr
   const Argument& argument = buffer.argument();
   if (!argument.compares_sum || request_.as_reference) return std::nullopt;
   const std::int64_t bytes = argument.bytes();
-  const double sum = sum_of(download(buffer.data(copy_), bytes, stream), argument.type);
+  const auto sum = sum_of(download(bound_.result(buffer, copy_), bytes, stream), argument.type);
   return smemtune::wrong_sum(argument, sum,
                              sum_of(expected_bytes(buffer, 0, bytes, stream), argument.type),
                              request_.tolerance_of(argument.name), report);

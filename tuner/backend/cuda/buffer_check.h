@@ -84,6 +84,7 @@ class BufferCheck {
   std::vector<std::uint8_t> expected_bytes(const DeviceBuffer& buffer, std::int64_t first,
                                            std::int64_t bytes, CUstream stream) const;
 
+  const BoundKernel& bound_;
   const RunRequest& request_;
   std::size_t copy_ = 0;
   const DataSet* data_ = nullptr;

@@ -2,10 +2,12 @@
 
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/faults.h"
+#include "tuner/backend/cuda/kept_outputs.h"
 #include "tuner/backend/element_codec.h"
 #include "tuner/backend/fresh_data.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/whole.h"
 
 #include <algorithm>
 #include <string>
@@ -46,21 +48,30 @@ std::optional<Failure> misfit(const RunRequest& request, const BoundKernel& boun
   return std::nullopt;
 }
 
-std::map<std::string, std::vector<double>> downloads(const RunRequest& request,
-                                                     const PreparedWorkload& workload,
-                                                     CUstream stream) {
-  std::map<std::string, std::vector<double>> arrays;
+struct Downloads {
+  std::map<std::string, std::vector<double>> elements;
+  std::map<std::string, std::vector<std::uint64_t>> bits;  // Of 64-bit integers.
+
+  void add(const Argument& argument, const std::vector<std::uint8_t>& bytes) {
+    elements[argument.name] = to_doubles(bytes, argument.type);
+    if (is_wide_integer(argument.type)) bits[argument.name] = to_bits(bytes, argument.type);
+  }
+};
+
+// `bound`: whose launches have swapped buffers; null before them.
+Downloads downloads(const RunRequest& request, const PreparedWorkload& workload,
+                    const BoundKernel* bound, CUstream stream) {
+  Downloads all;
   for (const std::string& name : request.download) {
     if (const auto constant = workload.constants.find(name); constant != workload.constants.end()) {
-      const auto& [argument, bytes] = constant->second;
-      arrays[name] = to_doubles(bytes, argument.type);
+      all.add(constant->second.argument, constant->second.contents);
       continue;
     }
     const DeviceBuffer& buffer = workload.buffers.at(name);
-    arrays[name] = to_doubles(download(buffer.data(), buffer.argument().bytes(), stream),
-                              buffer.argument().type);
+    const CUdeviceptr data = bound == nullptr ? buffer.data() : bound->result(buffer);
+    all.add(buffer.argument(), download(data, buffer.argument().bytes(), stream));
   }
-  return arrays;
+  return all;
 }
 
 // Keeps what the kernel gave, or what the request gives instead.
@@ -71,7 +82,7 @@ void keep_as_expected(const RunRequest& request, const BoundKernel& bound,
     const std::string& name = buffer->argument().name;
     const auto given = request.reference.find(name);
     if (given == request.reference.end()) {
-      buffer->keep_as_expected(stream);
+      buffer->keep_as_expected(bound.result(*buffer), stream);
     } else {
       buffer->keep_as_expected(encode(given->second, buffer->argument().type), stream);
     }
@@ -167,9 +178,13 @@ Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& requ
 
     RunReport report;
     prepare_buffers(*refiller_, prepared, *bound);
-    report.before = downloads(request, prepared, stream);
+    Downloads before = downloads(request, prepared, nullptr, stream);
     if (auto failed = launch(launched, *bound, report)) return *failed;
-    report.after = downloads(request, prepared, stream);
+    Downloads after = downloads(request, prepared, &*bound, stream);
+    report.before = std::move(before.elements);
+    report.bits_before = std::move(before.bits);
+    report.after = std::move(after.elements);
+    report.bits_after = std::move(after.bits);
     const BufferCheck check(prepared, *bound, request);
     check.enqueue(*device_kernels_, findings_, stream);
     synchronize(stream);
@@ -179,6 +194,36 @@ Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& requ
       prepared.data_sets.clear();
       if (!report.mismatch) keep_as_expected(request, *bound, prepared, stream);
     }
+    return report;
+  });
+}
+
+std::vector<KeptOutput> CudaLauncher::kept(WorkloadId id) {
+  return kept_outputs(*device_kernels_, workload(id), stream_.get());
+}
+
+std::vector<std::uint8_t> CudaLauncher::kept_elements(WorkloadId id, const std::string& output,
+                                                      std::int64_t first, std::int64_t count) {
+  const DeviceBuffer& buffer = workload(id).buffers.at(output);
+  const auto size = static_cast<std::int64_t>(size_of(buffer.argument().type));
+  return download(buffer.expected() + static_cast<CUdeviceptr>(first * size), count * size,
+                  stream_.get());
+}
+
+Outcome<RunReport> CudaLauncher::compare(KernelHandle handle, const RunRequest& request,
+                                         const std::vector<Edit>& edits) {
+  return with_faults_as_data([&]() -> Outcome<RunReport> {
+    const CUstream stream = stream_.get();
+    PreparedWorkload& prepared = workload(request.workload);
+    const auto bound = BoundKernel::bind(kernel(handle), prepared, scratch_, stream);
+    if (!bound) return bound.failure();
+    RunReport report;
+    prepare_buffers(*refiller_, prepared, *bound);
+    write_kept(prepared, *bound, edits, stream);
+    const BufferCheck check(prepared, *bound, request);
+    check.enqueue(*device_kernels_, findings_, stream);
+    synchronize(stream);
+    report.mismatch = check.judge(findings_, stream, report);
     return report;
   });
 }
@@ -219,7 +264,7 @@ Outcome<bool> CudaLauncher::draw_data(KernelHandle reference, WorkloadId id) {
     check.enqueue(*device_kernels_, findings_, stream);
     for (auto& [name, answer] : set.answers) {
       const DeviceBuffer& buffer = prepared.buffers.at(name);
-      device_kernels_->apply_mask(stream, as_address(answer.get()), buffer.data(),
+      device_kernels_->apply_mask(stream, as_address(answer.get()), bound->result(buffer),
                                   buffer.argument().bytes(), set.mask);
     }
     synchronize(stream);

@@ -68,8 +68,8 @@ void DeviceBuffer::restore(std::size_t copy, CUstream stream) const {
   }
 }
 
-void DeviceBuffer::keep_as_expected(CUstream stream) const {
-  copy_on_device(expected_.get(), as_pointer(data(0)), argument_.bytes(), stream);
+void DeviceBuffer::keep_as_expected(CUdeviceptr from, CUstream stream) const {
+  copy_on_device(expected_.get(), as_pointer(from), argument_.bytes(), stream);
 }
 
 void DeviceBuffer::keep_as_expected(const std::vector<std::uint8_t>& bytes, CUstream stream) const {

@@ -56,8 +56,8 @@ class DeviceBuffer {
   /// Puts the initial contents, or poison, into a copy.
   void restore(std::size_t copy, CUstream stream) const;
 
-  /// Keeps what copy 0 holds as what is expected.
-  void keep_as_expected(CUstream stream) const;
+  /// Keeps what lies at `from` as what is expected.
+  void keep_as_expected(CUdeviceptr from, CUstream stream) const;
   /// Or these bytes.
   void keep_as_expected(const std::vector<std::uint8_t>& bytes, CUstream stream) const;
 
