@@ -73,7 +73,7 @@ template <> struct smt_about<__nv_bfloat162> : smt_kind<smt_bfloat16, 4, 2> {};
 // of larger elements.
 template <class SmtAbout, int smt_k, int smt_size> struct smt_holds {
   static constexpr bool smt_bits = smt_size == SmtAbout::smt_each && (smt_k == smt_integer || SmtAbout::smt_is == smt_integer) && smt_k != smt_real && SmtAbout::smt_is != smt_real;
-  static constexpr bool smt_carried = SmtAbout::smt_each < SmtAbout::smt_bytes && smt_size < SmtAbout::smt_each;
+  static constexpr bool smt_carried = SmtAbout::smt_each < SmtAbout::smt_bytes && smt_size < SmtAbout::smt_each && smt_k != smt_real;
   static constexpr bool smt_value =
       SmtAbout::smt_is == smt_void    ? true
     : SmtAbout::smt_is == smt_address ? smt_k == smt_integer && smt_size == 8

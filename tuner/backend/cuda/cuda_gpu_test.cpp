@@ -1186,7 +1186,7 @@ TEST_F(CudaGpu, HasTheValuesOfIntrinsicsThatCudaDocuments) {
   const KernelHandle handle =
       load(intrinsics_kernel(), {shape("values", 1, 1, {"out", "counter"})}, arguments);
   const RunReport report = run(handle, true, {}, {"out"});
-  const std::vector<double>& values = report.outputs.at("out");
+  const std::vector<double>& values = report.after.at("out");
   for (std::size_t i = 0; i < kIntrinsicCases.size(); ++i) {
     const IntrinsicCase& one = kIntrinsicCases[i];
     EXPECT_TRUE(agrees(one, values[i]))

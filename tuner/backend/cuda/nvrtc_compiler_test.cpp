@@ -95,9 +95,10 @@ std::string refused(NvrtcCompiler& compiler, const std::string& text, ScalarType
   const auto compiled = compiler.compile(request);
   request.name_expressions.clear();
   const auto looked = compiler.compile(request);
-  EXPECT_EQ(static_cast<bool>(compiled), static_cast<bool>(looked)) << text;
+  // That the source itself is wrong is not for who only looks at signatures.
+  const bool is_fault = !compiled && compiled.failure().reason == "signature";
+  EXPECT_EQ(is_fault ? compiled.failure().detail : "", looked ? "" : looked.failure().detail);
   if (compiled) return "";
-  if (!looked) EXPECT_EQ(compiled.failure().detail, looked.failure().detail);
   return compiled.failure().reason + ": " + compiled.failure().detail;
 }
 
