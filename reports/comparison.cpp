@@ -128,10 +128,8 @@ std::string worst_text(const Comparison& comparison, const Comparison::Row& row,
   const double share = guest.share.value_or(0);
   const Verdict verdict = verdict_of(guest.slower, kSameBetweenSessions_percent);
   std::string kept = "keeps " + percent(share);
-  if (guest.slower) {
-    kept += ", " + verdict_text(guest.slower, kSameBetweenSessions_percent) +
-            samples_text(guest.time, row.best.at(guest.on).result.measurement);
-  }
+  if (guest.slower) kept += ", " + verdict_text(guest.slower, kSameBetweenSessions_percent);
+  kept += samples_text(guest.time, row.best.at(guest.on).result.measurement);
   if (verdict == Verdict::same || is_as_good(share)) {
     const bool is_measured = std::ranges::all_of(row.guests, [&](const Comparison::Guest& one) {
       return one.on != advice.on || one.share.has_value();

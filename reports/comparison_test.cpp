@@ -128,6 +128,18 @@ TEST_F(ComparisonText, HasOneEstimatorEverywhere) {
   EXPECT_EQ(pairs, 80);
 }
 
+TEST_F(ComparisonText, SaysOfHowManySamplesAShareIsWhereTheyAreTooFewForAnInterval) {
+  const auto once = [](std::int64_t size, double ms) {
+    return planted(tile(size), std::vector<double>{ms});
+  };
+  record(planted_device("NVIDIA H200"), {once(1, 1), once(2, 2)});
+  record(planted_device("NVIDIA A100"), {once(1, 4), once(2, 3)});
+  EXPECT_THAT(
+      comparison_text(comparison()),
+      HasSubstr("do not take over the best of NVIDIA H200: it keeps 75 % by 1 and 1 sample; "
+                "set TILE=2: measured here"));
+}
+
 /// Where the problem has no name nothing is left of it, not even what stood behind it.
 TEST_F(ComparisonText, LeavesOutAnEmptyProblem) {
   Result nameless = planted(tile(64), 1);
