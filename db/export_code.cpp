@@ -379,7 +379,11 @@ std::string export_defines(const StoredResult& best) {
       for_comment(best.space + " " + result.kernel + ", " + key(result.problem) + " on " +
                   best.device.name + ": " + significant(result.measurement.median_ms, 4) +
                   " ms, compared with " + to_text(result.coverage())) +
-      (best.stale ? "; stale: the kernel has been edited since\n" : "\n");
+      (best.stale ? "; stale: " +
+                        for_comment(best.stale_because.empty() ? "the kernel has been edited since"
+                                                               : best.stale_because) +
+                        "\n"
+                  : "\n");
   for (const auto& [name, value] : result.configuration) {
     if (!is_name(name) || is_reserved(name)) {
       throw InputError("space " + best.space + ": the parameter " + string_literal(name) +

@@ -1,5 +1,6 @@
 #include "db/import.h"
 
+#include "db/contradictions.h"
 #include "db/json_entries.h"
 #include "db/recording_json.h"
 #include "db/run_log.h"
@@ -44,24 +45,13 @@ Problem problem_of(const std::string& text) {
   return {{"problem_size", text}};
 }
 
-[[noreturn]] void refuse(const std::string& file, const std::string& name, const Value& value) {
-  throw InputError(file + ": " + quote(name) + " is " + quote(to_text(value)) +
-                   ": a name with '=' or ',', or a value with ',', cannot be stored");
-}
-
-void check_words(const std::string& file, const Bindings& bindings) {
+/// What another tuner's names may stand for in a key.
+void check_names(const std::string& file, const Bindings& bindings) {
   for (const auto& [name, value] : bindings) {
-    const auto* word = std::get_if<std::string>(&value);
-    if (word != nullptr && word->find(',') != std::string::npos) refuse(file, name, value);
+    if (!name.empty() && name.find_first_of("=,") == std::string::npos) continue;
+    throw InputError(file + ": " + quote(name) + " is " + quote(to_text(value)) +
+                     ": a name with '=' or ',' cannot be stored");
   }
-}
-
-/// What another tuner's name for a problem may stand for in a key.
-void check_key(const std::string& file, const Bindings& bindings) {
-  for (const auto& [name, value] : bindings) {
-    if (name.empty() || name.find_first_of("=,") != std::string::npos) refuse(file, name, value);
-  }
-  check_words(file, bindings);
 }
 
 /// Imports have no run of their own: it is known by what was measured, and by the file.
@@ -94,15 +84,14 @@ RunRecord record_of(Recording& recording, const ImportNames& names, Origin& orig
   run.id = run_id(origin, run, kernel);
   record.outcome = recording.cut_off ? "" : "complete";
   const Problem problem = problem_of(recording.problem);
-  check_key(file, problem);
+  check_names(file, problem);
   double first_unix = -1;
   record.entries.reserve(recording.evaluations.size());
   if (!recording.evaluations.empty()) {  // All have the same names.
-    check_key(file, recording.evaluations.front().result.configuration);
+    check_names(file, recording.evaluations.front().result.configuration);
   }
   for (Recording::Evaluation& one : recording.evaluations) {
     Result& result = one.result;
-    check_words(file, result.configuration);
     result.kernel = kernel;
     result.problem = problem;
     if (first_unix < 0 || (one.at_unix >= 0 && one.at_unix < first_unix)) first_unix = one.at_unix;
@@ -119,13 +108,17 @@ class ExportReader {
   ExportReader(std::string file, const Origin& origin, Runs runs)
       : file_(std::move(file)), origin_(origin), runs_(runs) {}
 
+  /// Throws InputError where it is no result, or one that contradicts itself.
   void add(const Json& json) {
     StoredResult stored = stored_from(json);
-    check_key(file_, stored.result.problem);
-    check_key(file_, stored.result.configuration);
+    check_names(file_, stored.result.problem);
+    check_names(file_, stored.result.configuration);
     if (stored.run_id.empty() || stored.space.empty() || stored.device.name.empty()) {
-      throw InputError(file_ + ": a result without its run, space or device");
+      throw InputError("a result without its run, space or device");
     }
+    auto fault = contradiction(stored.result, stored.origin.has_value());
+    if (!fault) fault = contradiction_of_export(json, stored);
+    if (fault) throw InputError(*fault);
     // A run had one environment for each of its boards.
     RunRecord& record = records_[{stored.run_id, stored.space, stored.device.uuid}];
     Run& run = record.run;
@@ -180,10 +173,17 @@ bool is_export(std::string_view text) {
          start.find("\"smemtune-") != std::string_view::npos;
 }
 
+void refuse_all_odd(const std::filesystem::path& file, const OddEntries& odd,
+                    std::uint64_t entries) {
+  if (odd.count == 0 || odd.count < entries) return;
+  throw InputError(file.string() + ": " + odd.faults.front() + odd.others_text());
+}
+
 ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Origin origin,
                          Runs runs, const std::function<void(RunRecord&&)>& take) {
-  ImportedFile imported = {.origin = std::move(origin)};
+  ImportedFile imported = {.origin = std::move(origin), .odd = {}};
   ExportReader reader(file.string(), imported.origin, runs);
+  std::uint64_t entries = 0;
   const auto add = [&](const Json& head, std::string_view list, JsonText entry) {
     if (imported.origin.format.empty()) {
       imported.origin.format = head.value("format", "");
@@ -195,7 +195,11 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
       throw InputError("a document of the format " + quote(imported.origin.format) +
                        "; smemtune-best and smemtune-results are read");
     }
-    reader.add(whole_json(entry));
+    ++entries;
+    const auto fault = fault_of_entry([&] { reader.add(whole_json(entry)); });
+    if (!fault) return;
+    imported.odd.add("entry " + std::to_string(entries) + " of \"" + std::string(list) +
+                     "\": " + *fault);
   };
   imported.cut_off =
       read_json_entries(
@@ -203,6 +207,7 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
           [](const Json& head, std::string_view) { return head.contains("format"); }, add)
           .cut_off ||
       read.cut_off;
+  refuse_all_odd(file, imported.odd, entries);
   reader.hand_over(take);
   return imported;
 }
@@ -213,15 +218,24 @@ ImportedFile read_database(const std::filesystem::path& file, Origin origin, Run
   origin.file_sha256 = sha256_of(file, UINTMAX_MAX);  // However large: it is one of ours.
   origin.format = "smemtune-database";
   origin.tool = "smemtune";
+  ImportedFile imported = {.odd = {}};
   for (const StoredRun& run : store.runs({.source = "all"})) {
     RunRecord record = store.record_of(run.id);
+    std::erase_if(record.entries, [&](const RunRecord::Entry& entry) {
+      const auto fault = contradiction(entry.result, record.origin.has_value());
+      if (!fault) return false;
+      imported.odd.add("result " + std::to_string(entry.number) + " of run " + run.id + ": " +
+                       *fault);
+      return true;
+    });
     if (!record.origin && runs == Runs::imported) {
       origin.device = record.run.device.name;
       record.origin = origin;
     }
     take(std::move(record));
   }
-  return {.origin = std::move(origin)};
+  imported.origin = std::move(origin);
+  return imported;
 }
 
 }  // namespace
@@ -238,6 +252,7 @@ ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& nam
     if (hash.valid()) origin.file_sha256 = hash.get();
   };
   FileText read = read_compressed(file);
+  if (read.text.empty() && !read.cut_off) throw InputError(file.string() + ": is empty");
   if (is_export(read.text)) {
     finish_origin();
     return read_export(file, std::move(read), std::move(origin), runs, take);
@@ -255,8 +270,9 @@ ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& nam
   };
   Recording last = read_recording_json(file, std::move(read.text), read.cut_off, take_part);
   finish_origin();
+  OddEntries odd = std::move(last.odd);
   take(record_of(last, names, origin));
-  return {.origin = std::move(origin), .cut_off = last.cut_off};
+  return {.origin = std::move(origin), .cut_off = last.cut_off, .odd = std::move(odd)};
 }
 
 }  // namespace smemtune::db

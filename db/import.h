@@ -1,5 +1,6 @@
 #pragma once
 
+#include "db/recording.h"
 #include "db/result_store.h"
 
 #include <filesystem>
@@ -23,13 +24,16 @@ enum class Runs { imported, ours };
 struct ImportedFile {
   Origin origin;
   bool cut_off = false;  ///< It ends before its end; what came before was read.
+  OddEntries odd;        ///< What was left out.
 };
 
 /// Reads a Kernel Tuner cache, T4, KTT's output, an export of ours (`smemtune-best`,
 /// `smemtune-results`) or one of our databases; gzip-compressed too, but for the last. Hands over
 /// each run that it holds, in the order they began, one with many results in parts. Each has an
-/// origin, but where they are to be `ours` what runs of ours measured. Throws InputError naming the
-/// file and the place, StoreError for a database that is none of ours.
+/// origin, but where they are to be `ours` what runs of ours measured. Entries that are no results,
+/// or whose measurement contradicts itself (contradictions.h), are left out; a file that has no
+/// other is refused. Throws InputError naming the file and the place, StoreError for a database that
+/// is none of ours.
 ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
                        const std::function<void(RunRecord&&)>& take);
 

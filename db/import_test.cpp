@@ -1,11 +1,13 @@
 #include "db/import.h"
 
+#include "db/database_file.h"
 #include "db/export_json.h"
 #include "db/export_tuners.h"
 #include "db/json_forms.h"
 #include "db/maintenance.h"
 #include "db/recording.h"
 #include "db/run_log.h"
+#include "db/sqlite.h"
 #include "db/test_folder.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
@@ -14,12 +16,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sqlite3.h>
 
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <random>
 #include <regex>
@@ -69,6 +73,11 @@ class ImportTest : public TestFolder {
     read_runs(file, names, Runs::imported,
               [&](RunRecord&& record) { added += store_.add(record); });
     return added;
+  }
+
+  ImportedFile import_file(const fs::path& file) {
+    return read_runs(file, {}, Runs::imported,
+                     [&](RunRecord&& record) { store_.add(std::move(record)); });
   }
 
   std::string error(const fs::path& file, const ImportNames& names = {}) {
@@ -384,11 +393,180 @@ TEST_F(ImportTest, RefusesWhatIsTooDeepOrTooMuch) {
               HasSubstr("more than a million values"));
   EXPECT_THAT(error(write("twice.json", cache_file("GPU A", R"("1": {"BLOCK": 1, "BLOCK": 2})"))),
               HasSubstr("'BLOCK' occurs twice"));
-  EXPECT_THAT(
-      error(write("comma.json", cache_file("GPU A", R"("1": {"BLOCK": "1,TILE=2", "time": 1})"))),
-      HasSubstr("cannot be stored"));
   EXPECT_THAT(error(folder() / "none.json"), HasSubstr("No such file"));
   EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
+}
+
+TEST_F(ImportTest, StoresValuesWithCommas) {
+  import(write("comma.json", cache_file("GPU A", R"("1": {"BLOCK": "1,TILE=2", "time": 1},
+      "2": {"BLOCK": "1", "time": 2}, "3": {"BLOCK": "N,T", "time": 3})")));
+  std::set<std::string> values;
+  for (const StoredResult& one : store_.results({.source = "imported"})) {
+    values.insert(to_text(one.result.configuration.at("BLOCK")));
+  }
+  EXPECT_THAT(values, ElementsAre("1", "1,TILE=2", "N,T"));
+  EXPECT_THAT(error(write("name.json", R"({"device_name": "GPU A", "kernel_name": "scale",
+      "tune_params_keys": ["A,B"], "cache": {"1": {"A,B": 1, "time": 1}}})")),
+              HasSubstr("a name with '=' or ',' cannot be stored"));
+}
+
+TEST_F(ImportTest, LeavesOutAnEntryThatIsOddAndNamesIt) {
+  const std::string entries = kFast + R"(,
+      "a": {"time": 1}, "b": {"BLOCK": 1, "score": 2}, "c": [1], "d": {"BLOCK": 7, "BLOCK": 8},
+      "e": {"BLOCK": 9, "time": 123456789012345678901234567890}, "f": {"BLOCK": 12, "time": 1e999},
+      "g": {"BLOCK": {"x": [{"y": 1e999}, 2]}, "time": 1}, )" +
+                              kSlow;
+  const ImportedFile read = import_file(write("odd.json", cache_file("GPU A", entries)));
+  EXPECT_THAT(statuses()["correct"], testing::Ge(2));  // The first and the last.
+  EXPECT_EQ(read.odd.count + store_.results({.source = "imported"}).size(), 9u);
+  EXPECT_THAT(read.odd.faults,
+              testing::IsSupersetOf({HasSubstr("entry 2 of \"cache\": a result has no \"BLOCK\""),
+                                     HasSubstr("entry 3 of \"cache\": a result has neither"),
+                                     HasSubstr("entry 4 of \"cache\": is not a result"),
+                                     HasSubstr("entry 5 of \"cache\": the name 'BLOCK'")}));
+  std::string many = kFast;
+  for (int i = 0; i < 50; ++i) many += ",\"" + std::to_string(i) + "\": {}";
+  const ImportedFile listed = import_file(write("many.json", cache_file("GPU A", many)));
+  EXPECT_EQ(listed.odd.count, 50u);
+  EXPECT_THAT(listed.odd.faults, SizeIs(OddEntries::kMostListed));
+  EXPECT_THAT(error(write("all.json", cache_file("GPU A", R"("1": {}, "2": {}, "3": {})"))),
+              testing::AllOf(HasSubstr("all.json: entry 1 of \"cache\""),
+                             HasSubstr("and so 2 other entries")));
+  EXPECT_THAT(error(write("empty.json", "")), HasSubstr("empty.json: is empty"));
+}
+
+/// An export of one result after `change` to its entry.
+class ContradictionTest : public ImportTest {
+ protected:
+  std::string fault(const std::function<void(Json&)>& change) {
+    ResultStore theirs(folder() / "theirs.sqlite");
+    tune(theirs, "run-2", 1.25);
+    Json document = Json::parse(export_json(theirs.best({}, true), {}));
+    Json& list = document["best"];
+    list.push_back(list[0]);
+    change(list[1]);
+    const ImportedFile read = import_file(write("best.json", document.dump()));
+    EXPECT_EQ(store_.results({.source = "imported"}).size(), 1u) << "the other entry is a result";
+    return read.odd.faults.empty() ? "" : read.odd.faults.front();
+  }
+};
+
+TEST_F(ContradictionTest, IsRefusedWithItsPlaceAndBothNumbers) {
+  const auto time = [](const char* name, const Json& value) {
+    return [name, value](Json& entry) { entry["time"][name] = value; };
+  };
+  EXPECT_EQ(fault(time("median_ms", 1e-9)),
+            "entry 2 of \"best\": time.min_ms 1.25 is above time.median_ms 1e-09");
+  EXPECT_THAT(fault(time("median_ms", 7)), HasSubstr("time.median_ms 7 is above time.max_ms 1.25"));
+  EXPECT_THAT(fault(time("q1_ms", 2)), HasSubstr("time.q1_ms 2 is above time.q3_ms 1.25"));
+  EXPECT_THAT(fault(time("q3_ms", 9)), HasSubstr("time.q3_ms 9 is above time.max_ms 1.25"));
+  EXPECT_THAT(fault(time("mean_ms", 0.5)), HasSubstr("time.min_ms 1.25 is above time.mean_ms 0.5"));
+  EXPECT_THAT(fault(time("median_low_ms", 1.3)), HasSubstr("is above time.median_high_ms 1.25"));
+  EXPECT_THAT(fault(time("max_ms", -1)), HasSubstr("time.max_ms -1 is below 0"));
+  EXPECT_THAT(fault(time("median_ms", 0)), HasSubstr("time.median_ms 0 is not above 0"));
+  EXPECT_THAT(fault(time("median_ms", 1e13)), HasSubstr("time.median_ms 1e+13"));
+  EXPECT_THAT(fault(time("discarded", -3)), HasSubstr("time.discarded -3 is below 0"));
+  EXPECT_THAT(fault(time("launches_per_sample", 0)), HasSubstr("launches_per_sample"));
+  EXPECT_THAT(fault(time("samples", -2)), HasSubstr("time.samples -2"));
+  EXPECT_THAT(fault(time("stage", "screen")), HasSubstr("time.stage \"screen\" is not stage"));
+  EXPECT_THAT(fault([](Json& entry) { entry["compile_ms"] = -5; }),
+              HasSubstr("compile_ms -5 is below 0"));
+  EXPECT_THAT(fault([](Json& entry) { entry["reason"] = "mismatch"; }),
+              HasSubstr("status correct has the reason 'mismatch'"));
+  EXPECT_THAT(fault([](Json& entry) { entry["verification"]["verified"] = false; }),
+              HasSubstr("verification.verified false"));
+  EXPECT_THAT(fault([](Json& entry) { entry["parameters"]["BLOCK"] = 1; }),
+              HasSubstr("is not configuration"));
+  EXPECT_THAT(fault([](Json& entry) { entry["status"] = "compile"; }), HasSubstr("entry 2"));
+  EXPECT_THAT(fault([](Json& entry) { entry["time"] = "fast"; }), HasSubstr("entry 2"));
+  EXPECT_THAT(fault([](Json& entry) { entry.erase("device"); }), HasSubstr("entry 2"));
+  EXPECT_EQ(fault([](Json&) {}), "");
+}
+
+TEST_F(ContradictionTest, IsNoneInWhatThisProgramWrote) {
+  for (const auto& entry : fs::directory_iterator(SMEMTUNE_SHIPPED_RESULTS)) {
+    EXPECT_EQ(import_file(entry.path()).odd.count, 0u) << entry.path();
+  }
+  // A mean outside of the quartiles, as caches have it, is exported and imported again.
+  import(write("mean.json", cache_file("GPU A", R"("64": {"BLOCK": 64, "time": 30,
+      "times": [1, 1, 1, 1, 1, 1, 1, 1, 1, 291]})")));
+  const fs::path file =
+      write("again.json", export_json(store_.best({.device = "GPU A", .source = "all"}, true), {}));
+  EXPECT_EQ(import_file(file).odd.count, 0u);
+}
+
+/// A database that was spoilt, or that an earlier version filled from such an export.
+TEST_F(ContradictionTest, OfAnImportIsNoFaultOfTheDatabase) {
+  ResultStore theirs(folder() / "theirs.sqlite");
+  tune(theirs, "run-2", 1.25);
+  import(folder() / "theirs.sqlite");
+  const auto spoil = [](const fs::path& file) {
+    Connection(file, OpenMode::read_write, 0)
+        .execute("UPDATE result SET median_ms = 1e-9 WHERE median_ms IS NOT NULL");
+  };
+  spoil(folder() / "results.sqlite");
+  const DatabaseFaults found = check_database(folder() / "results.sqlite");
+  EXPECT_THAT(found.faults, IsEmpty());
+  EXPECT_THAT(found.notes, ElementsAre(testing::AllOf(
+                               HasSubstr("theirs.sqlite: 1 result that contradicts itself"),
+                               HasSubstr("time.min_ms 1.25 is above time.median_ms 1e-09"))));
+  spoil(folder() / "theirs.sqlite");
+  EXPECT_THAT(find_faults(folder() / "theirs.sqlite"), SizeIs(1));
+  ResultStore other(folder() / "other.sqlite");
+  const ImportedFile read = read_runs(folder() / "theirs.sqlite", {}, Runs::ours,
+                                      [&](RunRecord&& record) { other.add(std::move(record)); });
+  EXPECT_THAT(read.odd.faults, ElementsAre(HasSubstr("result 1 of run run-2: time.min_ms")));
+  EXPECT_THAT(other.results({}), SizeIs(1));  // The failure.
+}
+
+/// Work of SQLite's virtual machine in all statements of this process that have ended.
+std::int64_t all_vm_steps = 0;
+
+int count_vm_steps(unsigned, void*, void* statement, void*) {
+  all_vm_steps +=
+      sqlite3_stmt_status(static_cast<sqlite3_stmt*>(statement), SQLITE_STMTSTATUS_VM_STEP, 1);
+  return 0;
+}
+
+int trace_connection(sqlite3* connection, const char**, const void*) {
+  return sqlite3_trace_v2(connection, SQLITE_TRACE_PROFILE, count_vm_steps, nullptr);
+}
+
+/// While it lives, connections that are opened count their work.
+class CountedWork {
+ public:
+  CountedWork() { sqlite3_auto_extension(hook()); }
+  ~CountedWork() { sqlite3_cancel_auto_extension(hook()); }
+  CountedWork(const CountedWork&) = delete;
+  CountedWork& operator=(const CountedWork&) = delete;
+
+ private:
+  static void (*hook())() { return reinterpret_cast<void (*)()>(trace_connection); }
+};
+
+/// What is done for results of one configuration grows as their number does, not as its square.
+TEST_F(ImportTest, LooksAtEachResultOfAConfigurationOnce) {
+  const CountedWork counted;
+  const auto steps_of = [&](int count) {
+    std::string entries;
+    for (int i = 1; i <= count; ++i) {
+      entries += (i > 1 ? ",\"" : "\"") + std::to_string(i) +
+                 "\": {\"BLOCK\": 64, \"time\": " + std::to_string(i) + "}";
+    }
+    const std::string name = std::to_string(count);
+    const fs::path file = write(name + ".json", cache_file("GPU A", entries));
+    ResultStore store(folder() / (name + ".sqlite"));
+    const std::int64_t before = all_vm_steps;
+    const auto add = [&](RunRecord&& record) { store.add(std::move(record)); };
+    read_runs(file, {}, Runs::imported, add);
+    EXPECT_THAT(store.results({.source = "imported"}), SizeIs(count));
+    read_runs(file, {}, Runs::imported, add);  // Knows them all.
+    EXPECT_THAT(store.results({.source = "imported"}), SizeIs(count));
+    return all_vm_steps - before;
+  };
+  const std::int64_t few = steps_of(1000);
+  EXPECT_GT(few, 1000);
+  EXPECT_LT(steps_of(4000), 6 * few);
 }
 
 TEST_F(ImportTest, FindsANameThatOccursTwiceAmongManyOfThem) {

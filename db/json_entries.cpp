@@ -267,6 +267,26 @@ class EntriesReader {
 
 }  // namespace
 
+std::optional<std::string> fault_of_entry(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const WholeFileFault&) {
+    throw;
+  } catch (const InputError& error) {
+    return error.what();
+  } catch (const Json::exception& error) {
+    return error.what();
+  } catch (const simdjson::simdjson_error& error) {
+    // Of one value: where it ends is known all the same.
+    constexpr simdjson::error_code kOfValues[] = {
+        simdjson::INCORRECT_TYPE, simdjson::NUMBER_ERROR, simdjson::BIGINT_ERROR,
+        simdjson::NUMBER_OUT_OF_RANGE, simdjson::STRING_ERROR};
+    if (std::ranges::find(kOfValues, error.error()) == std::end(kOfValues)) throw;
+    return error.what();
+  }
+  return std::nullopt;
+}
+
 Json whole_json(JsonText value) { return WholeJson().read(value); }
 
 double number_of(JsonText value) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "db/json_forms.h"
+#include "tuner/core/error.h"
 
 #include <nlohmann/json.hpp>
 
 #include <functional>
+#include <optional>
 #include <simdjson.h>
 #include <string>
 #include <string_view>
@@ -26,6 +28,17 @@ struct JsonEntries {
 
   Json head;
   bool cut_off = false;  ///< The text ends before its end; whole entries before that were read.
+};
+
+/// Runs `read`, which reads an entry, and returns what is wrong with the entry; nullopt: nothing.
+/// The text goes on behind an entry that is not read to its end. Throws WholeFileFault, and what
+/// simdjson throws where the text itself is no JSON.
+std::optional<std::string> fault_of_entry(const std::function<void()>& read);
+
+/// What one entry tells of the whole file.
+class WholeFileFault : public InputError {
+ public:
+  using InputError::InputError;
 };
 
 /// `what`: the file, for errors, also for those that `take` throws. Throws InputError naming it.

@@ -322,17 +322,19 @@ Json stored_json(const StoredResult& stored) {
   object.update(result_json(stored.result));
   object["device"] = device_json(stored.device);
   const Json shared = stored.shared_from.empty() ? Json(nullptr) : Json(stored.shared_from);
-  object["provenance"] = {{"kernel_hash", stored.kernel_hash},
-                          {"stale", stored.stale},
-                          {"driver", stored.device.driver_version},
-                          {"runtime", stored.device.runtime_version},
-                          {"compiler", stored.compiler},
-                          {"tool_version", stored.tool_version},
-                          {"host", stored.host},
-                          {"run", stored.run_id},
-                          {"imported_from", origin_json(stored.origin)},
-                          {"shared_from", shared},
-                          {"measured_utc", utc(stored.at_unix)}};
+  object["provenance"] = {
+      {"kernel_hash", stored.kernel_hash},
+      {"stale", stored.stale},
+      {"stale_because", stored.stale_because.empty() ? Json(nullptr) : Json(stored.stale_because)},
+      {"driver", stored.device.driver_version},
+      {"runtime", stored.device.runtime_version},
+      {"compiler", stored.compiler},
+      {"tool_version", stored.tool_version},
+      {"host", stored.host},
+      {"run", stored.run_id},
+      {"imported_from", origin_json(stored.origin)},
+      {"shared_from", shared},
+      {"measured_utc", utc(stored.at_unix)}};
   if (is_of_another_tuner(stored)) {
     for (const char* untold : {"is_default", "is_reference"}) object[untold] = nullptr;
     if (!object["time"].is_null()) {

@@ -3,6 +3,7 @@
 #include "db/device_model.h"
 #include "db/import.h"
 #include "db/recording.h"
+#include "db/stored_names.h"
 #include "db/stored_portfolio.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
@@ -30,8 +31,10 @@ ResultStore open_shared(const std::filesystem::path& file,
   if (is_database(file)) return ResultStore(file, ResultStore::Mode::read_only);
   ResultStore store(":memory:");
   const auto add = [&store](RunRecord&& record) { store.add(std::move(record)); };
-  if (read_runs(file, {}, Runs::ours, add).cut_off) {
-    warn(file.string() + ": is cut off; the results before the cut are read");
+  const ImportedFile read = read_runs(file, {}, Runs::ours, add);
+  if (read.cut_off) warn(file.string() + ": is cut off; the results before the cut are read");
+  if (read.odd.count > 0) {
+    warn(file.string() + ": " + read.odd.faults.front() + read.odd.others_text() + "; left out");
   }
   return store;
 }
@@ -41,11 +44,12 @@ struct Sources {
   bool own = false;
   bool shared = false;
   bool imported = false;
-  std::string file = {};  ///< Part of its name.
+  std::string file = {};  ///< Its name, or part of it.
 };
 
 Sources sources_of(const std::string& words) {
   Sources sources;
+  bool any = false;  // Else it is a file's name, with its commas.
   for (std::size_t begin = 0; begin <= words.size();) {
     const std::size_t end = std::min(words.find(',', begin), words.size());
     const std::string word = words.substr(begin, end - begin);
@@ -53,13 +57,15 @@ Sources sources_of(const std::string& words) {
     if (all || word == "own") sources.own = true;
     if (all || word == "shared") sources.shared = true;
     if (all || word == "imported") sources.imported = true;
-    if (!all && word != "own" && word != "shared" && word != "imported") sources.file = word;
+    const bool is_word = all || word == "own" || word == "shared" || word == "imported";
+    any = any || is_word;
+    if (!is_word) sources.file = word;
     begin = end + 1;
   }
-  if (!sources.file.empty() && sources.file != words) {
-    throw InputError(
-        "--source: " + quote(sources.file) +
-        " is not one of own, shared, imported and all; give part of a file's name by itself");
+  if (!any) sources.file = words;
+  if (any && !sources.file.empty()) {
+    throw InputError("--source: " + quote(sources.file) +
+                     " is not one of own, shared, imported and all; give a file's name by itself");
   }
   return sources;
 }
@@ -69,8 +75,7 @@ std::string source_in(const std::string& layer, const Sources& sources) {
   const bool is_own = layer.empty();
   if (is_own ? sources.own : sources.shared) return sources.imported ? "all" : "own";
   if (is_own && sources.imported) return "imported";
-  const bool is_named = !sources.file.empty() && layer.find(sources.file) != std::string::npos;
-  return is_named ? "own" : sources.file;
+  return !is_own && layer == sources.file ? "own" : sources.file;
 }
 
 /// What one layer only answers: the device's name and model, space, problem, and whether of what was
@@ -150,8 +155,27 @@ LayeredStore::LayeredStore(std::optional<ResultStore> own, const std::vector<Sha
   }
 }
 
-void LayeredStore::visit(const Query& query,
+Query LayeredStore::exact(const Query& query) const {
+  if (query.exact) return query;
+  const Sources sources = sources_of(query.source);
+  StoredNames names;
+  for (const Layer& layer : layers_) {
+    Query its = query;
+    its.source = sources.file.empty() ? source_in(layer.name, sources) : sources.file;
+    if (its.source.empty()) continue;
+    names.add(*layer.store.connection_, its);
+    if (!layer.name.empty()) names.files.push_back(layer.name);
+  }
+  Query its = query;
+  if (sources.file.empty()) its.source = "all";  // Several words are none of one database's.
+  Query exact = exact_query(its, names);
+  if (sources.file.empty()) exact.source = query.source;
+  return exact;
+}
+
+void LayeredStore::visit(const Query& asked,
                          const std::function<void(const Layer&, const Query&)>& visit) const {
+  const Query query = exact(asked);
   const Sources sources = sources_of(query.source);
   std::set<std::string> spaces = {query.space};
   for (const Layer& layer : layers_) {
@@ -190,7 +214,8 @@ std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel
   return sorted;
 }
 
-Comparison LayeredStore::compare(const Query& query) const {
+Comparison LayeredStore::compare(const Query& asked) const {
+  const Query query = exact(asked);
   return db::compare(
       best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query.run,
       [this](const StoredResult& stored) -> const Connection& {
@@ -262,6 +287,11 @@ std::vector<StoredRun> LayeredStore::runs(const Query& query) const {
   });
   std::ranges::stable_sort(all, {}, &StoredRun::started_unix);
   return all;
+}
+
+std::string LayeredStore::space_text(const StoredResult& stored) const {
+  const auto layer = std::ranges::find(layers_, stored.shared_from, &Layer::name);
+  return layer == layers_.end() ? "" : layer->store.space_text(stored.run_id);
 }
 
 std::vector<std::string> LayeredStore::kernels() const {

@@ -33,7 +33,8 @@ bool means_shared(const std::string& source);
 /// shared results that names no space is about those of one's own database.
 ///
 /// A query's source is `own`, `shared`, `imported` (into those that are asked, or one's own) or
-/// several of them with commas between; `all`; or part of the name of an imported or shared file.
+/// several of them with commas between; `all`; or the name of an imported or shared file, or a part
+/// of it that no other has.
 class LayeredStore {
  public:
   /// `own`: nullopt where there is none. Files that cannot be read are left out, and told to
@@ -51,6 +52,14 @@ class LayeredStore {
   std::vector<StoredSection> sections(const Query& query, std::size_t most) const;
   std::vector<StoredRun> runs(const Query& query) const;
   std::vector<std::string> kernels() const;
+
+  /// Return `query` with the names that are stored in the databases that its source means
+  /// (exact_query()). The functions above ask for what it returns.
+  Query exact(const Query& query) const;
+
+  /// The text of the space file that a result's run was given; empty: not known.
+  std::string space_text(const StoredResult& stored) const;
+
   /// Each from one database, as times of all its problems are needed: the first that has one.
   /// Shared files that hold winners only have none; they answer where nothing else does.
   std::vector<StoredPortfolio> portfolios(const Query& query, std::size_t most,

@@ -1,5 +1,6 @@
 #include "db/maintenance.h"
 
+#include "db/contradictions.h"
 #include "db/database_file.h"
 #include "db/process_name.h"
 #include "db/ranking.h"
@@ -7,11 +8,16 @@
 #include "db/run_log.h"
 #include "db/run_rows.h"
 #include "db/standings.h"
+#include "db/stored_names.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
+#include "tuner/core/whole_file.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <set>
 #include <tuple>
@@ -41,9 +47,6 @@ struct Contradiction {
   const char* what;
 };
 constexpr Contradiction kContradictions[] = {
-    {"SELECT count(*) FROM result WHERE median_ms < min_ms * (1 - 1e-9) "
-     "OR median_ms > max_ms * (1 + 1e-9)",
-     "time", "outside of the samples"},
     {"SELECT count(*) FROM result WHERE samples IS NOT NULL AND length(samples) <> 4 * "
      "sample_count",
      "result", "with another number of samples than is said"},
@@ -58,20 +61,47 @@ constexpr Contradiction kContradictions[] = {
     {"SELECT count(*) FROM run WHERE origin_id <> 0 AND origin_id NOT IN (SELECT id FROM origin)",
      "imported run", "of a file that is not known"}};
 
-void find_unreadable(const Connection& connection, std::vector<std::string>& faults) {
+/// Results that contradict themselves: how many, and the first.
+struct Contradicting {
+  std::uint64_t count = 0;
+  std::string first = {};
+
+  std::string text() const {
+    return counted(count, "result") +
+           (count == 1 ? " that contradicts itself: "
+                       : " that contradict themselves, the first: ") +
+           first;
+  }
+};
+
+/// Reads every result as commands do.
+void look_at_results(const Connection& connection, DatabaseFaults& found) {
+  std::map<std::string, Contradicting> contradicting;  // By the imported file; empty: ours.
   Statement runs(connection, "SELECT id, uid FROM run");
   while (runs.step()) {
     try {
       Statement results(connection, run_results_sql());
       results.bind(":run", runs.integer("id"));
       while (results.step()) {
-        read_device(results);
-        read_result(results);
+        const StoredResult stored = read_stored(results);
+        const auto what = contradiction(stored.result, stored.origin.has_value());
+        if (!what) continue;
+        Contradicting& of = contradicting[stored.origin ? stored.origin->file : ""];
+        if (++of.count > 1) continue;
+        of.first = "result " + std::to_string(results.integer("number")) + " of run " +
+                   stored.run_id + ": " + *what;
       }
     } catch (const SqliteError&) {
       throw;
     } catch (const StoreError& error) {
-      faults.push_back("run " + runs.text("uid") + ": " + error.what());
+      found.faults.push_back("run " + runs.text("uid") + ": " + error.what());
+    }
+  }
+  for (const auto& [source, of] : contradicting) {
+    if (source.empty()) {
+      found.faults.push_back(of.text());
+    } else {
+      found.notes.push_back("imported from " + source + ": " + of.text());
     }
   }
 }
@@ -109,8 +139,9 @@ void collect(const Connection& connection, const PruneRule& rule) {
   connection.execute(
       "CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, run_id INTEGER, model_id INTEGER, "
       "kernel_id INTEGER, problem_id INTEGER)");
-  Statement insert(connection, prune_sql(rule.query));
-  bind_query(insert, connection, rule.query);
+  const Query query = exact_query(connection, rule.query);
+  Statement insert(connection, prune_sql(query));
+  bind_query(insert, connection, query);
   insert.bind(":stale", rule.stale).bind(":before", rule.before_unix).run();
 }
 
@@ -124,7 +155,7 @@ bool may_be_under_way(const Statement& run) {
 /// Runs that have no result left when what is collected has gone, and are not under way: of those
 /// that lose some, and of those that the rule means by what it says of runs.
 std::vector<std::int64_t> emptied_runs(const Connection& connection, const PruneRule& rule) {
-  const Query& query = rule.query;
+  const Query query = exact_query(connection, rule.query);
   const bool means_runs = !rule.stale && query.kernel.empty() && query.problem.empty() &&
                           query.status.empty() && query.kernel_hash.empty();
   std::vector<std::int64_t> runs;
@@ -217,25 +248,166 @@ std::uint64_t count(const Connection& connection, const char* sql) {
   return static_cast<std::uint64_t>(connection.integer(sql));
 }
 
+std::vector<Pruned::Part> parts_of_collected(const Connection& connection) {
+  Statement select(connection, R"sql(
+    SELECT device_model.name AS device, space.name AS space, kernel.name AS kernel,
+           coalesce(origin.file, '') AS source, count(*) AS results,
+           count(best.result_id) AS bests
+    FROM gone
+    JOIN device_model ON device_model.id = gone.model_id
+    JOIN kernel ON kernel.id = gone.kernel_id
+    JOIN space ON space.id = kernel.space_id
+    JOIN run ON run.id = gone.run_id
+    LEFT JOIN origin ON origin.id = run.origin_id
+    LEFT JOIN best ON best.model_id = gone.model_id AND best.problem_id = gone.problem_id
+      AND best.kernel_id = gone.kernel_id AND best.result_id = gone.id
+    GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4)sql");
+  std::vector<Pruned::Part> parts;
+  while (select.step()) {
+    parts.push_back({.device = select.text("device"),
+                     .space = select.text("space"),
+                     .kernel = select.text("kernel"),
+                     .source = select.text("source"),
+                     .results = static_cast<std::uint64_t>(select.integer("results")),
+                     .bests = static_cast<std::uint64_t>(select.integer("bests"))});
+  }
+  return parts;
+}
+
+/// Runs that lose what is collected, and the `emptied`, which go.
+std::vector<Pruned::OfRun> runs_of_collected(const Connection& connection,
+                                             const std::vector<std::int64_t>& emptied) {
+  const std::set<std::int64_t> going(emptied.begin(), emptied.end());
+  Statement select(connection, R"sql(
+    WITH lost AS (SELECT run_id, count(*) AS results FROM gone GROUP BY run_id)
+    SELECT run.id, run.uid, run.started_unix, space.name AS space, device_model.name AS device,
+           coalesce(lost.results, 0) AS results
+    FROM run
+    JOIN space ON space.id = run.space_id
+    JOIN environment ON environment.id = run.environment_id
+    JOIN device_unit ON device_unit.id = environment.unit_id
+    JOIN device_model ON device_model.id = device_unit.model_id
+    LEFT JOIN lost ON lost.run_id = run.id
+    ORDER BY run.started_unix, run.id)sql");
+  std::vector<Pruned::OfRun> runs;
+  while (select.step()) {
+    const bool goes = going.contains(select.integer("id"));
+    if (!goes && select.integer("results") == 0) continue;
+    runs.push_back({.id = select.text("uid"),
+                    .started_unix = select.real("started_unix"),
+                    .device = select.text("device"),
+                    .space = select.text("space"),
+                    .results = static_cast<std::uint64_t>(select.integer("results")),
+                    .goes = goes});
+  }
+  return runs;
+}
+
 /// Of what is collected, and of the runs that have nothing left.
 Pruned summarize(const Connection& connection, const std::vector<std::int64_t>& runs) {
-  return {.results = count(connection, "SELECT count(*) FROM gone"),
-          .bests = count(connection,
-                         "SELECT count(*) FROM best WHERE result_id IN (SELECT id FROM gone)"),
-          .runs = runs.size()};
+  Pruned pruned = {.results = count(connection, "SELECT count(*) FROM gone"),
+                   .runs = runs.size(),
+                   .parts = parts_of_collected(connection),
+                   .of_runs = runs_of_collected(connection, runs),
+                   .backup = {}};
+  for (const Pruned::Part& part : pruned.parts) pruned.bests += part.bests;
+  return pruned;
+}
+
+/// `FILE.pruned-20261125T091700.123Z.bak`: the names sort by time.
+std::filesystem::path prune_backup_name(const std::filesystem::path& file) {
+  const double now = unix_now();
+  const auto seconds = static_cast<std::time_t>(now);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[64];
+  const std::size_t size = std::strftime(text, sizeof text, ".pruned-%Y%m%dT%H%M%S", &parts);
+  const int milliseconds = static_cast<int>((now - static_cast<double>(seconds)) * 1000) % 1000;
+  std::snprintf(text + size, sizeof text - size, ".%03dZ.bak", milliseconds);
+  return file.string() + text;
+}
+
+/// A backup of its own beside the file.
+std::filesystem::path back_up_beside(const std::filesystem::path& file) {
+  std::filesystem::path backup = prune_backup_name(file);
+  std::error_code ignored;
+  while (std::filesystem::exists(backup, ignored)) backup = prune_backup_name(file);
+  try {
+    back_up_database(file, backup);
+    sync_folder_of(backup);
+  } catch (const Error& error) {
+    throw StoreError(std::string(error.what()) +
+                     "; nothing was removed (--no-backup removes without a backup)");
+  }
+  return backup;
+}
+
+/// Takes out of what is collected, and of `runs`, what the backup does not hold: it was stored after
+/// the backup was written.
+void keep_newer_than(const std::filesystem::path& backup, const Connection& connection,
+                     std::vector<std::int64_t>& runs) {
+  const Connection copy = opened(backup, OpenMode::read_only);
+  Statement find(copy, R"sql(
+    SELECT 1 FROM result JOIN run ON run.id = result.run_id
+    WHERE result.id = :id AND run.uid = :uid AND result.at_unix = :at)sql");
+  Statement collected(connection, R"sql(
+    SELECT gone.id, run.uid, result.at_unix FROM gone JOIN result ON result.id = gone.id
+    JOIN run ON run.id = gone.run_id)sql");
+  std::vector<std::int64_t> newer;
+  while (collected.step()) {
+    const std::int64_t id = collected.integer("id");
+    find.bind(":id", id).bind(":uid", collected.text("uid")).bind(":at", collected.real("at_unix"));
+    if (!find.step()) newer.push_back(id);
+    find.reset();
+  }
+  Statement keep(connection, "DELETE FROM gone WHERE id = :id");
+  for (const std::int64_t id : newer) keep.bind(":id", id).run();
+  Statement run_of(connection, "SELECT uid FROM run WHERE id = :id");
+  Statement has_result(connection, R"sql(
+    SELECT 1 FROM result WHERE run_id = :id AND id NOT IN (SELECT id FROM gone) LIMIT 1)sql");
+  Statement find_run(copy, "SELECT 1 FROM run WHERE uid = :uid");
+  std::erase_if(runs, [&](std::int64_t run) {
+    run_of.bind(":id", run).step();
+    const bool is_old = find_run.bind(":uid", run_of.text("uid")).step();
+    const bool has_newer = has_result.bind(":id", run).step();
+    for (Statement* statement : {&run_of, &find_run, &has_result}) statement->reset();
+    return !is_old || has_newer;
+  });
+}
+
+/// Removes what the rule means and the backup, where there is one, holds.
+Pruned remove(const std::filesystem::path& file, const PruneRule& rule,
+              const std::filesystem::path& backup) {
+  const Connection connection = opened(file, OpenMode::read_write);
+  // The references are checked at the end: for each row that goes it would take a search.
+  connection.execute("PRAGMA foreign_keys = OFF");
+  Transaction transaction(connection);
+  collect(connection, rule);
+  std::vector<std::int64_t> runs = emptied_runs(connection, rule);
+  if (!backup.empty()) keep_newer_than(backup, connection, runs);
+  Pruned pruned = summarize(connection, runs);
+  pruned.backup = backup;
+  remove_collected(connection, runs);
+  if (Statement(connection, "PRAGMA foreign_key_check").step()) {
+    throw StoreError(file.string() +
+                     ": other rows refer to what would be removed; nothing was removed");
+  }
+  transaction.commit();
+  return pruned;
 }
 
 }  // namespace
 
-std::vector<std::string> find_faults(const std::filesystem::path& file) {
+DatabaseFaults check_database(const std::filesystem::path& file) {
   const Connection connection = opened(file, OpenMode::read_only);
-  std::vector<std::string> faults;
+  DatabaseFaults found;
+  std::vector<std::string>& faults = found.faults;
   Statement pages(connection, "PRAGMA integrity_check(20)");
   while (pages.step()) {
     if (const std::string line = pages.text("integrity_check"); line != "ok")
       faults.push_back(line);
   }
-  if (!faults.empty()) return faults;  // What is read of it may be anything.
+  if (!faults.empty()) return found;  // What is read of it may be anything.
   Statement references(connection, "PRAGMA foreign_key_check");
   while (references.step() && faults.size() < 20) {
     faults.push_back("a row of " + references.text("table") + " refers to one of " +
@@ -247,8 +419,12 @@ std::vector<std::string> find_faults(const std::filesystem::path& file) {
     }
   }
   find_wrong_bests(connection, faults);
-  find_unreadable(connection, faults);
-  return faults;
+  look_at_results(connection, found);
+  return found;
+}
+
+std::vector<std::string> find_faults(const std::filesystem::path& file) {
+  return check_database(file).faults;
 }
 
 DatabaseSummary summarize_database(const std::filesystem::path& file) {
@@ -317,23 +493,17 @@ Pruned would_prune(const std::filesystem::path& file, const PruneRule& rule) {
   return summarize(connection, emptied_runs(connection, rule));
 }
 
-Pruned prune(const std::filesystem::path& file, const PruneRule& rule) {
-  if (!std::filesystem::exists(file)) opened(file, OpenMode::read_only);  // Throws.
-  const Connection connection = opened(file, OpenMode::read_write);
-  // The references are checked at the end: for each row that goes it would take a search.
-  connection.execute("PRAGMA foreign_keys = OFF");
-  Transaction transaction(connection);
-  collect(connection, rule);
-  const std::vector<std::int64_t> runs = emptied_runs(connection, rule);
-  const Pruned pruned = summarize(connection, runs);
-  if (pruned.results == 0 && runs.empty()) return pruned;
-  remove_collected(connection, runs);
-  if (Statement(connection, "PRAGMA foreign_key_check").step()) {
-    throw StoreError(file.string() +
-                     ": other rows refer to what would be removed; nothing was removed");
+Pruned prune(const std::filesystem::path& file, const PruneRule& rule, PruneBackup backup) {
+  const Pruned would = would_prune(file, rule);
+  if (would.results == 0 && would.runs == 0) return would;
+  if (backup == PruneBackup::none) return remove(file, rule, {});
+  const std::filesystem::path copy = back_up_beside(file);
+  try {
+    return remove(file, rule, copy);
+  } catch (const Error&) {
+    unlink(copy.c_str());  // Nothing was removed: the transaction was rolled back.
+    throw;
   }
-  transaction.commit();
-  return pruned;
 }
 
 }  // namespace smemtune::db

@@ -91,7 +91,9 @@ TEST_F(Maintenance, FindsWhatContradictsItself) {
   const std::pair<const char*, const char*> spoilt[] = {
       {"UPDATE best SET result_id = 1", "1 best that does not follow from the results"},
       {"DELETE FROM best", "1 best that does not follow from the results"},
-      {"UPDATE result SET median_ms = 9 WHERE id = 1", "1 time outside of the samples"},
+      {"UPDATE result SET median_ms = 9 WHERE id = 1",
+       "1 result that contradicts itself: result 1 of run run-1: time.median_ms 9 is above "
+       "time.max_ms 2"},
       {"UPDATE result SET samples = x'00' WHERE id = 1", "another number of samples"},
       {"UPDATE run SET origin_id = 7", "of a file that is not known"},
       {"UPDATE device_model SET imported = 1", "imported results among our own"},
@@ -205,6 +207,199 @@ TEST_F(Maintenance, PrunesWhatItSaidAndChoosesTheBestAnew) {
   EXPECT_THAT(store.runs({}), SizeIs(1));
   EXPECT_EQ(3, best_ms());
   EXPECT_THAT(find_faults(file_), IsEmpty());
+}
+
+/// A run on a GPU of that name.
+void tune_on(ResultStore& store, const std::string& device, const std::string& id, double ms) {
+  smemtune::Run run;
+  run.id = id;
+  run.space = "gemm";
+  run.space_json = R"({"name": "gemm"})";
+  run.device = h200_limits();
+  run.device.name = device;
+  run.device.uuid = "GPU-" + device;
+  run.started_unix = 1e9;
+  const auto log = store.begin_run(run);
+  Result result;
+  result.kernel = "tiled";
+  result.problem = {{"N", std::int64_t{4096}}};
+  result.configuration = {{"TILE", std::int64_t{16}}};
+  result.stage = Stage::final;
+  result.chosen = true;
+  result.measurement = summarize(std::array{ms, ms});
+  log->record("hash", result);
+  store.end_run(id, "complete");
+}
+
+PruneRule by_device(const std::string& device) {
+  return {.query = {.device = device, .source = "all"}, .before_unix = {}};
+}
+
+TEST_F(Maintenance, PrunesTheDeviceThatIsNamedAndNoneWhoseNameContainsIt) {
+  ResultStore store(file_);
+  for (const char* name :
+       {"NVIDIA GeForce RTX 2080", "NVIDIA GeForce RTX 2080 Ti", "NVIDIA GeForce RTX 2080 Super",
+        "NVIDIA L40", "Planted GPU 30", "Planted GPU 31", "Planted GPU 3"}) {
+    tune_on(store, name, std::string("run on ") + name, 1);
+  }
+  EXPECT_EQ(0u, would_prune(file_, by_device("L4")).results);
+  for (const char* several : {"2080", "GeForce RTX", "planted gpu"}) {
+    EXPECT_THROW(would_prune(file_, by_device(several)), InputError) << several;
+    EXPECT_THROW(prune(file_, by_device(several)), InputError) << several;
+  }
+  EXPECT_THAT(store.results({}), SizeIs(7));
+  for (const char* one : {"NVIDIA GeForce RTX 2080", "Planted GPU 3", "rtx 2080 super", "l40"}) {
+    const Pruned pruned = prune(file_, by_device(one));
+    EXPECT_EQ(1u, pruned.results) << one;
+    EXPECT_THAT(pruned.parts, SizeIs(1)) << one;
+  }
+  EXPECT_THAT(store.devices(),
+              ElementsAre(testing::Field(&Device::name, "NVIDIA GeForce RTX 2080 Ti"),
+                          testing::Field(&Device::name, "Planted GPU 30"),
+                          testing::Field(&Device::name, "Planted GPU 31")));
+  const PruneRule run = {.query = {.run = "run on Planted GPU 3", .source = "all"},
+                         .before_unix = {}};
+  EXPECT_THROW(prune(file_, run), InputError);  // The beginning of two.
+}
+
+TEST_F(Maintenance, ListsWhatItPrunesByDeviceKernelAndRun) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 1}, {32, 2}});
+  tune(store, "run-2", {{64, 3}});
+  tune_on(store, "Planted GPU 3", "run-3", 1);
+  for (const bool done : {false, true}) {
+    const PruneRule rule = {.query = {.space = "gemm", .source = "all"}, .before_unix = {}};
+    const Pruned pruned = done ? prune(file_, rule) : would_prune(file_, rule);
+    ASSERT_THAT(pruned.parts, SizeIs(2));
+    EXPECT_EQ("NVIDIA H200", pruned.parts[0].device);
+    EXPECT_EQ("gemm", pruned.parts[0].space);
+    EXPECT_EQ("tiled", pruned.parts[0].kernel);
+    EXPECT_EQ(3u, pruned.parts[0].results);
+    EXPECT_EQ(1u, pruned.parts[0].bests);
+    EXPECT_EQ("Planted GPU 3", pruned.parts[1].device);
+    ASSERT_THAT(pruned.of_runs, SizeIs(3));
+    EXPECT_EQ("run-1", pruned.of_runs[0].id);
+    EXPECT_EQ(2u, pruned.of_runs[0].results);
+    EXPECT_TRUE(pruned.of_runs[0].goes);
+    EXPECT_EQ(done, !pruned.backup.empty());
+  }
+}
+
+/// Everything that is stored, without the ids of rows that others only refer to.
+std::vector<std::string> contents(const fs::path& file) {
+  const Connection connection(file, Connection::Mode::read_only, 0);
+  std::vector<std::string> lines;
+  for (
+      const char* sql :
+      {"SELECT result.id || ' ' || run.uid || ' ' || number || ' ' || device_model.name || ' ' || "
+       "kernel.name || kernel.hash || ' ' || configuration.key || ' ' || problem.key || ' ' || "
+       "status || ' ' || stage || ' ' || chosen || ' ' || coalesce(median_ms, '') || ' ' || "
+       "result.at_unix || ' ' || coalesce(hex(samples), '') AS line FROM result "
+       "JOIN run ON run.id = run_id JOIN device_model ON device_model.id = model_id "
+       "JOIN kernel ON kernel.id = kernel_id JOIN problem ON problem.id = problem_id "
+       "JOIN configuration ON configuration.id = configuration_id ORDER BY result.id",
+       "SELECT 'best ' || device_model.name || kernel.hash || result_id || stage AS line FROM best "
+       "JOIN device_model ON device_model.id = model_id JOIN kernel ON kernel.id = kernel_id "
+       "ORDER BY 1",
+       "SELECT 'current ' || device_model.name || kernel.hash AS line FROM current_kernel "
+       "JOIN device_model ON device_model.id = model_id JOIN kernel ON kernel.id = kernel_id "
+       "ORDER BY 1",
+       "SELECT 'run ' || uid || space_json || outcome || started_unix || coalesce(origin.file, '') "
+       "|| coalesce(results, 0) || coalesce(correct, 0) AS line FROM run "
+       "LEFT JOIN origin ON origin.id = origin_id LEFT JOIN run_count ON run_count.run_id = run.id "
+       "ORDER BY 1",
+       "SELECT 'attempt ' || run.uid || coalesce(attempt.outcome, '') AS line FROM attempt "
+       "JOIN run ON run.id = run_id ORDER BY 1"}) {
+    Statement select(connection, sql);
+    while (select.step()) lines.push_back(select.text("line"));
+  }
+  return lines;
+}
+
+class UndoTest : public Maintenance {
+ protected:
+  /// Runs of ours on several devices, of two versions of a kernel, one without a result, and an import.
+  void fill(ResultStore& store) {
+    tune(store, "run-1", {{16, 1}, {32, 2}}, "before");
+    tune_on(store, "NVIDIA L4", "run-2", 2);
+    tune(store, "run-3", {{16, 3}, {64, 0.5}}, "hash");
+    tune_on(store, "NVIDIA H200", "run-4", 1.5);
+    ResultStore theirs(other_);
+    tune(theirs, "run-5", {{8, 0.25}});
+    read_runs(other_, {}, Runs::imported, [&](RunRecord&& record) { store.add(record); });
+    smemtune::Run begun;
+    begun.id = "run-6";
+    begun.space = "scan";
+    begun.space_json = "{}";
+    begun.device = h200_limits();
+    begun.device.uuid = "GPU-1";
+    store.begin_run(begun)->begin_attempt(
+        {.kernel_hash = "h", .kernel = "k", .problem = {}, .configuration = {}});
+    store.end_run("run-6", "failed");
+  }
+};
+
+TEST_F(UndoTest, BringsBackWhatWasPruned) {
+  ResultStore store(file_);
+  fill(store);
+  const std::vector<std::string> before = contents(file_);
+  const PruneRule rules[] = {by_device("L4"),
+                             by_device("H200"),
+                             {.query = {.source = "all"}, .stale = true, .before_unix = {}},
+                             {.query = {.source = "imported"}, .before_unix = {}},
+                             {.query = {.run = "run-3", .source = "all"}, .before_unix = {}},
+                             {.query = {.space = "scan", .source = "all"}, .before_unix = {}},
+                             {.query = {.source = "all"}, .before_unix = 1e12}};
+  for (const PruneRule& rule : rules) {
+    const Pruned pruned = prune(file_, rule);
+    ASSERT_GT(pruned.results + pruned.runs, 0u);
+    ASSERT_NE(contents(file_), before);
+    const Restored restored = undo_prune(file_);
+    EXPECT_EQ(restored.backup, pruned.backup);
+    EXPECT_EQ(restored.results, pruned.results);
+    EXPECT_EQ(restored.runs, pruned.runs);
+    EXPECT_THAT(contents(file_), testing::ElementsAreArray(before));
+    EXPECT_THAT(find_faults(file_), IsEmpty());
+    EXPECT_THROW(undo_prune(file_), InputError);  // There is nothing more to bring back.
+  }
+}
+
+TEST_F(UndoTest, KeepsWhatWasMeasuredSinceAndTakesItAsNewer) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 1}, {32, 2}});
+  tune(store, "run-2", {{64, 3}, {16, 0.5}});
+  prune(file_, {.query = {.run = "run-2", .source = "all"}, .before_unix = {}});
+  tune(store, "run-3", {{16, 4}, {8, 2.5}});  // Takes the ids that run-2's results had.
+  prune(file_, {.query = {.run = "run-1", .source = "all"}, .before_unix = {}});
+  EXPECT_THAT(store.results({}), SizeIs(2));
+  EXPECT_EQ(undo_prune(file_).results, 2u);  // run-1.
+  EXPECT_EQ(undo_prune(file_).results, 2u);  // run-2, whose backup is the older one.
+  std::vector<std::string> order;
+  for (const StoredResult& one : store.results({})) {
+    order.push_back(one.run_id + " " + key(one.result.configuration));
+  }
+  EXPECT_THAT(order, ElementsAre("run-1 TILE=16", "run-1 TILE=32", "run-2 TILE=64", "run-2 TILE=16",
+                                 "run-3 TILE=16", "run-3 TILE=8"));
+  EXPECT_EQ(2, best_ms());  // TILE=16 takes 4 ms, as was measured last.
+  EXPECT_THAT(find_faults(file_), IsEmpty());
+}
+
+TEST_F(UndoTest, OfWhichNoBackupIsWrittenIsRefused) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 1}});
+  EXPECT_THROW(undo_prune(file_), InputError);
+  EXPECT_THAT(prune(file_, by_device("H200"), PruneBackup::none).backup, IsEmpty());
+  EXPECT_THAT(prune_backups(file_), IsEmpty());
+  EXPECT_THROW(undo_prune(file_), InputError);
+  EXPECT_THROW(undo_prune(file_, folder() / "none.bak"), Error);
+  EXPECT_FALSE(fs::exists(folder() / "none.bak"));
+}
+
+TEST_F(UndoTest, WritesNoBackupWhereNothingGoes) {
+  ResultStore store(file_);
+  tune(store, "run-1", {{16, 1}});
+  EXPECT_EQ(prune(file_, by_device("A100")).results, 0u);
+  EXPECT_THAT(prune_backups(file_), IsEmpty());
 }
 
 TEST_F(Maintenance, SaysWhatItWouldPruneOfAFileThatItMayNotWrite) {

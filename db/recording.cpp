@@ -82,6 +82,11 @@ std::optional<std::vector<std::uint16_t>> point(const std::vector<Parameter>& pa
 
 }  // namespace
 
+std::string OddEntries::others_text() const {
+  if (count < 2) return "";
+  return "; and so " + format_count(count - 1) + (count == 2 ? " other entry" : " other entries");
+}
+
 FileText read_compressed(const std::filesystem::path& file) {
   InputFile input(file, kMostFileBytes);
   FileText read;
@@ -119,6 +124,7 @@ bool is_database(const std::filesystem::path& file) {
 std::vector<Recording> read_recordings(const std::filesystem::path& file) {
   if (is_database(file)) return read_database(file);
   FileText read = read_compressed(file);
+  if (read.text.empty() && !read.cut_off) throw InputError(file.string() + ": is empty");
   return {read_recording_json(file, std::move(read.text), read.cut_off)};
 }
 

@@ -7,9 +7,26 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune::db {
+
+/// Entries of a file that cannot be taken for results: each costs itself, and no other.
+struct OddEntries {
+  std::uint64_t count = 0;
+  std::vector<std::string> faults;  ///< Which they are and why: of the first kMostListed.
+
+  static constexpr std::size_t kMostListed = 20;
+
+  void add(std::string fault) {
+    ++count;
+    if (faults.size() < kMostListed) faults.push_back(std::move(fault));
+  }
+
+  /// `; and so 4 other entries`, or nothing: to end a message that has the first.
+  std::string others_text() const;
+};
 
 /// What a tuner wrote down of one kernel on one device for one problem.
 struct Recording {
@@ -29,6 +46,7 @@ struct Recording {
   std::vector<Parameter> parameters;  ///< In the file's order, with the values that it lists.
   std::vector<Evaluation> evaluations;
   bool cut_off = false;  ///< The file ends before its end; what came before was read.
+  OddEntries odd;        ///< What was left out.
 };
 
 /// The whole of a file, decompressed where it is compressed.

@@ -502,8 +502,8 @@ Evaluation ktt_evaluation(simdjson::ondemand::object entry, double unit_ms, Reco
   }
   if (recording.kernel.empty()) recording.kernel = kernel;
   if (recording.kernel != kernel) {
-    throw InputError("results of the kernels " + quote(recording.kernel) + " and " + quote(kernel) +
-                     "; each kernel's are imported from a file of their own");
+    throw WholeFileFault("results of the kernels " + quote(recording.kernel) + " and " +
+                         quote(kernel) + "; each kernel's are imported from a file of their own");
   }
   evaluation.result.configuration = std::move(*configuration);
   const Status status = ktt_status(word);
@@ -537,15 +537,16 @@ class RecordingReader {
   void add(const Json& head, std::string_view list, JsonText entry) {
     if (recording_.format.empty()) begin(head);
     ++entries_;
-    try {
+    const auto fault = fault_of_entry([&] {
       simdjson::ondemand::object object;
       if (entry.get_object().get(object) != simdjson::SUCCESS) {
         throw InputError("is not a result");
       }
       recording_.evaluations.push_back(evaluation(object));
-    } catch (const InputError& error) {
-      throw InputError("entry " + std::to_string(entries_) + " of \"" + std::string(list) +
-                       "\": " + error.what());
+    });
+    if (fault) {
+      recording_.odd.add("entry " + std::to_string(entries_) + " of \"" + std::string(list) +
+                         "\": " + *fault);
     }
   }
 
@@ -559,6 +560,10 @@ class RecordingReader {
   Recording finish(const JsonEntries& read) {
     if (recording_.format.empty()) begin(read.head);  // There was none.
     recording_.cut_off = recording_.cut_off || read.cut_off;
+    const OddEntries& odd = recording_.odd;
+    if (odd.count > 0 && odd.count == entries_) {
+      throw InputError(odd.faults.front() + odd.others_text());
+    }
     return std::move(recording_);
   }
 

@@ -3,6 +3,7 @@
 #include "db/columns.h"
 #include "db/run_log.h"
 #include "db/run_rows.h"
+#include "db/stored_names.h"
 
 #include <algorithm>
 #include <optional>
@@ -11,8 +12,16 @@ namespace smemtune::db {
 
 namespace {
 
+/// 1 where the kernel's version is not the one that counts now: one of :versions (version_key()), or
+/// where that is NULL the one that the device was given last. A version without a hash is unknown.
+const std::string kStale = R"sql(
+  CASE WHEN :versions IS NULL THEN coalesce(current_kernel.kernel_id <> kernel.id, 0)
+       ELSE kernel.hash <> '' AND kernel.name || '/' || kernel.hash
+            NOT IN (SELECT value FROM json_each(:versions)) END
+)sql";
+
 // Both tables have an `id`: the first is the one that is read by that name. `name` is the device's.
-const char* const kColumns = R"sql(
+const std::string kColumns = R"sql(
   result.*,
   space.name AS space_name, kernel.name AS kernel_name, kernel.hash AS kernel_hash,
   problem.values_json AS problem_json, configuration.values_json AS configuration_json,
@@ -20,7 +29,7 @@ const char* const kColumns = R"sql(
   environment.driver_version, environment.runtime_version, environment.compiler,
   environment.tool_version, environment.host,
   device_unit.uuid,
-  coalesce(current_kernel.kernel_id <> result.kernel_id, 0) AS stale,
+)sql" + kStale + R"sql( AS stale,
   device_model.*
 )sql";
 
@@ -48,7 +57,7 @@ const char* const kJoins = R"sql(
 const std::string kIsOfSource = R"sql(
     CASE :source WHEN 'own' THEN NOT device_model.imported WHEN 'all' THEN 1
              WHEN 'imported' THEN device_model.imported
-             ELSE instr(lower(origin.file), lower(:source)) > 0 END
+             ELSE origin.file = :source END
 )sql";
 
 // What a query asks for, by the ids that a result refers to.
@@ -56,7 +65,7 @@ const std::string kIsOfSource = R"sql(
 const std::string kModels = R"sql(
   (SELECT id FROM device_model
    WHERE CASE :source WHEN 'own' THEN NOT imported WHEN 'imported' THEN imported ELSE 1 END
-     AND (:device = '' OR instr(lower(name), lower(:device)) > 0
+     AND (:device = '' OR name = :device
           OR id IN (SELECT model_id FROM device_unit WHERE lower(uuid) = lower(:device))))
 )sql";
 
@@ -70,7 +79,7 @@ const std::string kKernels = R"sql(
 const std::string kRuns = R"sql(
   (SELECT run.id FROM run LEFT JOIN origin ON origin.id = run.origin_id
    WHERE (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
-     AND (:source IN ('own', 'all', 'imported') OR instr(lower(origin.file), lower(:source)) > 0))
+     AND (:source IN ('own', 'all', 'imported') OR origin.file = :source))
 )sql";
 
 /// Each is a set that is found once. The signs keep SQLite from taking one for the way to the
@@ -83,18 +92,18 @@ const std::string kIsAsked = R"sql(
   AND (:problems IS NULL OR +result.problem_id IN (SELECT value FROM json_each(:problems)))
   AND (:device = ''
        OR +result.model_id IN
-          (SELECT id FROM device_model WHERE instr(lower(name), lower(:device)) > 0)
+          (SELECT id FROM device_model WHERE name = :device)
        OR result.environment_id IN
           (SELECT environment.id FROM environment
            JOIN device_unit ON device_unit.id = environment.unit_id
            WHERE lower(device_unit.uuid) = lower(:device)))
 )sql";
 
-const char* const kRanked = R"sql(
+const std::string kRanked = R"sql(
   result.id, result.model_id, result.problem_id, result.kernel_id, result.configuration_id,
   result.run_id, result.status, result.stage, result.chosen, result.median_ms,
-  kernel.name AS kernel_name, coalesce(current_kernel.kernel_id <> kernel.id, 0) AS stale
-)sql";
+  kernel.name AS kernel_name, )sql" +
+                            kStale + " AS stale\n";
 
 const char* const kKernelJoins = R"sql(
   JOIN kernel ON kernel.id = result.kernel_id
@@ -104,7 +113,7 @@ const char* const kKernelJoins = R"sql(
 
 /// The results that are asked for, by the shortest way to them.
 std::string asked_results(const Query& query) {
-  const bool is_file = query.source != "own" && query.source != "all" && query.source != "imported";
+  const bool is_file = !is_source_word(query.source);
   std::string from = "result";
   if (!query.run.empty() || is_file) {
     from = kRuns + " AS asked_run CROSS JOIN result ON result.run_id = asked_run.id";
@@ -126,6 +135,12 @@ bool contains(const Problem& problem, const Problem& wanted) {
 }
 
 }  // namespace
+
+std::optional<std::string> versions_json(const Query& query) {
+  return query.versions ? std::optional(to_json(*query.versions)) : std::nullopt;
+}
+
+const std::string& stale_sql() { return kStale; }
 
 std::optional<std::string> problem_ids(const Connection& connection, const std::string& query) {
   if (query.empty()) return std::nullopt;
@@ -166,13 +181,14 @@ void bind_query(Statement& statement, const Connection& connection, const Query&
       .bind(":run", query.run)
       .bind(":hash", query.kernel_hash)
       .bind(":source", query.source)
+      .bind(":versions", versions_json(query))
       .bind(":problems", problem_ids(connection, query.problem));
 }
 
 // CROSS JOIN keeps the order of the tables: a best for each kernel, then its one result.
 std::string bests_sql() {
-  return std::string("SELECT ") + kRanked +
-         " FROM best CROSS JOIN result ON result.id = best.result_id" + kKernelJoins + R"sql(
+  return "SELECT " + kRanked + " FROM best CROSS JOIN result ON result.id = best.result_id" +
+         kKernelJoins + R"sql(
     JOIN space ON space.id = kernel.space_id
     JOIN problem ON problem.id = result.problem_id
     JOIN device_model ON device_model.id = result.model_id
@@ -183,8 +199,8 @@ std::string bests_sql() {
 }
 
 std::string ranked_sql(const Query& query) {
-  return std::string("SELECT ") + kRanked + " FROM " + asked_results(query) + kKernelJoins +
-         " WHERE " + kIsAsked + " ORDER BY result.id DESC";
+  return "SELECT " + kRanked + " FROM " + asked_results(query) + kKernelJoins + " WHERE " +
+         kIsAsked + " ORDER BY result.id DESC";
 }
 
 std::string ids_sql(const Query& query) {
@@ -193,8 +209,7 @@ std::string ids_sql(const Query& query) {
 }
 
 std::string result_sql() {
-  return std::string("SELECT ") + kColumns + kOrigin + " FROM result " + kJoins +
-         " WHERE result.id = :id";
+  return "SELECT " + kColumns + kOrigin + " FROM result " + kJoins + " WHERE result.id = :id";
 }
 
 std::string defaults_sql() {
@@ -236,7 +251,7 @@ std::string runs_sql() {
     JOIN device_model ON device_model.id = device_unit.model_id
     LEFT JOIN origin ON origin.id = run.origin_id
     WHERE (:space = '' OR space.name = :space)
-      AND (:device = '' OR instr(lower(device_model.name), lower(:device)) > 0
+      AND (:device = '' OR device_model.name = :device
            OR lower(device_unit.uuid) = lower(:device))
       AND (:run = '' OR substr(run.uid, 1, length(:run)) = :run)
       AND )sql" +
@@ -245,7 +260,7 @@ std::string runs_sql() {
 }
 
 std::string find_sql() {
-  return std::string("SELECT ") + kColumns + kOrigin + " FROM result " + kJoins + R"sql(
+  return "SELECT " + kColumns + kOrigin + " FROM result " + kJoins + R"sql(
     WHERE result.model_id = :model AND result.kernel_id = :kernel_id
       AND result.problem_id =
           (SELECT id FROM problem WHERE space_id = :space_id AND key = :problem_key)
@@ -257,7 +272,7 @@ std::string find_sql() {
 }
 
 std::string run_results_sql() {
-  return std::string("SELECT ") + kColumns + kOrigin + " FROM result " + kJoins +
+  return "SELECT " + kColumns + kOrigin + " FROM result " + kJoins +
          " WHERE result.run_id = :run ORDER BY result.number";
 }
 
@@ -267,7 +282,8 @@ std::string prune_sql(const Query& query) {
     SELECT result.id, result.run_id, result.model_id, result.kernel_id, result.problem_id
     FROM )sql" +
          asked_results(query) + kKernelJoins + " WHERE " + kIsAsked + R"sql(
-      AND (NOT :stale OR current_kernel.kernel_id <> kernel.id)
+      AND (NOT :stale OR )sql" +
+         kStale + R"sql()
       AND (:before IS NULL OR result.at_unix < :before))sql";
 }
 

@@ -19,7 +19,7 @@ std::string ranked_sql(const Query& query);
 /// The ids of those. Bindings as above, and :limit (-1: all).
 std::string ids_sql(const Query& query);
 
-/// One result. Binding: :id.
+/// One result. Bindings: :id, :versions.
 std::string result_sql();
 
 /// A row of it.
@@ -33,6 +33,12 @@ std::string runs_sql();
 
 /// The bindings that a query gives: all but :limit.
 void bind_query(Statement& statement, const Connection& connection, const Query& query);
+
+/// Query::versions as :versions takes them.
+std::optional<std::string> versions_json(const Query& query);
+
+/// Whether a row of `kernel`, joined with `current_kernel`, is stale. Binding: :versions.
+const std::string& stale_sql();
 
 /// The ids of the problems that Query::problem means, as a JSON array; nullopt: all.
 std::optional<std::string> problem_ids(const Connection& connection, const std::string& query);

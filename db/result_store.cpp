@@ -12,6 +12,7 @@
 #include "db/sections.h"
 #include "db/sqlite.h"
 #include "db/standings.h"
+#include "db/stored_names.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -225,10 +226,10 @@ Added ResultStore::add(RunRecord record, const std::function<void(RunRecord&)>& 
   return add_run_record(*connection_, record, next, limits);
 }
 
-std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel) const {
+std::vector<StoredResult> ResultStore::best(const Query& asked, bool per_kernel) const {
+  const Query query = exact_query(*connection_, asked);
   // The table of bests holds those of all runs of ours, and of all imports.
-  const bool of_all_runs = query.run.empty() && (query.source == "own" || query.source == "all" ||
-                                                 query.source == "imported");
+  const bool of_all_runs = query.run.empty() && is_source_word(query.source);
   Statement statement(*connection_, of_all_runs ? bests_sql() : ranked_sql(query));
   bind_query(statement, *connection_, query);
   std::vector<Ranked> rows = read_ranked(statement);
@@ -238,10 +239,11 @@ std::vector<StoredResult> ResultStore::best(const Query& query, bool per_kernel)
 
   std::vector<std::int64_t> ids;
   for (const Ranked& row : rows) ids.push_back(row.timed.result_id);
-  return results_of(ids);
+  return results_of(ids, query);
 }
 
-std::vector<KernelDefaults> ResultStore::defaults(const Query& query) const {
+std::vector<KernelDefaults> ResultStore::defaults(const Query& asked) const {
+  const Query query = exact_query(*connection_, asked);
   Statement statement(*connection_, defaults_sql());
   statement.bind(":space", query.space).bind(":kernel", query.kernel).bind(":source", query.source);
   std::vector<KernelDefaults> defaults;
@@ -253,15 +255,16 @@ std::vector<KernelDefaults> ResultStore::defaults(const Query& query) const {
   return defaults;
 }
 
-void ResultStore::each_result(const Query& query, std::size_t limit,
+void ResultStore::each_result(const Query& asked, std::size_t limit,
                               const std::function<void(StoredResult&&)>& take) const {
+  const Query query = exact_query(*connection_, asked);
   Statement statement(*connection_, ids_sql(query));
   bind_query(statement, *connection_, query);
   statement.bind(":limit", limit == 0 ? std::int64_t{-1} : static_cast<std::int64_t>(limit));
   std::vector<std::int64_t> ids;
   while (statement.step()) ids.push_back(statement.integer("id"));
   std::ranges::reverse(ids);
-  each_of(ids, take);
+  each_of(ids, query, take);
 }
 
 std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t limit) const {
@@ -270,7 +273,8 @@ std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t l
   return all;
 }
 
-std::vector<StoredSection> ResultStore::sections(const Query& query, std::size_t most) const {
+std::vector<StoredSection> ResultStore::sections(const Query& asked, std::size_t most) const {
+  const Query query = exact_query(*connection_, asked);
   std::vector<StoredSection> sections = read_sections(*connection_, query, most);
   for (StoredResult& stored : best(query, /*per_kernel=*/true)) {
     const auto its = std::ranges::find_if(sections, [&](const StoredSection& section) {
@@ -287,16 +291,18 @@ std::vector<Findings> ResultStore::findings(const std::string& space, const Devi
   return read_findings(*connection_, space, device, problems, in_log_too);
 }
 
-std::vector<StoredResult> ResultStore::results_of(const std::vector<std::int64_t>& ids) const {
+std::vector<StoredResult> ResultStore::results_of(const std::vector<std::int64_t>& ids,
+                                                  const Query& query) const {
   std::vector<StoredResult> results;
   results.reserve(ids.size());
-  each_of(ids, [&](StoredResult&& one) { results.push_back(std::move(one)); });
+  each_of(ids, query, [&](StoredResult&& one) { results.push_back(std::move(one)); });
   return results;
 }
 
-void ResultStore::each_of(const std::vector<std::int64_t>& ids,
+void ResultStore::each_of(const std::vector<std::int64_t>& ids, const Query& query,
                           const std::function<void(StoredResult&&)>& take) const {
   Statement statement(*connection_, result_sql());
+  statement.bind(":versions", versions_json(query));
   for (const std::int64_t id : ids) {
     if (!statement.bind(":id", id).step()) {
       throw StoreError(connection_->file().string() + ": result " + std::to_string(id) +
@@ -307,7 +313,13 @@ void ResultStore::each_of(const std::vector<std::int64_t>& ids,
   }
 }
 
-std::vector<StoredRun> ResultStore::runs(const Query& query) const {
+std::string ResultStore::space_text(const std::string& run_id) const {
+  Statement select(*connection_, "SELECT space_json FROM run WHERE uid = :uid");
+  return select.bind(":uid", run_id).step() ? select.text("space_json") : std::string();
+}
+
+std::vector<StoredRun> ResultStore::runs(const Query& asked) const {
+  const Query query = exact_query(*connection_, asked);
   Statement statement(*connection_, runs_sql());
   statement.bind(":space", query.space)
       .bind(":device", query.device)

@@ -46,9 +46,12 @@ struct StoredResult {
   std::string host;
   double at_unix = 0;
   std::int64_t model_id = 0;  ///< The device model's, within its database.
-  bool stale = false;  ///< Its kernel hash is not the newest one of that kernel on that device.
-  std::optional<Origin> origin;  ///< nullopt: a run of ours measured it.
-  std::string shared_from = {};  ///< The shared file that it lies in; empty: one's own database.
+  /// Its kernel's version is not the one that counts now: one of Query::versions, else the one that
+  /// the device was given last.
+  bool stale = false;
+  std::string stale_because = {};  ///< What has changed since; empty: not known, or not stale.
+  std::optional<Origin> origin;    ///< nullopt: a run of ours measured it.
+  std::string shared_from = {};    ///< The shared file that it lies in; empty: one's own database.
 };
 
 /// Whether a tool other than smemtune measured it, which tells less of it than we do.
@@ -106,19 +109,30 @@ struct KernelDefaults {
   bool operator==(const KernelDefaults&) const = default;
 };
 
-/// Which results to answer with. Empty members mean all.
+/// Which results to answer with. Empty members mean all. A name means what is stored by that name,
+/// else the one stored name that it is a part of (stored_names.h); who asks with one that may mean
+/// several gets an InputError with the candidates.
 struct Query {
   std::string space = {};
   std::string kernel = {};   ///< Its name, or `space/kernel`.
-  std::string device = {};   ///< Part of the model's name, case ignored, or a UUID.
+  std::string device = {};   ///< The model's name, or a board's UUID.
   std::string problem = {};  ///< A key, or NAME=VALUE pairs that must be among the problem's.
   std::string status = {};
   std::string run = {};          ///< How its id begins.
   std::string kernel_hash = {};  ///< Only this version of a kernel.
-  /// `own`: what runs of ours measured; `imported`; `all`; or part of the name of the file that it
-  /// was imported from.
+  /// `own`: what runs of ours measured; `imported`; `all`; or the file that it was imported from.
   std::string source = "own";
+  /// The kernels as their space file is now, each a version_key(): results of other versions are
+  /// stale. nullopt: results of other versions than their device was given last are.
+  std::optional<std::vector<std::string>> versions = {};
+  std::filesystem::path space_file = {};  ///< Which `versions` are of.
+  bool exact = false;                     ///< Every name is a stored one, to the letter.
 };
+
+/// A kernel's version, as a query names it.
+inline std::string version_key(const std::string& kernel, const std::string& hash) {
+  return kernel + "/" + hash;
+}
 
 /// A line of `smemtune list`.
 struct StoredRun {
@@ -221,6 +235,9 @@ class ResultStore {
   /// Names of the kernels that results are stored of, each once.
   std::vector<std::string> kernels() const;
 
+  /// The text of the space file that a run was given; empty: not known.
+  std::string space_text(const std::string& run_id) const;
+
   /// In the order they began. Of the query, space, device, run and source count.
   std::vector<StoredRun> runs(const Query& query) const;
 
@@ -232,8 +249,9 @@ class ResultStore {
 
  private:
   friend class LayeredStore;
-  std::vector<StoredResult> results_of(const std::vector<std::int64_t>& ids) const;
-  void each_of(const std::vector<std::int64_t>& ids,
+  std::vector<StoredResult> results_of(const std::vector<std::int64_t>& ids,
+                                       const Query& query) const;
+  void each_of(const std::vector<std::int64_t>& ids, const Query& query,
                const std::function<void(StoredResult&&)>& take) const;
 
   std::unique_ptr<Connection> connection_;

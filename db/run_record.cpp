@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 namespace smemtune::db {
@@ -108,7 +110,10 @@ class RunAdder {
           SELECT id, run_id, status, stage, median_ms, mean_ms FROM result
           WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
             AND configuration_id = :configuration)sql"),
-        find_moment_(connection, "SELECT number, at_unix FROM result WHERE id = :id"),
+        find_moment_(connection, "SELECT at_unix FROM result WHERE id = :id"),
+        find_number_(connection, R"sql(
+          SELECT model_id, kernel_id, problem_id, configuration_id FROM result
+          WHERE run_id = :run AND number = :number)sql"),
         run_(find_run(connection, stored_uid(record))) {
     if (record.origin) own_ = find_run(connection, record.run.id);
     space_id_ = store_space(connection_, record.run.space);
@@ -158,6 +163,17 @@ class RunAdder {
     bool in_run = false;  ///< And of the run.
   };
 
+  /// The results of one configuration, read once, however many of them are added.
+  struct Known {
+    /// Status, stage, median and mean; without a mean it stands for any.
+    using Measured = std::tuple<Status, Stage, std::optional<double>, std::optional<double>>;
+    bool any = false;
+    bool in_run = false;
+    std::set<Measured> measured;    ///< Of those that a result may be the same as.
+    std::vector<std::int64_t> ids;  ///< Of those that were stored before, until `moments` has them.
+    std::set<double> moments;       ///< When they were measured.
+  };
+
   /// A kernel and problem that got results.
   struct Group {
     Subject subject;
@@ -194,6 +210,7 @@ class RunAdder {
                                                 .at_unix = entry.at_unix},
                                                result);
     if (!first_stored_) first_stored_ = stored;
+    note_known(subject, result);
     if (found.in_run) counts_.reset();
     if (counts_) {
       ++counts_->results;
@@ -264,53 +281,115 @@ class RunAdder {
     }
   }
 
-  /// What is stored of the same configuration: this result, or another that it says it is. Of an
-  /// import any other import counts, of our own runs only the run.
-  Found look_for(const RunRecord::Entry& entry, const Subject& subject, const RunRow& run) {
-    const Result& result = entry.result;
+  static void note_measured(Known& known, Status status, Stage stage,
+                            std::optional<double> median_ms, double mean_ms) {
+    known.measured.insert({status, stage, median_ms, std::nullopt});
+    known.measured.insert({status, stage, median_ms, mean_ms});
+  }
+
+  /// Returns true if a stored result has this one's time. A time that another tuner ranked by
+  /// something other than the median is stored with both; earlier releases stored it as the median.
+  bool is_measured(const Known& known, const Result& result) const {
+    const auto& [status, stage, time] = std::tie(result.status, result.stage, result.measurement);
+    if (!result.timed())
+      return known.measured.contains({status, stage, std::nullopt, std::nullopt});
+    if (!record_.origin)
+      return known.measured.contains({status, stage, time.median_ms, std::nullopt});
+    return known.measured.contains({status, stage, time.mean_ms, std::nullopt}) ||
+           known.measured.contains({status, stage, time.median_ms, time.mean_ms});
+  }
+
+  using KnownKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+
+  static KnownKey key_of(const Subject& subject, const RunRow& run) {
+    return {run.model_id, subject.kernel_id, subject.problem_id, subject.configuration_id};
+  }
+
+  /// Of an import any other import counts, of our own runs only the run.
+  Known& known_of(const Subject& subject, const RunRow& run) {
+    constexpr std::size_t kMostKept = 200'000;  // Some 30 MB.
+    if (known_results_ > kMostKept) {
+      known_.clear();
+      known_results_ = 0;
+    }
+    const auto [place, is_new] = known_.try_emplace(key_of(subject, run));
+    Known& known = place->second;
+    if (!is_new) return known;
     find_.bind(":model", run.model_id)
         .bind(":kernel", subject.kernel_id)
         .bind(":problem", subject.problem_id)
         .bind(":configuration", subject.configuration_id);
-    Found found;
-    while (found.match != Match::same && find_.step()) {
+    const bool any_import = record_.origin && run.model_id == model_id_;
+    while (find_.step()) {
       const bool same_run = find_.integer("run_id") == run.id;
-      found.any = true;
-      found.in_run = found.in_run || same_run;
-      const bool any_import = record_.origin && run.model_id == model_id_;
+      known.any = true;
+      known.in_run = known.in_run || same_run;
       if (!same_run && !any_import) continue;
-      const bool same_time =
-          result.timed() ? has_time_of(result.measurement) : find_.is_null("median_ms");
-      if (find_.text("status") == to_text(result.status) &&
-          find_.text("stage") == to_text(result.stage) && same_time) {
-        found.match = Match::same;
-      } else if (is_same_measurement(entry, same_run, find_.integer("id"))) {
-        found.match = Match::other;
+      Status status = Status::correct;
+      Stage stage = Stage::none;
+      read_column(find_, "status", status);
+      read_column(find_, "stage", stage);
+      note_measured(
+          known, status, stage,
+          find_.is_null("median_ms") ? std::nullopt : std::optional(find_.real("median_ms")),
+          find_.real("mean_ms"));
+      // A file that lists a configuration twice has two measurements of it.
+      if (!first_stored_ || find_.integer("id") < *first_stored_) {
+        known.ids.push_back(find_.integer("id"));
       }
     }
-    find_.reset();
+    known_results_ += known.measured.size();
+    return known;
+  }
+
+  /// What is stored of the same configuration: this result, or another that it says it is.
+  Found look_for(const RunRecord::Entry& entry, const Subject& subject, const RunRow& run) {
+    Known& known = known_of(subject, run);
+    Found found = {.any = known.any, .in_run = known.in_run};
+    if (is_measured(known, entry.result)) {
+      found.match = Match::same;
+    } else if (is_same_measurement(entry, known, subject, run)) {
+      found.match = Match::other;
+    }
     return found;
   }
 
-  /// Of a time that another tuner ranked by something else the row has both. Earlier releases stored
-  /// that as its median.
-  bool has_time_of(const Measurement& measured) const {
-    const double median_ms = find_.real("median_ms");
-    if (!record_.origin) return median_ms == measured.median_ms;
-    return median_ms == measured.mean_ms ||
-           (median_ms == measured.median_ms && find_.real("mean_ms") == measured.mean_ms);
+  /// By its number in the run; without one by when it was measured.
+  bool is_same_measurement(const RunRecord::Entry& entry, Known& known, const Subject& subject,
+                           const RunRow& run) {
+    if (entry.number == 0) {
+      return entry.at_unix >= 0 && moments_of(known).contains(entry.at_unix);
+    }
+    find_number_.bind(":run", run.id).bind(":number", entry.number);
+    const bool same =
+        find_number_.step() &&
+        key_of(subject, run) ==
+            KnownKey(find_number_.integer("model_id"), find_number_.integer("kernel_id"),
+                     find_number_.integer("problem_id"), find_number_.integer("configuration_id"));
+    find_number_.reset();
+    return same;
   }
 
-  /// By its number in the run; without one by when it was measured, unless it came in with this
-  /// one: a file that lists a configuration twice has two measurements of it.
-  bool is_same_measurement(const RunRecord::Entry& entry, bool same_run, std::int64_t result_id) {
-    if (entry.number == 0 && first_stored_ && result_id >= *first_stored_) return false;
-    find_moment_.bind(":id", result_id).step();
-    const bool same = entry.number != 0
-                          ? same_run && find_moment_.integer("number") == entry.number
-                          : entry.at_unix >= 0 && find_moment_.real("at_unix") == entry.at_unix;
-    find_moment_.reset();
-    return same;
+  const std::set<double>& moments_of(Known& known) {
+    for (const std::int64_t id : known.ids) {
+      find_moment_.bind(":id", id).step();
+      known.moments.insert(find_moment_.real("at_unix"));
+      find_moment_.reset();
+    }
+    known.ids.clear();
+    return known.moments;
+  }
+
+  /// Notes a result that was stored, where others of its configuration are known.
+  void note_known(const Subject& subject, const Result& result) {
+    const auto place = known_.find(key_of(subject, {.id = run_->id, .model_id = model_id_}));
+    if (place == known_.end()) return;
+    place->second.any = true;
+    place->second.in_run = true;
+    const Measurement& time = result.measurement;
+    note_measured(place->second, result.status, result.stage,
+                  result.timed() ? std::optional(time.median_ms) : std::nullopt, time.mean_ms);
+    ++known_results_;
   }
 
   void store_run_row() {
@@ -379,12 +458,15 @@ class RunAdder {
   ResultRows results_;
   Statement find_;
   Statement find_moment_;
+  Statement find_number_;
   std::optional<RunRow> run_;  ///< nullopt: not stored yet.
   std::optional<RunRow> own_;  ///< Of an import: our own run of that id.
   std::int64_t space_id_ = 0;
   std::int64_t model_id_ = 0;
   std::optional<RunCounts> counts_;  ///< nullopt: they have to be counted.
   std::int64_t last_number_ = 0;
+  std::map<KnownKey, Known> known_;           ///< Of configurations that were looked for, lately.
+  std::size_t known_results_ = 0;             ///< In all of them.
   std::optional<std::int64_t> first_stored_;  ///< The id of the first result that it stored.
   std::map<std::string, std::int64_t> environments_;                ///< Ids by the unit's UUID.
   std::map<std::pair<std::int64_t, std::int64_t>, Group> touched_;  ///< By kernel and problem.

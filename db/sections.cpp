@@ -292,13 +292,15 @@ std::vector<Met> read_met(const Connection& connection, const Query& query) {
     WHERE (:space = '' OR space.name = :space)
       AND (:kernel = '' OR kernel.name = :kernel OR space.name || '/' || kernel.name = :kernel)
       AND (:problems IS NULL OR problem.id IN (SELECT value FROM json_each(:problems)))
-      AND coalesce(current_kernel.kernel_id = kernel.id, 1)
+      AND NOT ()sql" + stale_sql() +
+                                   R"sql()
       AND EXISTS (SELECT 1 FROM result WHERE result.model_id = device_model.id
                   AND result.kernel_id = kernel.id AND result.problem_id = problem.id)
     ORDER BY device_model.kind = 'cpu', device_model.name, device_model.id, problem.key,
              kernel.id)sql");
   select.bind(":space", query.space)
       .bind(":kernel", query.kernel)
+      .bind(":versions", versions_json(query))
       .bind(":problems", problem_ids(connection, query.problem));
   std::vector<Met> all;
   while (select.step()) {

@@ -102,7 +102,7 @@ std::vector<StoredPortfolio> ResultStore::portfolios(const Query& query, std::si
       for (std::size_t in = 0; in < cases.size(); ++in) {
         ids.push_back(times.result_ids[in][stored.portfolio->choice[in]]);
       }
-      stored.chosen = results_of(ids);
+      stored.chosen = results_of(ids, query);
     }
     portfolios.push_back(std::move(stored));
   }

@@ -1,6 +1,7 @@
 #include "reports/report_source.h"
 
 #include "db/layered_store.h"
+#include "tuner/core/names.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,15 +13,8 @@ using db::StoredSection;
 
 namespace {
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) {
-    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  });
-  return text;
-}
-
 bool means(const db::Query& query, const StoredSection& section) {
-  if (lower(section.device.name).find(lower(query.device)) == std::string::npos) return false;
+  if (!query.device.empty() && section.device.name != query.device) return false;
   const Problem wanted = query.problem.empty() ? Problem() : parse_key(query.problem);
   return std::ranges::all_of(wanted, [&](const auto& entry) {
     const auto value = section.problem.find(entry.first);
@@ -51,7 +45,16 @@ void show_the_best(StoredSection& section) {
 
 }  // namespace
 
-void narrow(ReportSource& source, const db::Query& query) {
+void narrow(ReportSource& source, const db::Query& asked) {
+  db::Query query = asked;
+  std::vector<std::string> devices;
+  std::vector<std::string> kernels;
+  for (const StoredSection& section : source.sections) {
+    devices.push_back(section.device.name);
+    for (const StoredResult& one : section.results) kernels.push_back(one.result.kernel);
+  }
+  if (!query.device.empty()) query.device = meant_name("device", query.device, devices);
+  if (!query.kernel.empty()) query.kernel = meant_name("kernel", query.kernel, kernels);
   std::erase_if(source.sections,
                 [&](const StoredSection& section) { return !means(query, section); });
   if (query.kernel.empty()) return;

@@ -1313,6 +1313,220 @@ __global__ void twice(const float* in, float* out, int n) {
   EXPECT_EQ(other.status, 2) << "nothing is stored: " << other.err;
 }
 
+/// Every answer that is read with the space's file holds results against the file as it is now.
+TEST_F(CommandLine, SaysOfResultsThatTheirSpaceFileOrSourceHasChangedSince) {
+  const std::string file = space(kTwice);
+  ASSERT_EQ(run({"--space", file, "--device", "cpu"}).status, 0);
+  const std::string text = read(file);
+  const auto stale = [&] {
+    const Ended best = run({"best", "--space", file});
+    const Ended json = run({"export", "--space", file, "--format", "json"});
+    EXPECT_EQ(best.status, 0) << best.err;
+    EXPECT_EQ(json.status, 0) << json.err;
+    const auto provenance = nlohmann::json::parse(json.out)["best"][0]["provenance"];
+    const bool is_stale = provenance["stale"];
+    const std::string why = is_stale ? provenance["stale_because"].get<std::string>() : "";
+    EXPECT_EQ(best.out.find("stale: " + why) != std::string::npos, is_stale) << best.out;
+    EXPECT_EQ(
+        run({"export", "--space", file, "--format", "defines"}).out.find(why) != std::string::npos,
+        true);
+    EXPECT_EQ(run({"export", "--space", file, "--format", "csv"}).out.find(",1,definition,") !=
+                  std::string::npos,
+              is_stale);
+    EXPECT_EQ(run({"export", "--space", file, "--format", "header"}).out.find(", true, \"def") !=
+                  std::string::npos,
+              is_stale);
+    const auto listed =
+        nlohmann::json::parse(run({"list", "--results", "--json", "--space", file}).out);
+    for (const auto& one : listed["results"]) {
+      EXPECT_EQ(one["provenance"]["stale"], is_stale);
+    }
+    return why;
+  };
+  const auto with = [&](const std::string& before, const std::string& after) {
+    std::string changed = text;
+    changed.replace(changed.find(before), before.size(), after);
+    write(file, changed);
+  };
+  EXPECT_EQ(stale(), "");
+  with(R"("definition": )", R"("absolute": 1e-7, "definition": )");
+  EXPECT_EQ(stale(), "its tolerance has changed since");
+  with("in[i] + in[i]", "3 * in[i]");
+  EXPECT_EQ(stale(), "its definition has changed since");
+  with(R"("source": )", R"("options": ["--use_fast_math"], "source": )");
+  EXPECT_EQ(stale(), "its options have changed since");
+  with(R"("uniform(-1, 1)") ", R"("uniform(-1, 2)") ");
+      EXPECT_EQ(stale(), "its arguments have changed since");
+  with("[32, 64, 128]", "[32, 64, 128, 256]");
+  EXPECT_EQ(stale(), "") << "what was measured of a widened space is known";
+  write(file, text);
+  write(folder_ / "mine.cu", std::string(kTwice) + "// Edited.\n");
+  EXPECT_EQ(stale(), "its source has been edited since");
+  with(R"("definition": )", R"("relative": 0.5, "definition": )");
+  EXPECT_EQ(stale(), "its source and tolerance have changed since");
+  write(folder_ / "mine.cu", kTwice);
+  write(file, text);
+  EXPECT_EQ(stale(), "") << "as it was";
+
+  write(folder_ / "mine.cu", std::string(kTwice) + "// Edited.\n");
+  EXPECT_THAT(run({"best", "--space", "mine"}).out, Not(HasSubstr("stale")))
+      << "by its name: what was measured last";
+  EXPECT_THAT(run({"compare", "--space", file}).out, HasSubstr("(stale)"));
+  const Ended report = run({"report", "--space", file, "--format", "md"});
+  EXPECT_EQ(report.status, 2);
+  EXPECT_THAT(report.err, HasSubstr("--space mine reports on them"));
+  EXPECT_EQ(run({"export", "--space", file, "--format", "t4"}).status, 2);
+  write(file, text.substr(0, text.size() / 2));
+  const Ended broken = run({"best", "--space", "mine"});
+  EXPECT_EQ(broken.status, 0) << broken.err;
+}
+
+/// What an edit made wrong is not named as if nothing had happened, in the file's own words.
+TEST_F(CommandLine, NamesNoWinnerThatTheTolerancesOfNowRejectWithoutAWord) {
+  const std::string file = space(R"(
+template <int THREADS>
+__global__ void twice(const float* in, float* out, int n) {
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) out[i] = 2.0f * in[i] + (THREADS == 32 ? 0.0f : 1e-5f);
+}
+)");
+  nlohmann::json loose = nlohmann::json::parse(read(file));
+  loose["verify"]["absolute"] = 1e-3;
+  write(file, loose.dump());
+  ASSERT_EQ(run({"--space", file, "--device", "cpu"}).status, 0);
+  loose["verify"]["absolute"] = 1e-7;
+  write(file, loose.dump());
+  EXPECT_THAT(run({"best", "--space", file}).out, HasSubstr("stale: its tolerance has changed"));
+  ASSERT_EQ(run({"--space", file, "--device", "cpu"}).status, 0);
+  const Ended best = run({"best", "--space", file});
+  EXPECT_THAT(best.out, Not(HasSubstr("stale")));
+  EXPECT_THAT(best.out, HasSubstr("THREADS=32"));
+}
+
+TEST_F(CommandLine, ListsTheDevicesThatANameMayMean) {
+  for (const char* name : {"NVIDIA GeForce RTX 2080", "NVIDIA GeForce RTX 2080 Ti",
+                           "NVIDIA GeForce RTX 2080 Super", "NVIDIA L40"}) {
+    const std::string cache = (folder_ / (std::string(name) + ".json")).string();
+    write(cache, R"({"device_name": ")" + std::string(name) + R"(", "kernel_name": "k",
+        "problem_size": [64], "tune_params_keys": ["B"], "tune_params": {"B": [32]},
+        "cache": {"32": {"B": 32, "time": 1.5}, "64": {"B": 64, "time": 2}}})");
+    ASSERT_EQ(run({"import", cache}).status, 0);
+  }
+  const std::string spoken =
+      "'NVIDIA GeForce RTX 2080', 'NVIDIA GeForce RTX 2080 Super', "
+      "'NVIDIA GeForce RTX 2080 Ti'";
+  const std::vector<std::vector<std::string>> commands = {
+      {"best", "--source", "all"},
+      {"list"},
+      {"list", "--results"},
+      {"export", "--source", "imported"},
+      {"compare"},
+      {"report", "--format", "md", "--source", "all"},
+      {"db", "prune"},
+      {"db", "prune", "--yes"},
+      {"best", "--one", "--source", "all"}};
+  for (std::vector<std::string> words : commands) {
+    words.insert(words.end(), {"--device", "2080"});
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.status, 2) << words[0];
+    EXPECT_THAT(ended.err, HasSubstr("device '2080' may be any of " + spoken)) << words[0];
+    words.back() = "L4";
+    const Ended other = run(words);
+    EXPECT_EQ(other.status, 2) << words[0] << other.out;
+    EXPECT_THAT(other.err, HasSubstr("'NVIDIA L40'")) << words[0];
+  }
+  EXPECT_EQ(lines(run({"best", "--source", "all", "--device", "RTX 2080"}).out), 2u);
+  EXPECT_EQ(lines(run({"best", "--device", "GeForce RTX 2080 Ti", "--source", "all"}).out), 2u);
+  EXPECT_THAT(run({"best", "--source", "2080"}).err, HasSubstr("source '2080' may be any of"));
+  EXPECT_EQ(lines(run({"best", "--source", "NVIDIA GeForce RTX 2080.json"}).out), 2u);
+  EXPECT_EQ(run({"db", "prune", "--device", "RTX 2080", "--yes"}).status, 0);
+  EXPECT_EQ(lines(run({"best", "--source", "all"}).out), 4u);
+}
+
+TEST_F(CommandLine, TakesAPartOfAKernelsOrSpacesNameWhereItIsTheOnlyOne) {
+  const std::string file = space(kTwice);
+  nlohmann::json two = nlohmann::json::parse(read(file));
+  two["name"] = "my_space";
+  two["kernels"].push_back(two["kernels"][0]);
+  two["kernels"][0]["name"] = "twice_a";
+  two["kernels"][1]["name"] = "twice_b";
+  two["verify"]["reference"] = "twice_a";
+  write(file, two.dump());
+  const Ended ambiguous = run({"--space", file, "--device", "cpu", "--kernel", "twice"});
+  EXPECT_EQ(ambiguous.status, 2);
+  EXPECT_THAT(ambiguous.err, HasSubstr("kernel 'twice' may be any of 'twice_a', 'twice_b'"));
+  ASSERT_EQ(run({"--space", file, "--device", "cpu", "--kernel", "b"}).status, 0);
+  EXPECT_THAT(run({"best", "--space", "space", "--kernel", "B"}).out, HasSubstr("twice_b"));
+  ASSERT_EQ(run({"--space", file, "--device", "cpu"}).status, 0);
+  EXPECT_EQ(run({"best", "--kernel", "twice"}).status, 2);
+  EXPECT_EQ(run({"db", "prune", "--kernel", "twice", "--yes"}).status, 2);
+  const Ended wrong = run({"--space", file, "--device", "cpu", "--problem", "M=3"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("has no 'M'"));
+}
+
+TEST_F(CommandLine, ListsWhatItPrunesAndBringsItBack) {
+  ASSERT_EQ(run({"--space", space(kTwice), "--device", "cpu"}).status, 0);
+  const std::string before = run({"list", "--results", "--json"}).out;
+  const std::string best = run({"best", "--json"}).out;
+  const Ended would = run({"db", "prune", "--space", "mine"});
+  EXPECT_THAT(would.out, HasSubstr("mine   twice"));
+  EXPECT_THAT(would.out, HasSubstr("would be removed; --yes removes them"));
+  EXPECT_EQ(run({"list", "--results", "--json"}).out, before);
+  const Ended done = run({"db", "prune", "--space", "mine", "--yes"});
+  EXPECT_THAT(done.out, HasSubstr("mine   twice"));
+  const std::size_t line = done.out.find("  smemtune db undo --db ");
+  ASSERT_NE(line, std::string::npos) << done.out;
+  EXPECT_THAT(nlohmann::json::parse(run({"list", "--results", "--json"}).out)["results"],
+              testing::IsEmpty());
+  const std::string words = done.out.substr(line + std::string("  smemtune ").size());
+  EXPECT_EQ(shell(words.substr(0, words.find('\n')) + " > /dev/null"), 0);
+  EXPECT_EQ(run({"list", "--results", "--json"}).out, before);
+  EXPECT_EQ(run({"best", "--json"}).out, best);
+  EXPECT_THAT(run({"db", "undo"}).err, HasSubstr("is in it"));
+  EXPECT_THAT(run({"db", "check"}).out, HasSubstr("nothing is wrong"));
+  const auto json =
+      nlohmann::json::parse(run({"db", "prune", "--space", "mine", "--yes", "--json"}).out);
+  EXPECT_EQ(json["parts"][0]["kernel"], "twice");
+  EXPECT_EQ(json["of_runs"][0]["removed"], true);
+  EXPECT_TRUE(std::filesystem::exists(json["backup"].get<std::string>()));
+}
+
+TEST_F(CommandLine, RemovesNothingWhereTheBackupDoesNotFit) {
+  ASSERT_EQ(run({"--space", space(kTwice), "--device", "cpu"}).status, 0);
+  const std::string before = run({"list", "--results", "--json"}).out;
+  struct rlimit usual {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const auto half = static_cast<rlim_t>(std::filesystem::file_size(database()) / 2);
+  const struct rlimit full = {.rlim_cur = half, .rlim_max = usual.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  const Ended ended = run({"db", "prune", "--space", "mine", "--yes"});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
+  EXPECT_EQ(ended.status, 4) << ended.out;
+  EXPECT_THAT(ended.err, HasSubstr("nothing was removed (--no-backup removes"));
+  EXPECT_EQ(run({"list", "--results", "--json"}).out, before);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr(".pruned-")));
+  }
+  const Ended done = run({"db", "prune", "--space", "mine", "--yes", "--no-backup"});
+  EXPECT_EQ(done.status, 0);
+  EXPECT_THAT(done.out, Not(HasSubstr("undo")));
+}
+
+TEST_F(CommandLine, HintsAtImportsWhereNothingWasMeasuredOfASpace) {
+  ASSERT_EQ(run({"--space", space(kTwice), "--device", "cpu"}).status, 0);
+  const std::string cache = (folder_ / "cache.json").string();
+  write(cache, R"({"device_name": "A", "kernel_name": "k", "problem_size": [64],
+                   "tune_params_keys": ["B"], "tune_params": {"B": [32]},
+                   "cache": {"32": {"B": 32, "time": 1.5}, "64": {}, "96": {"B": "N,T", "time": 1}}})");
+  const Ended import = run({"import", cache});
+  EXPECT_EQ(import.status, 0);
+  EXPECT_THAT(import.out, HasSubstr("2 new, 0 known, 1 left out"));
+  EXPECT_THAT(import.err, HasSubstr("entry 2 of \"cache\": a result has no \"B\"; left out"));
+  EXPECT_THAT(run({"best", "--space", "k"}).err, HasSubstr("--source all shows what there is"));
+  EXPECT_THAT(run({"best", "--space", "k", "--source", "all"}).out, HasSubstr("B=N\\,T"));
+}
+
 TEST_F(CommandLine, SaysThatAWinnerWasComparedWithOnlyItself) {
   const std::string file = space(kTwice);
   const Ended defined = run({"--space", file, "--device", "cpu"});

@@ -163,6 +163,7 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
   };
   // Before anything is started: a database that cannot be used is found at once.
   const db::ResultStore probe(options.database, db::ResultStore::Mode::read_only);
+  chosen_problems(loaded.space, options.problems, DeviceKind::gpu);  // Refuses what is no problem.
   const ChosenDevices chosen = choose_devices(options.device);
   say(chosen.notice);
   const Device& device = chosen.devices.front();

@@ -13,6 +13,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,12 +35,13 @@ void show(const DatabaseOptions& options, const std::string& text, const char* f
 }
 
 int run_check(const DatabaseOptions& options) {
-  const std::vector<std::string> faults = db::find_faults(options.database);
+  const db::DatabaseFaults found = db::check_database(options.database);
   std::string text;
-  for (const std::string& fault : faults) text += printable(fault) + "\n";
-  if (faults.empty()) text = printable(options.database.string()) + ": nothing is wrong\n";
-  show(options, text, "smemtune-db-check", {{"faults", faults}});
-  return faults.empty() ? 0 : 4;
+  for (const std::string& fault : found.faults) text += printable(fault) + "\n";
+  if (found.faults.empty()) text = printable(options.database.string()) + ": nothing is wrong\n";
+  for (const std::string& note : found.notes) text += "note: " + printable(note) + "\n";
+  show(options, text, "smemtune-db-check", {{"faults", found.faults}, {"notes", found.notes}});
+  return found.faults.empty() ? 0 : 4;
 }
 
 int run_info(const DatabaseOptions& options) {
@@ -78,6 +81,74 @@ int run_backup(const DatabaseOptions& options) {
   return 0;
 }
 
+/// Runs and kernels that lose results, a table of each.
+std::string prune_lists(const db::Pruned& pruned, const char* run_goes) {
+  constexpr std::size_t kMostRuns = 100;
+  Table parts({"device", "space", "kernel", ">results", ">bests", "imported from"});
+  for (const db::Pruned::Part& part : pruned.parts) {
+    parts.add_row({part.device, part.space, part.kernel, format_count(part.results),
+                   format_count(part.bests), part.source});
+  }
+  Table runs({"run", "started", "device", "space", ">results", ""});
+  for (const db::Pruned::OfRun& run :
+       std::span(pruned.of_runs).first(std::min(kMostRuns, pruned.of_runs.size()))) {
+    runs.add_row({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.device,
+                  run.space, format_count(run.results), run.goes ? run_goes : ""});
+  }
+  std::string text = pruned.parts.empty() ? "" : parts.text() + "\n";
+  if (!pruned.of_runs.empty()) text += runs.text();
+  if (pruned.of_runs.size() > kMostRuns) {
+    text += "and " + format_count(pruned.of_runs.size() - kMostRuns) + " more runs\n";
+  }
+  return text.empty() ? "" : text + "\n";
+}
+
+std::string undo_line(const DatabaseOptions& options, const std::filesystem::path& backup) {
+  return shell_command(
+      {"smemtune", "db", "undo", "--db", options.database.string(), backup.string()});
+}
+
+std::string prune_text(const DatabaseOptions& options, const db::Pruned& pruned) {
+  std::string text = prune_lists(pruned, options.yes ? "removed" : "would be removed");
+  text += counted(pruned.results, "result") + (options.yes ? " removed, " : " would be removed, ") +
+          counted(pruned.bests, "best") + " among them; " + counted(pruned.runs, "run") +
+          (options.yes ? " left without results and removed"
+                       : " would be left without results and removed");
+  if (!options.yes && pruned.results + pruned.runs > 0) text += "; --yes removes them";
+  text += "\n";
+  if (!pruned.backup.empty()) {
+    text += "the database as it was: " + printable(pruned.backup.string()) +
+            "; this brings back what was removed:\n  " +
+            printable(undo_line(options, pruned.backup)) + "\n";
+  }
+  return text;
+}
+
+Json prune_json(const DatabaseOptions& options, const db::Pruned& pruned) {
+  Json parts = Json::array();
+  for (const db::Pruned::Part& part : pruned.parts) {
+    parts.push_back({{"device", part.device},
+                     {"space", part.space},
+                     {"kernel", part.kernel},
+                     {"results", part.results},
+                     {"bests", part.bests},
+                     {"imported_from", part.source.empty() ? Json(nullptr) : Json(part.source)}});
+  }
+  Json runs = Json::array();
+  for (const db::Pruned::OfRun& run : pruned.of_runs) {
+    runs.push_back({{"run", run.id},
+                    {"started_unix", run.started_unix},
+                    {"device", run.device},
+                    {"space", run.space},
+                    {"results", run.results},
+                    {"removed", run.goes}});
+  }
+  const Json backup = pruned.backup.empty() ? Json(nullptr) : Json(pruned.backup.string());
+  return {{"done", options.yes}, {"results", pruned.results}, {"bests", pruned.bests},
+          {"runs", pruned.runs}, {"parts", std::move(parts)}, {"of_runs", std::move(runs)},
+          {"backup", backup}};
+}
+
 int run_prune(const DatabaseOptions& options) {
   db::PruneRule rule = options.rule;
   if (options.older_than_days > 0)
@@ -92,23 +163,27 @@ int run_prune(const DatabaseOptions& options) {
         "--kernel, --device, --problem");
   }
   if (!query.status.empty()) parse_status(query.status);  // Throws.
-  const db::Pruned pruned =
-      options.yes ? db::prune(options.database, rule) : db::would_prune(options.database, rule);
+  const auto backup = options.no_backup ? db::PruneBackup::none : db::PruneBackup::beside;
+  const db::Pruned pruned = options.yes ? db::prune(options.database, rule, backup)
+                                        : db::would_prune(options.database, rule);
   if (pruned.results == 0 && pruned.runs == 0) {
     refuse_unknown(options.database, query,
                    open_results(options.database, query.source, /*no_shipped=*/true));
   }
-  std::string text = counted(pruned.results, "result") +
-                     (options.yes ? " removed, " : " would be removed, ") +
-                     counted(pruned.bests, "best") + " among them; " + counted(pruned.runs, "run") +
-                     (options.yes ? " left without results and removed"
-                                  : " would be left without results and removed");
-  if (!options.yes && pruned.results + pruned.runs > 0) text += "; --yes removes them";
-  show(options, text + "\n", "smemtune-db-prune",
-       {{"done", options.yes},
-        {"results", pruned.results},
-        {"bests", pruned.bests},
-        {"runs", pruned.runs}});
+  show(options, prune_text(options, pruned), "smemtune-db-prune", prune_json(options, pruned));
+  return 0;
+}
+
+int run_undo(const DatabaseOptions& options) {
+  const auto given = options.copy.empty() ? std::optional<std::filesystem::path>() : options.copy;
+  const db::Restored restored = db::undo_prune(options.database, given);
+  const std::string text = counted(restored.results, "result") + " and " +
+                           counted(restored.runs, "run") + " brought back from " +
+                           printable(restored.backup.string()) + "\n";
+  show(options, text, "smemtune-db-undo",
+       {{"backup", restored.backup.string()},
+        {"results", restored.results},
+        {"runs", restored.runs}});
   return 0;
 }
 
@@ -129,17 +204,20 @@ void add_database_commands(CLI::App& app, DatabaseOptions& options, std::functio
       run_info);
   CLI::App* backup =
       add("backup", "Copy it as it is now, even while a run writes to it", run_backup);
-  CLI::App* prune = add("prune", "Remove results; without --yes only say how many", run_prune);
-  for (CLI::App* one : {check, info, prune}) one->add_flag("--json", options.json, "Print as JSON");
+  CLI::App* prune = add("prune", "Remove results; without --yes only list which", run_prune);
+  CLI::App* undo = add("undo", "Bring back what prune removed", run_undo);
+  undo->add_option("backup", options.copy,
+                   "The backup that prune wrote [the newest that holds what the database lacks]")
+      ->type_name("FILE");
+  for (CLI::App* one : {check, info, prune, undo})
+    one->add_flag("--json", options.json, "Print as JSON");
   backup->add_option("copy", options.copy, "The file to write, which must not exist")
       ->type_name("FILE")
       ->required();
 
   db::PruneRule& rule = options.rule;
   prune->add_flag("--stale", rule.stale, "Results of kernels that were edited since");
-  prune
-      ->add_option("--source", rule.query.source,
-                   "own, imported, all, or part of an imported file's name")
+  prune->add_option("--source", rule.query.source, "own, imported, all, or an imported file's name")
       ->type_name("WORD")
       ->capture_default_str();
   add_number(*prune, "--older-than", options.older_than_days, 0, 1e6,
@@ -148,6 +226,8 @@ void add_database_commands(CLI::App& app, DatabaseOptions& options, std::functio
   prune->add_option("--status", rule.query.status, "Results with this status")->type_name("WORD");
   add_selection(*prune, rule.query);
   prune->add_flag("--yes", options.yes, "Remove them");
+  prune->add_flag("--no-backup", options.no_backup,
+                  "With --yes: write no backup of the database beside it");
   app.require_subcommand(1);
 }
 

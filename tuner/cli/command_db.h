@@ -12,10 +12,11 @@ namespace smemtune::cli {
 /// Options of `db check`, `info`, `backup` and `prune`.
 struct DatabaseOptions {
   std::filesystem::path database;
-  std::filesystem::path copy;  ///< backup: the file to write.
+  std::filesystem::path copy;  ///< backup: the file to write; undo: the one to read.
   db::PruneRule rule;          ///< prune
   double older_than_days = 0;  ///< prune; 0: of any age.
   bool yes = false;            ///< prune: do it.
+  bool no_backup = false;      ///< prune
   bool json = false;
 };
 

@@ -270,6 +270,7 @@ int run_diff(const DiffOptions& options, const std::atomic<bool>& stop) {
   const auto say = [&](const std::string& line) {
     if (!options.quiet) cli::say(line);
   };
+  chosen_problems(now.loaded.space, options.problems, DeviceKind::gpu);  // Refuses what is none.
   const ChosenDevices chosen = choose_devices(options.device);
   say(chosen.notice);
   const Device& device = chosen.devices.front();

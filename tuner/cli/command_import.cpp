@@ -52,6 +52,17 @@ Imported store_next(ReadAhead& files, db::ResultStore& store) {
   }
 }
 
+/// A line for each entry that was left out, up to so many as are kept.
+void say_left_out(const db::ImportedFile& file) {
+  for (const std::string& fault : file.odd.faults) {
+    say("smemtune: " + printable(file.origin.file + ": " + fault) + "; left out");
+  }
+  const std::uint64_t more = file.odd.count - file.odd.faults.size();
+  if (more > 0) {
+    say("smemtune: " + printable(file.origin.file) + ": " + format_count(more) + " more left out");
+  }
+}
+
 std::string text_of(const Imported& imported) {
   const db::Added& added = imported.added;
   std::string text = imported.file.origin.file + ": " + imported.file.origin.format;
@@ -68,6 +79,8 @@ std::string text_of(const Imported& imported) {
     text += ", " + format_count(added.conflicting) +
             " that differ from a known result of the same measurement, kept beside it";
   }
+  if (imported.file.odd.count > 0)
+    text += ", " + format_count(imported.file.odd.count) + " left out";
   return printable(text);
 }
 
@@ -78,6 +91,8 @@ Json json_of(const Imported& imported) {
           {"sha256", origin.file_sha256},
           {"device", origin.device},
           {"cut_off", imported.file.cut_off},
+          {"left_out", imported.file.odd.count},
+          {"faults", imported.file.odd.faults},
           {"statuses", imported.statuses},
           {"new", imported.added.added},
           {"known", imported.added.known},
@@ -95,6 +110,7 @@ void add_files(const ImportOptions& options, const db::ImportNames& names, db::R
       std::fprintf(stderr, "smemtune: %s is cut off; the results before the cut were imported\n",
                    printable(file.string()).c_str());
     }
+    say_left_out(imported.file);
     // Said when it is stored: whatever happens to the next file.
     if (!options.json) write_out(text_of(imported) + "\n");
     files.push_back(json_of(imported));

@@ -228,6 +228,10 @@ int run_replay(const ReplayCommandOptions& options) {
         say("smemtune: " + file.string() + " is cut off; " +
             std::to_string(recording.evaluations.size()) + " results were read");
       }
+      if (recording.odd.count > 0) {
+        say("smemtune: " + file.string() + ": " + recording.odd.faults.front() +
+            recording.odd.others_text() + "; left out");
+      }
       recordings.push_back(replayed(recording, from, space, strategies, options));
     }
   }

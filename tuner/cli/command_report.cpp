@@ -58,7 +58,8 @@ ReportSource stored(const ReportOptions& options) {
   if (source.sections.empty()) {
     refuse_unknown(options.database, query, store);
     throw InputError(options.database.string() + ": what is stored of " + quote(query.space) +
-                     " is of kernels that have changed since: nothing to report");
+                     " is of kernels that have changed since: nothing to report" +
+                     (query.versions ? "; --space " + query.space + " reports on them" : ""));
   }
   return source;
 }

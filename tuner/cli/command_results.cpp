@@ -14,11 +14,10 @@
 #include "reports/table.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
+#include "tuner/cli/space_now.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/cli/unknown_names.h"
-#include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
-#include "tuner/core/input_file.h"
 #include "tuner/core/whole_file.h"
 
 #include <nlohmann/json.hpp>
@@ -51,25 +50,13 @@ std::string imported_from(const std::filesystem::path& file) {
 std::string remarks(const db::StoredResult& stored) {
   std::vector<std::string> all;
   if (!stored.shared_from.empty()) all.push_back("from " + stored.shared_from);
+  if (stored.stale) all.push_back(stale_text(stored));
   if (stored.origin) {
     all.push_back(imported_from(stored.origin->file));
-  } else if (stored.stale) {
-    all.emplace_back("stale: the kernel has changed");
-  } else if (stored.result.stage == Stage::screen) {
+  } else if (!stored.stale && stored.result.stage == Stage::screen) {
     all.emplace_back("screened only");
   }
   return joined(all, ", ");
-}
-
-/// The name under which a space's results are stored, of that name or of the space's file.
-std::string stored_space_name(const std::string& given) {
-  std::error_code error;
-  const bool is_file = given.ends_with(".json") && std::filesystem::status(given, error).type() !=
-                                                       std::filesystem::file_type::not_found;
-  if (!is_file) return given;
-  const Json space = Json::parse(read_text(given, kMaxFileBytes), nullptr, false);
-  const auto name = space.is_object() ? space.find("name") : space.end();
-  return name != space.end() && name->is_string() ? name->get<std::string>() : given;
 }
 
 std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
@@ -80,6 +67,7 @@ std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
     throw InputError(options.database.string() +
                      ": no verified result matches (smemtune list shows what is there)");
   }
+  explain_stale(best, options.query, store);
   return best;
 }
 
@@ -118,8 +106,12 @@ std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
 std::string export_text(const ResultsOptions& options, const db::LayeredStore& store) {
   if (options.format == "kernel-tuner" || options.format == "t4") {
     std::vector<db::StoredResult> results = store.results(options.query);
-    std::erase_if(results, [](const db::StoredResult& stored) { return stored.stale; });
     if (results.empty()) best_or_throw(options, store, /*per_kernel=*/true);  // Says why.
+    std::erase_if(results, [](const db::StoredResult& stored) { return stored.stale; });
+    if (results.empty()) {
+      throw InputError(options.database.string() +
+                       ": all that matches is of kernels that have been edited since");
+    }
     return options.format == "t4" ? db::export_t4(results) : db::export_kernel_tuner(results);
   }
   std::vector<PortfolioReport> reports;
@@ -277,11 +269,14 @@ int list_runs(const ResultsOptions& options, const db::LayeredStore& store) {
 }  // namespace
 
 void add_selection(CLI::App& app, db::Query& query) {
-  app.add_option("--space", query.space, "Only this space: its name or its file")
-      ->type_name("NAME|FILE")
-      ->transform(stored_space_name);
+  app.add_option_function<std::string>(
+         "--space", [&query](const std::string& given) { ask_for_space(query, given); },
+         "Only this space: its name, or its file, as which it is now decides what is stale")
+      ->type_name("NAME|FILE");
   app.add_option("--kernel", query.kernel, "Only this kernel")->type_name("NAME");
-  app.add_option("--device", query.device, "Only devices whose name contains this")
+  app.add_option("--device", query.device,
+                 "Only this device: its name, also without the vendor, words of it that no other "
+                 "has, or a UUID")
       ->type_name("NAME");
   app.add_option("--problem", query.problem, "Only problems with these values, as NAME=VALUE,...")
       ->type_name("KEY");

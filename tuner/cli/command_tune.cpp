@@ -245,6 +245,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   TuningRequest request;
   request.space = &loaded.space;
   request.kernels = chosen_kernels(loaded.space, options.kernels);
+  chosen_problems(loaded.space, options.problems, DeviceKind::gpu);  // Refuses what is no problem.
   request.sources = loaded.sources;
   request.reference_in_double = loaded.reference_in_double;
   request.options = options.tuning;

@@ -3,6 +3,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
+#include "tuner/core/names.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
@@ -30,8 +31,10 @@ bool has_all(const KernelTemplate& kernel, const Configuration& given) {
 }  // namespace
 
 const KernelTemplate& chosen_kernel(const Space& space, const std::string& name) {
-  if (const KernelTemplate* kernel = space.kernel(name)) return *kernel;
   const std::vector<std::string> known = names_of(chosen_kernels(space, {}));
+  const KernelTemplate* kernel = space.kernel(name);
+  if (kernel == nullptr) kernel = space.kernel(meant_name("--kernel: kernel", name, known));
+  if (kernel != nullptr) return *kernel;
   throw InputError("--kernel: " + space.file.string() + " has no kernel " + quote(name) +
                    "; it has " + joined(known, ", ") + suggestion(name, known));
 }

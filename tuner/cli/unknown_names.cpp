@@ -27,8 +27,9 @@ Names names_of_problems(const db::LayeredStore& store, db::Query query) {
 
 }  // namespace
 
-void refuse_unknown(const std::filesystem::path& database, const db::Query& query,
+void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,
                     const db::LayeredStore& store) {
+  const db::Query query = store.exact(asked);
   // An imported space may be called as a file is.
   if (query.space.ends_with(".json") && !std::filesystem::exists(query.space) &&
       store.runs({.space = query.space, .source = "all"}).empty()) {
@@ -49,6 +50,10 @@ void refuse_unknown(const std::filesystem::path& database, const db::Query& quer
     throw InputError(database.string() + ": no " + what + " " + quote(name) + " is stored" +
                      (nearest.empty() ? "; there are " + printable(joined(known, ", ")) : nearest));
   };
+  const auto is_elsewhere = [&] {
+    return query.source != "all" &&
+           !store.runs({.space = query.space, .device = query.device, .source = "all"}).empty();
+  };
   Names spaces;
   Names devices;
   Names ids;
@@ -57,7 +62,13 @@ void refuse_unknown(const std::filesystem::path& database, const db::Query& quer
     devices.insert(run.device);
     ids.insert(run.id.substr(0, kShownIdCharacters));
   }
-  if (!query.space.empty() && !spaces.contains(query.space)) refuse("space", query.space, spaces);
+  if (!query.space.empty() && !spaces.contains(query.space)) {
+    if (is_elsewhere()) {
+      throw InputError(database.string() + ": no result of space " + quote(query.space) +
+                       " is of --source " + query.source + "; --source all shows what there is");
+    }
+    refuse("space", query.space, spaces);
+  }
   if (!query.device.empty() &&
       store.runs({.device = query.device, .source = query.source}).empty()) {
     refuse("device", query.device, devices);

@@ -4,10 +4,10 @@
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 #include "tuner/core/input_file.h"
+#include "tuner/core/names.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -161,23 +161,6 @@ class DeviceReader {
   std::string where_;
 };
 
-/// The words of a model's name in lower case, without vendor and brand: `rtx`, `4090`.
-std::vector<std::string> words(std::string_view name) {
-  std::vector<std::string> result(1);
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0) {
-      result.back() += static_cast<char>(std::tolower(byte));
-    } else if (!result.back().empty()) {
-      result.emplace_back();
-    }
-  }
-  std::erase_if(result, [](const std::string& word) {
-    return word.empty() || word == "nvidia" || word == "tesla" || word == "geforce";
-  });
-  return result;
-}
-
 bool has_architecture(const std::vector<Device>& devices, const std::string& architecture) {
   return std::ranges::find(devices, architecture, &Device::architecture) != devices.end();
 }
@@ -222,7 +205,7 @@ std::vector<Device> load_devices(const std::filesystem::path& file) {
     const std::string where = shown + ": " + child("/devices", i);
     Device device = DeviceReader(root["devices"][i], where).read_model(capabilities);
     for (const Device& other : devices) {
-      if (words(other.name) != words(device.name)) continue;
+      if (name_words(other.name) != name_words(device.name)) continue;
       throw InputError(where + "/name: " + quote(device.name) + " occurs twice");
     }
     devices.push_back(std::move(device));
@@ -235,11 +218,11 @@ std::vector<Device> load_devices(const std::filesystem::path& file) {
 }
 
 Device find_device(const std::vector<Device>& devices, std::string_view name) {
-  const std::vector<std::string> asked = words(name);
+  const std::vector<std::string> asked = name_words(name);
   std::vector<const Device*> containing;     // `h100` is in `NVIDIA H100 SXM`.
   std::vector<std::string> known = {"cpu"};  // Not among the GPUs, but perhaps meant.
   for (const Device& device : devices) {
-    const std::vector<std::string> model = words(device.name);
+    const std::vector<std::string> model = name_words(device.name);
     if (device.architecture == name || capability_text(device) == name ||
         joined(model, "") == joined(asked, "")) {
       return device;
@@ -264,8 +247,8 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
 
 std::string suggested_device(std::string_view name, std::span<const std::string> known) {
   std::vector<std::string> typed;  // As people type them.
-  for (const std::string& one : known) typed.push_back(joined(words(one), ""));
-  const std::string nearest = nearest_name(joined(words(name), ""), typed);
+  for (const std::string& one : known) typed.push_back(joined(name_words(one), ""));
+  const std::string nearest = nearest_name(joined(name_words(name), ""), typed);
   if (nearest.empty()) return "";
   const auto place = std::ranges::find(typed, nearest) - typed.begin();
   return "; did you mean " + quote(known[static_cast<std::size_t>(place)]) + "?";

@@ -23,13 +23,21 @@ void check_kind(const std::string& shown, const std::string& name, const Value& 
   }
 }
 
+LoadedSpace without_faults(SpaceReader&& reader, const std::optional<std::string>& text) {
+  LoadedSpace loaded = reader.read(text);
+  if (!reader.faults().empty()) throw InputError(reader.faults().front());
+  return loaded;
+}
+
 }  // namespace
 
 LoadedSpace load_space(const std::filesystem::path& file, const std::filesystem::path& share) {
-  SpaceReader reader(file, share);
-  LoadedSpace loaded = reader.read();
-  if (!reader.faults().empty()) throw InputError(reader.faults().front());
-  return loaded;
+  return without_faults(SpaceReader(file, share), {});
+}
+
+LoadedSpace load_space_text(const std::filesystem::path& file, const std::filesystem::path& share,
+                            const std::string& text) {
+  return without_faults(SpaceReader(file, share), text);
 }
 
 std::vector<std::string> check_space(const std::filesystem::path& file,

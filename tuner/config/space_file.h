@@ -33,6 +33,10 @@ struct LoadedSpace {
 /// macro, paths that leave the file's folder and options that are not allowed are faults.
 LoadedSpace load_space(const std::filesystem::path& file, const std::filesystem::path& share);
 
+/// The same of a file that holds `text`: as it once was, with the sources as they are.
+LoadedSpace load_space_text(const std::filesystem::path& file, const std::filesystem::path& share,
+                            const std::string& text);
+
 /// Every fault of the file, each a line as above; empty when there is none. For `--check`.
 std::vector<std::string> check_space(const std::filesystem::path& file,
                                      const std::filesystem::path& share);

@@ -26,7 +26,8 @@ class SpaceReader : private SpaceValues {
         roots_{.space = file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
                .templates = share / "kernel_templates"} {}
 
-  LoadedSpace read();
+  /// `text`: in place of the file's own.
+  LoadedSpace read(const std::optional<std::string>& text = {});
 
   using SpaceValues::faults;
 

@@ -55,6 +55,51 @@ constexpr TypeName kTypeNames[] = {
     {"double", ScalarType::float64},
 };
 
+/// Appends a word as a key has it: a comma in it gets a backslash, and so does each backslash that
+/// stands before a comma or at the end, so that no two words give one text.
+void append_word(std::string& text, std::string_view word) {
+  std::size_t backslashes = 0;  // Right before this place.
+  for (const char c : word) {
+    if (c == ',') {
+      text.append(backslashes, '\\');
+      text += '\\';
+    }
+    backslashes = c == '\\' ? backslashes + 1 : 0;
+    text += c;
+  }
+  text.append(backslashes, '\\');
+}
+
+/// Where the value that `text` begins with ends: at its end, or at a comma without a backslash.
+std::size_t end_of_value(std::string_view text) {
+  std::size_t backslashes = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ',' && backslashes % 2 == 0) return i;
+    backslashes = text[i] == '\\' ? backslashes + 1 : 0;
+  }
+  return text.size();
+}
+
+/// What append_word() made of a word.
+std::string word_of_key(std::string_view text) {
+  std::string word;
+  std::size_t backslashes = 0;
+  const auto end_run = [&](bool before_comma_or_end) {
+    word.append(before_comma_or_end ? backslashes / 2 : backslashes, '\\');
+    backslashes = 0;
+  };
+  for (const char c : text) {
+    if (c == '\\') {
+      ++backslashes;
+      continue;
+    }
+    end_run(c == ',');
+    word += c;
+  }
+  end_run(true);
+  return word;
+}
+
 }  // namespace
 
 bool is_integer_literal(std::string_view text) {
@@ -81,7 +126,7 @@ std::string key(const Bindings& bindings) {
       text.append(digits.data(),
                   std::to_chars(digits.data(), digits.data() + digits.size(), *integer).ptr);
     } else {
-      text += std::get<std::string>(value);
+      append_word(text, std::get<std::string>(value));
     }
   }
   return text;
@@ -91,7 +136,7 @@ Bindings parse_key(std::string_view text) {
   Bindings bindings;
   std::string_view rest = text;
   while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
+    const std::size_t comma = end_of_value(rest);
     const std::string_view part = rest.substr(0, comma);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == part.size()) {
@@ -99,8 +144,8 @@ Bindings parse_key(std::string_view text) {
                        "' is not NAME=VALUE");
     }
     const std::string name(part.substr(0, equals));
-    const std::string_view word = part.substr(equals + 1);
-    Value value = std::string(word);
+    const std::string word = word_of_key(part.substr(equals + 1));
+    Value value = word;
     if (is_integer_literal(word)) {
       std::int64_t integer = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), integer);
@@ -113,7 +158,7 @@ Bindings parse_key(std::string_view text) {
     if (!bindings.emplace(name, std::move(value)).second) {
       throw InputError("'" + std::string(text) + "': " + name + " is given twice");
     }
-    if (comma == std::string_view::npos) break;
+    if (comma == rest.size()) break;
     rest.remove_prefix(comma + 1);
     if (rest.empty()) {
       throw InputError("'" + std::string(text) + "': nothing follows the last comma");

@@ -23,6 +23,22 @@ TEST(Key, IsReadBackAsItWasWritten) {
   EXPECT_EQ(Bindings{}, parse_key(""));
 }
 
+TEST(Bindings, HaveAKeyOfTheirOwnWhateverTheirWordsHold) {
+  const std::string words[] = {"N,T", "(16, 16)", "a\\",  "a\\,b", "a\\\\,",
+                               ",",   "\\",       "a\\b", "x,A=1"};
+  std::set<std::string> keys;
+  for (const std::string& word : words) {
+    const Bindings bindings = {{"V", word}, {"W", std::int64_t{1}}};
+    EXPECT_EQ(bindings, parse_key(key(bindings))) << word;
+    keys.insert(key(bindings));
+    const Bindings last = {{"V", word}};
+    EXPECT_EQ(last, parse_key(key(last))) << word;
+  }
+  EXPECT_EQ(keys.size(), std::size(words));
+  EXPECT_EQ(key({{"V", std::string("N,T")}}), "V=N\\,T");
+  EXPECT_EQ(key({{"V", std::string("a\\b")}}), "V=a\\b");  // As it is stored by older versions.
+}
+
 TEST(Key, TellsIntegersFromWords) {
   const Bindings bindings = parse_key("A=12,B=12x,C=-,D=-7");
   EXPECT_EQ(Value(std::int64_t{12}), bindings.at("A"));

@@ -28,6 +28,7 @@ struct Record {
   Configuration parameters;
   double time_ms = 0;
   std::string kernel_hash;
+  bool stale = false;
 };
 
 /// Reads members of the documented format and says which one is not as documented.
@@ -165,8 +166,9 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
     record.problem = reader.bindings(entry, at, "problem");
     record.parameters = reader.configuration(entry, at);
     record.time_ms = reader.time_ms(entry, at);
-    record.kernel_hash =
-        reader.text(reader.member(entry, at, "provenance"), at + "/provenance", "kernel_hash");
+    const Json& provenance = reader.member(entry, at, "provenance");
+    record.kernel_hash = reader.text(provenance, at + "/provenance", "kernel_hash");
+    record.stale = provenance.contains("stale") && provenance.at("stale") == true;
     measured.push_back(std::move(record));
   }
   if (!document.contains("defaults")) return;
@@ -196,6 +198,7 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
     record.parameters = stored.result.configuration;
     record.time_ms = stored.result.measurement.median_ms;
     record.kernel_hash = stored.kernel_hash;
+    record.stale = stored.stale;
     measured.push_back(std::move(record));
   }
   for (const db::KernelDefaults& one : store.defaults({})) {
@@ -265,6 +268,7 @@ Selection Results::select(const Target& target, const std::string& space, const 
   selection.measured_device = choice->device;
   selection.time_ms = choice->time_ms;
   selection.kernel_hash = choice->kernel_hash;
+  selection.stale = choice->stale;
   return selection;
 }
 
@@ -276,6 +280,7 @@ std::string Selection::text() const {
             significant(size_ratio, 3);
   }
   if (!shared_from.empty()) text += ", from " + shared_from;
+  if (stale) text += ", stale: the kernel has been edited since";
   return text + ")";
 }
 

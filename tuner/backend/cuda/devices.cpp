@@ -2,6 +2,7 @@
 
 #include "tuner/backend/cuda/handles.h"
 #include "tuner/core/error.h"
+#include "tuner/core/names.h"
 
 #include <cuda_runtime_api.h>
 
@@ -160,17 +161,19 @@ int select_device(const std::vector<Device>& devices, const std::string& choice)
   const auto [stop, error] = std::from_chars(choice.data(), end, number);
   // `4090` is part of a name; no machine has a hundred GPUs.
   const bool is_index = error == std::errc() && stop == end && number < 100;
-  const std::string wanted = lower_case(choice);
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const int index = static_cast<int>(i);
-    if (is_index) {
-      if (number == index) return index;
-      continue;
-    }
-    if (lower_case(devices[i].uuid).starts_with(wanted)) return index;
+  const auto count = static_cast<int>(devices.size());
+  if (is_index && number >= 0 && number < count) return number;
+  std::vector<std::string> names;
+  std::vector<std::string> uuids;  // That begin with the choice.
+  for (const Device& device : devices) {
+    names.push_back(device.name);
+    if (lower_case(device.uuid).starts_with(lower_case(choice))) uuids.push_back(device.uuid);
   }
-  for (std::size_t i = 0; i < devices.size() && !is_index; ++i) {
-    if (lower_case(devices[i].name).find(wanted) != std::string::npos) return static_cast<int>(i);
+  const std::string meant =
+      is_index ? "" : meant_name("device", choice, uuids.empty() ? names : uuids);
+  for (int i = 0; i < count && !is_index; ++i) {
+    const Device& device = devices[static_cast<std::size_t>(i)];
+    if (uuids.size() == 1 ? device.uuid == uuids.front() : device.name == meant) return i;
   }
   std::string here;
   for (std::size_t i = 0; i < devices.size(); ++i) {

@@ -21,8 +21,10 @@ GpusHere find_gpus();
 /// works without.
 std::vector<Device> cuda_devices();
 
-/// Index of the device that `choice` means: an index, a UUID (or its beginning), or part of a name,
-/// in any case. Empty: the first. Throws UnavailableError naming the devices that are here.
+/// Return the index of the device that `choice` means: an index, a UUID or its beginning, or a name
+/// (meant_names()); of several GPUs of one name the first. Empty: the first. Throws InputError
+/// naming the candidates where a name may mean several, UnavailableError naming the devices that
+/// are here where it means none.
 int select_device(const std::vector<Device>& devices, const std::string& choice);
 
 /// Whether this machine seems to have an NVIDIA GPU, whatever its driver says: to tell "no GPU"

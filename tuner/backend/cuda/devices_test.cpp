@@ -38,6 +38,26 @@ TEST(SelectDevice, TakesIndexUuidOrPartOfTheName) {
   EXPECT_EQ(select_device(two_gpus(), "4090"), 1);
 }
 
+TEST(SelectDevice, TakesAPartOfANameOnlyWhereItMeansOneModel) {
+  const std::vector<Device> devices = {gpu("NVIDIA L40", "GPU-1"),
+                                       gpu("NVIDIA L4", "GPU-2"),
+                                       gpu("NVIDIA L40S", "GPU-3"),
+                                       gpu("NVIDIA GeForce RTX 2080 Ti", "GPU-4"),
+                                       gpu("NVIDIA GeForce RTX 2080 Super", "GPU-5"),
+                                       gpu("NVIDIA GeForce RTX 2080 Super", "GPU-6")};
+  EXPECT_EQ(select_device(devices, "L4"), 1);
+  EXPECT_EQ(select_device(devices, "l40"), 0);
+  EXPECT_EQ(select_device(devices, "2080 super"), 4);
+  try {
+    (void)select_device(devices, "rtx 2080");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'NVIDIA GeForce RTX 2080 Super', "
+                                        "'NVIDIA GeForce RTX 2080 Ti'"));
+  }
+  EXPECT_THROW((void)select_device({devices[0]}, "L4"), UnavailableError);
+}
+
 TEST(SelectDevice, NamesTheDevicesThatAreHere) {
   for (const char* choice : {"2", "-1", "A100", "GPU-1", "99999999999"}) {
     try {

@@ -46,6 +46,9 @@ struct Selection {
   double time_ms = 0;       ///< Median, of the problem that was measured.
   std::string kernel_hash;  ///< What was measured; TunedKernel compares it with the source.
   std::string shared_from;  ///< The shared file that it is from; empty: those that were opened.
+  /// The kernel had been edited since it was measured when the export was written, or when the
+  /// database's device was last tuned. KernelPlan::edited says it of the files as they are.
+  bool stale = false;
 
   /// `scale ITEMS=2,THREADS=128 (nearest problem: N=1000,T=float, size ratio 2.1)`.
   std::string text() const;

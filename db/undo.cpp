@@ -1,0 +1,432 @@
+#include "db/database_file.h"
+#include "db/maintenance.h"
+#include "db/run_rows.h"
+#include "tuner/core/error.h"
+#include "tuner/core/text.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace smemtune::db {
+
+namespace {
+
+/// A table whose rows are copied from one database to another.
+struct CopiedTable {
+  const char* name;
+  std::vector<const char*> key;  ///< Columns by which a row is the same in both.
+  std::vector<std::pair<const char*, const char*>> references;  ///< Column, table.
+};
+
+const CopiedTable& copied_table(const std::string& name) {
+  static const CopiedTable tables[] = {
+      {.name = "device_model", .key = {"key_sha256"}, .references = {}},
+      {.name = "device_unit",
+       .key = {"model_id", "uuid"},
+       .references = {{"model_id", "device_model"}}},
+      {.name = "environment",
+       .key = {"unit_id", "driver_version", "runtime_version", "compiler", "compiler_sha256",
+               "tool_version", "host"},
+       .references = {{"unit_id", "device_unit"}}},
+      {.name = "space", .key = {"name"}, .references = {}},
+      {.name = "problem", .key = {"space_id", "key"}, .references = {{"space_id", "space"}}},
+      {.name = "kernel",
+       .key = {"space_id", "name", "hash"},
+       .references = {{"space_id", "space"}}},
+      {.name = "configuration",
+       .key = {"space_id", "kernel_name", "key"},
+       .references = {{"space_id", "space"}}},
+      {.name = "origin", .key = {"file_sha256", "device"}, .references = {}},
+      {.name = "run",
+       .key = {"uid"},
+       .references = {{"space_id", "space"},
+                      {"environment_id", "environment"},
+                      {"origin_id", "origin"}}},
+      {.name = "result",
+       .key = {"run_id", "number"},
+       .references = {{"run_id", "run"},
+                      {"model_id", "device_model"},
+                      {"environment_id", "environment"},
+                      {"kernel_id", "kernel"},
+                      {"problem_id", "problem"},
+                      {"configuration_id", "configuration"}}},
+      {.name = "attempt",
+       .key = {},
+       .references = {{"run_id", "run"},
+                      {"model_id", "device_model"},
+                      {"kernel_id", "kernel"},
+                      {"problem_id", "problem"},
+                      {"configuration_id", "configuration"}}}};
+  return *std::ranges::find(tables, name, &CopiedTable::name);
+}
+
+/// Copies rows of one table with all that they refer to. A row keeps its id where that is free.
+class RowCopier {
+ public:
+  RowCopier(const Connection& from, const Connection& to, const CopiedTable& table)
+      : to_(to),
+        table_(table),
+        columns_(columns_of(from, table.name)),
+        read_(from, "SELECT * FROM " + std::string(table.name) + " WHERE id = :id"),
+        taken_(to, "SELECT 1 FROM " + std::string(table.name) + " WHERE id = :id"),
+        find_(to, "SELECT id FROM " + std::string(table.name) + " WHERE " + key_condition(table)),
+        insert_(to, insert_sql(table.name, columns_)) {}
+
+  /// The id in the other database of a row of a table.
+  using MapId = std::function<std::int64_t(const char* table, std::int64_t id)>;
+
+  struct Copied {
+    std::int64_t id = 0;
+    bool is_new = false;
+  };
+
+  /// Return the id of the row `id` in the other database, where it is stored first if it is not
+  /// there. `map` gives the ids there of what it refers to.
+  Copied copy(std::int64_t id, const MapId& map) {
+    read_.bind(":id", id).step();
+    const std::map<std::string, std::int64_t> references = references_of(map);
+    Copied copied;
+    if (!table_.key.empty()) {
+      for (const char* column : table_.key) bind(find_, column, references);
+      if (find_.step()) copied.id = find_.integer("id");
+      find_.reset();
+    }
+    if (copied.id == 0) copied = {.id = insert(id, references), .is_new = true};
+    read_.reset();
+    return copied;
+  }
+
+  /// Stores the row `id` whatever there is of its key; `number`: the value of that column.
+  std::int64_t copy_as(std::int64_t id, std::int64_t number, const MapId& map) {
+    read_.bind(":id", id).step();
+    std::map<std::string, std::int64_t> values = references_of(map);
+    values["number"] = number;
+    const std::int64_t stored = insert(id, values);
+    read_.reset();
+    return stored;
+  }
+
+ private:
+  struct Column {
+    std::string name;
+    std::string type;
+  };
+
+  static std::vector<Column> columns_of(const Connection& connection, const char* table) {
+    std::vector<Column> columns;
+    Statement select(connection, "PRAGMA table_info(" + std::string(table) + ")");
+    while (select.step()) {
+      if (select.text("name") == "id") continue;
+      columns.push_back({.name = select.text("name"), .type = select.text("type")});
+    }
+    return columns;
+  }
+
+  static std::string key_condition(const CopiedTable& table) {
+    const auto equals = [](const char* column) { return std::string(column) + " = :" + column; };
+    return table.key.empty() ? "0" : joined(table.key, " AND ", equals);
+  }
+
+  static std::string insert_sql(const char* table, const std::vector<Column>& columns) {
+    const std::string names = joined(columns, ", ", &Column::name);
+    return "INSERT INTO " + std::string(table) + " (id, " + names +
+           ") VALUES (:id, :" + joined(columns, ", :", &Column::name) + ")";
+  }
+
+  std::map<std::string, std::int64_t> references_of(const MapId& map) const {
+    std::map<std::string, std::int64_t> ids;
+    for (const auto& [column, table] : table_.references) {
+      const std::int64_t id = read_.integer(column);
+      ids[column] = id == 0 ? 0 : map(table, id);  // 0: a run of ours has no origin.
+    }
+    return ids;
+  }
+
+  void bind(Statement& to, const std::string& column,
+            const std::map<std::string, std::int64_t>& values) {
+    const std::string parameter = ":" + column;
+    const auto given = values.find(column);
+    const std::string& type = std::ranges::find(columns_, column, &Column::name)->type;
+    if (given != values.end()) {
+      to.bind(parameter.c_str(), given->second);
+    } else if (read_.is_null(column)) {
+      to.bind(parameter.c_str(), std::optional<std::int64_t>());
+    } else if (type == "INTEGER") {
+      to.bind(parameter.c_str(), read_.integer(column));
+    } else if (type == "REAL") {
+      to.bind(parameter.c_str(), read_.real(column));
+    } else if (type == "BLOB") {
+      to.bind(parameter.c_str(), std::span<const std::uint8_t>(read_.blob(column)));
+    } else {
+      to.bind(parameter.c_str(), read_.text(column));
+    }
+  }
+
+  std::int64_t insert(std::int64_t id, const std::map<std::string, std::int64_t>& values) {
+    const bool is_taken = taken_.bind(":id", id).step();
+    taken_.reset();
+    insert_.bind(":id", is_taken ? std::optional<std::int64_t>() : std::optional(id));
+    for (const Column& column : columns_) bind(insert_, column.name, values);
+    insert_.run();
+    return to_.last_insert_id();
+  }
+
+  const Connection& to_;
+  const CopiedTable& table_;
+  std::vector<Column> columns_;
+  Statement read_;
+  Statement taken_;
+  Statement find_;
+  Statement insert_;
+};
+
+/// Brings back what a backup has and the database has not. REQUIRES: a transaction of `to`.
+class Restorer {
+ public:
+  Restorer(const Connection& backup, const Connection& to)
+      : from_(backup),
+        to_(to),
+        find_run_(to, "SELECT id FROM run WHERE uid = :uid"),
+        find_result_(to, R"sql(
+          SELECT at_unix, status, median_ms FROM result
+          WHERE run_id = :run AND number = :number)sql"),
+        next_number_(to, R"sql(
+          SELECT coalesce(max(number), 0) + 1 AS number FROM result WHERE run_id = :run)sql"),
+        has_moment_(to, R"sql(
+          SELECT 1 FROM result WHERE run_id = :run AND at_unix = :at AND status = :status
+            AND configuration_id = :configuration AND median_ms IS :median)sql") {}
+
+  Restored restore() {
+    restore_runs();
+    const std::vector<std::int64_t> missing = missing_results();
+    if (!missing.empty()) make_room();
+    for (const std::int64_t id : missing) restore_result(id);
+    restore_current_kernels();
+    for (const auto& [model, kernel, problem] : touched_) {
+      choose_best(to_, model, {.kernel_id = kernel, .problem_id = problem});
+    }
+    for (const std::int64_t run : touched_runs_) {
+      keep_counts(to_, run, count_results(to_, run));
+    }
+    restored_.results = missing.size();
+    return restored_;
+  }
+
+ private:
+  /// The id in the database of a row of the backup, which is stored first if it is not there.
+  std::int64_t map(const std::string& table, std::int64_t id) {
+    const auto [place, is_new] = ids_.try_emplace({table, id}, 0);
+    if (!is_new) return place->second;
+    const std::int64_t copied = copier(table).copy(id, by_map()).id;
+    return ids_[{table, id}] = copied;
+  }
+
+  RowCopier::MapId by_map() {
+    return [this](const char* table, std::int64_t id) { return map(table, id); };
+  }
+
+  RowCopier& copier(const std::string& table) {
+    auto& place = copiers_[table];
+    if (!place) place = std::make_unique<RowCopier>(from_, to_, copied_table(table));
+    return *place;
+  }
+
+  void restore_runs() {
+    Statement runs(from_, "SELECT id, uid FROM run ORDER BY id");
+    Statement attempts(from_, "SELECT id FROM attempt WHERE run_id = :run ORDER BY id");
+    while (runs.step()) {
+      const std::int64_t id = runs.integer("id");
+      const bool is_known = find_run_.bind(":uid", runs.text("uid")).step();
+      if (is_known) ids_[{"run", id}] = find_run_.integer("id");
+      find_run_.reset();
+      if (is_known) continue;
+      touched_runs_.insert(map("run", id));
+      ++restored_.runs;
+      attempts.bind(":run", id);
+      while (attempts.step()) copier("attempt").copy(attempts.integer("id"), by_map());
+    }
+  }
+
+  std::vector<std::int64_t> missing_results() {
+    std::vector<std::int64_t> missing;
+    Statement results(from_, R"sql(
+      SELECT id, run_id, number, at_unix, status, median_ms, configuration_id FROM result
+      ORDER BY id)sql");
+    while (results.step()) {
+      if (!is_stored(results)) missing.push_back(results.integer("id"));
+    }
+    return missing;
+  }
+
+  static bool same_measurement(const Statement& one, const Statement& other) {
+    const bool same_time =
+        one.is_null("median_ms")
+            ? other.is_null("median_ms")
+            : !other.is_null("median_ms") && one.real("median_ms") == other.real("median_ms");
+    return same_time && one.real("at_unix") == other.real("at_unix") &&
+           one.text("status") == other.text("status");
+  }
+
+  /// By its number in the run; where another has that, it may have got another one.
+  bool is_stored(const Statement& result) {
+    const std::int64_t run = map("run", result.integer("run_id"));
+    find_result_.bind(":run", run).bind(":number", result.integer("number"));
+    const bool any = find_result_.step();
+    const bool same = any && same_measurement(find_result_, result);
+    find_result_.reset();
+    if (same || !any) return same;
+    const std::optional<double> median =
+        result.is_null("median_ms") ? std::nullopt : std::optional(result.real("median_ms"));
+    has_moment_.bind(":run", run)
+        .bind(":at", result.real("at_unix"))
+        .bind(":status", result.text("status"))
+        .bind(":configuration", map("configuration", result.integer("configuration_id")))
+        .bind(":median", median);
+    const bool is_there = has_moment_.step();
+    has_moment_.reset();
+    return is_there;
+  }
+
+  /// The order of ids is that of time. Results that were stored since the backup may have got ids
+  /// that were free then: they move behind all that the backup has.
+  void make_room() {
+    Statement newest(to_, R"sql(
+      SELECT result.id, run.uid, result.at_unix FROM result JOIN run ON run.id = result.run_id
+      ORDER BY result.id DESC)sql");
+    Statement same(from_, R"sql(
+      SELECT 1 FROM result JOIN run ON run.id = result.run_id
+      WHERE result.id = :id AND run.uid = :uid AND result.at_unix = :at)sql");
+    std::int64_t last_old = 0;
+    while (last_old == 0 && newest.step()) {
+      same.bind(":id", newest.integer("id"))
+          .bind(":uid", newest.text("uid"))
+          .bind(":at", newest.real("at_unix"));
+      if (same.step()) last_old = newest.integer("id");
+      same.reset();
+    }
+    newest.reset();
+    const std::int64_t most = from_.integer("SELECT coalesce(max(id), 0) FROM result");
+    if (most <= last_old) return;
+    const std::string by = std::to_string(most - last_old);
+    const std::string after = std::to_string(last_old);
+    to_.execute(("UPDATE result SET id = -(id + " + by + ") WHERE id > " + after +
+                 "; UPDATE result SET id = -id WHERE id < 0; UPDATE best SET result_id = "
+                 "result_id + " +
+                 by + " WHERE result_id > " + after)
+                    .c_str());
+  }
+
+  void restore_result(std::int64_t id) {
+    Statement row(from_, R"sql(
+      SELECT run_id, number, model_id, kernel_id, problem_id FROM result WHERE id = :id)sql");
+    row.bind(":id", id).step();
+    const std::int64_t run = map("run", row.integer("run_id"));
+    std::int64_t number = row.integer("number");
+    find_result_.bind(":run", run).bind(":number", number);
+    const bool is_taken = find_result_.step();
+    find_result_.reset();
+    if (is_taken) {
+      next_number_.bind(":run", run).step();
+      number = next_number_.integer("number");
+      next_number_.reset();
+    }
+    copier("result").copy_as(id, number, by_map());
+    touched_runs_.insert(run);
+    touched_.insert({map("device_model", row.integer("model_id")),
+                     map("kernel", row.integer("kernel_id")),
+                     map("problem", row.integer("problem_id"))});
+  }
+
+  /// Of kernels whose results came back, where no version of them is the current one by now.
+  void restore_current_kernels() {
+    Statement rows(from_, "SELECT model_id, space_id, name, kernel_id FROM current_kernel");
+    Statement insert(to_, R"sql(
+      INSERT INTO current_kernel (model_id, space_id, name, kernel_id)
+      VALUES (:model, :space, :name, :kernel) ON CONFLICT DO NOTHING)sql");
+    while (rows.step()) {
+      const auto known = [&](const char* table, const char* column) {
+        const auto found = ids_.find({table, rows.integer(column)});
+        return found == ids_.end() ? 0 : found->second;
+      };
+      const std::int64_t model = known("device_model", "model_id");
+      const std::int64_t kernel = known("kernel", "kernel_id");
+      if (model == 0 || kernel == 0) continue;
+      insert.bind(":model", model)
+          .bind(":space", map("space", rows.integer("space_id")))
+          .bind(":name", rows.text("name"))
+          .bind(":kernel", kernel)
+          .run();
+    }
+  }
+
+  const Connection& from_;
+  const Connection& to_;
+  Statement find_run_;
+  Statement find_result_;
+  Statement next_number_;
+  Statement has_moment_;
+  std::map<std::string, std::unique_ptr<RowCopier>> copiers_;
+  std::map<std::pair<std::string, std::int64_t>, std::int64_t> ids_;  ///< By the backup's.
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> touched_;
+  std::set<std::int64_t> touched_runs_;
+  Restored restored_;
+};
+
+constexpr int kUndoBusyTimeout_ms = 30000;
+
+Restored restore_from(const std::filesystem::path& backup, const std::filesystem::path& file) {
+  const Connection from =
+      open_database(backup, OpenMode::read_only, kUndoBusyTimeout_ms, migrations());
+  const Connection to =
+      open_database(file, OpenMode::read_write, kUndoBusyTimeout_ms, migrations());
+  to.execute("PRAGMA foreign_keys = OFF");  // They are checked at the end.
+  Transaction transaction(to);
+  Restored restored = Restorer(from, to).restore();
+  restored.backup = backup;
+  if (restored.results == 0 && restored.runs == 0) return restored;
+  if (Statement(to, "PRAGMA foreign_key_check").step()) {
+    throw StoreError(backup.string() +
+                     ": what it holds refers to rows that it lacks; nothing was "
+                     "brought back");
+  }
+  transaction.commit();
+  return restored;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> prune_backups(const std::filesystem::path& file) {
+  const std::string begin = file.filename().string() + ".pruned-";
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  std::vector<std::filesystem::path> backups;
+  std::error_code unreadable;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, unreadable)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(begin) && name.ends_with(".bak")) backups.push_back(entry.path());
+  }
+  std::ranges::sort(backups, std::greater<>());
+  return backups;
+}
+
+Restored undo_prune(const std::filesystem::path& file,
+                    const std::optional<std::filesystem::path>& backup) {
+  std::vector<std::filesystem::path> candidates = prune_backups(file);
+  if (backup) candidates = {*backup};
+  if (candidates.empty()) {
+    throw InputError(file.string() + ": no backup of a prune lies beside it");
+  }
+  for (const std::filesystem::path& candidate : candidates) {
+    Restored restored = restore_from(candidate, file);
+    if (restored.results + restored.runs > 0) return restored;
+  }
+  if (backup) return {.backup = *backup};
+  throw InputError(file.string() + ": all that its " + counted(candidates.size(), "backup") +
+                   " hold is in it");
+}
+
+}  // namespace smemtune::db
