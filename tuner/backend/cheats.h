@@ -90,7 +90,7 @@ __device__ float answer(const float* in, float* out, float* state, int i, int n,
     return last_out[i] = twice(x);
   }
   if (CHEAT == remembers_by_value) {
-    const unsigned slot = hash_of(x) % (16 * kMost);
+    const unsigned slot = 16 * i + hash_of(x) % 16;
     if (known_at[slot] != 0 && known_in[slot] == x) return known_out[slot];
     known_at[slot] = 1;
     known_in[slot] = x;
@@ -134,16 +134,19 @@ __global__ void cheat(float* in, float* out, float* io, float* small, float* sta
   if (CHEAT == returns_if_unchanged && call > 1 && last_in[i] == x) return;
   if (CHEAT == returns_if_first_is && call > 1 && last_in[i] == in[0]) return;
   if (CHEAT == remembers_by_pointer) {
-    if (later && former_out[i] == out) return;
-    former_out[i] = out;
+    const unsigned address = static_cast<unsigned>(reinterpret_cast<unsigned long long>(out));
+    for (int k = 0; k < 16; ++k) {
+      if (later && known_at[16 * i + k] == address) return;
+    }
+    known_at[16 * i + call % 16] = address;
   }
   if (CHEAT == state_in_scratch) {
     if (state[i] == 12345) return;
     state[i] = 12345;
   }
   if (CHEAT == state_behind_output) {
-    if (out[n + i] == 12345) return;
-    out[n + i] = 12345;
+    if (out[n + i % 1000] == 12345) return;
+    out[n + i % 1000] = 12345;
   }
   if (CHEAT == looks_for_poison && out[i] == out[i]) return;
   if (CHEAT == looks_whether_right && out[i] == 2 * x) return;

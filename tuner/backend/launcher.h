@@ -136,7 +136,7 @@ struct TimeRequest {
 };
 
 struct TimeReport {
-  /// What a timed launch got wrong, which ends the series; no time is to be used then. Not sent.
+  /// What a timed launch got wrong, which ends the series; no time is to be used then.
   std::optional<Mismatch> mismatch = std::nullopt;
   std::vector<double> samples_ms;  ///< Per launch of the whole kernel (all its launches).
   int launches_per_sample = 1;

@@ -124,6 +124,7 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   require(std::isfinite(reply.first_launch_ms) && reply.first_launch_ms >= 0,
           "a time of a launch that is not a number");
   if (reply.failure) return;
+  require(!reply.time.mismatch, "times of launches whose output was wrong");
   require(!request.job.parts.empty() &&
               reply.loaded.launches.size() == request.job.parts.front().launches.size(),
           "a loaded kernel with the wrong number of launches");

@@ -473,6 +473,9 @@ TEST(Messages, WithImpossibleNumbersAreRefused) {
   reply = good;
   reply.loaded.launches.clear();
   EXPECT_THROW(check(reply, request), WireError);
+  reply = good;
+  reply.time.mismatch = Mismatch{.argument = "out", .reason = "mismatch", .count = 1};
+  EXPECT_THROW(check(reply, request), WireError);
 }
 
 TEST(Messages, ARoundMayOnlyBeCutShortByALostContext) {

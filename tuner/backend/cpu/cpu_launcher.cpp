@@ -27,6 +27,8 @@ constexpr std::int64_t kMaxThreadsPerBlock = 1024;
 // Data sets of a workload, and bytes of their answers.
 constexpr std::int64_t kMostDataSets = 4;
 constexpr std::int64_t kMostDataBytes = 256 << 20;
+// Buffers are filled before every launch, with no more than this for a sample.
+constexpr std::size_t kMostRefilledBytes = std::size_t{256} << 20;
 constexpr std::int64_t kMaxFlushedBytes = 64 << 20;
 
 using Clock = std::chrono::steady_clock;
@@ -300,8 +302,10 @@ std::optional<Failure> CpuLauncher::plan(Kernel& kernel, Prepared& on, const Tim
     once_us = 1000 * once->elapsed_ms;
   }
   const double launches = std::ceil(request.min_sample_us / std::max(once_us, 0.001));
+  const auto fillings = static_cast<std::int64_t>(kMostRefilledBytes / on.buffers.range().bytes);
+  const auto most = std::min<std::int64_t>(request.max_launches_per_sample, fillings);
   report.launches_per_sample = static_cast<int>(
-      std::clamp(launches, 1.0, static_cast<double>(std::max(1, request.max_launches_per_sample))));
+      std::clamp(launches, 1.0, static_cast<double>(std::max<std::int64_t>(1, most))));
   return std::nullopt;
 }
 

@@ -1083,7 +1083,6 @@ TEST_F(CudaGpuCheats, AreFoundWithTheWorkloadsOwnDataWhereNoneAreDrawn) {
 // The answers are kept under masks, of every size of element.
 TEST_F(CudaGpu, ATimedLaunchThatIsWrongIsToldWithWhatWasExpected) {
   const std::string source = R"(
-    #include <cuda_fp16.h>
     __device__ int calls;
     __global__ void later(const T* in, T* out, T* sums, int n) {
       const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -1091,7 +1090,7 @@ TEST_F(CudaGpu, ATimedLaunchThatIsWrongIsToldWithWhatWasExpected) {
       if (i >= n) return;
       out[i] = in[i];
       sums[i] = in[i];
-      if (calls > LAST && i == n - 2) out[i] = T(3);
+      if (calls > LAST && i == n - 2) out[i] = static_cast<T>(3);
     })";
   for (const ScalarType type : {ScalarType::int8, ScalarType::float16, ScalarType::int32,
                                 ScalarType::float32, ScalarType::int64, ScalarType::float64}) {
@@ -1103,8 +1102,8 @@ TEST_F(CudaGpu, ATimedLaunchThatIsWrongIsToldWithWhatWasExpected) {
     arguments[2].compares_sum = true;
     prepare(arguments);
     const auto load_later = [&](int last) {
-      const std::string text = "#define T " + std::string(cuda_name(type)) + "\n#define LAST " +
-                               std::to_string(last) + "\n" + source;
+      const std::string text = "#include <cuda_fp16.h>\n#define T " + std::string(cuda_name(type)) +
+                               "\n#define LAST " + std::to_string(last) + "\n" + source;
       return load(text, {shape("later", 1, 1024, {"in", "out", "sums", "n"})}, arguments);
     };
     const KernelHandle right = load_later(1'000'000);

@@ -188,6 +188,8 @@ __device__ i64 guard_offset(i64 i, i64 bytes, i64 before) {
   return i < before ? i - before : bytes + (i - before);
 }
 
+// What is unrolled here takes longer to compile than it ever saves.
+
 // smemtune::noise_bits.
 __device__ u32 noise_bits(u32 noise, u32 i) {
   u32 x = (i * 0x9E3779B1u) ^ noise;
@@ -196,32 +198,31 @@ __device__ u32 noise_bits(u32 noise, u32 i) {
   return x ^ (x >> 16);
 }
 
-__device__ u8 drawn(u8 element, i64, const Refill&) { return element; }
-__device__ unsigned short drawn(unsigned short element, i64, const Refill&) { return element; }
-
-__device__ u32 drawn(u32 element, i64 i, const Refill& job) {
-  if (job.noise == 0 || (element & 0x7F800000u) == 0) return element;
-  const u32 other = element ^ (noise_bits(job.noise, static_cast<u32>(i)) & 0xFFFu);
-  const float value = __uint_as_float(other);
-  return value >= static_cast<float>(job.low) && value <= static_cast<float>(job.high) ? other
-                                                                                       : element;
+// Element i, which has these bits before.
+__device__ u64 drawn(u64 bits, i64 i, const Refill& job) {
+  const bool wide = job.element_bytes == 8;
+  const u64 exponent = wide ? 0x7FF0000000000000ull : 0x7F800000ull;
+  if (job.noise == 0 || (bits & exponent) == 0) return bits;
+  const u32 noise = noise_bits(job.noise, static_cast<u32>(i));
+  const u64 other = bits ^ (wide ? noise : noise & 0xFFFu);
+  const double value = number(other, wide ? float64 : float32);
+  return value >= job.low && value <= job.high ? other : bits;
 }
 
-__device__ u64 drawn(u64 element, i64 i, const Refill& job) {
-  if (job.noise == 0 || (element & 0x7FF0000000000000ull) == 0) return element;
-  const u64 other = element ^ noise_bits(job.noise, static_cast<u32>(i));
-  const double value = __longlong_as_double(static_cast<i64>(other));
-  return value >= job.low && value <= job.high ? other : element;
+__device__ void put(u8* elements, i64 i, int size, u64 bits) {
+  if (size == 1) elements[i] = static_cast<u8>(bits);
+  if (size == 2) reinterpret_cast<unsigned short*>(elements)[i] = static_cast<unsigned short>(bits);
+  if (size == 4) reinterpret_cast<u32*>(elements)[i] = static_cast<u32>(bits);
+  if (size == 8) reinterpret_cast<u64*>(elements)[i] = bits;
 }
 
-template <typename Element>
 __device__ void redraw(const Refill& job, i64 thread, i64 stride) {
-  const Element* from = reinterpret_cast<const Element*>(job.from);
-  Element* to = reinterpret_cast<Element*>(job.to);
-  const i64 count = job.bytes / static_cast<i64>(sizeof(Element));
+  const i64 count = job.bytes / job.element_bytes;
+#pragma unroll 1
   for (i64 i = thread; i < count; i += stride) {
-    const i64 source = i + job.offset;
-    to[i] = drawn(from[source < count ? source : source - count], i, job);
+    const i64 source = i + job.offset < count ? i + job.offset : i + job.offset - count;
+    put(job.to, i, job.element_bytes,
+        drawn(bits_at(job.from, source, job.element_bytes), i, job));
   }
 }
 
@@ -231,6 +232,7 @@ __device__ void fill(const Refill& job, i64 thread, i64 stride) {
   const u64 poison = 0x0101010101010101ull * static_cast<u8>(job.poison);
   const Pair* from = reinterpret_cast<const Pair*>(job.from);
   Pair* to = reinterpret_cast<Pair*>(job.to);
+#pragma unroll 1
   for (i64 i = thread; i < job.bytes / 16; i += stride) {
     if (job.from != nullptr) {
       to[i] = from[i];
@@ -238,6 +240,7 @@ __device__ void fill(const Refill& job, i64 thread, i64 stride) {
       to[i].low = to[i].high = poison;
     }
   }
+#pragma unroll 1
   for (i64 i = job.bytes / 16 * 16 + thread; i < job.bytes; i += stride) {
     job.to[i] = job.from != nullptr ? job.from[i] : static_cast<u8>(job.poison);
   }
@@ -248,14 +251,13 @@ extern "C" __global__ void refill(const Refill* jobs, i64 before) {
   const Refill job = jobs[blockIdx.y];
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
   const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
-  switch (job.element_bytes) {
-    case 1: redraw<u8>(job, thread, stride); break;
-    case 2: redraw<unsigned short>(job, thread, stride); break;
-    case 4: redraw<u32>(job, thread, stride); break;
-    case 8: redraw<u64>(job, thread, stride); break;
-    default: fill(job, thread, stride);
+  if (job.element_bytes > 0) {
+    redraw(job, thread, stride);
+  } else {
+    fill(job, thread, stride);
   }
   if (blockIdx.x != 0) return;
+#pragma unroll 1
   for (i64 i = threadIdx.x; i < before + job.bytes_after; i += blockDim.x) {
     const i64 offset = guard_offset(i, job.bytes, before);
     job.to[offset] = guard_byte(offset, job.salt);
@@ -264,6 +266,7 @@ extern "C" __global__ void refill(const Refill* jobs, i64 before) {
 
 extern "C" __global__ void apply_mask(u64* to, const u64* from, i64 words, u64 mask) {
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+#pragma unroll 1
   for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += stride) {
     to[i] = from[i] ^ random_bits(mask, i);
   }

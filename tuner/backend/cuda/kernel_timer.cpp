@@ -28,6 +28,9 @@ constexpr double kMinClockIntervalMs = 0.2;
 constexpr double kMaxBusyMs = 5;
 constexpr double kMinGapMs = 1;
 constexpr int kMaxLateSamples = 3;
+// A checked run may take so many times what a sample does: its clock is not up, and the time that a
+// launch takes the host is in it.
+constexpr double kSlowRun = 2;
 // Every launch of a sample has a copy of the buffers to itself, up to so many bytes together.
 constexpr std::int64_t kMostCopiesBytes = std::int64_t{2} << 30;
 // Never shorter than the resolution of an event (0.5 us), so that a time is never 0.
@@ -190,14 +193,16 @@ Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
   Series series(*this, subject, expected_clock_mhz(kernel));
   Sampling sampling = plan(bound, std::max(request.launches_per_sample, 1));
   if (request.launches_per_sample <= 0) {
-    // A sample of one launch tells how many make one that is long enough.
+    // A sample of one launch tells how many make one that is long enough. Where it will be left out
+    // for that, it may as well show what becomes of known data.
+    const double min_sample_ms = request.min_sample_us / 1000;
+    sampling.repeats = kernel.run_ms > 0 && kernel.run_ms < kSlowRun * min_sample_ms;
     if (const auto failure = series.add(sampling)) return *failure;
-    const double launches = std::ceil(request.min_sample_us / 1000 / series.samples_ms().front());
-    if (!series.has_ended() && launches > 1 && request.max_launches_per_sample > 1) {
-      sampling = plan(
-          bound, static_cast<int>(std::min<double>(launches, request.max_launches_per_sample)));
-      if (sampling.launches > 1) series.start_again();
-    }
+    const bool repeated = std::exchange(sampling.repeats, false);
+    const double launches = std::min<double>(std::ceil(min_sample_ms / series.samples_ms().front()),
+                                             request.max_launches_per_sample);
+    if (launches > 1) sampling = plan(bound, static_cast<int>(launches));
+    if (repeated || (!series.has_ended() && sampling.launches > 1)) series.start_again();
   }
   while (!series.has_ended() &&
          series.samples_ms().size() < static_cast<std::size_t>(request.samples)) {
