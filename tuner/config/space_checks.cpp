@@ -535,7 +535,7 @@ void SpaceReader::check_swaps(const KernelTemplate& kernel, const LoadedSpace& l
       const bool is_lost = of_scratch == Access::read && is_written(of_result);
       const bool is_told = of_result == Access::read && is_written(of_scratch);
       if (is_lost || (!is_told && role_of(result) == Role::output)) {
-        fault(child(kernel.where, "swap"),
+        fault(child(repeat.times.where.substr(0, repeat.times.where.rfind('/')), "swap"),
               (is_lost ? "what the last repetition writes to " + quote(result) + " is called " +
                              quote(scratch) + " once they are swapped"
                        : "the source does not show whether " + quote(result) + " or " +

@@ -709,7 +709,8 @@ INSTANTIATE_TEST_SUITE_P(
               ": /arguments/0/init: 'unifrom' is not one of uniform, normal, iota, zero, constant, "
               "permutation, file; did you mean 'uniform'?"},
         Fault{"InitWithoutEnd", "uniform(-1, 1)", "uniform(-1)",
-              ": /arguments/0/init: 'uniform(-1)' is not of the form uniform(LOW, HIGH)"},
+              ": /arguments/0/init: 'uniform(-1)' is not of the form uniform or uniform(LOW, "
+              "HIGH)"},
         Fault{"InitReversed", "uniform(-1, 1)", "uniform(1, -1)",
               ": /arguments/0/init: 'uniform(1, -1)': LOW is above HIGH"},
         Fault{"InitNoNumber", "uniform(-1, 1)", "uniform(-1, nan)",

@@ -1159,5 +1159,49 @@ TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
 }
 
+/// What `in` of such a kernel begins with.
+std::string begins_with(const std::string& type, const std::string& body) {
+  const Json json = Drafted(
+                        "__device__ unsigned hash(unsigned k) { k ^= k >> 16; return k * 31; }\n"
+                        "__device__ int steps(int k) { int s = 0; while (k > 1) { k /= 2; ++s; } "
+                        "return s; }\n"
+                        "__global__ void k(const " +
+                        type + "* in, unsigned* out, float* real, int n) {\n" +
+                        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "}\n")
+                        .json();
+  return json["arguments"][0]["init"];
+}
+
+TEST(DraftSpace, ProposesAnyIntegerWhereValuesIndexAndCountNothing) {
+  for (const char* const body :
+       {"out[i] = in[i] * 3;", "unsigned key = in[i]; out[(key >> 8) & 255] = key;",
+        "out[i] = hash(in[i]);", "out[in[i] % n] = i;",
+        "__shared__ unsigned t[64]; t[threadIdx.x] = in[i]; out[i] = t[63 - threadIdx.x];",
+        "if (in[i] < in[i + 1]) out[i] = 1;"}) {
+    EXPECT_EQ("uniform", begins_with("unsigned", body)) << body;
+  }
+  EXPECT_EQ("uniform", begins_with("unsigned char", "real[i] = in[i] * 0.5f;"));
+}
+
+TEST(DraftSpace, ProposesSmallIntegersWhereValuesCountOrBecomeFractions) {
+  for (const char* const body :
+       {"for (int k = 0; k < in[i]; ++k) out[i] += k;", "out[i] = 1 << in[i];",
+        "int s = in[i]; out[i] = 7 >> s;", "out[i] = steps(in[i]);",
+        "const unsigned* p = in + i; out[i] = *p;", "real[i] = in[i] * 0.5f;"}) {
+    EXPECT_EQ("uniform(0, 100)", begins_with("unsigned", body)) << body;
+  }
+  EXPECT_EQ("uniform(0, 1)", begins_with("bool", "out[i] = in[i] ? 1 : 2;"));
+}
+
+TEST(DraftSpace, AsksForTheRangeOfIndices) {
+  for (const char* const body :
+       {"out[in[i]] = i;", "int at = in[i] + 1; out[at] = i;", "out[in[i] & ~3] = i;",
+        "__shared__ int t[64]; t[threadIdx.x] = in[i]; out[t[threadIdx.x ^ 1]] = i;"}) {
+    EXPECT_THAT(begins_with("int", body), HasSubstr("TODO: they choose")) << body;
+  }
+  EXPECT_THAT(begins_with("int", "out[in[i] % n] = i;"), HasSubstr("TODO: they choose"))
+      << "a remainder may be negative";
+}
+
 }  // namespace
 }  // namespace smemtune
