@@ -287,6 +287,7 @@ class KeepingLauncher final : public Launcher {
     return LoadedKernel();
   }
   Outcome<RunReport> run(KernelHandle, const RunRequest&) override { return RunReport(); }
+  Outcome<bool> draw_data(KernelHandle, WorkloadId) override { return false; }
   Outcome<TimeReport> time(KernelHandle, const TimeRequest&) override { return TimeReport(); }
 
   std::vector<KeptOutput> kept(WorkloadId) override {

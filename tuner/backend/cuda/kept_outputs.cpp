@@ -18,7 +18,7 @@ class Differences {
 
   void compare(const DeviceKernels& kernels, ScalarType type, CUdeviceptr left, CUdeviceptr right,
                std::int64_t elements, std::size_t number) const {
-    kernels.compare(stream_, type, left, right, elements, kEqual,
+    kernels.compare(stream_, type, left, right, /*mask=*/0, elements, kEqual,
                     as_address(on_device_.get()) + number * sizeof(Comparison));
   }
 
