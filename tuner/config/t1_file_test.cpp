@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 
 namespace smemtune {
@@ -255,15 +256,17 @@ extern "C" __global__ void blur_kernel(float* out, const float* in) {
   const KernelBinding bound(loaded.space, loaded.space.kernels.at(0), loaded.space.problems.at(0),
                             device);
   const SearchSpace& space = bound.search_space();
-  const std::vector<PlantedPoint> points = planted_points();
-  ASSERT_EQ(points.size(), space.size());
-  for (std::size_t i = 0; i < space.size(); ++i) {
-    Configuration wanted;
-    for (std::size_t j = 0; j < kPlantedNames.size(); ++j) {
-      wanted[kPlantedNames[j]] = std::int64_t{points[i].values()[j]};
+  std::set<Configuration> wanted;
+  for (const PlantedPoint& point : planted_points()) {
+    Configuration configuration;
+    for (std::size_t i = 0; i < kPlantedNames.size(); ++i) {
+      configuration[kPlantedNames[i]] = std::int64_t{point.values()[i]};
     }
-    ASSERT_EQ(wanted, space.configuration(i));
+    wanted.insert(std::move(configuration));
   }
+  std::set<Configuration> found;
+  for (std::size_t i = 0; i < space.size(); ++i) found.insert(space.configuration(i));
+  EXPECT_EQ(wanted, found);
   EXPECT_EQ("planted_blur", loaded.space.name);
 }
 
