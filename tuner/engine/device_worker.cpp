@@ -241,6 +241,11 @@ class DeviceWorker {
     }
     for (const ReferenceOutput& output : reply.outputs) {
       std::ranges::move(notes_on(output), std::back_inserter(reply.notes));
+      // Where the reference changed nothing a comparison could find no difference.
+      if (output.changed > 0) continue;
+      std::erase_if(reply.compared, [&output](const ComparedOutput& one) {
+        return one.output == output.output && key(one.problem) == output.problem;
+      });
     }
     return std::nullopt;
   }

@@ -325,7 +325,8 @@ void fields(auto& archive, Is<Transfers> auto& v) {
   archive(v.to_device_ms, v.to_host_ms, v.to_device_bytes, v.to_host_bytes);
 }
 void fields(auto& archive, Is<Mismatch> auto& v) {
-  archive(v.argument, v.reason, v.index, v.value, v.expected, v.count);
+  archive(v.argument, v.reason, v.index, v.value, v.expected, v.count, v.exact_value,
+          v.exact_expected);
 }
 void fields(auto& archive, Is<TimeReport> auto& v) {
   archive(v.mismatch, v.samples_ms, v.launches_per_sample, v.discarded, v.sm_clock_mhz, v.throttled,
