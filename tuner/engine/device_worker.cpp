@@ -180,9 +180,7 @@ class DeviceWorker {
       if (!notes) return notes.failure();
       reply.notes.insert(reply.notes.end(), notes->begin(), notes->end());
     }
-    for (const ReferenceOutput& output : reply.outputs) {
-      std::ranges::move(notes_on(output), std::back_inserter(reply.notes));
-    }
+    std::ranges::move(notes_on(reply.outputs), std::back_inserter(reply.notes));
     return std::nullopt;
   }
 
