@@ -188,7 +188,7 @@ TEST_F(WeakComparisons, SayWhichShareTheReferenceChanged) {
   const std::string json = space("half", buffer("in", "float", "input", "uniform(-1, 1)") + ", " +
                                              buffer("out", "float", "inout", "zero"));
   EXPECT_THAT(smemtune(json, "--space weak.json --device cpu").err,
-              HasSubstr("the reference changes 256 of 512 elements of out on N=512"));
+              HasSubstr("of the elements of out the reference changes 256 of 512 on N=512"));
 }
 
 TEST_F(WeakComparisons, SayWhatTheyWouldNotSee) {

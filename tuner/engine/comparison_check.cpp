@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -191,25 +191,33 @@ void add_outputs(Launcher& launcher, const NumberedWorkload& workload,
   }
 }
 
-std::vector<std::string> notes_on(const ReferenceOutput& output) {
-  const std::string on = output.problem.empty() ? "" : " on " + output.problem;
-  const std::string elements = format_count(static_cast<std::uint64_t>(output.elements));
-  if (output.changed == 0) {
-    return {"*** the reference changes none of the " + elements + " elements of " + output.output +
-            on + ": nothing could differ in it, so that comparing it says nothing"};
-  }
+std::vector<std::string> notes_on(const std::vector<ReferenceOutput>& outputs) {
   std::vector<std::string> notes;
-  if (output.changed < output.elements) {
-    notes.push_back("the reference changes " +
-                    format_count(static_cast<std::uint64_t>(output.changed)) + " of " + elements +
-                    " elements of " + output.output + on);
-  }
-  // That one element is the same on data that are no other ones says little.
-  if (output.constant == "0" || (!output.constant.empty() && output.elements > 1)) {
+  std::map<std::string, std::string> shares;  // By output, on each problem.
+  for (const ReferenceOutput& output : outputs) {
+    const std::string on = output.problem.empty() ? "" : " on " + output.problem;
+    const std::string elements = format_count(static_cast<std::uint64_t>(output.elements));
+    if (output.changed == 0) {
+      notes.push_back("*** the reference changes none of the " + elements + " elements of " +
+                      output.output + on +
+                      ": nothing could differ in it, so that comparing it says nothing");
+      continue;
+    }
+    if (output.changed < output.elements) {
+      std::string& share = shares[output.output];
+      share += (share.empty() ? "" : ", ") +
+               format_count(static_cast<std::uint64_t>(output.changed)) + " of " + elements + on;
+    }
+    // One element, or one set of data, may be the same without being always so.
+    const bool is_told = output.elements > 1 && output.problem == outputs.front().problem;
+    if (output.constant != "0" && (output.constant.empty() || !is_told)) continue;
     notes.push_back("*** " + output.output + " of the reference is " + output.constant +
                     " everywhere" + on + ": a kernel that writes " +
                     (output.constant == "0" ? "zeros" : "nothing else") +
                     " would count as correct");
+  }
+  for (const auto& [output, share] : shares) {
+    notes.push_back("of the elements of " + output + " the reference changes " + share);
   }
   return notes;
 }

@@ -17,9 +17,10 @@ namespace smemtune {
 void add_outputs(Launcher& launcher, const NumberedWorkload& workload,
                  std::vector<ReferenceOutput>& outputs);
 
-/// What is to be said of an output's share that the reference changed, and of one that is the same
-/// everywhere; a sentence each.
-std::vector<std::string> notes_on(const ReferenceOutput& output);
+/// What is to be said of the share of each output that the reference changed, and of outputs that
+/// are the same everywhere; a sentence each. The first problem has several sets of data: what is the
+/// same on a single one may follow from the data.
+std::vector<std::string> notes_on(const std::vector<ReferenceOutput>& outputs);
 
 /// Measures the comparison with the reference itself: changes a few elements of each output as a
 /// wrong kernel might, and compares. Returns a sentence for each output of which it does not see

@@ -239,9 +239,9 @@ class DeviceWorker {
       if (!notes) return notes.failure();
       reply.notes.insert(reply.notes.end(), notes->begin(), notes->end());
     }
+    std::ranges::move(notes_on(reply.outputs), std::back_inserter(reply.notes));
+    // Where the reference changed nothing a comparison could find no difference.
     for (const ReferenceOutput& output : reply.outputs) {
-      std::ranges::move(notes_on(output), std::back_inserter(reply.notes));
-      // Where the reference changed nothing a comparison could find no difference.
       if (output.changed > 0) continue;
       std::erase_if(reply.compared, [&output](const ComparedOutput& one) {
         return one.output == output.output && key(one.problem) == output.problem;

@@ -373,17 +373,21 @@ TEST(BlindSpots, AreNamedWhereTheToleranceIsTooLarge) {
 TEST(OutputNotes, SayWhatShareTheReferenceChanged) {
   ReferenceOutput output = {
       .problem = "N=128", .output = "B", .elements = 16384, .changed = 10240, .constant = {}};
-  EXPECT_THAT(notes_on(output),
-              ElementsAre("the reference changes 10,240 of 16,384 elements of B on N=128"));
+  ReferenceOutput smaller = {
+      .problem = "N=3", .output = "B", .elements = 9, .changed = 2, .constant = "7"};
+  EXPECT_THAT(notes_on({output, smaller}),
+              ElementsAre("of the elements of B the reference changes 10,240 of 16,384 on N=128, "
+                          "2 of 9 on N=3"));
   output.changed = 16384;
-  EXPECT_THAT(notes_on(output), testing::IsEmpty());
+  EXPECT_THAT(notes_on({output}), testing::IsEmpty());
   output.constant = "7";
-  EXPECT_THAT(notes_on(output), ElementsAre(HasSubstr("*** B of the reference is 7 everywhere")));
+  EXPECT_THAT(notes_on({output}), ElementsAre(HasSubstr("*** B of the reference is 7 everywhere")));
   output.constant = "0";
-  EXPECT_THAT(notes_on(output), ElementsAre(HasSubstr("a kernel that writes zeros would count")));
+  EXPECT_THAT(notes_on({output}), ElementsAre(HasSubstr("a kernel that writes zeros would count")));
   output.changed = 0;
-  EXPECT_THAT(notes_on(output), ElementsAre(HasSubstr("*** the reference changes none of the "
-                                                      "16,384 elements of B on N=128")));
+  EXPECT_THAT(notes_on({output}),
+              ElementsAre(HasSubstr("*** the reference changes none of the 16,384 elements of B "
+                                    "on N=128")));
 }
 
 TEST(OutputNotes, TakeTheDataSetsOfAProblemTogether) {
