@@ -360,7 +360,7 @@ TEST_F(CommandLine, RefusesArgumentsOfOtherTypesBeforeItMeasures) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"--space", file, "--device", "cpu"},
            {"--space", file, "--device", "cpu", "--dry-run"},
-           {"run", "--space", file, "--kernel", "twice", "--device", "cpu"},
+           {"run", "--space", file, "--config", "THREADS=32", "--device", "cpu"},
            {"diff", file, file, "--device", "cpu"}}) {
     const Ended refused = run(words);
     EXPECT_EQ(refused.status, 2) << words.front() << refused.out << refused.err;

@@ -50,16 +50,20 @@ std::vector<Question> questions_of(const Tuning& tuning,
 void require_signatures(Tuning& tuning, const std::vector<const KernelTemplate*>& kernels) {
   // A queue of its own: what is compiled for the search is counted.
   CompileQueue queue(tuning.pool);
+  Tuning looking = {.request = tuning.request,
+                    .device = tuning.device,
+                    .pool = tuning.pool,
+                    .queue = queue,
+                    .observer = tuning.observer,
+                    .stop = tuning.stop,
+                    .summary = tuning.summary};
+  ProblemState nothing;
   std::vector<Question> questions = questions_of(tuning, kernels);
   for (Question& question : questions) question.number = queue.add(std::move(question.request));
   const auto is_ready = [&](const Question& question) { return queue.ready(question.number); };
   while (!std::ranges::all_of(questions, is_ready)) {
     if (tuning.must_end()) return;
-    queue.pump();
-    for (const WorkerEvent& event : tuning.pool.wait(kWait_s)) {
-      queue.handle(event);
-      if (event.kind == WorkerEvent::Kind::note) tuning.observer.note(event.note);
-    }
+    work(looking, nothing);
   }
   std::vector<std::string> faults;
   for (const Question& question : questions) {

@@ -89,7 +89,7 @@ std::string kept_variables_hint(const KernelSource& source) {
   return std::string("\n") + (is_one ? "the __device__ variable " : "the __device__ variables ") +
          joined(kept, ", ") + (is_one ? " keeps its value" : " keep their values") +
          " from one launch to the next, and nothing sets " + (is_one ? "it" : "them") +
-         " back between launches: let the kernel do it at its end, or pass a scratch buffer";
+         " back between launches: let the kernel do it at its end, or a launch before it";
 }
 
 }  // namespace smemtune
