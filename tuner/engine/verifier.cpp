@@ -360,9 +360,9 @@ std::optional<Failure> check_definition(const DefinitionRun& run, std::size_t nu
   const HostArray all = host_array(argument, run.after, run.bits_after);
   HostArray actual = {.shape = argument.shape, .elements = {}, .type = argument.type};
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
-    const auto number = static_cast<std::size_t>(expected.element(i));
-    actual.elements.push_back(all.elements[number]);
-    if (!all.bits.empty()) actual.bits.push_back(all.bits[number]);
+    const auto at = static_cast<std::size_t>(expected.element(i));
+    actual.elements.push_back(all.elements[at]);
+    if (!all.bits.empty()) actual.bits.push_back(all.bits[at]);
   }
   comparisons.compared.push_back({.problem = workload.problem,
                                   .output = argument.name,
