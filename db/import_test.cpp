@@ -892,7 +892,8 @@ TEST(SharedFilesOfSixGpus, AreImportedAsTheyAre) {
     for (const Json& entry : root["cache"]) {
       const Json& time = entry["time"];
       if (!time.is_string()) {
-        if (best_ms == 0 || time < best_ms) best_ms = time;
+        const double median_ms = median(entry["times"].get<std::vector<double>>());
+        if (best_ms == 0 || median_ms < best_ms) best_ms = median_ms;
         ++expected[device]["correct"];
       } else {
         ++expected[device][time == "CompilationFailedConfig" ? "compile" : "runtime"];
@@ -924,8 +925,8 @@ TEST(SharedFilesOfSixGpus, AreImportedAsTheyAre) {
   const auto share = [&](const std::string& from, const std::string& on) {
     return std::lround(100 * fastest_ms[on] / times[on].at(best[from]));
   };
-  EXPECT_EQ(60, share("NVIDIA A100-PCIE-40GB", "NVIDIA RTX A4000"));
-  EXPECT_EQ(55, share("NVIDIA A100-PCIE-40GB", "NVIDIA RTX A6000"));
+  EXPECT_EQ(63, share("NVIDIA A100-PCIE-40GB", "NVIDIA RTX A4000"));
+  EXPECT_EQ(53, share("NVIDIA A100-PCIE-40GB", "NVIDIA RTX A6000"));
   EXPECT_EQ(67, share("NVIDIA RTX A4000", "NVIDIA A100-PCIE-40GB"));
   EXPECT_EQ(67, share("NVIDIA RTX A6000", "NVIDIA A100-PCIE-40GB"));
 }
