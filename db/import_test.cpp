@@ -1068,7 +1068,8 @@ Shares expect_stored_as_they_are(const std::vector<fs::path>& files) {
     for (const Json& entry : root["cache"]) {
       const Json& time = entry["time"];
       if (!time.is_string()) {
-        if (best_ms == 0 || time < best_ms) best_ms = time;
+        const double median_ms = median(entry["times"].get<std::vector<double>>());
+        if (best_ms == 0 || median_ms < best_ms) best_ms = median_ms;
         ++expected[device]["correct"];
       } else {
         ++expected[device][time == "CompilationFailedConfig" ? "compile" : "runtime"];
@@ -1119,8 +1120,8 @@ TEST(SharedFilesOfSixGpus, AreImportedAsTheyAre) {
     files.push_back(shared / (std::string(name) + ".json.gz"));
   }
   const Shares shares = expect_stored_as_they_are(files);
-  EXPECT_EQ(60, shares.at({"NVIDIA A100-PCIE-40GB", "NVIDIA RTX A4000"}));
-  EXPECT_EQ(55, shares.at({"NVIDIA A100-PCIE-40GB", "NVIDIA RTX A6000"}));
+  EXPECT_EQ(63, shares.at({"NVIDIA A100-PCIE-40GB", "NVIDIA RTX A4000"}));
+  EXPECT_EQ(53, shares.at({"NVIDIA A100-PCIE-40GB", "NVIDIA RTX A6000"}));
   EXPECT_EQ(67, shares.at({"NVIDIA RTX A4000", "NVIDIA A100-PCIE-40GB"}));
   EXPECT_EQ(67, shares.at({"NVIDIA RTX A6000", "NVIDIA A100-PCIE-40GB"}));
 }

@@ -1037,7 +1037,7 @@ TEST_F(ResultStoreQuery, SelectsByEveryMember) {
   EXPECT_THAT(tiles({.device = "gpu-00000000-0000-0000-0000-00000000000A"}), ElementsAre(5));
   EXPECT_THAT(tiles({.status = "compile"}), ElementsAre(2));
   EXPECT_THAT(tiles({.run = "run-2"}), ElementsAre(5));
-  EXPECT_THAT(tiles({.run = "run"}), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THROW(tiles({.run = "run"}), InputError);  // It may be any of two.
   EXPECT_THAT(tiles({.run = "un-2"}), IsEmpty());
   EXPECT_THAT(tiles({.space = "gemm'"}), IsEmpty());
   EXPECT_THAT(tiles({.device = "%"}), IsEmpty());
@@ -1245,6 +1245,7 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
   // Neither does the question that a run asks of every configuration.
   Statement find_plan(connection, "EXPLAIN QUERY PLAN " + find_sql());
   while (find_plan.step()) {
+    if (find_plan.text("detail").starts_with("SCAN json_each")) continue;  // Of the question's list.
     EXPECT_THAT(find_plan.text("detail"), testing::Not(testing::StartsWith("SCAN")));
   }
 }
