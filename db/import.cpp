@@ -227,7 +227,7 @@ ImportedFile read_database(const std::filesystem::path& file, Origin origin, Run
   origin.file_sha256 = sha256_of(file, UINTMAX_MAX);  // However large: it is one of ours.
   origin.format = "smemtune-database";
   origin.tool = "smemtune";
-  ImportedFile imported = {.odd = {}};
+  ImportedFile imported;
   for (const StoredRun& run : store.runs({.source = "all"})) {
     RunRecord record = store.record_of(run.id);
     std::erase_if(record.entries, [&](const RunRecord::Entry& entry) {

@@ -433,7 +433,7 @@ TEST_F(ContradictionTest, IsRefusedWithItsPlaceAndBothNumbers) {
 }
 
 TEST_F(ContradictionTest, IsNoneInWhatThisProgramWrote) {
-  for (const auto& entry : fs::directory_iterator(SMEMTUNE_SHIPPED_RESULTS)) {
+  for (const auto& entry : fs::directory_iterator(SMEMTUNE_SOURCE_DIR "/db/shipped")) {
     EXPECT_EQ(import_file(entry.path()).odd.count, 0u) << entry.path();
   }
   // A mean outside of the quartiles, as caches have it, is exported and imported again.

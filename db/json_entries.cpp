@@ -278,9 +278,9 @@ std::optional<std::string> fault_of_entry(const std::function<void()>& read) {
     return error.what();
   } catch (const simdjson::simdjson_error& error) {
     // Of one value: where it ends is known all the same.
-    constexpr simdjson::error_code kOfValues[] = {
-        simdjson::INCORRECT_TYPE, simdjson::NUMBER_ERROR, simdjson::BIGINT_ERROR,
-        simdjson::NUMBER_OUT_OF_RANGE, simdjson::STRING_ERROR};
+    constexpr simdjson::error_code kOfValues[] = {simdjson::INCORRECT_TYPE, simdjson::NUMBER_ERROR,
+                                                  simdjson::NUMBER_OUT_OF_RANGE,
+                                                  simdjson::STRING_ERROR};
     if (std::ranges::find(kOfValues, error.error()) == std::end(kOfValues)) throw;
     return error.what();
   }

@@ -142,6 +142,7 @@ void collect(const Connection& connection, const PruneRule& rule) {
   const Query query = exact_query(connection, rule.query);
   Statement insert(connection, prune_sql(query));
   bind_query(insert, connection, query);
+  insert.bind(":versions", versions_json(query));
   insert.bind(":stale", rule.stale).bind(":before", rule.before_unix).run();
 }
 

@@ -180,7 +180,6 @@ void bind_query(Statement& statement, const Connection& connection, const Query&
       .bind(":run", query.run)
       .bind(":hash", query.kernel_hash)
       .bind(":source", query.source)
-      .bind(":versions", versions_json(query))
       .bind(":problems", problem_ids(connection, query.problem));
 }
 

@@ -31,7 +31,7 @@ std::string defaults_sql();
 /// Bindings: :space, :device, :run, :source.
 std::string runs_sql();
 
-/// The bindings that a query gives: all but :limit.
+/// The bindings that a query gives: all but :limit and :versions.
 void bind_query(Statement& statement, const Connection& connection, const Query& query);
 
 /// Query::versions as :versions takes them.

@@ -221,6 +221,7 @@ std::vector<StoredResult> ResultStore::best(const Query& asked, bool per_kernel)
   const bool of_all_runs = query.run.empty() && is_source_word(query.source);
   Statement statement(*connection_, of_all_runs ? bests_sql() : ranked_sql(query));
   bind_query(statement, *connection_, query);
+  statement.bind(":versions", versions_json(query));
   std::vector<Ranked> rows = read_ranked(statement);
   if (!of_all_runs) rows = best_of_results(std::move(rows));
   rows = one_version_each(std::move(rows));

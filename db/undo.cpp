@@ -199,7 +199,7 @@ class Restorer {
           SELECT coalesce(max(number), 0) + 1 AS number FROM result WHERE run_id = :run)sql"),
         has_moment_(to, R"sql(
           SELECT 1 FROM result WHERE run_id = :run AND at_unix = :at AND status = :status
-            AND configuration_id = :configuration AND median_ms IS :median)sql") {}
+            AND configuration_id = :configuration AND coalesce(median_ms, 0) = :median)sql") {}
 
   Restored restore() {
     restore_runs();
@@ -280,13 +280,11 @@ class Restorer {
     const bool same = any && same_measurement(find_result_, result);
     find_result_.reset();
     if (same || !any) return same;
-    const std::optional<double> median =
-        result.is_null("median_ms") ? std::nullopt : std::optional(result.real("median_ms"));
     has_moment_.bind(":run", run)
         .bind(":at", result.real("at_unix"))
         .bind(":status", result.text("status"))
         .bind(":configuration", map("configuration", result.integer("configuration_id")))
-        .bind(":median", median);
+        .bind(":median", result.is_null("median_ms") ? 0 : result.real("median_ms"));
     const bool is_there = has_moment_.step();
     has_moment_.reset();
     return is_there;
@@ -342,24 +340,17 @@ class Restorer {
                      map("problem", row.integer("problem_id"))});
   }
 
-  /// Of kernels whose results came back, where no version of them is the current one by now.
+  /// Those of kernels of which no version is the current one by now.
   void restore_current_kernels() {
     Statement rows(from_, "SELECT model_id, space_id, name, kernel_id FROM current_kernel");
     Statement insert(to_, R"sql(
       INSERT INTO current_kernel (model_id, space_id, name, kernel_id)
       VALUES (:model, :space, :name, :kernel) ON CONFLICT DO NOTHING)sql");
     while (rows.step()) {
-      const auto known = [&](const char* table, const char* column) {
-        const auto found = ids_.find({table, rows.integer(column)});
-        return found == ids_.end() ? 0 : found->second;
-      };
-      const std::int64_t model = known("device_model", "model_id");
-      const std::int64_t kernel = known("kernel", "kernel_id");
-      if (model == 0 || kernel == 0) continue;
-      insert.bind(":model", model)
+      insert.bind(":model", map("device_model", rows.integer("model_id")))
           .bind(":space", map("space", rows.integer("space_id")))
           .bind(":name", rows.text("name"))
-          .bind(":kernel", kernel)
+          .bind(":kernel", map("kernel", rows.integer("kernel_id")))
           .run();
     }
   }

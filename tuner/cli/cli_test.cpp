@@ -1275,8 +1275,8 @@ TEST_F(CommandLine, SaysOfResultsThatTheirSpaceFileOrSourceHasChangedSince) {
   EXPECT_EQ(stale(), "its definition has changed since");
   with(R"("source": )", R"("options": ["--use_fast_math"], "source": )");
   EXPECT_EQ(stale(), "its options have changed since");
-  with(R"("uniform(-1, 1)") ", R"("uniform(-1, 2)") ");
-      EXPECT_EQ(stale(), "its arguments have changed since");
+  with("uniform(-1, 1)", "uniform(-1, 2)");
+  EXPECT_EQ(stale(), "its arguments have changed since");
   with("[32, 64, 128]", "[32, 64, 128, 256]");
   EXPECT_EQ(stale(), "") << "what was measured of a widened space is known";
   write(file, text);

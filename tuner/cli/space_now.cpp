@@ -6,6 +6,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
+#include "tuner/core/input_file.h"
 #include "tuner/core/kernel_hash.h"
 #include "tuner/core/text.h"
 

@@ -18,9 +18,9 @@ constexpr double kDerivedFactor = 16;
 
 }  // namespace
 
-LoadedSpace SpaceReader::read(const std::optional<std::string>& text) {
+LoadedSpace SpaceReader::read(const std::optional<std::string>& given) {
   LoadedSpace loaded;
-  loaded.text = text ? *text : read_text(file(), kMaxFileBytes);
+  loaded.text = given ? *given : read_text(file(), kMaxFileBytes);
   loaded.sha256 = sha256(loaded.text);
   const Json document = parse(loaded.text);
   is_t1_ = is_t1(document);

@@ -26,8 +26,8 @@ class SpaceReader : private SpaceValues {
         roots_{.space = file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
                .templates = share / "kernel_templates"} {}
 
-  /// `text`: in place of the file's own.
-  LoadedSpace read(const std::optional<std::string>& text = {});
+  /// `given`: a text in place of the file's own.
+  LoadedSpace read(const std::optional<std::string>& given = {});
 
   using SpaceValues::faults;
 
