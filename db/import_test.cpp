@@ -439,7 +439,7 @@ TEST_F(ImportTest, LeavesOutAnEntryThatIsOddAndNamesIt) {
 class ContradictionTest : public ImportTest {
  protected:
   std::string fault(const std::function<void(Json&)>& change) {
-    ResultStore theirs(folder() / "theirs.sqlite");
+    ResultStore theirs(":memory:");
     tune(theirs, "run-2", 1.25);
     Json document = Json::parse(export_json(theirs.best({}, true), {}));
     Json& list = document["best"];
@@ -489,7 +489,8 @@ TEST_F(ContradictionTest, IsNoneInWhatThisProgramWrote) {
   }
   // A mean outside of the quartiles, as caches have it, is exported and imported again.
   import(write("mean.json", cache_file("GPU A", R"("64": {"BLOCK": 64, "time": 30,
-      "times": [1, 1, 1, 1, 1, 1, 1, 1, 1, 291]})")));
+      "times": [1, 1, 1, 1, 1, 1, 1, 1, 1, 291],
+      "timestamp": "2023-12-22 09:54:05.500000+00:00"})")));
   const fs::path file =
       write("again.json", export_json(store_.best({.device = "GPU A", .source = "all"}, true), {}));
   EXPECT_EQ(import_file(file).odd.count, 0u);

@@ -149,6 +149,7 @@ int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
     json.push_back(std::move(entry));
   }
   if (json.empty()) {
+    refuse_unknown(options.database, options.query, store);
     throw InputError(options.database.string() +
                      ": no configuration that matches is correct on all problems; at least two "
                      "problems are needed");

@@ -101,8 +101,8 @@ std::vector<std::string> changed_parts(const LoadedSpace& now, const LoadedSpace
 std::string because(const std::vector<std::string>& parts) {
   if (parts.empty()) return "the kernel has been edited since";
   if (parts.size() == 1 && parts.front() == "source") return "its source has been edited since";
-  return "its " + joined(parts, " and ") + (parts.size() == 1 ? " has" : " have") +
-         " changed since";
+  const bool is_one = parts.size() == 1 && !parts.front().ends_with('s');
+  return "its " + joined(parts, " and ") + (is_one ? " has" : " have") + " changed since";
 }
 
 /// `text`: of the space file that its run was given.
