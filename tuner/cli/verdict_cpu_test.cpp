@@ -33,11 +33,11 @@ class Verdict : public testing::Test {
   }
 
   Ended smemtune(const std::string& words) const {
-    return in_shell(
-        "cd '" + folder_.path().string() +
-        "' && SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/db.sqlite XDG_CACHE_HOME=$PWD/cache "
-        "'" SMEMTUNE_EXECUTABLE "' " +
-        words);
+    return in_shell("cd '" + folder_.path().string() +
+                    "' && SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/db.sqlite XDG_RUNTIME_DIR=$PWD "
+                    "XDG_CACHE_HOME=$PWD/cache "
+                    "'" SMEMTUNE_EXECUTABLE "' " +
+                    words);
   }
 
   Ended tuned() const { return smemtune("--space k.json --device cpu"); }
@@ -67,15 +67,15 @@ const std::string kWrongWhereLarge = elementwise("(n > 4096 && i % 2 == 1 ? 3.0f
 
 TEST_F(Verdict, IsWrongByADefinitionThatIsTooExpensiveForAllElements) {
   space(elementwise("3 * in[i]"), kInOut, R"({ "N": 512 })",
-        R"("definition": "out[i] = 5 + sum(j < N, sum(k < N, in[k] * in[k]))") ");
-      const Ended ended = tuned();
+        R"json("definition": "out[i] = 5 + sum(j < N, sum(k < N, in[k] * in[k]))")json");
+  const Ended ended = tuned();
   EXPECT_EQ(ended.status, 3) << ended.out;
   EXPECT_THAT(ended.err, HasSubstr("correctness (definition): out["));
 }
 
 TEST_F(Verdict, IsWrongOnTheTunedProblemThoughNotOnASmallerOne) {
   space(kWrongWhereLarge, kInOut, R"({ "N": 16384 })",
-        R"("also": [{ "N": 1000 }], "definition": "out[i] = 2 * in[i]")");
+        R"json("also": [{ "N": 1000 }], "definition": "out[i] = 2 * in[i]")json");
   const Ended ended = tuned();
   EXPECT_EQ(ended.status, 3) << ended.out;
   EXPECT_THAT(ended.err,
@@ -84,7 +84,7 @@ TEST_F(Verdict, IsWrongOnTheTunedProblemThoughNotOnASmallerOne) {
 
 TEST_F(Verdict, IsWrongOnALargerFurtherProblem) {
   space(kWrongWhereLarge, kInOut, R"({ "N": 1000 })",
-        R"("also": [{ "N": 16384 }], "definition": "out[i] = 2 * in[i]")");
+        R"json("also": [{ "N": 16384 }], "definition": "out[i] = 2 * in[i]")json");
   const Ended ended = tuned();
   EXPECT_EQ(ended.status, 3) << ended.out;
   EXPECT_THAT(ended.err,
@@ -100,7 +100,7 @@ TEST_F(Verdict, IsWrongWhereAnInoutIsWrittenInPart) {
         R"json({ "name": "x", "type": "float", "shape": ["N"], "role": "inout",
                  "init": "uniform(1, 2)" },
                { "name": "n", "type": "int", "value": "N" })json",
-        R"({ "N": 16384 })", R"("also": [{ "N": 1000 }], "definition": "x[i] = 2 * x[i]")");
+        R"({ "N": 16384 })", R"json("also": [{ "N": 1000 }], "definition": "x[i] = 2 * x[i]")json");
   const Ended ended = tuned();
   EXPECT_EQ(ended.status, 3) << ended.out;
   EXPECT_THAT(ended.err, HasSubstr("x[10240]"));
@@ -108,7 +108,7 @@ TEST_F(Verdict, IsWrongWhereAnInoutIsWrittenInPart) {
 
 TEST_F(Verdict, IsADefinitionWhereEverythingWasCompared) {
   space(elementwise("2 * in[i]"), kInOut, R"({ "N": 16384 })",
-        R"("also": [{ "N": 1000 }], "definition": "out[i] = 2 * in[i]")");
+        R"json("also": [{ "N": 1000 }], "definition": "out[i] = 2 * in[i]")json");
   const Ended ended = tuned();
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("verified against its definition\n"));
@@ -124,8 +124,9 @@ TEST_F(Verdict, IsADefinitionWhereEverythingWasCompared) {
 
 TEST_F(Verdict, SaysOfHowManyElementsASampleIs) {
   space(elementwise("2 * in[i]"), kInOut, R"({ "N": 512 })",
-        R"("definition": "out[i] = 2 * in[i] + 0 * sum(j < N, sum(k < N, in[k] * in[j]))") ");
-      const Ended ended = tuned();
+        R"json("definition":
+            "out[i] = 2 * in[i] + 0 * sum(j < N, sum(k < N, in[k] * in[j]))")json");
+  const Ended ended = tuned();
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("verified against its definition at 64 of 512 elements"));
   EXPECT_EQ(best()["compared_with"], "definition (sampled)");
@@ -147,7 +148,7 @@ TEST_F(Verdict, NamesTheOutputsThatNothingElseGives) {
                { "name": "l", "type": "float", "shape": ["N"], "role": "output" },
                { "name": "m", "type": "float", "shape": ["N"], "role": "output" },
                { "name": "n", "type": "int", "value": "N" })json",
-        R"({ "N": 1024 })", R"("definition": "o[i] = 2 * in[i]")");
+        R"({ "N": 1024 })", R"json("definition": "o[i] = 2 * in[i]")json");
   const Ended ended = tuned();
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("*** verified against its definition, but not l, m, compared "
@@ -166,9 +167,9 @@ TEST_F(Verdict, NamesTheOutputsThatNothingElseGives) {
 
 TEST_F(Verdict, NamesTheProblemOnWhichNothingCouldBeCompared) {
   space(elementwise("2 * in[i]"), kInOut, R"({ "N": 2048 })",
-        R"("also": [{ "N": 64 }], "definition":
-           "out[i] = 2 * in[i] + 0 * sum(j < N, sum(k < N, sum(l < N, in[l])))") ");
-      const Ended ended = tuned();
+        R"json("also": [{ "N": 64 }], "definition":
+           "out[i] = 2 * in[i] + 0 * sum(j < N, sum(k < N, sum(l < N, in[l])))")json");
+  const Ended ended = tuned();
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.err, AllOf(HasSubstr("*** out is not compared with its definition on N=2048"),
                                HasSubstr("right: anything at N=2048.")));
@@ -178,7 +179,7 @@ TEST_F(Verdict, NamesTheProblemOnWhichNothingCouldBeCompared) {
 
 TEST_F(Verdict, ADefinitionThatReadsOutsideOnAFurtherProblemIsAnErrorThatNamesIt) {
   space(elementwise("2 * in[i]"), kInOut, R"({ "N": 16384 })",
-        R"("also": [{ "N": 1000 }], "definition": "out[i] = in[i] + in[i + 1000 / N]")");
+        R"json("also": [{ "N": 1000 }], "definition": "out[i] = in[i] + in[i + 1000 / N]")json");
   const Ended ended = tuned();
   EXPECT_NE(ended.status, 0);
   EXPECT_THAT(ended.err, HasSubstr("the definition on N=1000: "));
