@@ -33,11 +33,11 @@ class Verdict : public testing::Test {
   }
 
   Ended smemtune(const std::string& words) const {
-    return in_shell(
-        "cd '" + folder_.path().string() +
-        "' && SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/db.sqlite XDG_CACHE_HOME=$PWD/cache "
-        "'" SMEMTUNE_EXECUTABLE "' " +
-        words);
+    return in_shell("cd '" + folder_.path().string() +
+                    "' && SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/db.sqlite XDG_RUNTIME_DIR=$PWD "
+                    "XDG_CACHE_HOME=$PWD/cache "
+                    "'" SMEMTUNE_EXECUTABLE "' " +
+                    words);
   }
 
   Ended tuned() const { return smemtune("--space k.json --device cpu"); }
@@ -168,8 +168,8 @@ TEST_F(Verdict, NamesTheOutputsThatNothingElseGives) {
 TEST_F(Verdict, NamesTheProblemOnWhichNothingCouldBeCompared) {
   space(elementwise("2 * in[i]"), kInOut, R"({ "N": 2048 })",
         R"json("also": [{ "N": 64 }], "definition":
-           "out[i] = 2 * in[i] + 0 * sum(j < N, sum(k < N, sum(l < N, in[l])))") ");
-      const Ended ended = tuned();
+           "out[i] = 2 * in[i] + 0 * sum(j < N, sum(k < N, sum(l < N, in[l])))")json");
+  const Ended ended = tuned();
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.err, AllOf(HasSubstr("*** out is not compared with its definition on N=2048"),
                                HasSubstr("right: anything at N=2048.")));
