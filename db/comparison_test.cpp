@@ -64,6 +64,7 @@ class ComparisonOf : public testing::Test {
   ResultStore store_{":memory:"};
   int runs_ = 0;
   Comparison comparison_;
+  std::size_t repairs_ = 0;  ///< That were advised in what expect_what_files_say() looked at.
   std::map<std::string, std::string> devices_;  ///< By the files' names.
 };
 
@@ -274,8 +275,8 @@ void ComparisonOf::expect_what_files_say(
       EXPECT_GE(one.slower->high_percent, one.slower->percent) << on;
     }
   }
-  std::size_t repairs = 0;
   for (const Comparison::Advice& advice : row.advice) {
+    if (!advice.worst) continue;
     const Comparison::Guest& worst = row.guests.at(advice.worst.value());
     const std::string on = comparison_.columns[advice.on].device.name;
     for (const Comparison::Repair& repair : advice.repairs) {
@@ -284,10 +285,9 @@ void ComparisonOf::expect_what_files_say(
       EXPECT_EQ(repair.value, row.best.at(advice.on).result.configuration.at(repair.parameter));
       EXPECT_DOUBLE_EQ(repair.share, best_ms.at(on) / ms.at(on).at(key(repaired))) << on;
       EXPECT_GT(repair.share, worst.share.value()) << on;
-      ++repairs;
+      ++repairs_;
     }
   }
-  EXPECT_GT(repairs, 0u);
   // By a plain search over all configurations that run on all six.
   double best_worst = 0;
   for (const auto& [configuration, time] : ms.begin()->second) {
@@ -315,6 +315,7 @@ TEST_F(ComparisonOf, SixGpusIsWhatTheirFilesSay) {
     files[name] = folder / (name + ".json.gz");
   }
   expect_what_files_say(files);
+  EXPECT_GT(repairs_, 0u);
   EXPECT_NEAR(share("A4000", "A100"), 0.63, 0.005);
   EXPECT_NEAR(share("A6000", "A100"), 0.53, 0.005);
   EXPECT_NEAR(share("A100", "A4000"), 0.67, 0.005);

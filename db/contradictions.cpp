@@ -24,12 +24,13 @@ std::string named(const NamedNumber& number) {
   return std::string(number.name) + " " + shortest(number.value);
 }
 
+/// A number that is not known is NaN, which contradicts nothing.
 std::optional<std::string> not_in_order(const NamedNumber& low, const NamedNumber& high) {
-  if (low.value <= high.value * (1 + kRounding)) return std::nullopt;
+  if (!(low.value > high.value * (1 + kRounding))) return std::nullopt;
   return named(low) + " is above " + named(high);
 }
 
-/// The first member below `least`, or that is no number.
+/// Returns what is said of the first member below `least`.
 template <typename Described>
 std::optional<std::string> below(const Described& described, const std::string& prefix,
                                  double least) {
@@ -38,7 +39,7 @@ std::optional<std::string> below(const Described& described, const std::string& 
     using Member = std::decay_t<decltype(value)>;
     if constexpr (std::is_same_v<Member, double> || std::is_same_v<Member, int>) {
       const auto number = static_cast<double>(value);
-      if (fault || number >= least) return;
+      if (fault || !(number < least)) return;
       fault = prefix + name + " " + shortest(number) + " is below " + shortest(least);
     }
   });

@@ -740,8 +740,10 @@ TEST_F(ImportTest, OfKttsOutputHoldsTimesAndFailuresByKind) {
   EXPECT_THAT(refusal(metadata, R"({"Status": "Ok"})"), HasSubstr("without a \"Configuration\""));
   EXPECT_THAT(refusal(metadata, R"({"Configuration": [{"Name": "A"}]})"),
               HasSubstr("without a \"Name\" and a \"Value\""));
-  EXPECT_THAT(refusal(metadata, results + R"(, {"KernelName": "scale", "Configuration": []})"),
-              HasSubstr("a result has no \"BLOCK\""));
+  const std::string one_lacks = results + R"(, {"KernelName": "scale", "Configuration": []})";
+  const ImportedFile read = read_runs(write("odd.json", document(metadata, one_lacks)), {},
+                                      Runs::imported, [](RunRecord&&) {});
+  EXPECT_THAT(read.odd.faults, ElementsAre(HasSubstr("a result has no \"BLOCK\"")));
   EXPECT_THAT(refusal(metadata, results + R"(, {"KernelName": "add", "Configuration": [
                         {"Name": "BLOCK", "Value": 1}, {"Name": "SHARE", "Value": 1}]})"),
               HasSubstr("the kernels 'scale' and 'add'"));
