@@ -37,8 +37,9 @@ struct CudaKernel {
   std::uint64_t constants_of = 0;  ///< Number of the workload whose constants it holds.
   double clock_mhz = 0;            ///< The highest median clock that it ran at; 0: not timed yet.
   bool was_launched = false;
-  double run_ms = 0;            ///< What its last checked run took; 0: there was none.
-  std::set<std::uint64_t> met;  ///< Keys of the data sets that its timed launches met.
+  bool was_compared_last = false;  ///< The last launch of a batch was compared.
+  double run_ms = 0;               ///< What its last checked run took; 0: there was none.
+  std::set<std::uint64_t> met;     ///< Keys of the data sets that its timed launches met.
 };
 
 /// Loads the module and finds functions and symbols in it. Throws Error for what was not compiled.

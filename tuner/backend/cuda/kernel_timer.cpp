@@ -268,16 +268,19 @@ KernelTimer::Sampling KernelTimer::plan(BoundKernel& bound, int launches) const 
               static_cast<int>(bound.provide_copies(static_cast<std::size_t>(wanted), stream_))};
 }
 
-/// One launch of a sample, the last one half of the time: a kernel may leave to each launch what
-/// the one before it had to do. It meets the newest data that this kernel has not met. None where
-/// nothing says what is right.
+/// Chooses one launch of a sample: the last one of a kernel's first batch, later that one half of
+/// the time, as a kernel may leave to each launch what the one before it had to do. It meets the
+/// newest data that this kernel has not met. None where nothing says what is right.
 std::optional<KernelTimer::Compared> KernelTimer::choose(const Subject& subject,
                                                          const Sampling& sampling) const {
   const PreparedWorkload& workload = subject.workload;
   if (workload.data_sets.empty() && workload.expected.empty()) return std::nullopt;
   const auto launches = static_cast<std::size_t>(sampling.launches);
   const std::uint64_t random = unforeseeable();
-  Compared compared = {.launch = (random >> 1) % 2 == 0 ? launches - 1 : (random >> 2) % launches};
+  const bool is_first_batch =
+      launches > 1 && !std::exchange(subject.kernel.was_compared_last, true);
+  const bool takes_last = is_first_batch || (random >> 1) % 2 == 0;
+  Compared compared = {.launch = takes_last ? launches - 1 : (random >> 2) % launches};
   if (workload.data_sets.empty() || sampling.repeats) return compared;
   compared.data = &workload.data_sets[(random >> 32) % workload.data_sets.size()];
   for (const DataSet& set : workload.data_sets) {
