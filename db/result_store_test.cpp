@@ -1039,7 +1039,7 @@ TEST_F(ResultStoreQuery, SelectsByEveryMember) {
   EXPECT_THAT(tiles({.run = "run-2"}), ElementsAre(5));
   EXPECT_THROW(tiles({.run = "run"}), InputError);  // It may be any of two.
   EXPECT_THAT(tiles({.run = "un-2"}), IsEmpty());
-  EXPECT_THAT(tiles({.space = "gemm'"}), IsEmpty());
+  EXPECT_THAT(tiles({.space = "gemm' OR '1'='1"}), IsEmpty());
   EXPECT_THAT(tiles({.device = "%"}), IsEmpty());
 }
 

@@ -198,6 +198,7 @@ class Diff {
     request.options.finalists = request.only.size();
     request.options.static_reject = false;
     request.options.cut_factor = 1e6;
+    request.options.screen_ms = 0;  // Too few samples would tell nothing of who is far behind.
     return request;
   }
 
