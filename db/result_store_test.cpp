@@ -1245,7 +1245,8 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
   // Neither does the question that a run asks of every configuration.
   Statement find_plan(connection, "EXPLAIN QUERY PLAN " + find_sql());
   while (find_plan.step()) {
-    if (find_plan.text("detail").starts_with("SCAN json_each")) continue;  // Of the question's list.
+    if (find_plan.text("detail").starts_with("SCAN json_each"))
+      continue;  // Of the question's list.
     EXPECT_THAT(find_plan.text("detail"), testing::Not(testing::StartsWith("SCAN")));
   }
 }

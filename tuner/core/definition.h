@@ -35,7 +35,7 @@ struct DefinedElements {
       {};  ///< Their numbers, in the order of the values; empty: 0, 1, 2, ...
   std::vector<double> values = {};
   std::vector<std::uint64_t> bits = {};  ///< HostArray::bits.
-  std::uint64_t operations = 0;  ///< That they cost, with what was tried besides.
+  std::uint64_t operations = 0;          ///< That they cost, with what was tried besides.
 
   std::int64_t element(std::size_t i) const {
     return at.empty() ? static_cast<std::int64_t>(i) : at[i];

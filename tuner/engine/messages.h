@@ -299,9 +299,7 @@ constexpr PassedArgument::Kind last_enumerator(PassedArgument::Kind) {
 void fields(auto& archive, Is<PassedArgument> auto& v) {
   archive(v.name, v.kind, v.type, v.bytes, v.is_result, v.is_zero);
 }
-void fields(auto& archive, Is<PassedArguments> auto& v) {
-  archive(v.name_expression, v.arguments);
-}
+void fields(auto& archive, Is<PassedArguments> auto& v) { archive(v.name_expression, v.arguments); }
 void fields(auto& archive, Is<CompileRequest> auto& v) {
   archive(v.architecture, v.source, v.name_expressions, v.symbol_expressions, v.options,
           v.signatures);
@@ -376,8 +374,7 @@ void fields(auto& archive, Is<ReferenceOutput> auto& v) {
   archive(v.problem, v.output, v.elements, v.changed, v.constant);
 }
 void fields(auto& archive, Is<PrepareReply> auto& v) {
-  archive(v.failure, v.notes, v.transfers, v.derived, v.compared,
-          v.outputs);
+  archive(v.failure, v.notes, v.transfers, v.derived, v.compared, v.outputs);
 }
 void fields(auto& archive, Is<LossLimits> auto& v) {
   archive(v.lost_above_ms, v.sampled_above_ms, v.sample_ms);

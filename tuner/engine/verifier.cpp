@@ -133,9 +133,9 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
     if (error_of(actual, expected, i) <= allowed && !rounded) continue;
     const std::int64_t number = numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i];
     return failure({Status::correctness, "definition"},
-                   argument.name + "[" + std::to_string(number) + "] is " + element_text(actual, i) +
-                       ", but `" + definition + "` gives " + element_text(expected, i) + " on " +
-                       reference.label +
+                   argument.name + "[" + std::to_string(number) + "] is " +
+                       element_text(actual, i) + ", but `" + definition + "` gives " +
+                       element_text(expected, i) + " on " + reference.label +
                        (rounded ? ", in double precision, which does not hold such integers: "
                                   "write it without sqrt, exp, log and fractions, and quotients as "
                                   "floor(a / b), or give a tolerance"
@@ -158,8 +158,8 @@ Failure failure_of(const Mismatch& mismatch, const std::string& where) {
   if (mismatch.count == 0) {
     return {.status = Status::correctness,
             .reason = mismatch.reason,
-            .detail = sum_text(mismatch.argument) + " is " + value_text(mismatch) +
-                      ", expected " + expected_text(mismatch) + " " + where};
+            .detail = sum_text(mismatch.argument) + " is " + value_text(mismatch) + ", expected " +
+                      expected_text(mismatch) + " " + where};
   }
   std::string detail = mismatch.argument + "[" + std::to_string(mismatch.index) + "] is ";
   if (mismatch.reason == "unwritten") {
@@ -386,10 +386,11 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
   std::vector<Defined> outputs;
   for (std::size_t i = 0; i < definitions.size(); ++i) {
     const std::string& output = run.definitions[i].output();
-    outputs.push_back({.output = output,
-                       .definition = definitions[i].text,
-                       .expected = run.definitions[i].evaluate(run.before, run.scalars),
-                       .actual = host_array(argument_of(workload, output), run.after, run.bits_after)});
+    outputs.push_back(
+        {.output = output,
+         .definition = definitions[i].text,
+         .expected = run.definitions[i].evaluate(run.before, run.scalars),
+         .actual = host_array(argument_of(workload, output), run.after, run.bits_after)});
   }
   return outputs;
 }
