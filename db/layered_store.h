@@ -44,7 +44,7 @@ class LayeredStore {
 
   /// As those of ResultStore.
   std::vector<StoredResult> best(const Query& query, bool per_kernel) const;
-  Comparison compare(const Query& query) const;
+  Comparison compare(const Query& asked) const;
   std::vector<KernelDefaults> defaults(const Query& query) const;
   void each_result(const Query& query, std::size_t limit,
                    const std::function<void(StoredResult&&)>& take) const;
@@ -81,7 +81,7 @@ class LayeredStore {
 
   /// Calls `visit(layer, query)` for each layer that the query's source means; for each space where
   /// one's own database says which.
-  void visit(const Query& query,
+  void visit(const Query& asked,
              const std::function<void(const Layer&, const Query&)>& visit) const;
 
   std::vector<Layer> layers_;

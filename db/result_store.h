@@ -201,7 +201,7 @@ class ResultStore {
   /// Per device model and problem, the fastest verified configuration of each kernel (ordered by
   /// device, space, problem, time), or of all kernels together with `per_kernel` false. CPU and GPU
   /// are different devices and never compete.
-  std::vector<StoredResult> best(const Query& query, bool per_kernel) const;
+  std::vector<StoredResult> best(const Query& asked, bool per_kernel) const;
 
   /// The devices' bests for each problem, and how each GPU does with the others' (comparison.h).
   Comparison compare(const Query& query) const;
@@ -213,10 +213,10 @@ class ResultStore {
 
   /// The default values of each kernel that was right with them somewhere. Of the query, space,
   /// kernel and source count.
-  std::vector<KernelDefaults> defaults(const Query& query) const;
+  std::vector<KernelDefaults> defaults(const Query& asked) const;
 
   /// Gives `take` each result in the order they were recorded; only the newest `limit`, 0 is all.
-  void each_result(const Query& query, std::size_t limit,
+  void each_result(const Query& asked, std::size_t limit,
                    const std::function<void(StoredResult&&)>& take) const;
 
   /// The same, all of them in memory.
@@ -224,7 +224,7 @@ class ResultStore {
 
   /// What a report is made of (sections.h): of each problem on a device model at most about `most`
   /// results.
-  std::vector<StoredSection> sections(const Query& query, std::size_t most) const;
+  std::vector<StoredSection> sections(const Query& asked, std::size_t most) const;
 
   /// For strategies that look elsewhere: read_findings() in findings.h. `in_log_too`: of a database
   /// that the run does not write.
@@ -239,7 +239,7 @@ class ResultStore {
   std::string space_text(const std::string& run_id) const;
 
   /// In the order they began. Of the query, space, device, run and source count.
-  std::vector<StoredRun> runs(const Query& query) const;
+  std::vector<StoredRun> runs(const Query& asked) const;
 
   /// Differs from what it was before where another process has written since.
   std::int64_t data_version() const;

@@ -45,25 +45,22 @@ std::string source_text(const StoredResult& stored) {
          (tool.empty() ? "" : ", which " + tool + " wrote") + ": it was not measured here.";
 }
 
+/// Empty where nothing else says what is right.
+std::string truth(ComparedWith with) {
+  if (with == ComparedWith::definition) return "the space's definition";
+  if (with == ComparedWith::expected_file) return "a file of expected outputs";
+  return with == ComparedWith::another_kernel ? "another kernel's" : "";
+}
+
 std::string verification(const Coverage& coverage) {
-  std::string truth;
-  switch (coverage.with) {
-    case ComparedWith::definition:
-      truth = "the space's definition";
-      break;
-    case ComparedWith::expected_file:
-      truth = "a file of expected outputs";
-      break;
-    case ComparedWith::another_kernel:
-      truth = "another kernel's";
-      break;
-    case ComparedWith::only_itself:
-      return "Nothing says that its results are right: they were compared only with those of its "
-             "own default configuration.";
-    case ComparedWith::unknown:
-      return "What its results were compared with was not stored.";
+  if (coverage.with == ComparedWith::unknown) {
+    return "What its results were compared with was not stored.";
   }
-  std::string text = "Its results were compared with " + truth;
+  if (coverage.with == ComparedWith::only_itself) {
+    return "Nothing says that its results are right: they were compared only with those of its "
+           "own default configuration.";
+  }
+  std::string text = "Its results were compared with " + truth(coverage.with);
   if (coverage.by_old_rule) {
     return text + ", by the old rule: an earlier release took that from the space file.";
   }

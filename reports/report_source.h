@@ -25,7 +25,7 @@ template <typename Store>
 ReportSource stored_source(const Store& store, const db::Query& query, std::size_t most);
 
 /// Leaves what the query's device, problem and kernel mean, as a store's answer would.
-void narrow(ReportSource& source, const db::Query& query);
+void narrow(ReportSource& source, const db::Query& asked);
 
 /// The result of the kernel's default configuration; null when it was not timed.
 const db::StoredResult* default_of(const ReportSource& source, const db::StoredSection& section,

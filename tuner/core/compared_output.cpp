@@ -23,12 +23,12 @@ int strength(ComparedWith with) {
 /// The names of the problem whose values differ among the problems of the list, or all.
 std::string short_key(const Problem& problem, std::span<const ComparedOutput> list) {
   Problem differing;
-  for (const auto& [name, value] : problem) {
-    const bool differs = std::ranges::any_of(list, [&](const ComparedOutput& other) {
-      const auto found = other.problem.find(name);
-      return found == other.problem.end() || found->second != value;
+  for (const auto& value : problem) {
+    const bool differs = std::ranges::any_of(list, [&value](const ComparedOutput& other) {
+      const auto found = other.problem.find(value.first);
+      return found == other.problem.end() || found->second != value.second;
     });
-    if (differs) differing.emplace(name, value);
+    if (differs) differing.insert(value);
   }
   return key(differing.empty() ? problem : differing);
 }

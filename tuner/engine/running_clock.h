@@ -13,11 +13,13 @@ namespace smemtune {
 /// asks is taken for a stop.
 class RunningClock {
  public:
+  // NOLINTBEGIN(readability-identifier-naming): the standard's names.
   using duration = std::chrono::steady_clock::duration;
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<RunningClock, duration>;
-  static constexpr bool is_steady = true;  // NOLINT(readability-identifier-naming): the standard's.
+  static constexpr bool is_steady = true;
+  // NOLINTEND(readability-identifier-naming)
 
   static constexpr std::chrono::milliseconds kLongestWait{400};
   static constexpr std::chrono::milliseconds kLongestGap{1200};

@@ -40,8 +40,8 @@ class CudaLauncher final : public Launcher {
                              const std::vector<Argument>& arguments) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
   Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
-  std::vector<KeptOutput> kept(WorkloadId workload) override;
-  std::vector<std::uint8_t> kept_elements(WorkloadId workload, const std::string& output,
+  std::vector<KeptOutput> kept(WorkloadId id) override;
+  std::vector<std::uint8_t> kept_elements(WorkloadId id, const std::string& output,
                                           std::int64_t first, std::int64_t count) override;
   Outcome<RunReport> compare(KernelHandle handle, const RunRequest& request,
                              const std::vector<Edit>& edits) override;
