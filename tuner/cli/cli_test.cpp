@@ -1142,10 +1142,13 @@ __global__ void twice(const float* in, float* out, int n) {
     EXPECT_EQ(problem["best"]["configuration"]["THREADS"], 32) << trick;
     for (const auto& result : problem["results"]) {
       const bool is_honest = result["configuration"]["THREADS"] == 32;
+      const auto detail = result["detail"].get<std::string>();
+      // On a busy machine one launch may seem so slow that no other is timed or looked at.
+      if (!is_honest && detail.find("not sampled further") != std::string::npos) continue;
       EXPECT_EQ(result["status"], is_honest ? "correct" : "correctness") << result;
       if (!is_honest) {
         EXPECT_EQ(result["reason"], "unwritten");
-        EXPECT_THAT(result["detail"].get<std::string>(), HasSubstr("in a timed launch on N=1000"));
+        EXPECT_THAT(detail, HasSubstr("in a timed launch on N=1000"));
       }
     }
     const Ended held = run({"check", "--space", file, "--device", "cpu", "--tolerance", "100000"});
