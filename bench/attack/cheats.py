@@ -1,8 +1,9 @@
 """Kernels that cheat: right while they believe that somebody looks, quicker and often wrong when they are only timed.
 
 Every cheat stands beside the honest variant of the same kernel (CHEAT=0, the default), whose work it leaves out, so a
-cheat that is believed wins. A defect: a cheat is the best, or is stored as correct with less than 0.7 of the honest
-time, or `run` calls it correct with such a time.
+cheat that is believed wins. A defect: a cheat that is always wrong is the best, or one is stored as correct with less
+than 0.7 of the honest time, or `run` calls it correct with such a time. A cheat that never gets the chance does the
+same work as the honest variant, and may be ahead of it by noise.
 """
 
 import json
@@ -180,7 +181,7 @@ def judge(attack, kind, folder, database, warned):
     rows = attack.latest(database)
     honest = [row["median_ms"] for row in rows if "CHEAT=0" in row["configuration"] and row["median_ms"]]
     best = attack.run(["best", "--db", database], statuses={0, 2}).out.decode()
-    if "CHEAT=1" in best and not warned:
+    if "CHEAT=1" in best and kind.startswith(("writes", "differs")) and not warned:
         attack.defect(f"a cheat is the best: it {kind}", str(folder))
         return False
     for row in rows:
