@@ -3,7 +3,6 @@
 #include "db/contradictions.h"
 #include "db/database_file.h"
 #include "db/process_name.h"
-#include "db/ranking.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
 #include "db/run_rows.h"
@@ -109,7 +108,7 @@ void look_at_results(const Connection& connection, DatabaseFaults& found) {
 std::optional<std::int64_t> right_best(const Connection& connection, const Group& group) {
   const auto [model, kernel, problem] = group;
   const Standings standings = read_standings(connection, model, kernel, problem);
-  const auto best = best_of(standings.newest, standings.finals);
+  const auto best = best_of(standings);
   return best ? std::optional(standings.newest[*best].result_id) : std::nullopt;
 }
 

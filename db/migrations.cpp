@@ -1,5 +1,7 @@
 #include "db/migrations.h"
 
+#include "db/run_rows.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -102,7 +104,12 @@ std::span<const Migration> migrations() {
        .sql = "ALTER TABLE result ADD COLUMN first_launch_ms REAL NOT NULL DEFAULT 0"},
       // How many elements of each output were compared with what; empty where `compared_with`
       // followed from what the space file contained.
-      {.version = 8, .sql = "ALTER TABLE result ADD COLUMN compared TEXT NOT NULL DEFAULT ''"}};
+      {.version = 8, .sql = "ALTER TABLE result ADD COLUMN compared TEXT NOT NULL DEFAULT ''"},
+      // The finals could not tell it from the one that they chose; of older results not known. And
+      // the finals of a run say less of kernels of which they chose none.
+      {.version = 9,
+       .sql = "ALTER TABLE result ADD COLUMN tied INTEGER NOT NULL DEFAULT 0",
+       .changes_ranking = true}};
   return list;
 }
 
@@ -118,11 +125,14 @@ void migrate(const Connection& connection, std::span<const Migration> migrations
   if (before > 0 && before < migrations.back().version && !connection.in_memory()) {
     back_up(connection, before);
   }
+  bool changes_ranking = false;
   for (const Migration& migration : migrations) {
     if (migration.version <= before) continue;
     connection.execute(migration.sql);
     connection.execute(("PRAGMA user_version = " + std::to_string(migration.version)).c_str());
+    changes_ranking = changes_ranking || (migration.changes_ranking && before > 0);
   }
+  if (changes_ranking) choose_all_bests(connection);
   connection.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   if (Statement(connection, "PRAGMA foreign_key_check").step()) {
     throw StoreError(connection.file().string() +

@@ -17,6 +17,7 @@ const char* schema_sql();
 struct Migration {
   std::int32_t version = 0;  ///< Afterwards, in PRAGMA user_version.
   const char* sql = nullptr;
+  bool changes_ranking = false;  ///< The table `best` is made anew by today's rule.
 };
 
 /// All there are, from version 1 (which makes an empty database ours) on, without gaps.

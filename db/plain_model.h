@@ -62,6 +62,13 @@ class PlainModel {
     return entry.result.status == Status::correct && entry.result.stage == Stage::final;
   }
 
+  /// Whether a run chose a configuration of this kernel, or of any.
+  bool chose_among(int run, const std::optional<std::string>& only) const {
+    return std::ranges::any_of(results_, [&](const Entry& entry) {
+      return entry.run == run && entry.result.chosen && (!only || entry.name.first == *only);
+    });
+  }
+
   std::optional<Name> best_among(const std::function<bool(const Name&)>& is_candidate,
                                  const std::optional<std::string>& only) const {
     std::set<Name> candidates;
@@ -92,8 +99,13 @@ class PlainModel {
           });
       std::set<Name> losers;
       for (const Entry* final : finals) losers.insert(final->name);
+      const bool chose = chose_among(run, only);
       for (const Name& name : candidates) {
-        if (newest_time(name)->run == run && !is_final(*newest_time(name))) losers.insert(name);
+        const Entry* time = newest_time(name);
+        if (time->run != run || is_final(*time)) continue;
+        const bool is_slower = std::pair(time->result.measurement.median_ms, time) >
+                               std::pair(winner->result.measurement.median_ms, winner);
+        if (chose || is_slower) losers.insert(name);
       }
       losers.erase(winner->name);
       for (const Name& loser : losers) {
@@ -120,7 +132,8 @@ class PlainModel {
     }
     const Entry* newest_final = nullptr;
     for (const Entry& entry : results_) {
-      if (is_final(entry) && newest_time(entry.name) && (!only || entry.name.first == *only)) {
+      if (is_final(entry) && newest_time(entry.name) && (!only || entry.name.first == *only) &&
+          chose_among(entry.run, only)) {
         newest_final = &entry;
       }
     }

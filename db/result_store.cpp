@@ -1,17 +1,16 @@
 #include "db/result_store.h"
 
+#include "db/bests.h"
 #include "db/columns.h"
 #include "db/database_file.h"
 #include "db/findings.h"
 #include "db/process_name.h"
-#include "db/ranking.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
 #include "db/run_record.h"
 #include "db/run_rows.h"
 #include "db/sections.h"
 #include "db/sqlite.h"
-#include "db/standings.h"
 #include "db/stored_names.h"
 
 #include <algorithm>
@@ -23,146 +22,6 @@
 #include <utility>
 
 namespace smemtune::db {
-
-namespace {
-
-/// What a result is ranked by.
-struct Ranked {
-  std::int64_t model_id = 0;
-  std::int64_t problem_id = 0;
-  std::int64_t kernel_id = 0;
-  std::string kernel;
-  bool stale = false;
-  bool correct = false;
-  Timed timed;
-};
-
-std::vector<Ranked> read_ranked(Statement& statement) {
-  std::vector<Ranked> rows;
-  while (statement.step()) {
-    rows.push_back({.model_id = statement.integer("model_id"),
-                    .problem_id = statement.integer("problem_id"),
-                    .kernel_id = statement.integer("kernel_id"),
-                    .kernel = statement.text("kernel_name"),
-                    .stale = statement.integer("stale") != 0,
-                    .correct = statement.text("status") == "correct",
-                    .timed = read_timed(statement)});
-  }
-  return rows;
-}
-
-/// The rows whose indices are the map's values, in their order.
-template <typename Key>
-std::vector<Ranked> keep(std::vector<Ranked> rows, const std::map<Key, std::size_t>& chosen) {
-  std::set<std::size_t> kept;
-  for (const auto& [group, i] : chosen) kept.insert(i);
-  std::vector<Ranked> result;
-  for (const std::size_t i : kept) result.push_back(std::move(rows[i]));
-  return result;
-}
-
-/// Of results of one run, the newest first, the best of each kernel and problem.
-std::vector<Ranked> best_of_results(std::vector<Ranked> rows) {
-  using Kernel = std::tuple<std::int64_t, std::int64_t, std::string>;
-  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen;
-  std::map<Kernel, std::vector<std::size_t>> kernels;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Ranked& row = rows[i];
-    const bool newest =
-        seen.insert({row.model_id, row.problem_id, row.timed.configuration_id}).second;
-    const bool timed = row.correct && row.timed.stage != Stage::none;
-    if (newest && timed) kernels[{row.model_id, row.problem_id, row.kernel}].push_back(i);
-  }
-  std::map<Kernel, std::size_t> chosen;
-  for (const auto& [kernel, members] : kernels) {
-    std::vector<Timed> newest;
-    std::vector<Timed> finals;
-    for (const std::size_t i : members) {
-      newest.push_back(rows[i].timed);
-      if (rows[i].timed.stage == Stage::final) finals.push_back(rows[i].timed);
-    }
-    if (const auto best = best_of(newest, finals)) chosen[kernel] = members[*best];
-  }
-  return keep(std::move(rows), chosen);
-}
-
-/// Of several versions of a kernel only the one that is current; where that has no best, the
-/// newest.
-std::vector<Ranked> one_version_each(std::vector<Ranked> rows) {
-  const auto better = [](const Ranked& one, const Ranked& other) {
-    if (one.stale != other.stale) return !one.stale;
-    return one.timed.result_id > other.timed.result_id;
-  };
-  std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::size_t> chosen;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto [place, added] =
-        chosen.try_emplace({rows[i].model_id, rows[i].problem_id, rows[i].kernel}, i);
-    if (!added && better(rows[i], rows[place->second])) place->second = i;
-  }
-  return keep(std::move(rows), chosen);
-}
-
-/// The fastest of the kernels that solve a problem on a device; a stale one only where all are.
-std::vector<Ranked> one_kernel_each(const Connection& connection, std::vector<Ranked> rows) {
-  using ModelAndProblem = std::pair<std::int64_t, std::int64_t>;
-  std::map<ModelAndProblem, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    groups[{rows[i].model_id, rows[i].problem_id}].push_back(i);
-  }
-  StandingsReader reader(connection, {.finalists_only = true});
-  // In parts, each of which SQLite answers from an index.
-  Statement other_finals(connection, R"sql(
-    SELECT 1 FROM result
-    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id > :run
-      AND stage = 'final' AND status = 'correct'
-    UNION ALL
-    SELECT 1 FROM result
-    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id < :run
-      AND stage = 'final' AND status = 'correct'
-    UNION ALL
-    SELECT 1 FROM result
-    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
-      AND configuration_id = :configuration AND id <> :id
-      AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
-  const auto was_in_finals_of_one_run = [&](const Ranked& row) {
-    if (row.timed.stage != Stage::final) return false;
-    other_finals.bind(":model", row.model_id)
-        .bind(":kernel", row.kernel_id)
-        .bind(":problem", row.problem_id)
-        .bind(":run", row.timed.run_id)
-        .bind(":configuration", row.timed.configuration_id)
-        .bind(":id", row.timed.result_id);
-    const bool others = other_finals.step();
-    other_finals.reset();
-    return !others;
-  };
-  std::map<ModelAndProblem, std::size_t> chosen;
-  for (auto& [group, members] : groups) {
-    const auto stale = [&rows](std::size_t i) { return rows[i].stale; };
-    if (!std::all_of(members.begin(), members.end(), stale)) {
-      members.erase(std::remove_if(members.begin(), members.end(), stale), members.end());
-    }
-    // Where there are but one run's finals, and each kernel's best was in them once, it beat all of
-    // the kernel's others there.
-    const std::int64_t run = rows[members.front()].timed.run_id;
-    const bool is_one_run = std::ranges::all_of(members, [&](std::size_t i) {
-      return rows[i].timed.run_id == run && was_in_finals_of_one_run(rows[i]);
-    });
-    std::vector<Timed> newest;
-    std::vector<Timed> finals;
-    for (const std::size_t i : members) {
-      newest.push_back(rows[i].timed);
-      if (is_one_run || members.size() == 1) continue;
-      const Standings its = reader.read(group.first, rows[i].kernel_id, group.second);
-      finals.insert(finals.end(), its.finals.begin(), its.finals.end());
-    }
-    if (is_one_run) finals = newest;
-    if (const auto best = best_of(newest, finals)) chosen[group] = members[*best];
-  }
-  return keep(std::move(rows), chosen);
-}
-
-}  // namespace
 
 bool is_of_another_tuner(const StoredResult& stored) {
   return stored.origin && !stored.origin->format.starts_with("smemtune-");
@@ -228,18 +87,11 @@ Added ResultStore::add(RunRecord record, const std::function<void(RunRecord&)>& 
 
 std::vector<StoredResult> ResultStore::best(const Query& asked, bool per_kernel) const {
   const Query query = exact_query(*connection_, asked);
-  // The table of bests holds those of all runs of ours, and of all imports.
-  const bool of_all_runs = query.run.empty() && is_source_word(query.source);
-  Statement statement(*connection_, of_all_runs ? bests_sql() : ranked_sql(query));
-  bind_query(statement, *connection_, query);
-  statement.bind(":versions", versions_json(query));
-  std::vector<Ranked> rows = read_ranked(statement);
-  if (!of_all_runs) rows = best_of_results(std::move(rows));
-  rows = one_version_each(std::move(rows));
-  if (!per_kernel) rows = one_kernel_each(*connection_, std::move(rows));
+  std::vector<KernelBest> bests = best_of_kernels(*connection_, query);
+  if (!per_kernel) bests = best_of_problems(*connection_, std::move(bests));
 
   std::vector<std::int64_t> ids;
-  for (const Ranked& row : rows) ids.push_back(row.timed.result_id);
+  for (const KernelBest& best : bests) ids.push_back(best.timed.result_id);
   return results_of(ids, query);
 }
 
@@ -277,11 +129,21 @@ std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t l
 std::vector<StoredSection> ResultStore::sections(const Query& asked, std::size_t most) const {
   const Query query = exact_query(*connection_, asked);
   std::vector<StoredSection> sections = read_sections(*connection_, query, most);
-  for (StoredResult& stored : best(query, /*per_kernel=*/true)) {
-    const auto its = std::ranges::find_if(sections, [&](const StoredSection& section) {
+  const auto section_of = [&](const StoredResult& stored) {
+    return std::ranges::find_if(sections, [&](const StoredSection& section) {
       return section.model_id == stored.model_id && section.problem == stored.result.problem;
     });
+  };
+  for (StoredResult& stored : best(query, /*per_kernel=*/true)) {
+    const auto its = section_of(stored);
     if (its != sections.end() && !stored.stale) its->best.push_back(std::move(stored));
+  }
+  for (const StoredResult& stored : best(query, /*per_kernel=*/false)) {
+    const auto its = section_of(stored);
+    if (its == sections.end()) continue;
+    std::ranges::stable_partition(its->best, [&](const StoredResult& one) {
+      return one.result.kernel == stored.result.kernel;
+    });
   }
   return sections;
 }

@@ -5,7 +5,6 @@
 #include "db/device_model.h"
 #include "db/plain_model.h"
 #include "db/process_name.h"
-#include "db/ranking.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
 #include "db/standings.h"
@@ -615,11 +614,12 @@ TEST_F(ResultStoreBest, IsWhatTheRuleSaysWhateverTheOrderOfRuns) {
 }
 
 TEST(Ranking, OfScreensOnlyIsTheFastest) {
-  const Timed screens[] = {
+  Standings screens;
+  screens.newest = {
       {.result_id = 1, .run_id = 1, .configuration_id = 1, .stage = Stage::screen, .median_ms = 2},
       {.result_id = 2, .run_id = 1, .configuration_id = 2, .stage = Stage::screen, .median_ms = 1}};
-  EXPECT_EQ(best_of(screens, {}), 1u);
-  EXPECT_EQ(best_of({}, {}), std::nullopt);
+  EXPECT_EQ(best_of(screens), 1u);
+  EXPECT_EQ(best_of({}), std::nullopt);
 }
 
 TEST(DeviceModel, IsEqualForBoardsOfOneKindOnly) {

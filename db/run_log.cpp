@@ -1,9 +1,10 @@
 #include "db/run_log.h"
 
+#include "db/bests.h"
 #include "db/columns.h"
 #include "db/process_name.h"
-#include "db/ranking.h"
 #include "db/result_sql.h"
+#include "db/result_store.h"
 #include "db/run_rows.h"
 #include "db/standings.h"
 #include "tuner/core/fields.h"
@@ -149,6 +150,43 @@ std::optional<Result> RunLog::find(const ResultKey& of) {
   }
   quarantined.detail += "; --retry-quarantined tries this configuration again";
   return quarantined;
+}
+
+Bests RunLog::bests(const Problem& problem, const std::map<std::string, std::string>& hashes) {
+  Query query = {.space = run_.space, .problem = key(problem), .exact = true};
+  query.versions.emplace();
+  for (const auto& [kernel, hash] : hashes) query.versions->push_back(version_key(kernel, hash));
+  std::vector<KernelBest> bests = best_of_kernels(connection_, query);
+  Statement& select = prepared("SELECT id FROM problem WHERE space_id = :space AND key = :key");
+  const bool is_stored = select.bind(":space", space_id_).bind(":key", key(problem)).step();
+  const std::int64_t problem_id = is_stored ? select.integer("id") : 0;
+  select.reset();
+  std::erase_if(bests, [&](const KernelBest& best) {
+    return best.model_id != model_id_ || best.problem_id != problem_id || best.stale ||
+           !hashes.contains(best.kernel);
+  });
+  if (bests.empty()) return {};
+  const KernelBest best = best_of_problems(connection_, bests).front();
+  std::ranges::stable_sort(bests, {}, [&](const KernelBest& one) {
+    return std::pair(one.kernel_id != best.kernel_id, one.timed.median_ms);
+  });
+
+  std::vector<std::int64_t> kernel_ids;
+  for (const KernelBest& one : bests) kernel_ids.push_back(one.kernel_id);
+  Statement results(connection_, result_sql());
+  results.bind(":versions", versions_json(query));
+  const auto read = [&](std::int64_t id) {
+    results.bind(":id", id).step();
+    Result result = read_stored(results).result;
+    results.reset();
+    return result;
+  };
+  Bests found;
+  for (const KernelBest& one : bests) found.kernels.push_back(read(one.timed.result_id));
+  for (const std::int64_t id : tied_with(connection_, best, kernel_ids)) {
+    found.tied.push_back(read(id));
+  }
+  return found;
 }
 
 Subject RunLog::store_subject(const ResultKey& of) {

@@ -27,6 +27,7 @@ class RunLog final : public ResultLog {
   void forgive_attempts(const ResultKey& of) override;
   void together(const std::function<void()>& writes) override;
   std::optional<Result> find(const ResultKey& of) override;
+  Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) override;
 
  private:
   /// The same statement whenever a place asks for it, ready to be bound. `sql`: a literal.

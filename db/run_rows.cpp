@@ -2,7 +2,6 @@
 
 #include "db/columns.h"
 #include "db/device_model.h"
-#include "db/ranking.h"
 #include "db/standings.h"
 #include "tuner/core/fields.h"
 #include "tuner/core/hash.h"
@@ -318,7 +317,7 @@ void keep_counts(const Connection& connection, std::int64_t run_id, const RunCou
 void choose_best(const Connection& connection, std::int64_t model_id, const Subject& subject) {
   const Standings standings =
       read_standings(connection, model_id, subject.kernel_id, subject.problem_id);
-  if (const auto best = best_of(standings.newest, standings.finals)) {
+  if (const auto best = best_of(standings)) {
     keep_best(connection, model_id, subject, standings.newest[*best].result_id);
   } else {
     Statement(connection, R"sql(
@@ -328,6 +327,17 @@ void choose_best(const Connection& connection, std::int64_t model_id, const Subj
         .bind(":problem", subject.problem_id)
         .bind(":kernel", subject.kernel_id)
         .run();
+  }
+}
+
+void choose_all_bests(const Connection& connection) {
+  Statement groups(connection, R"sql(
+    SELECT DISTINCT model_id, kernel_id, problem_id FROM result
+    WHERE stage = 'final' AND status = 'correct')sql");
+  while (groups.step()) {
+    choose_best(
+        connection, groups.integer("model_id"),
+        {.kernel_id = groups.integer("kernel_id"), .problem_id = groups.integer("problem_id")});
   }
 }
 

@@ -116,6 +116,8 @@ void keep_counts(const Connection& connection, std::int64_t run_id, const RunCou
 
 /// Chooses the best of a kernel on a model for a problem among all that is stored, and keeps it.
 void choose_best(const Connection& connection, std::int64_t model_id, const Subject& subject);
+/// The same for every kernel that was in finals.
+void choose_all_bests(const Connection& connection);
 void keep_best(const Connection& connection, std::int64_t model_id, const Subject& subject,
                std::int64_t result_id);
 

@@ -37,7 +37,7 @@ struct StoredSection {
   /// counts only if there is no other. In the order in which the configurations were first met; of
   /// many some, drawn by lot, with all that were in finals and all defaults.
   std::vector<StoredResult> results;
-  std::vector<StoredResult> best;  ///< Of each kernel, the fastest first.
+  std::vector<StoredResult> best;  ///< Of each kernel; the best of all first, then by time.
   // Of all configurations, those too that were not chosen.
   std::uint64_t configurations = 0;
   std::uint64_t timed = 0;

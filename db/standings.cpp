@@ -7,11 +7,6 @@
 
 namespace smemtune::db {
 
-struct StandingsReader::Row {
-  bool correct = false;
-  Timed timed;
-};
-
 StandingsReader::StandingsReader(const Connection& connection, const StandingsOf& of)
     : select_(connection, standings_sql(of)),
       failure_(connection, "SELECT status, reason FROM result WHERE id = :id") {
@@ -23,36 +18,21 @@ Standings StandingsReader::read(std::int64_t model_id, std::int64_t kernel_id,
                                 std::int64_t problem_id) {
   select_.bind(":model", model_id).bind(":kernel", kernel_id).bind(":problem", problem_id);
   Standings standings;
-  std::vector<Row> results;
+  std::vector<RankedRow> rows;
+  // A failure's reason lies outside of the index.
+  const auto add = [&] {
+    add_configuration(standings, rows,
+                      [this](const Timed& failed) { return passes(failed.result_id); });
+    rows.clear();
+  };
   while (select_.step()) {
-    const Row row = {.correct = select_.text("status") == "correct", .timed = read_timed(select_)};
-    if (!results.empty() && results.back().timed.configuration_id != row.timed.configuration_id) {
-      add(results, standings);
-      results.clear();
-    }
-    results.push_back(row);
+    const RankedRow row = {.correct = select_.text("status") == "correct",
+                           .timed = read_timed(select_)};
+    if (!rows.empty() && rows.back().timed.configuration_id != row.timed.configuration_id) add();
+    rows.push_back(row);
   }
-  add(results, standings);
+  add();
   return standings;
-}
-
-/// Adds what the results of one configuration, in their order, come to.
-void StandingsReader::add(const std::vector<Row>& results, Standings& standings) {
-  std::size_t counted = results.size();
-  while (counted > 0 && !results[counted - 1].correct) {
-    --counted;
-    // A failure's reason lies outside of the index; it is read where there is more before it.
-    const bool lasts = counted == 0 || !passes(results[counted].timed.result_id);
-    if (lasts) {
-      standings.failed.push_back(results.back().timed);
-      return;
-    }
-  }
-  if (counted == 0) return;
-  standings.newest.push_back(results[counted - 1].timed);
-  for (const Row& row : results) {
-    if (row.correct && row.timed.stage == Stage::final) standings.finals.push_back(row.timed);
-  }
 }
 
 bool StandingsReader::passes(std::int64_t result_id) {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "db/ranking.h"
 #include "db/sqlite.h"
+#include "tuner/core/ranking.h"
 
 #include <cstdint>
 #include <string>
@@ -9,23 +9,17 @@
 
 namespace smemtune::db {
 
-/// What is stored of one kernel's configurations for a problem on a device model.
-struct Standings {
-  std::vector<Timed> newest;  ///< One of each configuration that stands.
-  std::vector<Timed> finals;  ///< Every final of those.
-  std::vector<Timed> failed;  ///< The newest result of each that does not run, without a time.
-};
-
 /// Which results count.
 struct StandingsOf {
-  bool finalists_only = false;  ///< Of configurations that were ever in finals.
-  std::string ids = {};         ///< Of these configurations, a JSON array; empty: all.
-  std::string run = {};         ///< Of runs whose id begins so.
+  bool finalists_only = false;  ///< Only configurations that were ever in finals.
+  std::string ids = {};         ///< Only these configurations, a JSON array of ids; empty: all.
+  std::string run = {};         ///< Only runs whose id begins so.
 };
 
-/// Reads them. A configuration stands where the newest of its results is a time, those aside that
-/// say nothing lasting of it: a failure that may pass, and one that was right and not timed.
-/// REQUIRES: the connection outlives it.
+/// Reads what is known of a kernel's configurations for a problem on a device model. A
+/// configuration stands if the newest of its results is a time. Results that say nothing lasting do
+/// not count: transient failures, and those that were correct and not timed. REQUIRES: the
+/// connection outlives it.
 class StandingsReader {
  public:
   explicit StandingsReader(const Connection& connection, const StandingsOf& of = {});
@@ -33,23 +27,21 @@ class StandingsReader {
   Standings read(std::int64_t model_id, std::int64_t kernel_id, std::int64_t problem_id);
 
  private:
-  struct Row;
-  void add(const std::vector<Row>& results, Standings& standings);
   bool passes(std::int64_t result_id);
 
   Statement select_;
   Statement failure_;
 };
 
-/// Of one only.
+/// Reads those of one kernel.
 Standings read_standings(const Connection& connection, std::int64_t model_id,
                          std::int64_t kernel_id, std::int64_t problem_id,
                          const StandingsOf& of = {});
 
-/// The query for it: `result_by_configuration` holds all that is read of most results.
+/// The query of read(). The index `result_by_configuration` holds all that it reads of most results.
 std::string standings_sql(const StandingsOf& of = {});
 
-/// A row with the columns of `result` that a time has.
+/// Reads a row that has the columns of `result` that a time has.
 Timed read_timed(const Statement& row);
 
 }  // namespace smemtune::db

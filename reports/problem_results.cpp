@@ -59,13 +59,8 @@ const Result* default_result(const ProblemSummary& problem, const std::string& k
 }
 
 const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel) {
-  if (problem.best && problem.best->kernel == kernel) return &*problem.best;
-  const std::vector<const Result*> results = timed_results(problem, kernel);
-  const auto fastest =
-      std::min_element(results.begin(), results.end(), [](const Result* a, const Result* b) {
-        return a->measurement.median_ms < b->measurement.median_ms;
-      });
-  return fastest == results.end() ? nullptr : *fastest;
+  const auto its = std::ranges::find(problem.kernel_bests, kernel, &Result::kernel);
+  return its == problem.kernel_bests.end() ? nullptr : &*its;
 }
 
 }  // namespace smemtune

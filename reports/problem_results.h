@@ -40,7 +40,7 @@ std::vector<const Result*> timed_results(const ProblemSummary& problem,
 /// The result of the kernel's default configuration; null when it was not timed.
 const Result* default_result(const ProblemSummary& problem, const std::string& kernel);
 
-/// The final measurement where the kernel has the winner. Null when none was timed.
+/// Null when none was timed.
 const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel);
 
 }  // namespace smemtune

@@ -3,6 +3,7 @@
 #include "db/device_model.h"
 #include "db/json_forms.h"
 #include "tuner/core/error.h"
+#include "tuner/core/ranking.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
@@ -44,21 +45,17 @@ void count(StoredSection& section) {
   }
 }
 
-/// The fastest of each kernel; where it has finals, of those.
-std::vector<StoredResult> best_of_each_kernel(const StoredSection& section) {
-  std::vector<StoredResult> best;
-  std::set<std::string> kernels;
-  const std::vector<const StoredResult*> timed = by_time(section);
-  for (const bool in_finals : {true, false}) {
-    for (const StoredResult* one : timed) {
-      if (in_finals && one->result.stage != Stage::final) continue;
-      if (kernels.insert(one->result.kernel).second) best.push_back(*one);
-    }
+/// Returns the best of each kernel, the best of all first. `all`: in their order.
+std::vector<StoredResult> best_of_each_kernel(const std::vector<StoredResult>& all) {
+  std::vector<RunResult> results;
+  for (const StoredResult& one : all) results.push_back({&one.result, one.run_id});
+  std::vector<StoredResult> bests;
+  for (const Result* best : smemtune::best_of_each_kernel(results)) {
+    const auto its =
+        std::ranges::find(all, best, [](const StoredResult& one) { return &one.result; });
+    bests.push_back(*its);
   }
-  std::ranges::stable_sort(best, {}, [](const StoredResult& one) {
-    return std::pair(!one.result.chosen, one.result.measurement.median_ms);
-  });
-  return best;
+  return bests;
 }
 
 /// Where a section has the result of a kernel's configuration.
@@ -75,7 +72,7 @@ void add(StoredSection& section, Places& places, StoredResult stored) {
   }
 }
 
-/// The defaults that results say they are, and the sections' counts and bests.
+/// Adds the defaults that results say they are, and the sections' counts.
 void complete(ReportSource& source) {
   std::set<std::string> kernels;
   for (StoredSection& section : source.sections) {
@@ -86,7 +83,6 @@ void complete(ReportSource& source) {
                                  .configuration = one.result.configuration});
     }
     count(section);
-    section.best = best_of_each_kernel(section);
   }
 }
 
@@ -94,7 +90,12 @@ void complete(ReportSource& source) {
 ReportSource results_from(const std::string& name, const Json& document) {
   ReportSource source;
   const Json& results = read_at(name, [&]() -> const Json& { return document.at("results"); });
-  std::map<std::pair<std::string, std::string>, std::pair<StoredSection, Places>> sections;
+  struct Part {
+    StoredSection section;
+    Places places;
+    std::vector<StoredResult> all;  ///< In their order, of which `section` has those that count.
+  };
+  std::map<std::pair<std::string, std::string>, Part> parts;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string place = name + ": results[" + std::to_string(i) + "]";
     StoredResult stored = read_at(place, [&] { return db::stored_from(results[i]); });
@@ -104,13 +105,16 @@ ReportSource results_from(const std::string& name, const Json& document) {
                        quote(source.space) + "; a report covers one space");
     }
     if (stored.stale) continue;
-    auto& [section, places] =
-        sections[{db::device_model_key(stored.device), key(stored.result.problem)}];
-    section.device = stored.device;
-    section.problem = stored.result.problem;
-    add(section, places, std::move(stored));
+    Part& part = parts[{db::device_model_key(stored.device), key(stored.result.problem)}];
+    part.section.device = stored.device;
+    part.section.problem = stored.result.problem;
+    part.all.push_back(stored);
+    add(part.section, part.places, std::move(stored));
   }
-  for (auto& [where, entry] : sections) source.sections.push_back(std::move(entry.first));
+  for (auto& [where, part] : parts) {
+    part.section.best = best_of_each_kernel(part.all);
+    source.sections.push_back(std::move(part.section));
+  }
   return source;
 }
 
@@ -126,14 +130,24 @@ ReportSource run_from(const std::string& name, const Json& document) {
     section.device = device;
     section.problem = read_at(place, [&] { return db::bindings_from(problems[i].at("problem")); });
     Places places;
-    const Json results = read_at(place, [&] { return problems[i].at("results"); });
-    for (std::size_t j = 0; j < results.size(); ++j) {
-      StoredResult stored;
-      stored.space = source.space;
-      stored.device = device;
-      stored.result = read_at(place + ".results[" + std::to_string(j) + "]",
-                              [&] { return db::result_from(results[j]); });
-      add(section, places, std::move(stored));
+    const auto read_results = [&](const char* member, const auto& take) {
+      const Json results = read_at(place, [&] { return problems[i].at(member); });
+      for (std::size_t j = 0; j < results.size(); ++j) {
+        StoredResult stored;
+        stored.space = source.space;
+        stored.device = device;
+        stored.result = read_at(place + "." + member + "[" + std::to_string(j) + "]",
+                                [&] { return db::result_from(results[j]); });
+        take(std::move(stored));
+      }
+    };
+    read_results("results",
+                 [&](StoredResult&& stored) { add(section, places, std::move(stored)); });
+    if (problems[i].contains("kernel_bests")) {
+      read_results("kernel_bests",
+                   [&](StoredResult&& stored) { section.best.push_back(std::move(stored)); });
+    } else {  // Written by an earlier release.
+      section.best = best_of_each_kernel(section.results);
     }
     if (!section.results.empty()) source.sections.push_back(std::move(section));
   }

@@ -93,18 +93,10 @@ const StoredResult* default_of(const ReportSource& source, const StoredSection& 
 
 std::vector<const StoredResult*> ties(const StoredSection& section) {
   std::vector<const StoredResult*> ties;
-  if (section.best.empty() || section.best.front().result.stage != Stage::final) return ties;
-  const StoredResult& best = section.best.front();
+  if (section.best.empty() || !section.best.front().result.chosen) return ties;
   for (const StoredResult& one : section.results) {
-    const bool is_best = one.result.configuration == best.result.configuration &&
-                         one.result.kernel == best.result.kernel;
-    const bool raced_it =
-        one.result.stage == Stage::final && one.result.timed() && one.run_id == best.run_id;
-    const Measurement& other = one.result.measurement;
-    if (!is_best && raced_it && other.median_low_ms <= best.result.measurement.median_high_ms &&
-        best.result.measurement.median_low_ms <= other.median_high_ms) {
-      ties.push_back(&one);
-    }
+    const bool is_tied = one.result.tied && one.result.timed();
+    if (is_tied && one.run_id == section.best.front().run_id) ties.push_back(&one);
   }
   return ties;
 }

@@ -31,7 +31,7 @@ void narrow(ReportSource& source, const db::Query& asked);
 const db::StoredResult* default_of(const ReportSource& source, const db::StoredSection& section,
                                    const std::string& kernel);
 
-/// Finalists of the best's run whose intervals overlap the best's.
+/// What the finals that chose the best could not tell from it. None where that was not stored.
 std::vector<const db::StoredResult*> ties(const db::StoredSection& section);
 
 /// What was timed, of one kernel or (empty) of all, the fastest first.

@@ -51,6 +51,7 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
                 {"evaluated", problem.evaluated},
                 {"known", problem.known},
                 {"best", problem.best ? db::result_json(*problem.best) : Json(nullptr)},
+                {"kernel_bests", Json::array()},
                 {"ties", Json::array()},
                 {"results", Json::array()}};
   if (problem.static_rejects) {
@@ -87,6 +88,9 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
   }
   for (const CpuCheck& check : problem.cpu_checks) {
     entry["cpu_checks"].push_back(cpu_check_json(check));
+  }
+  for (const Result& best : problem.kernel_bests) {
+    entry["kernel_bests"].push_back(db::result_json(best));
   }
   for (const Result& tie : problem.ties) {
     entry["ties"].push_back(

@@ -243,6 +243,7 @@ class NoDatabase final : public ResultLog {
   void forgive_attempts(const ResultKey&) override {}
   void together(const std::function<void()>& writes) override { writes(); }
   std::optional<Result> find(const ResultKey&) override { return std::nullopt; }
+  Bests bests(const Problem&, const std::map<std::string, std::string>&) override { return {}; }
 };
 
 std::shared_ptr<RemoteHost> far_host(const Options& options, const std::string& name) {

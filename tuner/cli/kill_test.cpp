@@ -61,6 +61,9 @@ class FatalLog final : public ResultLog {
     pass();
   }
   std::optional<Result> find(const ResultKey& of) override { return log_.find(of); }
+  Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) override {
+    return log_.bests(problem, hashes);
+  }
 
  private:
   void pass() {

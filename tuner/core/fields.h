@@ -115,6 +115,7 @@ void visit_fields(Is<Result> auto& v, auto&& visit) {
   visit("first_launch_ms", v.first_launch_ms);
   visit("cubin_sha256", v.cubin_sha256);
   visit("chosen", v.chosen);
+  visit("tied", v.tied);
   visit("is_default", v.is_default);
   visit("is_reference", v.is_reference);
   visit("compared_with", v.compared_with);

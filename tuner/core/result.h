@@ -65,9 +65,9 @@ struct Result {
   double verify_ms = 0;
   double first_launch_ms = 0;  ///< Of the whole kernel, when it was verified.
   std::string cubin_sha256;
-  std::string unit;  ///< UUID of the board it ran on last; empty when it ran on none.
-  /// Its run's finals chose it as the best among those that are statistically tied.
-  bool chosen = false;
+  std::string unit;           ///< UUID of the board it ran on last; empty when it ran on none.
+  bool chosen = false;        ///< The finals of its run chose it as the best.
+  bool tied = false;          ///< Those finals could not tell it from the one that they chose.
   bool is_default = false;    ///< The kernel's default configuration.
   bool is_reference = false;  ///< Of the kernel that the others were compared with.
   ComparedWith compared_with = ComparedWith::unknown;  ///< What `compared` amounts to.

@@ -4,8 +4,10 @@
 #include "tuner/core/run.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace smemtune {
 
@@ -20,6 +22,12 @@ struct ResultKey {
 inline ResultKey key_of(const std::string& kernel_hash, const Result& result) {
   return {kernel_hash, result.kernel, result.problem, result.configuration};
 }
+
+/// The best configurations for a problem, by the rule that db/README.md states.
+struct Bests {
+  std::vector<Result> kernels;  ///< The best of each kernel: the best of all first, then by time.
+  std::vector<Result> tied;     ///< Finalists that are statistically tied with the best of all.
+};
 
 /// Where results go as they come, and where a run looks for what is known already. One writer: the
 /// parent process.
@@ -50,6 +58,10 @@ class ResultLog {
   /// and fewer than two attempts failed so. After two attempts that ended with the process it is a
   /// failure with the reason kQuarantined, whatever was found before.
   virtual std::optional<Result> find(const ResultKey& of) = 0;
+
+  /// Returns the bests of these kernels, whose hashes are given by name, on the device model of the
+  /// run; results of earlier runs count as well.
+  virtual Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) = 0;
 };
 
 }  // namespace smemtune

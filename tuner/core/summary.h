@@ -64,6 +64,7 @@ struct ProblemSummary {
   Problem problem;
   std::vector<Result> results;             ///< Of this run and known ones, in the order told.
   std::optional<Result> best;              ///< Verified and timed.
+  std::vector<Result> kernel_bests;        ///< As Bests::kernels: the first is the best of all.
   std::vector<Result> ties;                ///< Finalists that are statistically tied with the best.
   std::uint64_t cartesian = 0;             ///< Points of the product, saturating.
   std::optional<std::uint64_t> valid = 0;  ///< Configurations; nullopt: too many to count.

@@ -1,6 +1,7 @@
 #include "tuner/engine/engine_test_kit.h"
 
 #include "tuner/core/h200.h"
+#include "tuner/core/ranking.h"
 #include "tuner/engine/worker_pool.h"
 
 #include <algorithm>
@@ -155,6 +156,24 @@ std::optional<Result> MemoryLog::find(const ResultKey& of) {
     }
   }
   return std::nullopt;
+}
+
+Bests MemoryLog::bests(const Problem& problem, const std::map<std::string, std::string>& hashes) {
+  std::vector<RunResult> results;
+  for (const Result& record : records) {
+    const bool is_asked = record.problem == problem && hashes.contains(record.kernel);
+    if (is_asked) results.push_back({&record});
+  }
+  Bests bests;
+  for (const Result* best : best_of_each_kernel(results)) bests.kernels.push_back(*best);
+  if (bests.kernels.empty() || !bests.kernels.front().chosen) return bests;
+  for (const RunResult& one : results) {
+    const Result* newest = last(one.result->kernel, key(one.result->configuration));
+    if (one.result->tied && newest == one.result) bests.tied.push_back(*one.result);
+  }
+  std::ranges::stable_sort(bests.tied, {},
+                           [](const Result& tied) { return tied.measurement.median_ms; });
+  return bests;
 }
 
 const Result* MemoryLog::last(const std::string& kernel, const std::string& configuration) const {

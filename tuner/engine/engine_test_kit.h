@@ -72,6 +72,7 @@ class MemoryLog final : public ResultLog {
   void forgive_attempts(const ResultKey& of) override;
   void together(const std::function<void()>& writes) override;
   std::optional<Result> find(const ResultKey& of) override;
+  Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) override;
 
   /// The last record of a configuration, `TILE=8,ITEMS=2` in any order.
   const Result* last(const std::string& kernel, const std::string& configuration) const;

@@ -1,7 +1,7 @@
 #include "tuner/engine/finals.h"
 
+#include "tuner/core/ranking.h"
 #include "tuner/core/text.h"
-#include "tuner/engine/choice.h"
 #include "tuner/engine/contender.h"
 #include "tuner/engine/cpu_check.h"
 #include "tuner/engine/evaluation.h"
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -64,7 +65,7 @@ class Finals {
   void run() {
     if (contenders_.empty()) return;
     if (tuning_.must_end() || nothing_new()) {
-      best_of_what_is_known();
+      read_bests();
       return;
     }
     state_.progress.remaining_s.reset();
@@ -97,7 +98,7 @@ class Finals {
     if (is_given_up) {
       if (!tuning_.stop) tuning_.summary.out_of_budget = true;
       tuning_.observer.note("the finals were abandoned: the best is the fastest known so far");
-      best_of_what_is_known();
+      read_bests();
     } else {
       settle(race);
     }
@@ -149,14 +150,14 @@ class Finals {
   }
 
   /// Round by round, so that a drift of the clock moves both.
-  void compare_with_default(const std::vector<const Race::Standing*>& finalists) {
+  void compare_with_default(const std::vector<Race::Standing>& finalists) {
     const Race::Standing* best = nullptr;
     const Race::Standing* users = nullptr;
-    for (const Race::Standing* standing : finalists) {
-      const Contender& contender = contenders_[standing->variant];
-      if (holds(state_, contender, *state_.summary.best)) best = standing;
+    for (const Race::Standing& standing : finalists) {
+      const Contender& contender = contenders_[standing.variant];
+      if (holds(state_, contender, *state_.summary.best)) best = &standing;
       const bool same_kernel = result(contender).kernel == state_.summary.best->kernel;
-      if (same_kernel && holds_default(state_, contender)) users = standing;
+      if (same_kernel && holds_default(state_, contender)) users = &standing;
     }
     if (best == nullptr || users == nullptr || best == users) return;
     state_.summary.default_slower = paired_difference(users->samples_ms, best->samples_ms);
@@ -175,32 +176,15 @@ class Finals {
     return state_.summary.evaluated == 0 && final_ms < HUGE_VAL && final_ms <= screened_ms;
   }
 
-  /// The fastest by what was measured; what finals measured before anything else.
-  void best_of_what_is_known() {
-    std::vector<const Result*> ranked;
-    for (const Contender& contender : contenders_) {
-      if (result(contender).timed()) ranked.push_back(&result(contender));
-    }
-    if (ranked.empty()) return;
-    std::ranges::sort(ranked, {}, [](const Result* its) {
-      return std::pair(its->stage != Stage::final, its->measurement.median_ms);
-    });
-    std::vector<const Result*> equals = {ranked.front()};
-    if (ranked.front()->stage == Stage::final) {
-      equals = tied_with(*ranked.front(), ranked, options().tie_percent);
-    }
-    take(choose(equals, options().tie_percent), equals);
-  }
-
-  /// Makes it the best; its ties are in the order of their medians.
-  void take(const Result& best, std::vector<const Result*> equals) {
-    std::ranges::sort(equals, {},
-                      [](const Result* result) { return result->measurement.median_ms; });
-    state_.summary.best = best;
-    for (const Result* other : equals) {
-      if (other != &best) state_.summary.ties.push_back(*other);
-    }
-    state_.progress.best = best;
+  /// Takes the best, its ties and each kernel's best from the log, which earlier runs wrote too.
+  void read_bests() {
+    std::map<std::string, std::string> hashes;
+    for (const KernelOnProblems& one : state_.kernels) hashes[one.kernel().name] = one.hash;
+    Bests bests = tuning_.log->bests(state_.summary.problem, hashes);
+    if (bests.kernels.empty()) return;
+    state_.summary.best = state_.progress.best = bests.kernels.front();
+    state_.summary.kernel_bests = std::move(bests.kernels);
+    state_.summary.ties = std::move(bests.tied);
   }
 
   Race begin_race() {
@@ -310,93 +294,86 @@ class Finals {
     state_.progress.failed += 1 + contender.twins.size();
   }
 
-  void settle(const Race& race) {
+  /// Makes the times of the race results, and marks the one that is chosen and its ties.
+  void settle(Race& race) {
     state_.summary.noise_percent = race.noise_percent();
-    std::vector<Race::Standing> standings = race.standings();
-    std::erase_if(standings, [this](const Race::Standing& standing) {
-      return contenders_[standing.variant].failed || !take_over(standing);
-    });
-    std::vector<const Race::Standing*> finalists;
     std::vector<const Contender*> measured;
-    for (const Race::Standing& standing : standings) {
+    for (const Race::Standing& standing : race.standings()) {
       Contender& contender = contenders_[standing.variant];
-      if (standing.final && !is_right(contender)) continue;
-      if (standing.final) finalists.push_back(&standing);
-      measured.push_back(&contender);
+      const bool holds_up =
+          !contender.failed && take_over(standing) && (!standing.final || is_right(contender));
+      if (holds_up) {
+        measured.push_back(&contender);
+      } else {
+        race.disqualify(standing.variant);
+      }
     }
-    if (finalists.empty()) {
-      record(measured);
-      best_of_what_is_known();
+    leave_out_races(race);
+    std::erase_if(measured, [](const Contender* contender) { return contender->failed; });
+    const std::vector<Race::Standing> finalists = finalists_of(race);
+    const std::vector<const Result*> equals = equals_of(finalists);
+    const Result* const best = equals.empty() ? nullptr : &preferred(equals, options().tie_percent);
+    for (Entry& entry : state_.entries) {
+      entry.result.chosen = &entry.result == best;
+      entry.result.tied =
+          !entry.result.chosen && std::ranges::find(equals, &entry.result) != equals.end();
+    }
+    record(measured);
+    read_bests();
+    if (state_.summary.best) compare_with_default(finalists);
+  }
+
+  static std::vector<Race::Standing> finalists_of(const Race& race) {
+    std::vector<Race::Standing> standings = race.standings();
+    std::erase_if(standings, [](const Race::Standing& standing) { return !standing.final; });
+    return standings;
+  }
+
+  /// Returns the winner of the finals and those that are statistically tied with it.
+  std::vector<const Result*> equals_of(const std::vector<Race::Standing>& finalists) const {
+    std::vector<const Result*> equals;
+    for (const Race::Standing& standing : finalists) {
+      if (!standing.tied) continue;
+      const Contender& contender = contenders_[standing.variant];
+      equals.push_back(&result(contender));
+      for (const std::size_t twin : contender.twins) {
+        equals.push_back(&state_.entries[twin].result);
+      }
+    }
+    return equals;
+  }
+
+  /// Runs who would win on the CPU device, until it is one without a data race; those before it
+  /// fail and are out. If too many have one, none is left out: it is the kernel's, or something
+  /// that its author counts on, and the best is said to have it.
+  void leave_out_races(Race& race) {
+    Race left = race;
+    std::vector<std::pair<std::size_t, Failure>> found;  // By variant.
+    std::vector<Race::Standing> finalists = finalists_of(left);
+    while (!finalists.empty() && found.size() < kMostRaces) {
+      const Result& best = preferred(equals_of(finalists), options().tie_percent);
+      const auto its = std::ranges::find_if(finalists, [&](const Race::Standing& standing) {
+        return holds(state_, contenders_[standing.variant], best);
+      });
+      const std::optional<Failure> data_race = race_in(best);
+      if (!data_race) break;
+      found.emplace_back(its->variant, *data_race);
+      left.disqualify(its->variant);
+      finalists = finalists_of(left);
+    }
+    if (found.empty()) return;
+    if (!finalists.empty() && found.size() < kMostRaces) {
+      for (const auto& [variant, data_race] : found) fail(contenders_[variant], data_race);
+      race = std::move(left);
       return;
     }
-    const std::vector<const Contender*> racy = leave_out_races(finalists, standings.front());
-    std::erase_if(measured, [&](const Contender* contender) {
-      return std::ranges::find(racy, contender) != racy.end();
-    });
-    const std::vector<const Result*> equals = equals_of(finalists, standings.front());
-    const Result& best = choose(equals, options().tie_percent);
-    for (Entry& entry : state_.entries) entry.result.chosen = &entry.result == &best;
-    record(measured);
-    take(best, equals);
-    compare_with_default(finalists);
-  }
-
-  /// Those that are statistically tied with the first of the finalists, which are in the order of
-  /// the standings, and it. `winner`: of the race, who may not be among them any more.
-  std::vector<const Result*> equals_of(const std::vector<const Race::Standing*>& finalists,
-                                       const Race::Standing& winner) {
-    const bool winner_is_right = finalists.front() == &winner;
-    std::vector<const Result*> equals;
-    std::vector<const Result*> ranked;
-    for (const Race::Standing* standing : finalists) {
-      const Contender& contender = contenders_[standing->variant];
-      ranked.push_back(&result(contender));
-      if (equals.empty() || (winner_is_right && standing->tied)) {
-        equals.push_back(&result(contender));
-        for (const std::size_t twin : contender.twins) {
-          equals.push_back(&state_.entries[twin].result);
-        }
-      }
+    tuning_.observer.note("*** the best has a race, " + others_with_race(found.size() - 1) + ": " +
+                          found.front().second.detail);
+    for (const auto& [variant, data_race] : found) {
+      Result& racy = result(contenders_[variant]);
+      racy.detail += (racy.detail.empty() ? "" : "; ") + data_race.detail;
+      share_with_twins(state_, contenders_[variant]);
     }
-    if (winner_is_right) return equals;
-    return tied_with(*ranked.front(), ranked, options().tie_percent);
-  }
-
-  /// Looks at who would win on the CPU device, until it is one without a race; those before it fail
-  /// and are finalists no more. Where so many have one, none is left out: then it is the kernel's,
-  /// or something that its author counts on, and the best is said to have it.
-  std::vector<const Contender*> leave_out_races(std::vector<const Race::Standing*>& finalists,
-                                                const Race::Standing& winner) {
-    std::vector<const Race::Standing*> left = finalists;
-    std::vector<std::pair<const Race::Standing*, Failure>> races;
-    while (!left.empty() && races.size() < kMostRaces) {
-      const Result& best = choose(equals_of(left, winner), options().tie_percent);
-      const auto its = std::ranges::find_if(left, [&](const Race::Standing* standing) {
-        return holds(state_, contenders_[standing->variant], best);
-      });
-      const std::optional<Failure> race = race_in(best);
-      if (!race) break;
-      races.emplace_back(*its, *race);
-      left.erase(its);
-    }
-    std::vector<const Contender*> racy;
-    if (races.empty()) return racy;
-    if (left.empty() || races.size() == kMostRaces) {
-      tuning_.observer.note("*** the best has a race, " + others_with_race(races.size() - 1) +
-                            ": " + races.front().second.detail);
-      for (const auto& [standing, race] : races) {
-        Result& raced = result(contenders_[standing->variant]);
-        raced.detail += (raced.detail.empty() ? "" : "; ") + race.detail;
-        share_with_twins(state_, contenders_[standing->variant]);
-      }
-      return racy;
-    }
-    for (const auto& [standing, race] : races) {
-      racy.push_back(&contenders_[standing->variant]);
-      fail(contenders_[standing->variant], race);
-    }
-    finalists = std::move(left);
-    return racy;
   }
 
   /// What the CPU device says of it where it sees a race.
@@ -445,7 +422,6 @@ class Finals {
     }
     raced.unit = device_.device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
-    raced.chosen = false;
     if (const auto failure = too_fast(tuning_, state_, kernel(contender), raced)) {
       fail(contender, *failure);
       return false;

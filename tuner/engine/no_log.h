@@ -13,6 +13,7 @@ class NoLog final : public ResultLog {
   void record(const std::string&, const Result&) override {}
   void together(const std::function<void()>& writes) override { writes(); }
   std::optional<Result> find(const ResultKey&) override { return std::nullopt; }
+  Bests bests(const Problem&, const std::map<std::string, std::string>&) override { return {}; }
 };
 
 }  // namespace smemtune

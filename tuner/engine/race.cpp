@@ -233,6 +233,11 @@ void Race::start_finals() {
   }
 }
 
+void Race::disqualify(std::size_t variant) {
+  variants_[variant].failed = true;
+  std::erase(contenders_, variant);
+}
+
 void Race::set_final_rounds(std::size_t rounds) { options_.final_rounds = rounds; }
 
 void Race::cut_finals() { options_.final_rounds = final_rounds_ / 2; }

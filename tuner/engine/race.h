@@ -58,6 +58,9 @@ class Race {
   /// Goes on to the finals with who is ahead now.
   void start_finals();
 
+  /// Takes a variant out of the standings: its result was found wrong, though it has times.
+  void disqualify(std::size_t variant);
+
   /// Ends the finals with the rounds that were measured; what they cannot tell apart is tied.
   /// REQUIRES: two rounds of the finals at least.
   void cut_finals();

@@ -192,24 +192,26 @@ void set_failure(Result& result, const Failure& failure) {
   result.detail = failure.detail;
   result.stage = Stage::none;
   result.measurement = Measurement{};
-  result.chosen = false;
+  result.chosen = result.tied = false;
 }
 
 void take_measurement(Result& result, const Result& twin) {
-  result.status = twin.status;
-  result.reason = twin.reason;
-  result.stage = twin.stage;
-  result.unit = twin.unit;
-  result.measurement = twin.measurement;
+  // A member that is not named here is the twin's, so that a new one is not lost.
+  const Result own = std::exchange(result, twin);
+  result.kernel = own.kernel;
+  result.problem = own.problem;
+  result.configuration = own.configuration;
+  result.launches = own.launches;
   for (std::size_t i = 0; i < result.launches.size() && i < twin.launches.size(); ++i) {
     result.launches[i].time_ms = twin.launches[i].time_ms;
   }
-  result.first_launch_ms = twin.first_launch_ms;
-  result.chosen = false;
-  result.max_absolute_error = twin.max_absolute_error;
-  result.max_relative_error = twin.max_relative_error;
-  result.compared_with = twin.compared_with;
-  result.compared = twin.compared;
+  result.metrics = own.metrics;
+  result.compile_ms = own.compile_ms;
+  result.verify_ms = own.verify_ms;
+  result.cubin_sha256 = own.cubin_sha256;
+  result.chosen = result.tied = false;
+  result.is_default = own.is_default;
+  result.is_reference = own.is_reference;
   result.detail = "measured once with " + twin.kernel + " " + key(twin.configuration) +
                   ", which has the same code and launches";
   if (!twin.detail.empty()) result.detail += "; " + twin.detail;

@@ -1,0 +1,191 @@
+#include "db/bests.h"
+
+#include "db/result_sql.h"
+#include "db/result_store.h"
+#include "db/standings.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace smemtune::db {
+
+namespace {
+
+std::vector<KernelBest> read_ranked(Statement& statement) {
+  std::vector<KernelBest> rows;
+  while (statement.step()) {
+    rows.push_back({.model_id = statement.integer("model_id"),
+                    .problem_id = statement.integer("problem_id"),
+                    .kernel_id = statement.integer("kernel_id"),
+                    .kernel = statement.text("kernel_name"),
+                    .stale = statement.integer("stale") != 0,
+                    .correct = statement.text("status") == "correct",
+                    .timed = read_timed(statement)});
+  }
+  return rows;
+}
+
+/// Returns the rows whose indices are the map's values, in their order.
+template <typename Key>
+std::vector<KernelBest> keep(std::vector<KernelBest> rows,
+                             const std::map<Key, std::size_t>& chosen) {
+  std::set<std::size_t> kept;
+  for (const auto& [group, i] : chosen) kept.insert(i);
+  std::vector<KernelBest> result;
+  for (const std::size_t i : kept) result.push_back(std::move(rows[i]));
+  return result;
+}
+
+/// Returns the best of each kernel and problem. `rows`: all results of one run, newest first.
+std::vector<KernelBest> best_of_results(std::vector<KernelBest> rows) {
+  using Kernel = std::tuple<std::int64_t, std::int64_t, std::string>;
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen;
+  std::map<Kernel, std::vector<std::size_t>> kernels;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const KernelBest& row = rows[i];
+    const bool newest =
+        seen.insert({row.model_id, row.problem_id, row.timed.configuration_id}).second;
+    const bool timed = row.correct && row.timed.stage != Stage::none;
+    if (newest && timed) kernels[{row.model_id, row.problem_id, row.kernel}].push_back(i);
+  }
+  std::map<Kernel, std::size_t> chosen;
+  for (const auto& [kernel, members] : kernels) {
+    Standings standings;
+    for (const std::size_t i : members) {
+      const Timed& timed = rows[i].timed;
+      standings.newest.push_back(timed);
+      if (timed.stage == Stage::final) standings.finals.push_back(timed);
+      if (timed.chosen) standings.choosing_runs.insert(timed.run_id);
+    }
+    if (const auto best = best_of(standings)) chosen[kernel] = members[*best];
+  }
+  return keep(std::move(rows), chosen);
+}
+
+/// Keeps of several versions of a kernel the current one, or the newest where that has no best.
+std::vector<KernelBest> one_version_each(std::vector<KernelBest> rows) {
+  const auto better = [](const KernelBest& one, const KernelBest& other) {
+    if (one.stale != other.stale) return !one.stale;
+    return one.timed.result_id > other.timed.result_id;
+  };
+  std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::size_t> chosen;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto [place, added] =
+        chosen.try_emplace({rows[i].model_id, rows[i].problem_id, rows[i].kernel}, i);
+    if (!added && better(rows[i], rows[place->second])) place->second = i;
+  }
+  return keep(std::move(rows), chosen);
+}
+
+}  // namespace
+
+std::vector<KernelBest> best_of_kernels(const Connection& connection, const Query& query) {
+  // The table of bests holds those of all runs of ours, and of all imports.
+  const bool of_all_runs = query.run.empty() && is_source_word(query.source);
+  Statement statement(connection, of_all_runs ? bests_sql() : ranked_sql(query));
+  bind_query(statement, connection, query);
+  statement.bind(":versions", versions_json(query));
+  std::vector<KernelBest> rows = read_ranked(statement);
+  if (!of_all_runs) rows = best_of_results(std::move(rows));
+  return one_version_each(std::move(rows));
+}
+
+std::vector<KernelBest> best_of_problems(const Connection& connection,
+                                         std::vector<KernelBest> rows) {
+  using ModelAndProblem = std::pair<std::int64_t, std::int64_t>;
+  std::map<ModelAndProblem, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    groups[{rows[i].model_id, rows[i].problem_id}].push_back(i);
+  }
+  StandingsReader reader(connection, {.finalists_only = true});
+  // In parts, each of which SQLite answers from an index.
+  Statement other_finals(connection, R"sql(
+    SELECT 1 FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id > :run
+      AND stage = 'final' AND status = 'correct'
+    UNION ALL
+    SELECT 1 FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id < :run
+      AND stage = 'final' AND status = 'correct'
+    UNION ALL
+    SELECT 1 FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+      AND configuration_id = :configuration AND id <> :id
+      AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
+  const auto was_in_finals_of_one_run = [&](const KernelBest& row) {
+    if (row.timed.stage != Stage::final) return false;
+    other_finals.bind(":model", row.model_id)
+        .bind(":kernel", row.kernel_id)
+        .bind(":problem", row.problem_id)
+        .bind(":run", row.timed.run_id)
+        .bind(":configuration", row.timed.configuration_id)
+        .bind(":id", row.timed.result_id);
+    const bool others = other_finals.step();
+    other_finals.reset();
+    return !others;
+  };
+  std::map<ModelAndProblem, std::size_t> chosen;
+  for (auto& [group, members] : groups) {
+    const auto stale = [&rows](std::size_t i) { return rows[i].stale; };
+    if (!std::all_of(members.begin(), members.end(), stale)) {
+      members.erase(std::remove_if(members.begin(), members.end(), stale), members.end());
+    }
+    // Where there are but one run's finals, and each kernel's best was in them once, it beat all of
+    // the kernel's others there.
+    const std::int64_t run = rows[members.front()].timed.run_id;
+    const bool is_one_run = std::ranges::all_of(members, [&](std::size_t i) {
+      return rows[i].timed.run_id == run && was_in_finals_of_one_run(rows[i]);
+    });
+    Standings standings;
+    for (const std::size_t i : members) {
+      standings.newest.push_back(rows[i].timed);
+      if (is_one_run || members.size() == 1) continue;
+      Standings its = reader.read(group.first, rows[i].kernel_id, group.second);
+      std::ranges::move(its.finals, std::back_inserter(standings.finals));
+      standings.choosing_runs.merge(its.choosing_runs);
+    }
+    if (is_one_run) standings.finals = standings.newest;
+    if (const auto best = best_of(standings)) chosen[group] = members[*best];
+  }
+  return keep(std::move(rows), chosen);
+}
+
+std::vector<std::int64_t> tied_with(const Connection& connection, const KernelBest& best,
+                                    const std::vector<std::int64_t>& kernels) {
+  if (!best.timed.chosen) return {};
+  Statement select(connection, R"sql(
+    SELECT id, configuration_id FROM result
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id = :run
+      AND stage = 'final' AND status = 'correct' AND tied)sql");
+  std::vector<Timed> tied;
+  for (const std::int64_t kernel : kernels) {
+    std::set<std::int64_t> ids;
+    std::string configurations;
+    select.bind(":model", best.model_id)
+        .bind(":kernel", kernel)
+        .bind(":problem", best.problem_id)
+        .bind(":run", best.timed.run_id);
+    while (select.step()) {
+      ids.insert(select.integer("id"));
+      configurations +=
+          (configurations.empty() ? "" : ",") + std::to_string(select.integer("configuration_id"));
+    }
+    select.reset();
+    if (ids.empty()) continue;
+    const Standings standings = read_standings(connection, best.model_id, kernel, best.problem_id,
+                                               {.ids = "[" + configurations + "]"});
+    std::ranges::copy_if(standings.newest, std::back_inserter(tied),
+                         [&](const Timed& timed) { return ids.contains(timed.result_id); });
+  }
+  std::ranges::sort(tied, {},
+                    [](const Timed& timed) { return std::pair(timed.median_ms, timed.result_id); });
+  std::vector<std::int64_t> ids;
+  for (const Timed& timed : tied) ids.push_back(timed.result_id);
+  return ids;
+}
+
+}  // namespace smemtune::db

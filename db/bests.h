@@ -1,0 +1,40 @@
+#pragma once
+
+#include "db/sqlite.h"
+#include "tuner/core/ranking.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace smemtune::db {
+
+struct Query;
+
+/// The best configuration of a kernel for a problem on a device model (README.md).
+struct KernelBest {
+  std::int64_t model_id = 0;
+  std::int64_t problem_id = 0;
+  std::int64_t kernel_id = 0;
+  std::string kernel;
+  bool stale = false;    ///< The kernel's version is not the one that counts now.
+  bool correct = false;  ///< Always, once it is the best.
+  Timed timed;
+};
+
+/// Returns the best of each kernel that the query asks for, of one version each: the current one,
+/// or the newest where that has no best. REQUIRES: the query is exact.
+std::vector<KernelBest> best_of_kernels(const Connection& connection, const Query& query);
+
+/// Returns the best of all kernels for each problem on each device model. A stale one is among them
+/// only where all are stale. `bests`: of one version of each kernel.
+std::vector<KernelBest> best_of_problems(const Connection& connection,
+                                         std::vector<KernelBest> bests);
+
+/// Returns the ids of the results that the finals which chose `best` could not tell from it, and
+/// that are still the newest of their configurations, by time. `kernels`: the ids of those to look
+/// at.
+std::vector<std::int64_t> tied_with(const Connection& connection, const KernelBest& best,
+                                    const std::vector<std::int64_t>& kernels);
+
+}  // namespace smemtune::db
