@@ -86,7 +86,7 @@ std::optional<CompiledKernel> read_module(const fs::path& file) {
 }
 
 /// Writes the module atomically: to a temporary in the same folder, then by a rename to each name.
-/// An error is ignored and leaves no file.
+/// Errors are ignored: a name that could not be written stays as it was.
 void write(const std::vector<fs::path>& files, const CompiledKernel& kernel) {
   const std::vector<std::uint8_t> payload = pack(kernel);
   const fs::path folder = files.front().parent_path();

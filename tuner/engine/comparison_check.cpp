@@ -193,7 +193,7 @@ void add_outputs(Launcher& launcher, const NumberedWorkload& workload,
 
 std::vector<std::string> notes_on(const std::vector<ReferenceOutput>& outputs) {
   std::vector<std::string> notes;
-  std::map<std::string, std::string> shares;  // By output: the changed share on each problem.
+  std::map<std::string, std::string> shares;  // The changed share on each problem, by output.
   for (const ReferenceOutput& output : outputs) {
     const std::string on = output.problem.empty() ? "" : " on " + output.problem;
     const std::string elements = format_count(static_cast<std::uint64_t>(output.elements));

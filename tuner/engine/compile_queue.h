@@ -38,7 +38,7 @@ class CompileQueue {
   /// Returns the numbers that have become ready since the last call.
   std::vector<std::uint64_t> take_ready() { return std::exchange(ready_, {}); }
 
-  /// Takes a module out of the queue. REQUIRES: ready(number).
+  /// Takes a module out of the queue, which forgets the number. REQUIRES: ready(number).
   Outcome<Module> take(std::uint64_t number);
 
   /// Takes the modules of all numbers, or returns the first failure. REQUIRES: each is ready.
@@ -93,7 +93,7 @@ class CompileQueue {
   std::map<std::string, std::size_t> together_;
   std::map<Ticket, std::vector<std::string>> working_;  ///< Keys of what each worker compiles.
   std::set<std::string> working_keys_;                  ///< The keys of `working_`.
-  std::map<std::string, BatchSize> batch_sizes_;        ///< By program.
+  std::map<std::string, BatchSize> batch_sizes_;        ///< One for each program.
   std::list<Remembered> remembered_;                    ///< Most recently used first.
   std::map<std::string, std::list<Remembered>::iterator> by_key_;
   std::vector<std::uint64_t> ready_;  ///< Result of the next take_ready().

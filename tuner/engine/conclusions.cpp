@@ -56,7 +56,8 @@ std::vector<std::string> without_effect(const ProblemState& state) {
   std::vector<std::string> lines;
   for (const KernelOnProblems& kernel : state.kernels) {
     for (const Parameter& parameter : kernel.kernel().parameters) {
-      std::map<std::string, std::string> identities;  // By the values of the other parameters.
+      std::map<std::string, std::string> identities;  // The first identity for these values of the
+                                                      // other parameters.
       std::size_t equal = 0;
       bool has_effect = false;
       for (const Entry& entry : state.entries) {

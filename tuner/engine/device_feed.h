@@ -35,7 +35,8 @@ class DeviceFeed {
 
   struct Assigned {
     std::vector<Assignment> assignments;
-    std::vector<InFlight*> shared;  ///< Those that got the result of another with the same code.
+    std::vector<InFlight*> shared;  ///< Configurations that got the result of another with the same
+                                    ///< code.
   };
 
   /// Assigns the first compiled configurations to the devices that are free. `undone`: number of
@@ -70,7 +71,7 @@ class DeviceFeed {
   ProblemState& state_;
   std::vector<SeenTimes>& times_;
   std::map<std::uint64_t, InFlight*> compiled_;    ///< Waiting for a device, in the order asked.
-  std::vector<std::deque<Evaluation>> on_device_;  ///< By index in ProblemState::devices.
+  std::vector<std::deque<Evaluation>> on_device_;  ///< Indexed like ProblemState::devices.
   std::map<std::string, Result> measured_;         ///< Results by identity.
   std::size_t next_device_ = 0;                    ///< The first device to be given work.
 };

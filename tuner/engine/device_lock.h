@@ -14,7 +14,7 @@ namespace smemtune {
 /// The process that holds a device's lock, as written in the lock file by that process.
 struct LockHolder {
   pid_t process_id = 0;
-  std::string purpose;    ///< Such as `tuning gemm`.
+  std::string purpose;    ///< For example `tuning gemm`.
   std::time_t since = 0;  ///< Seconds since 1970, UTC.
 };
 

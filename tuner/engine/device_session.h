@@ -19,7 +19,7 @@ struct DeviceAnswer {
                                               ///< says.
   Failure failure = {};
   bool from_outside = false;     ///< True if something else on the machine killed the worker.
-  bool not_asked = false;        ///< The unit was gone before the request could be sent.
+  bool not_asked = false;        ///< True if the unit was gone before the request could be sent.
   bool host_lost = false;        ///< True if the unit's host was lost: nobody knows what became of
                                  ///< the request.
   std::uint64_t generation = 0;  ///< Generation of the worker that was asked; it may be gone by
@@ -28,7 +28,7 @@ struct DeviceAnswer {
   double elapsed_s = 0;          ///< Duration of the request, without preparing.
 };
 
-/// What all sessions of a problem know about its reference kernel.
+/// Facts about a problem's reference kernel that all sessions of the problem share.
 struct ReferenceRecord {
   std::string name;     ///< Name in messages.
   bool worked = false;  ///< True if it ran correctly on some unit.

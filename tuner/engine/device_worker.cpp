@@ -27,9 +27,9 @@ namespace {
 
 constexpr int kContextLost = 70;
 
-// Data for timed launches: kFirstData sets at first, or fewer when the reference takes more than
-// kFirstData_ms for them; later more, while drawing them takes at most these shares of the time,
-// and only if the reference is no slower than kMostDraw_ms.
+// Data for timed launches: kFirstData sets at first, or fewer when drawing them takes more than
+// kFirstData_ms; later more, while that takes at most these shares of the time, and a single draw
+// at most kMostDraw_ms.
 constexpr int kFirstData = 4;
 constexpr double kFirstData_ms = 1000;
 constexpr double kSearchShare = 0.01;
@@ -521,7 +521,8 @@ class DeviceWorker {
   WorkerChannel& channel_;
   std::map<WorkloadId, NumberedWorkload> workloads_;
   std::vector<DerivedTolerance> derived_;
-  std::map<std::string, std::map<std::string, Tolerance>> fitted_;  ///< By problem and output.
+  std::map<std::string, std::map<std::string, Tolerance>> fitted_;  ///< Tolerances by problem and
+                                                                    ///< output.
   std::vector<LoadedKernel> reference_handles_;
   std::map<std::int32_t, Check> kept_;
   Check reference_;

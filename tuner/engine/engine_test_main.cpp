@@ -138,7 +138,7 @@ int run_relay(const std::string& file, const std::string& silence_s) {
   if (agent == 0) {
     dup2(there[0], STDIN_FILENO);
     dup2(back[1], STDOUT_FILENO);
-    setsid();  // As if it were on another host.
+    setsid();  // Leaves the session, as if it were on another host.
     const std::string self = executable();
     execl(self.c_str(), self.c_str(), kHostWord, silence_s.c_str(), nullptr);
     _exit(127);

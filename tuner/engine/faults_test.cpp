@@ -28,7 +28,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Returns a deadline: hangs wait for it, everything else may be slow.
+/// Returns a short deadline for hangs, which are waited for, and a long one for what is just slow.
 double deadline_s(const std::string& fault) { return fault.starts_with("hang") ? 3 : 600; }
 
 /// The configuration that would be the best has a fault.

@@ -174,7 +174,7 @@ bool FinalsDevice::evaluate(Contender& contender, EvaluateRequest request) {
 /// was replaced.
 std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) {
   SampleRoundRequest request;
-  std::vector<std::size_t> places;  ///< By entry of the request: its place in the round.
+  std::vector<std::size_t> places;  ///< Places in the round of the request's entries.
   double expected_s = 0;
   for (std::size_t place = 0; place < round.size(); ++place) {
     const Contender& contender = contenders_[round[place]];

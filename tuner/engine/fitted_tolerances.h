@@ -11,7 +11,8 @@
 namespace smemtune {
 
 struct FittedTolerances {
-  std::map<std::string, Tolerance> tolerances;  ///< By output, replacing the types' defaults.
+  std::map<std::string, Tolerance> tolerances;  ///< Tolerances by output, which replace the types'
+                                                ///< defaults.
   std::vector<std::string> notes;               ///< For people.
 };
 

@@ -116,7 +116,7 @@ class HostAgent {
   int out_;
   HostWelcome welcome_;
   std::vector<Frame> asked_;
-  std::map<std::uint64_t, Module> modules_;  ///< By number; only the images matter.
+  std::map<std::uint64_t, Module> modules_;  ///< Modules by number; only their images matter.
   std::map<std::string, DeviceLock> locks_;
   std::vector<Waiting> waiting_;  ///< Workers that wait for locks.
   LocalHost workers_;             ///< Destroyed first, while the locks are held.

@@ -43,7 +43,7 @@ int wait_ms(WorkerHost::Clock::time_point until) {
 }  // namespace
 
 WorkerHost::Clock::time_point in_seconds(double s) {
-  // No wait is longer than a day, and the clock's ticks would overflow.
+  // No wait is longer than a day; a larger number could overflow the clock's ticks.
   return WorkerHost::Clock::now() + std::chrono::duration_cast<WorkerHost::Clock::duration>(
                                         std::chrono::duration<double>(std::clamp(s, 0.0, 86400.0)));
 }

@@ -32,7 +32,7 @@ struct Part {
 /// A compiled configuration of a kernel: on the tuned problem (the first part) and on the further
 /// problems on which it must be right.
 struct Job {
-  std::vector<CompiledKernel> modules;  ///< Without their images.
+  std::vector<CompiledKernel> modules;  ///< Modules without their images.
   std::vector<std::uint64_t> images;    ///< Numbers of the images, which are sent ahead.
   std::vector<Part> parts;
 
@@ -82,8 +82,9 @@ struct HostHello {
   std::string why_no_gpu;                          ///< Why its GPUs cannot be used; empty
                                                    ///< otherwise.
   Device cpu;                                      ///< Its cores as a device.
-  std::map<std::string, CompilerHello> compilers;  ///< By back end, `cuda` and `cpu`.
-  std::map<std::string, std::string> lacking;      ///< By back end without a compiler: the reason.
+  std::map<std::string, CompilerHello> compilers;  ///< Compilers by back end, `cuda` and `cpu`.
+  std::map<std::string, std::string> lacking;      ///< The reason for each back end without a
+                                                   ///< compiler.
   std::vector<std::int64_t> nvrtc_versions;  ///< Versions of HostWelcome::nvrtc; empty where one is
                                              ///< missing.
 
@@ -116,7 +117,7 @@ struct CompileReply {
 
     bool operator==(const Answer&) const = default;
   };
-  std::vector<Answer> answers;  ///< By request.
+  std::vector<Answer> answers;  ///< One for each request.
 
   bool operator==(const CompileReply&) const = default;
 };
@@ -132,7 +133,7 @@ std::vector<Outcome<Module>> outcomes_of(CompileReply reply, std::uint64_t seque
 /// A workload with its number and label.
 struct NumberedWorkload {
   WorkloadId id = 0;
-  std::string label;  ///< Such as `N=4096, seed 2`.
+  std::string label;  ///< For example `N=4096, seed 2`.
   Problem problem;
   Workload workload;
 
@@ -142,7 +143,7 @@ struct NumberedWorkload {
 /// Fills the device with the data of a problem and runs the reference kernel on it.
 struct PrepareRequest {
   std::vector<NumberedWorkload> workloads;
-  Job reference;  ///< Nothing is compared while it runs.
+  Job reference;  ///< Has no parts if nothing will be compared.
   /// Factor of tolerances that are to be derived, from `in_double`, the reference in double
   /// precision, else from the definitions; 0 when none are.
   double derive = 0;

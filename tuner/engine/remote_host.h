@@ -79,7 +79,7 @@ class RemoteHost final : public WorkerHost {
   State state_ = State::waiting;
   std::unique_ptr<WorkerProcess> carrier_;
   std::unique_ptr<FrameLink> link_;  ///< Uses the carrier's socket; destroyed before it.
-  std::string first_bytes_;          ///< What was read before and behind the first line.
+  std::string first_bytes_;          ///< Bytes read before and behind the first line.
   std::optional<HostHello> hello_;
   std::set<std::string> provided_;  ///< SHA-256 of the files that are there.
   /// Modules whose images are there: each crosses the link once, in one direction.

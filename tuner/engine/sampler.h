@@ -14,7 +14,7 @@ namespace smemtune {
 /// check.
 Outcome<TimeReport> time_compared(Launcher& launcher, const Check& check, TimeRequest request);
 
-/// The same, but a report without a usable sample is a Failure.
+/// Does the same for a first look at the speed; a report without usable samples is a Failure.
 Outcome<TimeReport> screen(Launcher& launcher, const Check& check, const TimeRequest& request);
 
 /// A kernel in a round, and how often one of its samples launches it, so that samples compare.

@@ -449,9 +449,10 @@ class Search {
   double begin_s_;
   double begin_device_s_;
   std::deque<InFlight> in_flight_;
-  std::unordered_map<std::uint64_t, InFlight*> compiling_;  ///< By number in the compile queue.
+  std::unordered_map<std::uint64_t, InFlight*> compiling_;  ///< Keyed by number in the compile
+                                                            ///< queue.
   std::vector<InFlight*> unsaved_;                          ///< Done, but not in the log yet.
-  std::vector<SeenTimes> times_;                            ///< By kernel.
+  std::vector<SeenTimes> times_;                            ///< One for each kernel.
   DeviceFeed feed_;
   ProgressMeter meter_;
   std::uint64_t last_place_ = 0;

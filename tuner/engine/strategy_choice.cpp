@@ -56,8 +56,8 @@ Ranking ranking_of(const Findings& findings, const SearchSpace& space) {
   return ranking;
 }
 
-/// Returns rankings from elsewhere, the most similar first: the same problem, then devices that
-/// have much in common, then those of which most is known.
+/// Returns rankings from elsewhere, the most similar first: for the same problem, then on similar
+/// devices, then those of which most is known.
 std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
                               const std::string& kernel, const SearchSpace& space) {
   const TuningOptions& options = tuning.request.options;

@@ -96,7 +96,7 @@ struct DoubleReference {
 /// Tolerances and exact outputs for comparing.
 struct Derived {
   std::vector<DerivedTolerance> tolerances;  ///< For outputs of types narrower than double.
-  std::map<WorkloadId, Outputs> exact;       ///< By workload of the checks.
+  std::map<WorkloadId, Outputs> exact;       ///< Exact outputs by workload of the checks.
 };
 
 /// Runs the reference on the checks' workloads as it is and in double precision, and on further

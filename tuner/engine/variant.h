@@ -25,7 +25,7 @@ struct ProblemSet {
 
 /// A kernel bound to each problem of a set.
 struct KernelOnProblems {
-  std::vector<KernelBinding> bound;  ///< By index in ProblemSet::problems.
+  std::vector<KernelBinding> bound;  ///< In the order of ProblemSet::problems.
   const KernelSource* source = nullptr;
   std::string hash;
   bool is_reference = false;
@@ -38,7 +38,7 @@ struct KernelOnProblems {
 
 /// A configuration ready to be compiled.
 struct Variant {
-  std::vector<KernelInstance> instances;  ///< By problem; the tuned problem comes first.
+  std::vector<KernelInstance> instances;  ///< One for each problem; the tuned problem comes first.
   std::vector<CompileRequest> requests;   ///< One for each problem with its own code.
   std::vector<Part> parts;                ///< `module` is an index in `requests`.
   std::map<std::string, double> metrics;  ///< On the tuned problem.

@@ -20,9 +20,10 @@ struct Check {
   WorkloadId workload = 0;
   Tolerance tolerance;
   std::string label;  ///< Name of the workload, for messages.
-  /// By output: replaces `tolerance` for outputs compared with a double-precision run.
+  /// Tolerances by output that replace `tolerance` for outputs compared with a double-precision
+  /// run.
   std::map<std::string, Tolerance> tolerances = {};
-  /// By output, in timed launches: the result of timed_tolerances().
+  /// Tolerances by output in timed launches: the result of timed_tolerances().
   std::map<std::string, Tolerance> timed_tolerances = {};
 };
 
@@ -71,7 +72,7 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
                                                    const NumberedWorkload& workload,
                                                    const std::vector<ExpressionText>& definitions);
 
-/// What is left for comparing a problem set's outputs with definitions.
+/// The remaining budget for comparing a problem set's outputs with definitions.
 struct DefinitionBudget {
   std::uint64_t operations = 200'000'000;  ///< For whole outputs; each gets a sample besides.
   std::uint64_t host_bytes = 0;            ///< For the arrays of one workload on the host.

@@ -32,7 +32,7 @@ class WireError : public Error {
 enum class MessageType : std::uint16_t {
   hello = 1,  ///< A worker's first message.
   broken,     ///< Instead of hello or a reply: the worker cannot go on, and ends.
-  phase,      ///< What the worker is about to do.
+  phase,      ///< Announces what the worker is about to do.
   compile,    ///< A compile worker's request.
   compiled,   ///< A compile worker's reply.
   prepare,    ///< The device worker's requests and replies.

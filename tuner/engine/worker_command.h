@@ -15,7 +15,7 @@ namespace smemtune {
 struct HostJoin {
   int compile_workers = 0;
   std::uint64_t compile_address_space = 0;
-  std::vector<std::vector<std::string>> devices = {};  ///< As in WorkerCommand, of the same model.
+  std::vector<std::vector<std::string>> devices = {};  ///< See WorkerCommand; of the same model.
   std::vector<Device> known_devices = {};
   std::string note = {};  ///< For people: what the host has, and what of that is used.
 };
@@ -25,7 +25,7 @@ struct HostShare {
   std::string name;  ///< For people; empty: this machine.
   std::shared_ptr<WorkerHost> host;
   int compile_workers = 0;
-  std::uint64_t compile_address_space = 0;  ///< As in WorkerCommand.
+  std::uint64_t compile_address_space = 0;  ///< See WorkerCommand.
   /// For a host that is away at first: called once when it is there.
   std::function<HostJoin()> join = {};
 };

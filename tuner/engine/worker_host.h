@@ -127,7 +127,7 @@ class LocalHost final : public WorkerHost {
   struct Worker {
     std::unique_ptr<WorkerProcess> process;
     std::optional<Clock::time_point> deadline;  ///< For the greeting or the answer.
-    Phase phase = {};                           ///< What it is doing, by its last report.
+    Phase phase = {};                           ///< Its last reported phase.
     bool is_busy = false;
     bool ends_in_order = false;
     std::deque<Request> waiting = {};  ///< Requests that it has not been sent yet.

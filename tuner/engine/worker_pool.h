@@ -19,7 +19,7 @@ namespace smemtune {
 
 /// The devices and the compiler of a pool's workers.
 struct DeviceGreeting {
-  std::deque<Device> devices;  ///< As WorkerCommand::devices, and more when hosts have joined.
+  std::deque<Device> devices;  ///< Devices of the command, and those of hosts that have joined.
   std::string compiler;        ///< Version, from a compile worker.
   std::string compiler_sha256;
 };

@@ -60,14 +60,14 @@ struct Phase {
 /// How a worker ended.
 struct WorkerDeath {
   enum class Cause {
-    ended,     ///< By itself: a signal or an exit status.
+    ended,     ///< Ended by itself: by a signal or with an exit status.
     deadline,  ///< Killed because an answer was overdue.
     protocol,  ///< Killed because it sent something that is not a message.
     stuck,     ///< Killed but still there: the driver holds it.
     no_start,  ///< It could not be started: `message` says why.
   };
   Cause cause = Cause::ended;
-  int signal = 0;  ///< 0 if it exited.
+  int signal = 0;  ///< 0 if it exited, with `exit_status`.
   int exit_status = 0;
   std::string phase;  ///< Its last reported phase.
   int phase_number = 0;

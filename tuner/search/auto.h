@@ -41,7 +41,7 @@ class Auto final : public KernelSearch {
   std::optional<ConfigurationIndex> searched();
 
   Untried& untried_;
-  std::vector<Agreement> elsewhere_;  ///< By place, the most similar first.
+  std::vector<Agreement> elsewhere_;  ///< One for each place, the most similar first.
   Forest forest_;
   LikelyBetter likely_better_;
   std::optional<Model> model_;  ///< Only if launches are known.
@@ -49,7 +49,7 @@ class Auto final : public KernelSearch {
   bool asked_elsewhere_ = false;     ///< True once a configuration that was fast elsewhere was
                                      ///< asked for.
   std::size_t own_first_ = 0;        ///< Questions since then, up to kOwnFirst.
-  std::vector<Fastest> fastest_;     ///< By place.
+  std::vector<Fastest> fastest_;     ///< One for each place.
   std::size_t left_for_places_ = 0;  ///< Questions left for fast ones elsewhere.
   bool search_is_next_ = false;      ///< True after a question about a place.
   bool forest_is_next_ = true;       ///< Which of the two searches is next.

@@ -21,7 +21,7 @@ struct RecordedKernel {
     int registers = 0;     ///< Per thread, the most of its launches; 0: not known.
   };
   SearchSpace space;
-  std::vector<Answer> answers;  ///< By configuration.
+  std::vector<Answer> answers;  ///< Indexed by configuration.
   LaunchCost cost = {};         ///< See SearchedKernel.
   /// The one that a run asks for first; nullopt: not known.
   std::optional<ConfigurationIndex> default_configuration = std::nullopt;
