@@ -521,8 +521,8 @@ class DeviceWorker {
   WorkerChannel& channel_;
   std::map<WorkloadId, NumberedWorkload> workloads_;
   std::vector<DerivedTolerance> derived_;
-  std::map<std::string, std::map<std::string, Tolerance>> fitted_;  ///< Tolerances by problem and
-                                                                    ///< output.
+  /// Tolerances by problem and output.
+  std::map<std::string, std::map<std::string, Tolerance>> fitted_;
   std::vector<LoadedKernel> reference_handles_;
   std::map<std::int32_t, Check> kept_;
   Check reference_;
@@ -587,7 +587,7 @@ int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, i
     const std::unique_ptr<Launcher> launcher = make();
     channel.send(MessageType::hello, DeviceHello{launcher->device()});
     DeviceWorker worker(*launcher, channel);
-    Images images;  // Images for the request that follows them.
+    Images images;  // For the request that follows them.
     while (const std::optional<Frame> frame = channel.receive()) {
       answer(worker, channel, *frame, images);
     }

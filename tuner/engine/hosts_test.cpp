@@ -174,7 +174,7 @@ class HostsRun {
   std::size_t seen_ = 0;
 };
 
-/// One configuration waits until let_happen() is called, so that the run cannot end before.
+/// Returns a space in which one configuration waits for let_happen(), so that no run ends before.
 FakeSpace waiting_space() {
   FakeSpace fake;
   fake.add("tiled", "fault wait in load when TILE == 16 && ITEMS == 4");

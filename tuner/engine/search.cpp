@@ -421,8 +421,8 @@ class Search {
     }
     if (progress.remaining_s && budget_.until_device_s > 0) {
       const double used_s = device_s(tuning_, state_);
-      const double busy = (used_s - begin_device_s_) / (now_s - begin_s_);  // Average number of
-                                                                            // busy devices.
+      // Average number of busy devices.
+      const double busy = (used_s - begin_device_s_) / (now_s - begin_s_);
       const double left_s = std::max(0.0, budget_.until_device_s - used_s);
       if (busy > 0) progress.remaining_s = std::min(*progress.remaining_s, left_s / busy);
     }
@@ -449,8 +449,7 @@ class Search {
   double begin_s_;
   double begin_device_s_;
   std::deque<InFlight> in_flight_;
-  std::unordered_map<std::uint64_t, InFlight*> compiling_;  ///< Keyed by number in the compile
-                                                            ///< queue.
+  std::unordered_map<std::uint64_t, InFlight*> compiling_;  ///< Keyed by queue number.
   std::vector<InFlight*> unsaved_;                          ///< Done, but not in the log yet.
   std::vector<SeenTimes> times_;                            ///< One for each kernel.
   DeviceFeed feed_;

@@ -52,7 +52,7 @@ class Auto final : public KernelSearch {
   std::vector<Fastest> fastest_;     ///< One for each place.
   std::size_t left_for_places_ = 0;  ///< Questions left for fast ones elsewhere.
   bool search_is_next_ = false;      ///< True after a question about a place.
-  bool forest_is_next_ = true;       ///< Which of the two searches is next.
+  bool forest_is_next_ = true;       ///< True if the Forest is next, not the LikelyBetter.
 };
 
 }  // namespace smemtune

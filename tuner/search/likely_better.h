@@ -52,10 +52,10 @@ class LikelyBetter final : public KernelSearch {
   Untried& untried_;
   RandomEngine random_;
   ConfigurationFeatures features_of_;
-  std::vector<ConfigurationIndex> asked_;  ///< Results not told yet.
+  std::vector<ConfigurationIndex> asked_;  ///< Configurations whose results are not told yet.
   std::vector<Told> told_;
   std::size_t timed_ = 0;
-  std::size_t fast_elsewhere_ = 0;  ///< How many of those asked for.
+  std::size_t fast_elsewhere_ = 0;  ///< Questions about those that were fast elsewhere.
   std::optional<double> best_ms_;
   double slow_ms_ = 0;  ///< Median of the first times.
   GaussianProcess process_;
