@@ -6,14 +6,15 @@ namespace smemtune {
 
 namespace {
 
-// How large the first batches are, which tell what an entry costs.
+// Size of the first batches, which show what an entry costs.
 constexpr std::size_t kTrial = 4;
 
-// Where a batch of any size would save less than this share of a configuration's time, none is
-// made: a batch gives its results late, and one bad entry costs it a second compile.
+// Configurations are compiled singly where a batch of any size would save less than this share of a
+// configuration's time: a batch delivers its results late, and one bad entry costs it a second
+// compile.
 constexpr double kWorthwhile = 0.2;
 
-// A batch is large enough when the program's own part is this share of the entries'.
+// A batch is large enough when the program's fixed part is this share of the entries' part.
 constexpr double kSmallPart = 0.1;
 
 }  // namespace

@@ -4,17 +4,17 @@
 
 namespace smemtune {
 
-/// How many configurations of one program to compile together. A program costs something by itself
-/// (its source is parsed, a process started, something linked) and something for each entry: what
-/// was compiled so far tells both, and batches grow until the program's own part is small.
+/// Chooses how many configurations of one program to compile together. A program has a fixed cost
+/// (its source is parsed, a process started, something linked) and a cost for each entry. Both are
+/// estimated from what was compiled so far, and batches grow until the fixed part is small.
 class BatchSize {
  public:
-  /// A module of so many entries took so long, in milliseconds.
+  /// Records that a module of `entries` entries took `compile_ms` milliseconds to compile.
   void add(std::size_t entries, double compile_ms);
 
-  /// How many make the next batch, when so many configurations wait for so many workers; at
-  /// least 1. No worker is left without work for a larger batch, and none takes much longer than
-  /// kMaxBatch_ms.
+  /// Returns the size of the next batch, at least 1, when `waiting` configurations wait for
+  /// `workers` workers. No worker is left without work for the sake of a larger batch, and no batch
+  /// takes much longer than kMaxBatch_ms.
   std::size_t next(std::size_t waiting, std::size_t workers) const;
 
   static constexpr double kMaxBatch_ms = 2000;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kPlenty = 10000;
 
-/// Of a program that takes `program_ms` and `entry_ms` for each entry, after some were compiled.
+/// Returns a BatchSize that has seen some modules of a program with these costs.
 BatchSize learned(double program_ms, double entry_ms) {
   BatchSize size;
   for (int i = 0; i < 3; ++i) size.add(1, program_ms + entry_ms);
@@ -25,7 +25,7 @@ TEST(BatchSize, BeginsWithSinglesAndThenTriesABatch) {
 }
 
 TEST(BatchSize, IsLargeWhereTheProgramItselfIsMostOfTheCost) {
-  // 24 ms alone, 3.2 ms each in a batch, as a small kernel was measured with NVRTC.
+  // 24 ms alone, 3.2 ms each in a batch, as measured for a small kernel with NVRTC.
   const std::size_t batch = learned(20.8, 3.2).next(kPlenty, 16);
   EXPECT_GE(batch, 32u);
   EXPECT_LE(batch, BatchSize::kMaxEntries);
@@ -52,7 +52,7 @@ TEST(BatchSize, LeavesNoWorkerWithoutWork) {
 TEST(BatchSize, BearsTimesThatMakeNoSense) {
   BatchSize size;
   size.add(1, 100);
-  size.add(8, 50);  // Less than one alone: noise.
+  size.add(8, 50);  // Faster than a single one: noise.
   const std::size_t batch = size.next(kPlenty, 1);
   EXPECT_GE(batch, 1u);
   EXPECT_LE(batch, BatchSize::kMaxEntries);

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Part of every file's name: what lies in a cache of another layout is not read. Raise it when
+// Part of every file's name, so that files of another layout are not read. Raise it when
 // CompiledKernel or CompileRequest change.
 constexpr std::string_view kLayout = "smemtune-module-5";
 
@@ -36,14 +36,14 @@ std::string file_name(const Compiler& compiler, const CompileRequest& request) {
   return sha256(text) + ".module";
 }
 
-/// What a file begins with, so that a damaged one is none.
+/// Returns the checksum that a file begins with, by which a damaged file is recognized.
 std::string seal(std::span<const std::uint8_t> payload) {
   return sha256({reinterpret_cast<const char*>(payload.data()), payload.size()});
 }
 constexpr std::size_t kSealBytes = 64;
 constexpr off_t kMaxFileBytes = off_t{1} << 30;
 
-/// Whether only this user can have written it: what it holds will be run.
+/// Whether only this user can have written the file: the code in it will be run.
 bool is_private(const struct stat& found) {
   return found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
@@ -85,16 +85,17 @@ std::optional<CompiledKernel> read_module(const fs::path& file) {
   }
 }
 
-/// Whole or not at all: a temporary beside them, then a rename to each name. Nothing happens when
-/// that fails.
+/// Writes the module atomically: to a temporary in the same folder, then by a rename to each name.
+/// Errors are ignored: a name that could not be written stays as it was.
 void write(const std::vector<fs::path>& files, const CompiledKernel& kernel) {
   const std::vector<std::uint8_t> payload = pack(kernel);
   const fs::path folder = files.front().parent_path();
   std::error_code error;
   fs::create_directories(folder.parent_path(), error);
-  // Whatever the umask says; a folder that others may write to is not used.
+  // The mode holds whatever the umask is; a folder that others may write to is not used.
   if (mkdir(folder.c_str(), 0700) != 0 && !is_private_folder(folder)) return;
-  // Process ids come again, and other machines or containers that share the folder have the same.
+  // Process ids are reused, and other machines or containers that share the folder have the same
+  // ids.
   const std::string writer =
       std::to_string(getpid()) + "." + std::to_string(std::random_device{}());
   const fs::path temporary = folder / ("writing." + writer);
@@ -200,12 +201,12 @@ void CachedCompiler::trim() const {
   std::error_code error;
   for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
        entry.increment(error)) {
-    // Another process may remove files meanwhile: what cannot be asked is passed over.
+    // Another process may remove files meanwhile; a file that cannot be examined is skipped.
     std::error_code gone;
     const auto written = entry->last_write_time(gone);
     if (gone) continue;
     if (entry->path().extension() != ".module") {
-      // Of a process that was killed while it wrote.
+      // A leftover of a process that was killed while it wrote.
       if (fs::file_time_type::clock::now() - written > std::chrono::hours(1)) {
         fs::remove(entry->path(), gone);
       }
@@ -236,7 +237,7 @@ fs::path default_cache_folder() {
   if (const char* folder = set("SMEMTUNE_CACHE")) {
     return std::string_view(folder) == "off" ? fs::path() : fs::path(folder);
   }
-  if (const char* scratch = set("SMEMTUNE_SCRATCH")) {  // Others may use it, too.
+  if (const char* scratch = set("SMEMTUNE_SCRATCH")) {  // Others may use this folder, too.
     return fs::path(scratch) / ("smemtune-" + std::to_string(geteuid()));
   }
   if (const char* cache = set("XDG_CACHE_HOME")) return fs::path(cache) / "smemtune";

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Makes a module of the request's name expressions and counts how often it was asked.
+/// Makes a module of the request's name expressions and counts its calls.
 class CountingCompiler final : public Compiler {
  public:
   CountingCompiler(std::string compiler_version, int& calls)
@@ -116,7 +116,8 @@ TEST_F(CachedCompilerTest, CompilesADamagedFileAgainAndMendsIt) {
 
 TEST_F(CachedCompilerTest, CompilesAgainWhatIsTooLargeToBeAModule) {
   compiler().compile(request("f<1>"));
-  fs::resize_file(fs::directory_iterator(folder_)->path(), std::uintmax_t{200} << 30);  // Sparse.
+  fs::resize_file(fs::directory_iterator(folder_)->path(), std::uintmax_t{200} << 30);  // A sparse
+                                                                                        // file.
   compiler().compile(request("f<1>"));
   EXPECT_EQ(calls_, 2);
 }
@@ -136,7 +137,7 @@ TEST_F(CachedCompilerTest, DoesNotRunWhatOthersMayHaveWritten) {
   const fs::path file = fs::directory_iterator(folder_)->path();
   fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
   compiler().compile(request("f<1>"));
-  EXPECT_EQ(calls_, 2);  // And writes it anew, for its user.
+  EXPECT_EQ(calls_, 2);  // The module is written anew, for its user only.
   compiler().compile(request("f<1>"));
   EXPECT_EQ(calls_, 2);
   fs::permissions(folder_, fs::perms::group_write, fs::perm_options::add);
@@ -148,7 +149,7 @@ TEST_F(CachedCompilerTest, CompilesAgainWhatCannotBeRead) {
   const auto good = compiler().compile(request("f<1>"));
   const fs::path file = fs::directory_iterator(folder_)->path();
   fs::remove(file);
-  fs::create_directory(file);  // Can be opened, and reading it is an error.
+  fs::create_directory(file);  // A folder can be opened, but reading it is an error.
   const auto again = compiler().compile(request("f<1>"));
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, *good);
@@ -164,7 +165,7 @@ TEST_F(CachedCompilerTest, KeepsAModuleOfSeveralRequestsOnceForEachOfThem) {
   EXPECT_EQ(fs::hard_link_count(fs::directory_iterator(folder_)->path()), 3u);
   EXPECT_EQ(*compiler().compile(request("f<2>")), **first[1]);
   EXPECT_EQ(calls_, 1);
-  // Only what is new is compiled.
+  // Only the new request is compiled.
   const std::vector<CompileRequest> more = {request("f<1>"), request("f<4>"), request("broken")};
   const CompiledTogether second = compiler().compile_together(more);
   EXPECT_EQ(**second[0], **first[0]);

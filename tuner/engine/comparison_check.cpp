@@ -19,16 +19,16 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr std::int64_t kTried = 16;  // Elements or pairs of each output.
+constexpr std::int64_t kTried = 16;  // Elements or pairs changed in each output.
 constexpr std::int64_t kLongestRow = 4096;
 
 /// A way in which an output may be wrong.
 struct Mutation {
   std::vector<Edit> edits = {};
-  std::int64_t elements = 0;  ///< That differ from the reference's.
+  std::int64_t elements = 0;  ///< Number of elements that differ from the reference's.
 };
 
-/// Changes the outputs of one workload, one at a time, and looks whether that is seen.
+/// Changes one output of a workload and checks whether the comparison notices.
 class MutatedOutput {
  public:
   MutatedOutput(Launcher& launcher, const Check& reference, const Argument& argument)
@@ -38,7 +38,7 @@ class MutatedOutput {
     stream_ = crc32(name);
   }
 
-  /// What is not seen, in words.
+  /// Returns the names of the mutations that the comparison does not notice.
   Outcome<std::vector<std::string>> unseen() {
     std::vector<std::pair<const char*, Mutation>> mutations = {{"zeroed elements", zeroed()},
                                                                {"flipped highest bits", flipped()}};
@@ -65,7 +65,7 @@ class MutatedOutput {
     const Outcome<RunReport> report = launcher_.compare(reference_.handle, request, mutation.edits);
     if (!report) return report.failure();
     if (!report->mismatch) return false;
-    // Of a sum, or of a row, which is wrong wherever it is.
+    // A mutated sum or row is a single edit, and any mismatch reveals it.
     if (argument_.compares_sum || mutation.edits.size() == 1) return true;
     return 2 * report->mismatch->count >= mutation.elements;
   }
@@ -74,7 +74,7 @@ class MutatedOutput {
     return of_each([](const Bytes& element) { return Bytes(element.size()); });
   }
 
-  /// Zeros stay, as -0 is 0.
+  /// Zeros are skipped, as -0 equals 0.
   Mutation flipped() {
     return of_each([](Bytes element) {
       element.back() ^= 0x80;
@@ -109,7 +109,7 @@ class MutatedOutput {
     return mutation;
   }
 
-  /// The first of a few rows in which that makes a difference.
+  /// Rotates the first of a few rows that a rotation changes; empty when there is none.
   Mutation shifted() {
     const std::int64_t all = argument_.elements();
     const std::int64_t row = argument_.shape.back() > 1 ? argument_.shape.back() : all;
@@ -125,7 +125,7 @@ class MutatedOutput {
     return {};
   }
 
-  /// Different random ones.
+  /// Returns at most `count` different random places.
   std::vector<std::int64_t> places(std::int64_t count) const {
     const auto all = static_cast<std::uint64_t>(argument_.elements());
     std::set<std::int64_t> known;
@@ -193,7 +193,7 @@ void add_outputs(Launcher& launcher, const NumberedWorkload& workload,
 
 std::vector<std::string> notes_on(const std::vector<ReferenceOutput>& outputs) {
   std::vector<std::string> notes;
-  std::map<std::string, std::string> shares;  // By output, on each problem.
+  std::map<std::string, std::string> shares;  // The changed share on each problem, by output.
   for (const ReferenceOutput& output : outputs) {
     const std::string on = output.problem.empty() ? "" : " on " + output.problem;
     const std::string elements = format_count(static_cast<std::uint64_t>(output.elements));
@@ -208,7 +208,7 @@ std::vector<std::string> notes_on(const std::vector<ReferenceOutput>& outputs) {
       share += (share.empty() ? "" : ", ") +
                format_count(static_cast<std::uint64_t>(output.changed)) + " of " + elements + on;
     }
-    // One element, or one set of data, may be the same without being always so.
+    // One element, or the elements on one set of data, may be equal by chance.
     const bool is_told = output.elements > 1 && output.problem == outputs.front().problem;
     if (output.constant != "0" && (output.constant.empty() || !is_told)) continue;
     notes.push_back("*** " + output.output + " of the reference is " + output.constant +

@@ -8,25 +8,25 @@
 #include <string>
 #include <vector>
 
-// How much comparing a kernel's outputs with the reference's says.
+// Checks how much a comparison of a kernel's outputs with the reference's can reveal.
 
 namespace smemtune {
 
-/// Adds what the reference did to the outputs of a workload. Those of the problem that are there
-/// already get what it changed, where that is more.
+/// Adds to `outputs` what the reference wrote in a workload. Where an output of the problem is
+/// listed already, the larger number of changed elements is kept.
 void add_outputs(Launcher& launcher, const NumberedWorkload& workload,
                  std::vector<ReferenceOutput>& outputs);
 
-/// What is to be said of the share of each output that the reference changed, and of outputs that
-/// are the same everywhere; a sentence each. The first problem has several sets of data: what is the
-/// same on a single one may follow from the data.
+/// Returns a sentence for each output of which the reference changed only a part and for each
+/// output that is the same everywhere. The first problem has several sets of data; on a problem
+/// with a single set, equal elements may follow from the data and are not reported.
 std::vector<std::string> notes_on(const std::vector<ReferenceOutput>& outputs);
 
 /// Measures the comparison with the reference itself: changes a few elements of each output as a
-/// wrong kernel might, and compares. Returns a sentence for each output of which it does not see
-/// zeroed elements, two elements that are swapped, a flipped highest bit (of floating types the
-/// sign) or a row that is shifted by one element. Nothing is said of changes that an output does
-/// not allow, as of swapped elements where all are equal.
+/// wrong kernel might, and compares. Returns a sentence for each output of which the comparison
+/// does not notice zeroed elements, two swapped elements, a flipped highest bit (of floating types
+/// the sign) or a row that is shifted by one element. Changes that an output does not allow, such
+/// as swapping elements that are all equal, are skipped.
 Outcome<std::vector<std::string>> blind_spots(Launcher& launcher, const Check& reference,
                                               const NumberedWorkload& workload);
 

@@ -24,7 +24,7 @@ std::string program_of(const CompileRequest& request) {
   return sha256({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-/// Equal for equal requests.
+/// Returns a key that equal requests share.
 std::string key_of(const CompileRequest& request, const std::string& program) {
   std::string key;
   const auto add = [&key](const std::vector<std::string>& names) {
@@ -113,7 +113,7 @@ void CompileQueue::forget(std::uint64_t number) {
   wanted_.erase(found);
 }
 
-/// What to compile next: the first of what is wanted, and more of its program where that pays.
+/// Returns the first waiting request, and more of the same program where a batch pays.
 std::vector<std::uint64_t> CompileQueue::next_batch() {
   const Wanted& front = wanted_.at(order_.front());
   if (front.first || front.alone) return {order_.front()};
@@ -138,7 +138,7 @@ void CompileQueue::pump() {
     for (const std::uint64_t number : next_batch()) {
       dequeue(number);
       Wanted& wanted = wanted_.at(number);
-      // The same may have been compiled for someone else meanwhile, or is being compiled.
+      // The same module may have been compiled for another request meanwhile, or is being compiled.
       if (Module module = recall(wanted.key)) {
         settle(number, std::move(module));
         continue;
@@ -159,7 +159,7 @@ void CompileQueue::handle(const WorkerEvent& event) {
   working_.erase(working);
   for (const std::string& key : keys) working_keys_.erase(key);
   if (event.not_compiled || (event.compiler_lost && keys.size() > 1)) {
-    // Which of them did it is found by compiling each by itself, before anything else.
+    // The request at fault is found by compiling each by itself, before anything else.
     std::set<std::uint64_t, std::greater<>> numbers;
     for (const std::string& key : keys) {
       const auto of_key = numbers_.find(key);
@@ -196,7 +196,7 @@ void CompileQueue::settle(std::uint64_t number, Outcome<Module> outcome) {
   ready_.push_back(number);
 }
 
-/// Gives it to everyone who wants what has this key.
+/// Gives the outcome to every request with this key.
 void CompileQueue::settle_all(const std::string& key, const Outcome<Module>& outcome) {
   const auto of_key = numbers_.find(key);
   if (of_key == numbers_.end()) return;

@@ -17,51 +17,51 @@
 
 namespace smemtune {
 
-/// Feeds compile workers in the order in which modules are wanted, several requests of one program
-/// together where that is faster, and remembers modules, so that a request that comes again is not
-/// compiled again.
+/// Feeds compile workers with requests in the order in which their modules are wanted, several
+/// requests of one program together where that is faster. Remembers modules, so that a repeated
+/// request is not compiled again.
 class CompileQueue {
  public:
-  /// While modules of more than `max_bytes` are held, here or by whoever took them, those used
-  /// longest ago are forgotten and compiling waits.
+  /// While modules of more than `max_bytes` are held, by this queue or by their users, the least
+  /// recently used ones are forgotten and compiling waits.
   explicit CompileQueue(WorkerPool& pool, std::size_t max_bytes = std::size_t{512} << 20)
       : pool_(pool), max_bytes_(max_bytes), held_bytes_(std::make_shared<std::size_t>(0)) {}
 
-  /// Wants a module. The number serves ready(), take() and forget().
+  /// Requests a module and returns the number for ready(), take() and forget().
   std::uint64_t add(CompileRequest request);
 
-  /// The same, before all others and whatever is held.
+  /// Like add(), but ahead of all other requests and regardless of how many bytes are held.
   std::uint64_t add_first(CompileRequest request);
 
   bool ready(std::uint64_t number) const;
 
-  /// The numbers that have become ready since this was last called.
+  /// Returns the numbers that have become ready since the last call.
   std::vector<std::uint64_t> take_ready() { return std::exchange(ready_, {}); }
 
-  /// REQUIRES: ready(number). Each number once.
+  /// Takes a module out of the queue, which forgets the number. REQUIRES: ready(number).
   Outcome<Module> take(std::uint64_t number);
 
-  /// The modules of all of them, or the first failure. REQUIRES: each is ready.
+  /// Takes the modules of all numbers, or returns the first failure. REQUIRES: each is ready.
   Outcome<std::vector<Module>> take(const std::vector<std::uint64_t>& numbers);
 
-  /// Nobody wants it any more. What is being compiled goes on.
+  /// Withdraws a request. A compilation that has begun goes on.
   void forget(std::uint64_t number);
 
-  /// Gives idle workers what is wanted.
+  /// Gives waiting requests to idle workers.
   void pump();
 
   void handle(const WorkerEvent& event);
 
-  /// Requests compiled by workers so far, not those that were remembered.
+  /// Number of requests compiled by workers so far; remembered modules do not count.
   std::uint64_t compiled() const { return compiled_; }
 
  private:
   struct Wanted {
     CompileRequest request;
     std::string key;
-    std::string program;  ///< Equal for requests of one program.
+    std::string program;  ///< Hash that requests of one program share.
     bool first = false;
-    bool alone = false;  ///< A worker was lost over it and others.
+    bool alone = false;  ///< True if a worker was lost while compiling this and other requests.
     bool queued = false;
     std::optional<Outcome<Module>> outcome = std::nullopt;
   };
@@ -83,17 +83,20 @@ class CompileQueue {
 
   WorkerPool& pool_;
   std::size_t max_bytes_;
-  std::shared_ptr<std::size_t> held_bytes_;  ///< Counted down by the modules' end.
+  std::shared_ptr<std::size_t> held_bytes_;  ///< Shared with the deleters of the modules, which
+                                             ///< subtract from it.
   std::map<std::uint64_t, Wanted> wanted_;
-  std::map<std::string, std::set<std::uint64_t>> numbers_;  ///< The numbers of `wanted_`.
-  std::deque<std::uint64_t> order_;                         ///< Not yet given to a worker.
-  std::map<std::string, std::size_t> together_;  ///< Of `order_`, those that may share a batch.
-  std::map<Ticket, std::vector<std::string>> working_;  ///< Keys of what workers compile...
-  std::set<std::string> working_keys_;                  ///< ... of all of them.
-  std::map<std::string, BatchSize> batch_sizes_;        ///< By program.
-  std::list<Remembered> remembered_;                    ///< Used last first.
+  /// Numbers in `wanted_` by key.
+  std::map<std::string, std::set<std::uint64_t>> numbers_;
+  std::deque<std::uint64_t> order_;  ///< Requests not yet given to a worker.
+  /// By program: how many requests of `order_` may share a batch.
+  std::map<std::string, std::size_t> together_;
+  std::map<Ticket, std::vector<std::string>> working_;  ///< Keys of what each worker compiles.
+  std::set<std::string> working_keys_;                  ///< The keys of `working_`.
+  std::map<std::string, BatchSize> batch_sizes_;        ///< One for each program.
+  std::list<Remembered> remembered_;                    ///< Most recently used first.
   std::map<std::string, std::list<Remembered>::iterator> by_key_;
-  std::vector<std::uint64_t> ready_;  ///< Of the next take_ready().
+  std::vector<std::uint64_t> ready_;  ///< Result of the next take_ready().
   std::uint64_t last_number_ = 0;
   std::uint64_t compiled_ = 0;
 };

@@ -120,7 +120,7 @@ TEST_F(CompileQueueTest, FindsWhichOfABatchEndsTheCompiler) {
       EXPECT_EQ(module.failure().reason, "crash");
     }
   }
-  EXPECT_EQ(pool.deaths(), 2u);  // With others, and by itself.
+  EXPECT_EQ(pool.deaths(), 2u);  // First together with others, then by itself.
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> req
   } catch (const std::bad_alloc&) {
     failed = failure({Status::compile, "out_of_memory"},
                      "the compiler needs more memory than its worker may have");
-  } catch (const std::system_error& error) {  // Of a file, a thread.
+  } catch (const std::system_error& error) {  // An error of a file or thread.
     throw_system_error(error.what(), error.code().value());
   } catch (const std::exception& error) {
     failed = failure({Status::compile, "error"}, error.what());

@@ -7,8 +7,8 @@
 
 namespace smemtune {
 
-/// The body of a compile worker: serves requests from descriptor `in` on `out` until it closes.
-/// `make` is called first; what it throws is told to the parent. Returns the exit status.
+/// Runs a compile worker: serves requests from descriptor `in` on `out` until `in` closes. `make`
+/// is called first; an exception that it throws is reported to the parent. Returns the exit status.
 int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out);
 
 }  // namespace smemtune

@@ -11,7 +11,7 @@ namespace smemtune {
 
 namespace {
 
-/// Whether there is nothing that was not evaluated.
+/// Whether every valid configuration was evaluated.
 bool has_all(const ProblemState& state) {
   return state.summary.valid && state.entries.size() >= *state.summary.valid;
 }
@@ -56,7 +56,8 @@ std::vector<std::string> without_effect(const ProblemState& state) {
   std::vector<std::string> lines;
   for (const KernelOnProblems& kernel : state.kernels) {
     for (const Parameter& parameter : kernel.kernel().parameters) {
-      std::map<std::string, std::string> identities;  // By the other parameters' values.
+      std::map<std::string, std::string> identities;  // The first identity for these values of the
+                                                      // other parameters.
       std::size_t equal = 0;
       bool has_effect = false;
       for (const Entry& entry : state.entries) {

@@ -7,28 +7,30 @@
 #include <string>
 #include <vector>
 
-// What the results of a problem say together, when all of them are there.
+// Conclusions from all results of a problem.
 
 namespace smemtune {
 
-/// What the search may have left; nullopt where it left nothing, timed nothing, or was told what to
-/// evaluate. REQUIRES: entries are in the order told.
+/// Estimates what the search may have missed; nullopt where it evaluated everything, timed nothing,
+/// or was told what to evaluate. REQUIRES: entries are in the order told.
 std::optional<Unfinished> unfinished(const Tuning& tuning, const ProblemState& state);
 
-/// Which of the fastest 1 % static rejects would have kept from being timed.
+/// Returns which of the fastest 1 % static rejects would have kept from being timed.
 StaticRejects would_be_lost(const ProblemState& state);
 
-/// Parameters of which all values that were tried gave the same code, launches and arguments: what
-/// differs in one of them only has one identity. A sample says so only after some such pairs, as do
-/// those that are new beside known ones, whose code is not at hand.
+/// Returns a sentence for each parameter without effect: configurations that differ only in its
+/// value always had the same identity (code, launches and arguments). A sample of the space must
+/// contain several such pairs for that, and so must new results beside known ones, whose code is
+/// not at hand.
 std::vector<std::string> without_effect(const ProblemState& state);
 
-/// Of a reference kernel that nothing but its own default says to be right: whether more of its
-/// other configurations agree with each other against the default than agree with it.
+/// Reports that, for a reference kernel of which only its own default vouches for correctness, more
+/// of the other configurations agree with each other against the default than agree with the
+/// default; nullopt otherwise.
 std::optional<DefaultInDoubt> default_in_doubt(const ProblemState& state);
 
-/// That the reference's default was rejected as a configuration, and that the others were compared
-/// with its results all the same; nullopt where it was not.
+/// Returns a sentence when the reference's default was rejected as a configuration although the
+/// others were compared with its results; nullopt when it was not.
 std::optional<std::string> rejected_reference(const ProblemState& state);
 
 }  // namespace smemtune

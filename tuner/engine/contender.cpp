@@ -30,7 +30,7 @@ std::vector<Contender> find_contenders(const ProblemState& state) {
       if (!is_new) {
         Contender& contender = contenders[same->second];
         contender.twins.push_back(i);
-        // Whichever was compiled first was measured, and stands for the others.
+        // The entry that was compiled and measured first stands for the others.
         if (state.entries[contender.entry].shared && !entry.shared) {
           std::swap(contender.entry, contender.twins.back());
         }

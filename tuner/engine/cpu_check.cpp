@@ -12,20 +12,20 @@ namespace smemtune {
 
 namespace {
 
-// Of each finalist; its blocks have shown by then what they do.
+// Time for watching each finalist's accesses; its blocks have shown by then what they do.
 constexpr double kLook_s = 2;
 
-// Compiling, filling buffers and looking: of one finalist on one problem, and of all on all.
+// Limits for compiling, filling buffers and watching: one finalist on one problem, and all of them.
 constexpr double kMostOnce_s = 20;
 constexpr double kMostTogether_s = 40;
 
-// With less left nothing is begun.
+// Nothing is begun with less time left.
 constexpr double kLeast_s = 0.5;
 
-// Filling more buffers takes longer than looking.
+// Filling more buffers takes longer than watching the kernel.
 constexpr std::int64_t kMostBytes = std::int64_t{512} << 20;
 
-// Of a budget of time.
+// Limits of the reserve: a share of the time budget, and seconds.
 constexpr double kReserveShare = 0.25;
 constexpr double kMostReserve_s = 6;
 
@@ -42,7 +42,7 @@ bool may_use_shared_memory(const TuningRequest& request) {
   });
 }
 
-/// The problems of a space, without those that are there twice.
+/// Returns the problems of a space without duplicates.
 std::vector<Problem> problems_of(const Space& space) {
   std::vector<Problem> all;
   for (const auto& some : {space.cpu_problems, space.verify.also, space.problems}) {
@@ -53,7 +53,7 @@ std::vector<Problem> problems_of(const Space& space) {
   return all;
 }
 
-/// It was not over when its time was.
+/// Thrown when a step did not finish in its time.
 class OutOfTime : public Error {
  public:
   using Error::Error;
@@ -61,7 +61,7 @@ class OutOfTime : public Error {
 
 }  // namespace
 
-/// A configuration on a problem on which it can run.
+/// A configuration and a problem on which it can run.
 struct CpuChecker::Planned {
   Problem problem;
   Variant variant;
@@ -100,7 +100,7 @@ CpuCheck CpuChecker::check(const KernelOnProblems& kernel, const Result& result,
     } catch (const Error& error) {
       check.not_run = first_line(error.what());
     }
-    // A worker that was left at something is ended.
+    // End a worker that was left in the middle of something.
     if (!check.not_run.empty()) {
       queue_.reset();
       pool_.reset();
@@ -111,8 +111,8 @@ CpuCheck CpuChecker::check(const KernelOnProblems& kernel, const Result& result,
   return check;
 }
 
-/// The tuned problem and the smallest of the space; of both only what is not too large. Says in
-/// `check` why there is none.
+/// Returns plans for the tuned problem and the smallest problem of the space, as far as their
+/// buffers are small enough. Says in `check` why there is none.
 std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kernel,
                                                    const Result& result, CpuCheck& check) {
   const Space& space = *tuning_.request.space;
@@ -155,7 +155,7 @@ std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kerne
   return plans;
 }
 
-/// Throws OutOfTime, and Error for what lacks on the host.
+/// Throws OutOfTime, and Error when something is missing on the host.
 void CpuChecker::run(const Planned& planned, double most_s, CpuCheck& check) {
   check.not_run.clear();
   const double until_s = tuning_.elapsed_s() + most_s;
@@ -243,8 +243,8 @@ Frame CpuChecker::ask(MessageType type, std::vector<std::uint8_t> payload,
   }
 }
 
-/// For something to come of it. Meanwhile the run's own workers are heard: other hosts count who
-/// does not listen as lost.
+/// Waits for an event. Serves the run's own workers meanwhile, because other hosts take a main
+/// process that does not listen for lost.
 std::vector<WorkerEvent> CpuChecker::wait() {
   work(tuning_, state_, 0);
   return pool_->wait(kWait_s);

@@ -11,7 +11,7 @@
 namespace smemtune {
 
 DeviceFeed::Assigned DeviceFeed::assign(std::size_t undone) {
-  on_device_.resize(state_.devices.size());  // Some may have come.
+  on_device_.resize(state_.devices.size());  // Devices may have been added.
   std::size_t at_work = 0;
   for (const auto& evaluations : on_device_) at_work += evaluations.size();
   if (state_.devices.empty() || undone == at_work) return {};
@@ -47,14 +47,14 @@ bool DeviceFeed::is_being_measured(const std::string& identity) const {
   });
 }
 
-/// Those that are idle, then those that take something ahead. In turn: where compilers are waited
-/// for all devices are idle, and none is to be left out.
+/// Returns the idle devices, then those that take a request ahead. Begins at another device each
+/// time: all are idle while the compilers are behind, and none should be left out.
 std::vector<std::size_t> DeviceFeed::free_devices() {
   std::vector<std::size_t> free;
   std::vector<std::size_t> ahead;
   for (std::size_t behind = 0; behind < state_.devices.size(); ++behind) {
     const std::size_t i = (next_device_ + behind) % state_.devices.size();
-    // All are asked, as that is what prepares them.
+    // Every device is asked, because ready() is what prepares it.
     const bool is_idle = !state_.devices[i].busy() && state_.devices[i].ready();
     if (is_idle) free.push_back(i);
     if (state_.devices[i].takes_ahead()) ahead.push_back(i);
@@ -63,8 +63,8 @@ std::vector<std::size_t> DeviceFeed::free_devices() {
   return free;
 }
 
-/// What ran the same code in the same way has been measured already. Returns false where nothing
-/// has.
+/// Gives `pending` the result of a configuration that ran the same code in the same way. Returns
+/// false when none was measured.
 bool DeviceFeed::share(InFlight& pending) {
   const auto found = measured_.find(pending.identity);
   if (found == measured_.end()) return false;
@@ -110,13 +110,13 @@ std::vector<InFlight*> DeviceFeed::take_answers() {
   return answered;
 }
 
-/// Null where the answer is nothing that makes a result.
+/// Returns null when the answer gives no result.
 InFlight* DeviceFeed::take_answer(std::size_t device, const DeviceAnswer& answer) {
   const Evaluation evaluation = std::move(on_device_[device].front());
   on_device_[device].pop_front();
   InFlight* const pending = evaluation.pending;
   pending->on_device = false;
-  // Another device takes it; what was at work when two hosts were lost, nobody does.
+  // Another device takes it, unless it was already running when two hosts were lost.
   if (answer.not_asked || (answer.host_lost && ++pending->lost_hosts < kMaxLostHosts)) {
     add(*pending);
     return nullptr;
@@ -145,7 +145,7 @@ void DeviceFeed::take_result(InFlight& pending, const DeviceAnswer& answer,
   note_pace(state_, pending.candidate.kernel, *pending.variant, result, options().screen_samples,
             answer.elapsed_s);
   if (!result.unit.empty()) ++tuning_.summary.evaluated_on[result.unit];
-  // A crash or a hang may have been bad luck; what is right or wrong is so again.
+  // A crash or a hang may have been bad luck; right or wrong outputs are repeatable.
   const Status status = result.status;
   if (!pending.identity.empty() &&
       (status == Status::correct || status == Status::correctness || result.behind())) {

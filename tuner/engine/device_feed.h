@@ -14,20 +14,20 @@
 
 namespace smemtune {
 
-/// Gives what is compiled to the devices of a problem, in the order asked, and takes their answers.
-/// What runs the same code in the same way is measured once.
+/// Gives compiled configurations to the devices of a problem, in the order asked, and takes the
+/// answers. Configurations that run the same code in the same way are measured once.
 class DeviceFeed {
  public:
-  /// `times`: by kernel.
+  /// `times`: the times seen so far, by kernel.
   DeviceFeed(Tuning& tuning, ProblemState& state, std::vector<SeenTimes>& times)
       : tuning_(tuning), state_(state), times_(times) {}
 
-  /// It is compiled. It is not moved until it has its result.
+  /// Adds a compiled configuration. REQUIRES: `pending` stays in place until it has its result.
   void add(InFlight& pending) { compiled_.emplace(pending.place, &pending); }
 
   bool any_waits_for_device() const { return !compiled_.empty(); }
 
-  /// What a device is given next.
+  /// The next configuration for a device.
   struct Assignment {
     InFlight* pending = nullptr;
     std::size_t device = 0;
@@ -35,20 +35,21 @@ class DeviceFeed {
 
   struct Assigned {
     std::vector<Assignment> assignments;
-    std::vector<InFlight*> shared;  ///< They have the result of another with the same code.
+    std::vector<InFlight*> shared;  ///< Configurations that got the result of another with the same
+                                    ///< code.
   };
 
-  /// The first of what is compiled, for each device that is free. `undone`: in flight and without
-  /// a result.
+  /// Assigns the first compiled configurations to the devices that are free. `undone`: number of
+  /// configurations in flight without a result.
   Assigned assign(std::size_t undone);
 
   void submit(const Assignment& assignment);
 
-  /// Those whose result a device has found.
+  /// Returns the configurations whose result a device has found.
   std::vector<InFlight*> take_answers();
 
  private:
-  /// What a device is doing.
+  /// A configuration that a device is evaluating.
   struct Evaluation {
     InFlight* pending = nullptr;
     EvaluateRequest asked = {};  ///< Without modules.
@@ -69,10 +70,10 @@ class DeviceFeed {
   Tuning& tuning_;
   ProblemState& state_;
   std::vector<SeenTimes>& times_;
-  std::map<std::uint64_t, InFlight*> compiled_;    ///< That wait for a device, in the order asked.
-  std::vector<std::deque<Evaluation>> on_device_;  ///< As ProblemState::devices.
-  std::map<std::string, Result> measured_;         ///< By identity.
-  std::size_t next_device_ = 0;                    ///< The first to be given work.
+  std::map<std::uint64_t, InFlight*> compiled_;    ///< Waiting for a device, in the order asked.
+  std::vector<std::deque<Evaluation>> on_device_;  ///< Indexed like ProblemState::devices.
+  std::map<std::string, Result> measured_;         ///< Results by identity.
+  std::size_t next_device_ = 0;                    ///< The first device to be given work.
 };
 
 }  // namespace smemtune

@@ -92,7 +92,7 @@ bool DeviceLock::try_lock(const LockHolder& holder) {
     if (errno == EWOULDBLOCK) return false;
     refuse(file_, std::strerror(errno));
   }
-  // For people only: a disk that is full costs the text, not the lock.
+  // The text is for people only: a full disk costs the text, not the lock.
   std::array<char, 512> text{};
   const int size = std::snprintf(text.data(), text.size(), "%d %lld %.400s\n", holder.process_id,
                                  static_cast<long long>(holder.since), holder.purpose.c_str());
@@ -113,7 +113,7 @@ std::optional<LockHolder> DeviceLock::holder() const {
   if (read != 2 || purpose_at == 0) return std::nullopt;
   holder.since = since;
   holder.purpose = first_line(text.data() + purpose_at);
-  if (holder.purpose.empty()) return std::nullopt;  // Half written.
+  if (holder.purpose.empty()) return std::nullopt;  // The text is half written.
   return holder;
 }
 

@@ -36,7 +36,7 @@ class Locks : public testing::Test {
 
 LockHolder someone() { return {.process_id = getpid(), .purpose = "tuning gemm", .since = 5}; }
 
-/// A process that takes the lock, says so, and waits for its end.
+/// Starts a process that takes the lock, says so, and waits to be ended.
 pid_t start_holder(const fs::path& folder) {
   int ready[2];
   if (pipe(ready) != 0) return -1;

@@ -80,7 +80,7 @@ void DeviceSession::send() {
   }
 }
 
-/// Once the device is prepared: what it was sent is lost.
+/// Marks all requests to be sent once the device is prepared: what was sent before is lost.
 void DeviceSession::send_again() {
   for (Pending& pending : pending_) pending.ticket.reset();
 }
@@ -129,7 +129,7 @@ void DeviceSession::answered(const WorkerEvent& event) {
   answers_.push_back(std::move(answer));
 }
 
-/// Unless it has ended by itself: then its successor is there.
+/// Restarts the worker, unless it has ended by itself: its successor is already there.
 void DeviceSession::restart(std::uint64_t its_generation) {
   if (its_generation != generation()) return;
   pool_.restart_device(unit_);
@@ -141,13 +141,13 @@ void DeviceSession::unit_gone(const WorkerEvent& event) {
   if (was_asked || preparing_) busy_s_ += now_s() - asked_at_s_;
   preparing_.reset();
   for (; !pending_.empty(); pending_.pop_front()) {
-    // What was running when the unit was lost may have taken it along: nobody is asked again.
+    // The request that was running may have caused the loss of the unit, so it is not repeated.
     answers_.push_back({.failure = failure({Status::runtime, "lost"},
                                            "the device was lost: " + event.death.message),
                         .not_asked = !was_asked,
                         .host_lost = was_asked && event.kind == WorkerEvent::Kind::host_lost,
                         .phase_number = event.death.phase_number});
-    was_asked = false;  // It had not come to the others.
+    was_asked = false;  // The other requests had not been started.
   }
 }
 
@@ -179,13 +179,13 @@ void DeviceSession::prepared(const WorkerEvent& event) {
                        false);
     return;
   }
-  // Said once, not by every unit nor after every restart.
+  // These are reported once, not for every unit or after every restart.
   if (!reference_->worked) {
     for (const std::string& note : reply.notes) note_(note);
     for (const DerivedTolerance& derived : reply.derived)
       note_("tolerance of " + describe(derived));
   }
-  // The first time nothing else starts meanwhile.
+  // Only the first preparation's times are kept: nothing else starts during it.
   if (!transfers_) transfers_ = reply.transfers;
   derived_ = std::move(reply.derived);
   if (!std::exchange(was_prepared_, true)) compared_ = std::move(reply.compared);
@@ -197,7 +197,7 @@ void DeviceSession::prepared(const WorkerEvent& event) {
 void DeviceSession::preparation_failed(const std::string& what, bool from_outside, bool shortage) {
   ++failed_preparations_;
   const bool worked_before = reference_->worked;
-  // Of several units one may be at fault: meanwhile another one shows whether it is the kernel.
+  // One of several units may be at fault; another one shows meanwhile whether it is the kernel.
   const bool is_transient = worked_before || from_outside || pool_.units() > 1;
   if (failed_preparations_ < kMaxFailedPreparations && is_transient) {
     note_("the reference kernel did not run on the restarted device; trying again: " + what);

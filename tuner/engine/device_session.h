@@ -13,37 +13,41 @@
 
 namespace smemtune {
 
-/// What the device worker made of a request.
+/// The outcome of a request to a device worker.
 struct DeviceAnswer {
-  std::optional<Frame> reply = std::nullopt;  ///< Nullopt: the worker was lost, for this reason:
+  std::optional<Frame> reply = std::nullopt;  ///< Nullopt when the worker was lost, as `failure`
+                                              ///< says.
   Failure failure = {};
-  bool from_outside = false;     ///< Something else on the machine has killed it.
-  bool not_asked = false;        ///< The unit was gone before the request could be sent.
-  bool host_lost = false;        ///< The unit's host was lost: nobody knows what came of it.
-  std::uint64_t generation = 0;  ///< Of the worker that was asked; it may be gone by now.
-  int phase_number = 0;          ///< In a round: which entry it was at.
-  double elapsed_s = 0;          ///< Of the request, without preparing.
+  bool from_outside = false;     ///< True if something else on the machine killed the worker.
+  bool not_asked = false;        ///< True if the unit was gone before the request could be sent.
+  bool host_lost = false;        ///< True if the unit's host was lost: nobody knows what became of
+                                 ///< the request.
+  std::uint64_t generation = 0;  ///< Generation of the worker that was asked; it may be gone by
+                                 ///< now.
+  int phase_number = 0;          ///< In a round: index of the entry being run.
+  double elapsed_s = 0;          ///< Duration of the request, without preparing.
 };
 
-/// What the sessions of a problem know together of its reference kernel.
+/// Facts about a problem's reference kernel that all sessions of the problem share.
 struct ReferenceRecord {
-  std::string name;     ///< How to call it in messages.
-  bool worked = false;  ///< On some unit.
-  std::string hint;     ///< What may be behind it where it is wrong; may be empty.
+  std::string name;     ///< Name in messages.
+  bool worked = false;  ///< True if it ran correctly on some unit.
+  std::string hint;     ///< A possible cause when the reference is wrong; may be empty.
 };
 
-/// What prepares a device for a problem.
+/// The requests and data that prepare a device for a problem.
 struct Preparation {
   std::vector<std::uint8_t> payload;  ///< A PrepareRequest.
-  std::vector<std::uint8_t> again;    ///< The same for a unit that has been prepared by the first.
-  std::vector<Module> modules;        ///< That it names.
-  std::vector<DataFile> files;        ///< That it reads.
-  std::int64_t data_bytes = 0;        ///< Of its buffers, without copies of them.
+  std::vector<std::uint8_t> again;    ///< The same for a unit that was prepared with `payload`
+                                      ///< before.
+  std::vector<Module> modules;        ///< Modules that the request names.
+  std::vector<DataFile> files;        ///< Files that the request reads.
+  std::int64_t data_bytes = 0;        ///< Size of its buffers, without copies of them.
 };
 
-/// One problem on one unit: prepares it before the first request and whenever the worker had to be
-/// replaced. Running the reference kernel then is the canary: when the device no longer gets right
-/// what it, or another unit, once got right, twice in a row, it is unhealthy and given up.
+/// A problem on a unit. Prepares the unit before the first request and whenever its worker was
+/// replaced. Preparing runs the reference kernel as a canary: if the device fails twice in a row at
+/// what it, or another unit, once got right, it is unhealthy and given up.
 class DeviceSession {
  public:
   using Note = std::function<void(const std::string&)>;
@@ -58,7 +62,7 @@ class DeviceSession {
 
   const Device& device() const { return pool_.greeting().devices[unit_]; }
 
-  /// Whether the unit has failed for good, or its host is away. Nothing can be asked then.
+  /// Whether the unit has failed for good or its host is away, so that it cannot be asked.
   bool gone() const { return !pool_.has_unit(unit_); }
 
   /// REQUIRES: called once, before the first request.
@@ -66,49 +70,51 @@ class DeviceSession {
     preparation_ = std::move(preparation);
   }
 
-  /// Whether a request could be sent now. Preparing begins when this is first asked.
+  /// Whether a request could be sent now. The first call starts preparing.
   bool ready();
 
-  /// Whether the next one could be sent while the device is at one: to a unit of a host that is
-  /// far, which then need not wait for it.
+  /// Whether another request could be sent while the device works on one. That is so for a unit of
+  /// a distant host, which then need not wait for the next request.
   bool takes_ahead() const;
 
-  /// What preparing said of the copies between host and device.
+  /// Times of copies between host and device, from preparing.
   const std::optional<Transfers>& transfers() const { return transfers_; }
 
-  /// What preparing said of tolerances.
+  /// Tolerances derived while preparing.
   const std::vector<DerivedTolerance>& derived() const { return derived_; }
 
-  /// What preparing held against definitions and files.
+  /// Results of comparing the reference with definitions and files while preparing.
   const std::vector<ComparedOutput>& compared() const { return compared_; }
 
-  /// Whether a request has not been answered yet, or nobody has taken the answer.
+  /// Whether a request has not been answered yet or its answer has not been taken.
   bool busy() const { return !pending_.empty() || !answers_.empty(); }
   bool preparing() const { return preparing_.has_value(); }
 
-  /// Asks the device. `modules`: those that the request names. A worker that something else killed
-  /// is asked again, once, when `try_again`. REQUIRES: !busy() && ready(), or takes_ahead().
+  /// Asks the device. `modules`: those that the request names. When `try_again`, the request is
+  /// repeated once if something else killed the worker. REQUIRES: !busy() && ready(), or
+  /// takes_ahead().
   void submit(MessageType type, std::vector<std::uint8_t> payload, std::vector<Module> modules,
               double deadline_s, bool try_again);
 
-  /// Throws ReferenceError when the reference kernel fails the first time, UnavailableError when
-  /// the device is unhealthy and the last one.
+  /// Handles a worker's event. Throws ReferenceError when the reference kernel fails the first
+  /// time, UnavailableError when the device is unhealthy and the last one.
   void handle(const WorkerEvent& event);
 
-  /// Sends what can be sent now.
+  /// Sends everything that can be sent now.
   void step();
 
-  /// The next answer, in the order of the requests, once it is there.
+  /// Returns the next answer, in the order of the requests, once it is there.
   std::optional<DeviceAnswer> take_answer();
 
-  /// What was kept at one generation, of any unit, is not there at another one.
+  /// Generation of the unit's worker. What one generation of a worker keeps is lost in another.
   std::uint64_t generation() const { return pool_.device_generation(unit_); }
 
-  /// How long the device has been asked for something, preparing included.
+  /// How long the device has been working on requests, preparing included.
   double busy_s() const { return busy_s_; }
 
-  /// The worker that answered has lost its context and is replaced before the next request. It may
-  /// have ended by itself, and its successor may be preparing already.
+  /// Replaces the worker before the next request, because the one that answered has lost its
+  /// context. If it has ended by itself, its successor, which may be preparing already, is left
+  /// alone.
   void context_is_lost() { restart(prepared_generation_); }
 
  private:
@@ -118,7 +124,7 @@ class DeviceSession {
     std::vector<Module> modules;
     double deadline_s = 0;
     bool try_again = false;
-    std::optional<Ticket> ticket = std::nullopt;  ///< Once it is sent.
+    std::optional<Ticket> ticket = std::nullopt;  ///< Set once the request is sent.
   };
 
   void prepare();
@@ -140,14 +146,14 @@ class DeviceSession {
   std::vector<DerivedTolerance> derived_;
   std::vector<ComparedOutput> compared_;
   bool was_prepared_ = false;
-  std::deque<Pending> pending_;  ///< The device is at the first.
+  std::deque<Pending> pending_;  ///< The device works on the first.
   std::deque<DeviceAnswer> answers_;
   std::optional<Ticket> preparing_;
   bool wanted_ = false;
-  double asked_at_s_ = 0;  ///< When it could begin with what it is at.
+  double asked_at_s_ = 0;  ///< When the device could begin its current request.
   double busy_s_ = 0;
-  std::uint64_t prepared_generation_ = 0;  ///< 0: never.
-  int failed_preparations_ = 0;            ///< One after another.
+  std::uint64_t prepared_generation_ = 0;  ///< 0 when never prepared.
+  int failed_preparations_ = 0;            ///< Consecutive failures.
 };
 
 }  // namespace smemtune

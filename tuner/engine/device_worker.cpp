@@ -27,8 +27,9 @@ namespace {
 
 constexpr int kContextLost = 70;
 
-// Data for timed launches: so many at first, unless the reference takes longer than this together;
-// later ones where drawing them takes such shares of the time, and the reference is no slower.
+// Data for timed launches: kFirstData sets at first, or fewer when drawing them takes more than
+// kFirstData_ms; later more, while that takes at most these shares of the time, and a single draw
+// at most kMostDraw_ms.
 constexpr int kFirstData = 4;
 constexpr double kFirstData_ms = 1000;
 constexpr double kSearchShare = 0.01;
@@ -41,20 +42,20 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// After this the context is gone, and releasing anything in it may hang: the process ends here.
+/// Ends the process: the context is gone, and releasing anything in it may hang.
 [[noreturn]] void end_with_lost_context() {
   std::fflush(nullptr);
   _exit(kContextLost);
 }
 
-/// What drawing data for timed launches has taken, and the time that it is a share of.
+/// The time that drawing data for timed launches took, and the time of which it is a share.
 struct DrawingTime {
   double last_ms = 0;
   double all_ms = 0;
   double of_ms = 0;
 };
 
-/// Holds the launcher and what is prepared and loaded on it.
+/// Holds the launcher, and the data and kernels that are prepared and loaded on it.
 class DeviceWorker {
  public:
   DeviceWorker(Launcher& launcher, WorkerChannel& channel)
@@ -64,7 +65,7 @@ class DeviceWorker {
     release_all();
     for (const auto& [id, workload] : workloads_) {
       const auto again = std::ranges::find(request.workloads, id, &NumberedWorkload::id);
-      // Preparing nothing frees its buffers.
+      // Preparing an empty workload frees its buffers.
       if (again == request.workloads.end()) launcher_.prepare(id, Workload{});
     }
     workloads_.clear();
@@ -139,8 +140,8 @@ class DeviceWorker {
 
  private:
   void unload(KernelHandle handle) {
-    // Nothing is loaded for an empty list of launches; that it fails can only mean that the device
-    // is gone, which the next call finds.
+    // An empty list of launches loads nothing; a failure can only mean that the device is gone,
+    // which the next call finds.
     launcher_.load(handle, {}, {}, {});
   }
 
@@ -161,7 +162,8 @@ class DeviceWorker {
     return std::nullopt;
   }
 
-  /// Makes the reference answer every workload, and holds it against what else says what is right.
+  /// Runs the reference on every workload and compares it with whatever else vouches for its
+  /// outputs.
   std::optional<Failure> prepare_reference(const PrepareRequest& request, PrepareReply& reply) {
     Outcome<std::vector<Check>> checks = load(request.reference, reference_handles_);
     if (!checks) return checks.failure();
@@ -196,7 +198,7 @@ class DeviceWorker {
     return request.with_transfers ? time_transfers(tuned, reply) : std::nullopt;
   }
 
-  /// Data for timed launches, so that none of a kernel's first ones meets what it has met.
+  /// Draws data for timed launches, so that a kernel's first ones use data that it has not seen.
   std::optional<Failure> draw_first_data(const Check& tuned) {
     reference_ = tuned;
     searching_ = in_finals_ = {};
@@ -214,20 +216,20 @@ class DeviceWorker {
     return std::nullopt;
   }
 
-  /// Further ones, where that takes no more than such a share of the time.
+  /// Draws further data if that takes no more than `share` of the time.
   void draw_data(DrawingTime& time, double share) {
     const bool affordable = time.all_ms + time.last_ms <= share * time.of_ms;
     if (!draws_ || !affordable || time.last_ms > kMostDraw_ms) return;
     const auto start = Clock::now();
     const Outcome<bool> drawn = launcher_.draw_data(reference_.handle, reference_.workload);
-    // The reference was right before: no kernel that is asked for is to blame.
+    // The reference was right before, so no kernel that was requested is to blame.
     if (!drawn && drawn.failure().context_lost) end_with_lost_context();
     draws_ = drawn && *drawn;
     time.last_ms = ms_since(start);
     time.all_ms += time.last_ms;
   }
 
-  /// How much comparing with the reference says, on each problem.
+  /// Reports for each problem how much a comparison with the reference can reveal.
   std::optional<Failure> look_at_comparisons(const std::vector<Check>& checks,
                                              PrepareReply& reply) {
     std::set<Problem> seen;
@@ -240,7 +242,7 @@ class DeviceWorker {
       reply.notes.insert(reply.notes.end(), notes->begin(), notes->end());
     }
     std::ranges::move(notes_on(reply.outputs), std::back_inserter(reply.notes));
-    // Where the reference changed nothing a comparison could find no difference.
+    // Where the reference changed nothing, a comparison could find no difference.
     for (const ReferenceOutput& output : reply.outputs) {
       if (output.changed > 0) continue;
       std::erase_if(reply.compared, [&output](const ComparedOutput& one) {
@@ -260,7 +262,7 @@ class DeviceWorker {
     return std::nullopt;
   }
 
-  /// Loads every part; what was loaded is in `loaded` even when a later part fails.
+  /// Loads every part; `loaded` holds those that were loaded even when a later part fails.
   Outcome<std::vector<Check>> load(const Job& job, std::vector<LoadedKernel>& loaded) {
     channel_.tell_phase("load");
     if (job.parts.empty()) throw WireError("a job without parts");
@@ -286,7 +288,7 @@ class DeviceWorker {
     return checks;
   }
 
-  /// What cannot win is known after the first of the checks, which is that of the timed workload.
+  /// A configuration that cannot win is known after the first check, on the timed workload.
   std::optional<Failure> measure(const EvaluateRequest& request, std::span<const Check> checks,
                                  EvaluateReply& reply) {
     const Check& timed = checks.front();
@@ -310,8 +312,8 @@ class DeviceWorker {
     return request.verify ? verify_again(timed, reply) : std::nullopt;
   }
 
-  /// What matters is verified once more after it was timed, twice on the same data: a kernel that
-  /// keeps something from launch to launch is another one now than it was at first.
+  /// Verifies the timed workload again after timing, twice on the same data: a kernel that keeps
+  /// state between launches may behave differently now.
   std::optional<Failure> verify_again(const Check& timed, EvaluateReply& reply) {
     const std::array<Check, 2> twice = {timed, timed};
     auto failure = verify(twice, reply);
@@ -409,7 +411,7 @@ class DeviceWorker {
     return derived;
   }
 
-  /// Once for each problem.
+  /// Fits tolerances once for each problem.
   std::optional<Failure> fit_tolerances(const Check& reference, std::vector<std::string>& notes) {
     const NumberedWorkload& workload = workloads_.at(reference.workload);
     const std::string problem = key(workload.problem);
@@ -421,7 +423,7 @@ class DeviceWorker {
     return std::nullopt;
   }
 
-  /// Where a kernel's tolerance is to be derived, and has been, or where it has none.
+  /// Sets derived tolerances, or fitted ones when the kernel has no tolerance.
   void set_tolerances(Check& check) const {
     const std::string problem = key(workloads_.at(check.workload).problem);
     const auto fitted = fitted_.find(problem);
@@ -435,8 +437,8 @@ class DeviceWorker {
     }
   }
 
-  /// Holds the first data of each problem, the tuned one's first, against the definitions, then
-  /// further data of it with what the budget leaves.
+  /// Compares the first data of each problem, the tuned one's first, with the definitions, then
+  /// further data as far as the budget allows.
   std::optional<Failure> hold_against_definitions(const std::vector<Check>& checks,
                                                   const PrepareRequest& request,
                                                   PrepareReply& reply) {
@@ -455,7 +457,7 @@ class DeviceWorker {
     }
     for (const Check* check : further) {
       if (budget.operations == 0) break;
-      PrepareReply unsaid;  // What could not be compared has been told of the first data.
+      PrepareReply unsaid;  // Notes were reported for the first data.
       if (auto failure = hold_against_definitions(*check, request, budget, unsaid)) return failure;
     }
     return std::nullopt;
@@ -474,7 +476,7 @@ class DeviceWorker {
           launcher_, check, workloads_.at(check.workload), request.definitions, budget);
       if (held) {
         for (const std::string& note : held->notes) note_once(reply, note);
-        // That a definition agrees says nothing where it was read in the kernel itself.
+        // Agreement means nothing for a definition that was read from the kernel itself.
         if (!request.definition_is_a_guess) add(held->compared, reply);
         return std::nullopt;
       }
@@ -498,7 +500,7 @@ class DeviceWorker {
     for (const ComparedOutput& one : compared) add_compared(reply.compared, one);
   }
 
-  /// On the tuned problem, whose data the files are for.
+  /// Compares the outputs on the tuned problem, which the files are for.
   std::optional<Failure> hold_against_files(const Check& check,
                                             const std::map<std::string, DataFile>& expected,
                                             PrepareReply& reply) {
@@ -519,11 +521,12 @@ class DeviceWorker {
   WorkerChannel& channel_;
   std::map<WorkloadId, NumberedWorkload> workloads_;
   std::vector<DerivedTolerance> derived_;
-  std::map<std::string, std::map<std::string, Tolerance>> fitted_;  ///< By problem and output.
+  /// Tolerances by problem and output.
+  std::map<std::string, std::map<std::string, Tolerance>> fitted_;
   std::vector<LoadedKernel> reference_handles_;
   std::map<std::int32_t, Check> kept_;
   Check reference_;
-  bool draws_ = false;  ///< Whether data for timed launches can be drawn.
+  bool draws_ = false;  ///< True if data for timed launches can be drawn.
   DrawingTime searching_;
   DrawingTime in_finals_;
   OutputClasses classes_;
@@ -584,7 +587,7 @@ int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, i
     const std::unique_ptr<Launcher> launcher = make();
     channel.send(MessageType::hello, DeviceHello{launcher->device()});
     DeviceWorker worker(*launcher, channel);
-    Images images;  // Of the request that follows them.
+    Images images;  // For the request that follows them.
     while (const std::optional<Frame> frame = channel.receive()) {
       answer(worker, channel, *frame, images);
     }

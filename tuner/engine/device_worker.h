@@ -7,8 +7,8 @@
 
 namespace smemtune {
 
-/// The body of a device worker: serves requests from descriptor `in` on `out` until it closes.
-/// `make` is called first; what it throws is told to the parent. Returns the exit status.
+/// Runs a device worker: serves requests from descriptor `in` on `out` until `in` closes. `make` is
+/// called first; an exception that it throws is reported to the parent. Returns the exit status.
 int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int in, int out);
 
 }  // namespace smemtune

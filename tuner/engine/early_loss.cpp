@@ -7,18 +7,19 @@ namespace smemtune {
 
 namespace {
 
-// Loading a kernel takes the host about as long.
+// Loading a kernel takes the host about this long.
 constexpr double kWorthwhile_ms = 0.5;
 
 constexpr std::size_t kLeastTold = 16;
 constexpr std::size_t kLeastToldForOneLaunch = 32;
 
-// Typical noise is that of the middle half of what was seen, times so many.
+// Typical noise is this many times that of the middle half of the ratios seen.
 constexpr double kTimesTypical = 3;
 
-// A launch that was disturbed by more than any other must not cost the best: nothing is given up on
-// one launch alone that a disturbance so many times the largest seen could explain, and of what is
-// given up so, one in some is sampled nevertheless, so that more launches are seen.
+// The best configuration must not be lost to a launch that was disturbed more than any before: none
+// is given up on one launch alone if a disturbance this many times the largest seen could explain
+// it. Some of those that could be given up are sampled nevertheless, so that more launches are
+// seen.
 constexpr double kTimesLargest = 2;
 constexpr std::size_t kUnsampledPerTold = 4;
 

@@ -127,7 +127,7 @@ TEST(EarlyLoss, IsForgottenWhereNothingIsAheadAnyMore) {
     first.log = &log;
     first.run();
   }
-  // What was ahead turns out to be wrong.
+  // The results that the others were behind turn out to be wrong.
   std::size_t behind = 0;
   std::erase_if(log.records, [](const Result& result) { return result.stage != Stage::none; });
   for (Result& result : log.records) behind += result.behind() ? 1 : 0;

@@ -189,7 +189,7 @@ FakeRun::FakeRun(const FakeSpace& fake_space) : fake(fake_space) {
   for (const KernelTemplate& kernel : fake.space.kernels) request.kernels.push_back(&kernel);
   request.sources = fake.sources;
   request.problems = fake.space.problems;
-  // What the loop promises holds whatever is asked for, and simulated times differ by run.
+  // The loop's promises hold for every strategy, and simulated times differ between runs.
   request.options.strategy = "random";
   observer.note = [this](const std::string& note) { notes.push_back(note); };
 }

@@ -14,30 +14,31 @@
 
 namespace smemtune::test {
 
-/// What the test executable is called with to be a worker: itself, and one of these.
+/// First arguments with which the test executable runs itself as a worker.
 constexpr const char* kCompileWord = "__compile";
 constexpr const char* kDeviceWord = "__device";
-/// Or, with the name of a folder, a parent that tunes something that hangs.
+/// Or as a parent that tunes something that hangs; followed by the name of a folder.
 constexpr const char* kParentWord = "__parent";
 
-/// Or, with how long it may hear nothing, the agent of a host of kTestVersion...
+/// Or as the agent of a host of kTestVersion; followed by the seconds of silence it tolerates.
 constexpr const char* kHostWord = "__host";
 constexpr const char* kTestVersion = "1.2.3";
-/// ... or, with a file's name and the same, what carries its bytes: the process ids of both are
-/// written to `<file>.agent` and `<file>.carrier`, and a line for each message to `<file>.there`
-/// and `<file>.back`: type, sequence, bytes. It refuses where there is `<file>.refuses`; where
-/// there is `<file>.deaf` it stays, and says nothing of it, when its own parent is gone.
+/// Or as a carrier that starts such an agent; followed by a file's name and the same number. The
+/// process ids of both are written to `<file>.agent` and `<file>.carrier`, and a line for each
+/// message to `<file>.there` and `<file>.back`: type, sequence, bytes. It refuses to run if
+/// `<file>.refuses` exists; if `<file>.deaf` exists, it stays when its parent is gone and does not
+/// tell the agent.
 constexpr const char* kRelayWord = "__relay";
 
-/// This executable's path.
+/// Returns this executable's path.
 std::string executable();
 
 WorkerCommand fake_workers(int compile_workers = 2);
 
-/// Makes it so many units of the fake device.
+/// Sets the number of units of the fake device.
 void add_units(WorkerCommand& workers, int units);
 
-/// FakeSpace has so many, one of them of naive.
+/// Number of configurations of FakeSpace; one of them is of naive.
 inline constexpr std::size_t kConfigurations = 16;
 
 /// A space with two kernels that follow scripts (backend/fake/script.h) over arrays `in` and `out`
@@ -53,11 +54,11 @@ struct FakeSpace {
   void add(const std::string& kernel, const std::string& line);
   KernelTemplate& kernel(const std::string& name);
 
-  /// Makes the values of tiled's ITEMS those from 1 to `last`.
+  /// Sets the values of tiled's ITEMS to 1, 2, ..., `last`.
   void give_items(std::int64_t last);
 };
 
-/// A log that remembers.
+/// A log in memory.
 class MemoryLog final : public ResultLog {
  public:
   struct Attempt {
@@ -74,21 +75,22 @@ class MemoryLog final : public ResultLog {
   std::optional<Result> find(const ResultKey& of) override;
   Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) override;
 
-  /// The last record of a configuration, `TILE=8,ITEMS=2` in any order.
+  /// Returns the last record of a configuration, `TILE=8,ITEMS=2` in any order.
   const Result* last(const std::string& kernel, const std::string& configuration) const;
 
-  std::vector<Attempt> attempts;  ///< All at what had not been measured...
-  std::vector<Attempt> finals;    ///< ... and at what had been...
-  std::vector<Attempt> open;      ///< ... and those without a record.
-  std::vector<Attempt> lost;      ///< What an earlier run is to have had open when it died.
+  std::vector<Attempt> attempts;  ///< Attempts at configurations that had not been measured.
+  std::vector<Attempt> finals;    ///< Attempts at configurations that had been measured.
+  std::vector<Attempt> open;      ///< Attempts without a record.
+  std::vector<Attempt> lost;      ///< Attempts that an earlier run left open when it died; set by
+                                  ///< tests.
   std::vector<Result> records;    ///< In the order recorded.
-  int commits = 0;                ///< A transaction each.
+  int commits = 0;                ///< Number of transactions.
 
  private:
   bool is_together_ = false;
 };
 
-/// One run over a space. The members are what a test may want to change before run().
+/// A run over a space. Tests may change the members before run().
 struct FakeRun {
   explicit FakeRun(const FakeSpace& fake);
 
@@ -104,14 +106,14 @@ struct FakeRun {
   Observer observer;
   std::atomic<bool> stop = false;
   std::vector<std::string> notes;
-  std::shared_ptr<WorkerPool> pool;  ///< Started by run() where there is none.
+  std::shared_ptr<WorkerPool> pool;  ///< Started by run() if null.
 };
 
-/// The result of a configuration, `TILE=8,ITEMS=2` in any order.
+/// Returns the result of a configuration, `TILE=8,ITEMS=2` in any order.
 const Result& result_of(const ProblemSummary& summary, const std::string& kernel,
                         const std::string& configuration);
 
-/// A folder that exists as long as this, named by SMEMTUNE_FAKE_FOLDER.
+/// A temporary folder, named by SMEMTUNE_FAKE_FOLDER while it exists.
 class FakeFolder : public TemporaryFolder {
  public:
   FakeFolder();
@@ -119,14 +121,14 @@ class FakeFolder : public TemporaryFolder {
   FakeFolder& operator=(const FakeFolder&) = delete;
   ~FakeFolder();
 
-  /// What scripts call HAPPENED and wait for.
+  /// Makes the event happen that scripts call HAPPENED and wait for.
   void let_happen() const;
 };
 
-/// Whether a process is there and no zombie.
+/// Whether a process exists and is not a zombie.
 bool is_alive(int process_id);
 
-/// Looks every 10 ms until `holds`, for as long as the slowest machine may need.
+/// Checks every 10 ms until `holds`, for as long as the slowest machine may need.
 bool eventually(const std::function<bool()>& holds);
 
 }  // namespace smemtune::test

@@ -33,8 +33,8 @@ namespace smemtune::test {
 
 namespace {
 
-/// `argument`: of a device worker, the number of its unit, `broken` or `late` (it greets when
-/// FakeFolder::let_happen() is called).
+/// Runs a worker. `argument`, for a device worker: the number of its unit, `broken`, or `late` (it
+/// greets when FakeFolder::let_happen() is called).
 int run_worker(const std::string& word, const std::string& argument,
                const WorkerDescriptors& descriptors) {
   if (word == kCompileWord) {
@@ -52,7 +52,7 @@ int run_worker(const std::string& word, const std::string& argument,
       descriptors.in, descriptors.out);
 }
 
-/// Tunes something that hangs, after writing down the workers' process ids in `folder`.
+/// Tunes something that hangs, after writing the workers' process ids to a file in `folder`.
 int run_parent(const std::string& folder) {
   FakeSpace fake;
   fake.add("tiled", "fault hang in run");
@@ -87,10 +87,10 @@ void write_id(const std::string& file, pid_t id) {
   std::filesystem::rename(file + ".new", file);
 }
 
-/// Writes down what passes a relay.
+/// Logs the messages that pass a relay.
 class MessageLog {
  public:
-  /// `first_line`: whether one comes before the messages.
+  /// `first_line`: whether a text line precedes the messages.
   MessageLog(const std::string& file, bool first_line) : file_(file), in_line_(first_line) {}
 
   void add(std::span<const std::uint8_t> bytes) {
@@ -113,7 +113,7 @@ class MessageLog {
   FrameDecoder decoder_;
 };
 
-/// Returns false when there is no more.
+/// Returns false at the end of the input.
 bool forward(int from, int to, MessageLog& log) {
   std::array<std::uint8_t, 65536> buffer{};
   const ssize_t size = read(from, buffer.data(), buffer.size());
@@ -138,7 +138,7 @@ int run_relay(const std::string& file, const std::string& silence_s) {
   if (agent == 0) {
     dup2(there[0], STDIN_FILENO);
     dup2(back[1], STDOUT_FILENO);
-    setsid();  // It is on another host.
+    setsid();  // Leaves the session, as if it were on another host.
     const std::string self = executable();
     execl(self.c_str(), self.c_str(), kHostWord, silence_s.c_str(), nullptr);
     _exit(127);
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   if (word == test::kRelayWord && argc > 3) return test::run_relay(argv[2], argv[3]);
   if (word == test::kParentWord && argc > 2) return test::run_parent(argv[2]);
   testing::InitGoogleTest(&argc, argv);
-  // Devices are locked here, so that test programs that run beside each other share none.
+  // Devices are locked here, so that test programs that run at the same time share none.
   const smemtune::TemporaryFolder locks;
   setenv("XDG_RUNTIME_DIR", locks.path().c_str(), 1);
   return RUN_ALL_TESTS();

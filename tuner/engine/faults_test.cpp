@@ -1,4 +1,4 @@
-// Everything that can go wrong with one configuration, and that the run goes on.
+// Everything that can go wrong with one configuration, while the run goes on.
 
 #include "tuner/backend/fake/fake_launcher.h"
 #include "tuner/core/error.h"
@@ -28,10 +28,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// How long anything may take: what hangs is waited for, what does not may be slow.
+/// Returns a short deadline for hangs, which are waited for, and a long one for what is just slow.
 double deadline_s(const std::string& fault) { return fault.starts_with("hang") ? 3 : 600; }
 
-/// What would be the best configuration has a fault.
+/// The configuration that would be the best has a fault.
 constexpr const char* kWouldBeBest = "TILE=8,ITEMS=2";
 constexpr const char* kWhenWouldBeBest = " when TILE == 8 && ITEMS == 2";
 
@@ -150,7 +150,7 @@ TEST_P(Shortages, EndTheRunAndNothingIsStoredOfThem) {
   EXPECT_EQ(run.log->last("tiled", kWouldBeBest), nullptr);
 }
 
-// Which said before that the reference does not compile.
+// An earlier version reported here that the reference does not compile.
 TEST_P(Shortages, OfTheReferenceAreNoFaultOfTheReference) {
   const FakeFolder folder;
   FakeSpace fake;
@@ -169,7 +169,7 @@ TEST_P(Shortages, OfTheReferenceAreNoFaultOfTheReference) {
 INSTANTIATE_TEST_SUITE_P(Places, Shortages, testing::Values("compile", "load", "run"),
                          [](const auto& place) { return std::string(place.param); });
 
-// TIMES > 0: after the screen, so while racing.
+// TIMES > 0 is true after the screen, and so while racing.
 class EachFaultInTheRace : public testing::TestWithParam<Fault> {};
 
 TEST_P(EachFaultInTheRace, PutsTheVariantOutAndTheRaceGoesOn) {
@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Race, EachFaultInTheRace,
                                          Fault{"killed_once in time", Status::correct, ""}),
                          fault_name);
 
-// Wrong in timed launches alone, from some round of the race on.
+// Wrong in timed launches only, from some round of the race on.
 TEST(Faults, ALaunchThatIsWrongOnlyWhileItIsTimedIsNeverTheBest) {
   for (const char* const after : {"0", "1", "5", "20"}) {
     FakeSpace fake;
@@ -236,7 +236,7 @@ TEST(Faults, AReferenceThatFailsOnDataThatAreDrawnAnewIsNone) {
 }
 
 TEST(Faults, ACrashInTheRaceIsThatOfTheVariantWhoseTurnItWas) {
-  for (const unsigned seed : {1u, 2u, 3u}) {  // Each has another order of turns.
+  for (const unsigned seed : {1u, 2u, 3u}) {  // Each seed gives another order of turns.
     const FakeFolder folder;
     FakeSpace fake;
     fake.add("tiled", std::string("fault crash_once in time") + kWhenWouldBeBest + " && TIMES > 0");
@@ -318,7 +318,7 @@ TEST(Faults, WhatACrashingCompilerPrintedIsKeptUpToALimit) {
   EXPECT_LT(result_of(summary.problems.front(), "tiled", kWouldBeBest).detail.size(), 65536u);
 }
 
-/// The message of the error that a run ends with.
+/// Returns the message of the error that a run ends with.
 template <typename ExpectedError>
 std::string error_of(FakeRun& run) {
   try {
@@ -387,7 +387,7 @@ TEST(Reference, IsOnlyToldToDifferFromADefinitionThatIsAGuess) {
   }
 }
 
-/// What a run says whose reference is wrong on problems of this size only.
+/// Returns the error of a run whose reference is wrong only on problems of this size.
 std::string error_where_wrong_at(std::int64_t wrong_n) {
   FakeSpace fake;
   fake.space.problems = {parse_key("N=3000")};
@@ -606,7 +606,8 @@ TEST(Workers, ThatAreLostAgainAreReplacedByASpareThatIsReady) {
   EXPECT_GE(by_spare, replaced - 1) << "all but the first";
 }
 
-/// A unit whose device workers start at once twice, and then once let_happen() is called.
+/// Returns a command for a unit whose first two device workers start at once; a third one waits for
+/// let_happen().
 WorkerCommand one_slow_to_replace(const FakeFolder& folder) {
   const std::string path = "'" + folder.path().string() + "'";
   WorkerCommand command = fake_workers(1);
@@ -644,7 +645,7 @@ TEST(Workers, HaveMoreSparesWhereTheyAreNeededFasterThanTheyStart) {
   double pause_s = 0.01;
   ASSERT_TRUE(eventually([&] {
     using Clock = std::chrono::steady_clock;
-    // A restart ends spares that have not greeted; how long they take is the machine's.
+    // A restart ends spares that have not greeted; how long they take depends on the machine.
     for (const auto end = Clock::now() + std::chrono::duration<double>(pause_s);
          Clock::now() < end;) {
       pool.wait(0.01);
@@ -687,8 +688,9 @@ TEST(Workers, ThatDoNotGreetInTimeAreUnavailable) {
   EXPECT_THROW(std::make_shared<WorkerPool>(command), UnavailableError);
 }
 
-/// Starts a pool in a process of its own, and stops its device worker before that has greeted, and
-/// itself where `with_parent`, for longer than the worker may take. Whether the pool started.
+/// Starts a pool in a separate process and stops its device worker before that has greeted, and
+/// with `with_parent` the pool's process, too, for longer than the worker may take. Returns whether
+/// the pool started.
 bool starts_in_spite_of_a_stop(bool with_parent) {
   const FakeFolder folder;
   const std::string file = (folder.path() / "worker").string();
@@ -739,7 +741,7 @@ TEST(Workers, ThatSayWhatIsMissingAreQuoted) {
   }
 }
 
-/// Lets happen what the device waits for once this much is compiled.
+/// Lets the event happen that the device waits for, once this much is compiled.
 void let_happen_when_compiled(FakeRun& run, const FakeFolder& folder, std::uint64_t enough) {
   run.observer.progress = [&folder, enough](const Progress& progress) {
     if (progress.compiled >= enough) folder.let_happen();

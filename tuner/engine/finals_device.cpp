@@ -14,12 +14,12 @@ namespace {
 
 constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
-// A round counts as hung after so many times what the screens promise, and a bit for each entry:
-// flushing the L2 and waiting for the clock to recover take their time.
+// A round counts as hung after this many times the duration that the screens promise, plus an
+// overhead for each entry: flushing the L2 and waiting for the clock to recover take time.
 constexpr double kSlowRound = 20;
 constexpr double kEntryOverhead_s = 0.5;
 
-// Of each launch of a finalist by itself.
+// Samples of each single launch of a finalist.
 constexpr int kLaunchSamples = 9;
 
 void note_clock(Contender& contender, const RoundSample& sample) {
@@ -28,7 +28,7 @@ void note_clock(Contender& contender, const RoundSample& sample) {
   contender.throttled = contender.throttled || sample.throttled;
 }
 
-/// The checked reply, or why there is none: the worker was lost or is not to be trusted any more.
+/// Returns the checked reply, or the failure when the worker was lost or can no longer be trusted.
 Outcome<SampleRoundReply> read_round(const DeviceAnswer& answer, const SampleRoundRequest& asked,
                                      DeviceSession& device) {
   if (!answer.reply) return answer.failure;
@@ -51,7 +51,7 @@ DeviceSession& FinalsDevice::session() {
   const auto is_there = [](const DeviceSession& session) { return !session.gone(); };
   if (!is_there(state_.devices[unit_])) {
     const auto other = std::ranges::find_if(state_.devices, is_there);
-    // Where all hosts are away one of them is waited for.
+    // When all hosts are away, wait for the present one.
     if (other != state_.devices.end()) {
       unit_ = static_cast<std::size_t>(other - state_.devices.begin());
     }
@@ -88,7 +88,7 @@ bool FinalsDevice::verify(Contender& contender, bool screen) {
   return true;
 }
 
-/// Brings everyone of the round onto the device.
+/// Loads every contender of the round onto the device.
 void FinalsDevice::load(const std::vector<std::size_t>& round) {
   for (const std::size_t i : round) want_modules(contenders_[i]);
   for (const std::size_t i : round) {
@@ -124,7 +124,7 @@ bool FinalsDevice::take_modules(Contender& contender) {
     if (tuning_.must_end()) return false;
     work(tuning_, state_);
   }
-  if (contender.numbers.empty()) return true;  // They were taken before.
+  if (contender.numbers.empty()) return true;  // The modules were taken before.
   Outcome<std::vector<Module>> modules = tuning_.queue.take(std::exchange(contender.numbers, {}));
   if (!modules) {
     fail_(contender, modules.failure());
@@ -170,10 +170,11 @@ bool FinalsDevice::evaluate(Contender& contender, EvaluateRequest request) {
   return true;
 }
 
-/// Empty when the round must begin again: someone has failed, or the worker was replaced.
+/// Returns an empty vector when the round must be repeated: a contender has failed or the worker
+/// was replaced.
 std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) {
   SampleRoundRequest request;
-  std::vector<std::size_t> places;  ///< In the round, of the request's entries.
+  std::vector<std::size_t> places;  ///< Places in the round of the request's entries.
   double expected_s = 0;
   for (std::size_t place = 0; place < round.size(); ++place) {
     const Contender& contender = contenders_[round[place]];
@@ -210,7 +211,7 @@ std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) 
       fail_(contenders_[round[places[i]]], *sample.failure);
     } else {
       times_ms[places[i]] = sample.time_ms;
-      // What the leader takes for being measured against itself is not among its samples.
+      // The clock of the leader's second sample, its A/A twin, is not noted.
       const auto here = round.begin() + static_cast<std::ptrdiff_t>(places[i]);
       if (std::find(round.begin(), here, *here) == here) note_clock(contenders_[*here], sample);
     }
@@ -229,7 +230,7 @@ bool FinalsDevice::wait_until_ready() {
   return true;
 }
 
-/// Nullopt when the run must end before the answer has come. REQUIRES: wait_until_ready().
+/// Returns nullopt when the run must end before the answer has come. REQUIRES: wait_until_ready().
 std::optional<DeviceAnswer> FinalsDevice::ask(MessageType type, std::vector<std::uint8_t> payload,
                                               std::vector<Module> modules, double limit_s,
                                               bool try_again) {

@@ -11,27 +11,27 @@
 
 namespace smemtune {
 
-/// The device of the finals: brings contenders onto it, verifies and samples them. It is one
-/// unit for as long as that is there, as only times of one unit can be compared.
+/// The device of the finals: loads contenders onto it, verifies and samples them. It stays the same
+/// unit for as long as that exists, because only times of one unit can be compared.
 class FinalsDevice {
  public:
   using Fail = std::function<void(Contender&, const Failure&)>;
 
-  /// `fail` is told of a contender that fails, once.
+  /// `fail` is called once for each contender that fails.
   FinalsDevice(Tuning& tuning, ProblemState& state, std::vector<Contender>& contenders, Fail fail)
       : tuning_(tuning), state_(state), contenders_(contenders), fail_(std::move(fail)) {}
 
   const Device& device() { return session().device(); }
 
-  /// One sample of each in `round` (numbers of contenders); not a number for one that failed. Empty
-  /// when the run must end.
+  /// Takes one sample of each contender in `round` (indices); NaN for one that failed. Returns an
+  /// empty vector when the run must end.
   std::vector<double> measure(const std::vector<std::size_t>& round);
 
-  /// How long the last round took, without loading.
+  /// Duration of the last round, without loading.
   double round_s() const { return round_s_; }
 
-  /// Verifies a contender by itself, and screens it too if asked to. Returns whether it was found
-  /// right: not when it has failed or the run must end.
+  /// Verifies a contender by itself, and screens it too if asked to. Returns true if it was found
+  /// right, false when it has failed or the run must end.
   bool verify(Contender& contender, bool screen = false);
 
  private:
@@ -52,7 +52,7 @@ class FinalsDevice {
   ProblemState& state_;
   std::vector<Contender>& contenders_;
   Fail fail_;
-  std::size_t unit_ = 0;  ///< Of ProblemState::devices.
+  std::size_t unit_ = 0;  ///< Index in ProblemState::devices.
   double round_s_ = 0;
 };
 

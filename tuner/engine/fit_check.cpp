@@ -32,8 +32,8 @@ std::optional<Failure> violation(const KernelOnProblems& kernel,
 struct Asked {
   KernelOnProblems kernel;
   Result result;
-  std::optional<Variant> variant;      ///< None once the result is a failure.
-  std::vector<std::uint64_t> numbers;  ///< Of what the queue was asked for.
+  std::optional<Variant> variant;      ///< Nullopt once the result is a failure.
+  std::vector<std::uint64_t> numbers;  ///< Numbers in the compile queue.
 };
 
 Asked ask(const Space& space, const std::map<std::string, KernelSource>& sources,
@@ -63,7 +63,7 @@ Asked ask(const Space& space, const std::map<std::string, KernelSource>& sources
   return asked;
 }
 
-/// REQUIRES: all numbers are ready.
+/// Judges a compiled configuration. REQUIRES: all numbers are ready.
 void judge(Asked& asked, const Device& device, CompileQueue& queue) {
   std::vector<Module> modules;
   std::optional<Failure> failure;

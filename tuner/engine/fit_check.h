@@ -13,23 +13,24 @@ namespace smemtune {
 
 class WorkerPool;
 
-/// A configuration of which it is asked whether it fits a device. It need not lie on the kernel's
-/// lists of values.
+/// A configuration to be checked for fitting a device. Its values need not be on the kernel's
+/// lists.
 struct FitQuestion {
   const KernelTemplate* kernel = nullptr;
   Problem problem;
   Configuration configuration;
 };
 
-/// Compiles each configuration for `device`, which need not be here, and judges it as a dry run
-/// does. In the order asked; one that violates a constraint there has status `constraints` and
-/// reason `constraint`. Throws UnavailableError when the compiler cannot compile for the device.
+/// Compiles each configuration for `device`, which need not be present, and judges it as a dry run
+/// does. The results are in the order of the questions; a configuration that violates a constraint
+/// there has status `constraints` and reason `constraint`. Throws UnavailableError when the
+/// compiler cannot compile for the device.
 std::vector<Result> check_fit(const Space& space,
                               const std::map<std::string, KernelSource>& sources,
                               const std::vector<FitQuestion>& questions, const Device& device,
                               WorkerPool& pool);
 
-/// The same without a compiler: judged by resources that were found elsewhere, one entry for each
+/// Does the same without a compiler, by resources that were found elsewhere, one entry for each
 /// launch.
 Result judge_fit(const Space& space, const FitQuestion& question,
                  const std::vector<Resources>& resources, const Device& device);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostFitted = std::int64_t{1} << 24;  // 128 MB as doubles.
 
-/// The sizes of what is not 0.
+/// Returns the absolute values of the elements (or of their sum) that are not 0.
 std::vector<double> sizes_of(const Argument& argument, const std::vector<double>& elements) {
   std::vector<double> sizes;
   const auto add = [&](double value) {

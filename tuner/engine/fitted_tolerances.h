@@ -11,13 +11,15 @@
 namespace smemtune {
 
 struct FittedTolerances {
-  std::map<std::string, Tolerance> tolerances;  ///< By output, in place of the types' defaults.
+  std::map<std::string, Tolerance> tolerances;  ///< Tolerances by output, which replace the types'
+                                                ///< defaults.
   std::vector<std::string> notes;               ///< For people.
 };
 
-/// Looks whether a kernel that writes zeros would pass for the reference: whether most of an output
-/// is no larger than the absolute tolerance. Where the space gives none, the default is then made
-/// to fit; where it does, a note says so. What is too large to be looked at is left as it is.
+/// Checks whether a kernel that writes zeros would pass for the reference, that is, whether most of
+/// an output is no larger than the absolute tolerance. If so, the default tolerance is scaled to
+/// fit the output; a tolerance that the space gives is kept, and a note says so. Outputs too large
+/// to be downloaded are not checked.
 Outcome<FittedTolerances> fitted_tolerances(Launcher& launcher, const Check& reference,
                                             const Workload& workload);
 

@@ -29,11 +29,11 @@ FrameLink::FrameLink(int in, int out, double silence_s)
           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(silence_s))) {
   set_nonblocking(in_);
   set_nonblocking(out_);
-  // A link that is gone is an error of write(), not the end of the process.
+  // A broken link is an error of write() and must not end the process.
   struct sigaction before = {};
   sigaction(SIGPIPE, nullptr, &before);
   if (before.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
-  // Signals are for the thread that looks at them.
+  // The heartbeat thread blocks all signals; they are left to the threads that handle them.
   sigset_t all;
   sigset_t kept;
   sigfillset(&all);
@@ -57,7 +57,7 @@ void FrameLink::beat() {
 }
 
 void FrameLink::beat_locked() {
-  // Where something waits to be written, that is heard as well.
+  // Waiting data proves that this end is alive as well as a heartbeat does.
   if (sent_ == outbox_.size()) {
     const std::vector<std::uint8_t> heartbeat =
         encode({.type = MessageType::heartbeat, .sequence = 0, .payload = {}});
@@ -87,7 +87,7 @@ void FrameLink::write_locked() {
   while (sent_ < outbox_.size()) {
     const ssize_t size = ::write(out_, outbox_.data() + sent_, outbox_.size() - sent_);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return;  // Full, or the other end is gone: then reading finds its end.
+    if (size < 0) return;  // Full, or the other end is gone, which read() finds.
     sent_ += static_cast<std::size_t>(size);
   }
   outbox_.clear();
@@ -98,7 +98,7 @@ bool FrameLink::read(std::vector<Frame>& frames) {
   std::array<std::uint8_t, 65536> buffer = {};
   bool open = true;
   bool anything = false;
-  // Frames that came before all bytes were asked for (append()) are found as well.
+  // This also finds frames in bytes that append() added.
   for (;;) {
     while (std::optional<Frame> frame = decoder_.next()) {
       if (frame->type != MessageType::heartbeat) frames.push_back(std::move(*frame));
@@ -114,7 +114,7 @@ bool FrameLink::read(std::vector<Frame>& frames) {
     decoder_.append(std::span(buffer).first(static_cast<std::size_t>(size)));
   }
   // srun sends pieces of a kilobyte and lets TCP hold back all but the first (Nagle) until the
-  // other side acknowledges it: after 40 ms, or with the first thing that it has to send itself.
+  // other side acknowledges it: after 40 ms, or with the first data that it sends itself.
   if (anything && decoder_.inside_frame()) {
     const std::lock_guard lock(mutex_);
     beat_locked();

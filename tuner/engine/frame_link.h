@@ -13,15 +13,16 @@
 
 namespace smemtune {
 
-/// One end of a link between hosts: frames over two descriptors that never block, and a heartbeat
-/// in between, from a thread of its own, so that the other end hears of this one whatever it is
-/// busy with. Everything but the heartbeat belongs to one thread.
+/// One end of a link between hosts: frames over two descriptors that never block, and heartbeats
+/// from a separate thread, so that the other end hears from this one even while it is busy. All
+/// other members belong to one thread.
 class FrameLink {
  public:
   using Clock = RunningClock;
 
-  /// Whoever hears nothing for `silence_s` takes the other end for lost; a heartbeat goes out four
-  /// times as often. The descriptors are the caller's, and stay open as long as this.
+  /// An end that hears nothing for `silence_s` takes the other end for lost; heartbeats are sent
+  /// four times as often. The caller owns the descriptors and keeps them open as long as this
+  /// object lives.
   FrameLink(int in, int out, double silence_s);
   FrameLink(const FrameLink&) = delete;
   FrameLink& operator=(const FrameLink&) = delete;
@@ -33,15 +34,15 @@ class FrameLink {
   void write();
   bool wants_to_write() const;
 
-  /// What was read of the link before this was made.
+  /// Adds bytes that were read from the link before this object was made.
   void append(std::span<const std::uint8_t> bytes) { decoder_.append(bytes); }
 
-  /// Adds the frames that have come, without heartbeats; answers the beginning of one by a
-  /// heartbeat, so that no carrier waits with the rest. Returns false when the other end is gone.
-  /// Throws WireError.
+  /// Appends the frames that have arrived, without heartbeats. When only the beginning of a frame
+  /// has arrived, sends a heartbeat, so that no carrier holds back the rest. Returns false when the
+  /// other end is gone. Throws WireError.
   bool read(std::vector<Frame>& frames);
 
-  /// When the other end counts as lost unless it is heard of before.
+  /// When the other end counts as lost unless it is heard from before.
   Clock::time_point lost_at() const { return heard_at_ + silence_; }
 
  private:

@@ -36,7 +36,7 @@ class HostAgent {
             const std::filesystem::path& files, int in, int out)
       : link_(in, out, silence_s), describe_(describe), files_(files), in_(in), out_(out) {}
 
-  /// Until the parent is gone.
+  /// Returns when the parent is gone.
   void serve() {
     while (true) {
       std::vector<pollfd> polled;
@@ -67,7 +67,7 @@ class HostAgent {
     return waiting_.empty() ? until : std::min(until, in_seconds(kLockInterval_s));
   }
 
-  /// Workers that were polled must be there still: what is asked for is done after forward().
+  /// Only queues the requests: the polled workers must still exist in forward().
   bool read() {
     std::vector<Frame> frames;
     const bool open = link_.read(frames);
@@ -106,7 +106,7 @@ class HostAgent {
                 .worker = worker});
   }
 
-  /// Why the lock that a worker needs cannot be had now; empty: it is held.
+  /// Takes the lock that a worker needs. Returns why it cannot be had now; empty if it is held.
   std::string lock(const std::string& name);
 
   FrameLink link_;
@@ -116,10 +116,10 @@ class HostAgent {
   int out_;
   HostWelcome welcome_;
   std::vector<Frame> asked_;
-  std::map<std::uint64_t, Module> modules_;  ///< By number, with nothing but the image.
+  std::map<std::uint64_t, Module> modules_;  ///< Modules by number; only their images matter.
   std::map<std::string, DeviceLock> locks_;
-  std::vector<Waiting> waiting_;  ///< For locks.
-  LocalHost workers_;             ///< Ends first, while the locks are held.
+  std::vector<Waiting> waiting_;  ///< Workers that wait for locks.
+  LocalHost workers_;             ///< Destroyed first, while the locks are held.
 };
 
 void HostAgent::start_what_waits() {
@@ -183,14 +183,14 @@ void HostAgent::take(const Frame& frame) {
   }
 }
 
-/// What was compiled here and is measured here needs not come back.
+/// Keeps modules compiled here, so that those measured here need not come back.
 void HostAgent::keep_modules(const Frame& compiled) {
   try {
     for (auto& outcome : outcomes_of(unpack<CompileReply>(compiled.payload), compiled.sequence)) {
       if (outcome) modules_.insert_or_assign((*outcome)->number, *outcome);
     }
   } catch (const WireError&) {
-    return;  // The parent says of whom.
+    return;  // The parent reports the worker's error.
   }
 }
 
@@ -216,7 +216,7 @@ void HostAgent::keep(const FilePiece& piece) const {
   if (!stream) throw UnavailableError(part.string() + ": cannot be written");
   if (!piece.last) return;
   InputFile whole(part);
-  // One that has changed since the parent read it is not the one that results would be of.
+  // A file that has changed since the parent read it would not match the results.
   if (sha256(whole) == piece.sha256) {
     std::filesystem::rename(part, files_ / piece.sha256);
   } else {
@@ -267,7 +267,7 @@ int host_agent_main(const std::string& version, double silence_s,
   constexpr int kBroken = 1;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread is started.
   setenv(kFilesVariable, files.c_str(), 1);
-  // A queue sends these to every process of a job: the parent decides what comes of that.
+  // A batch system sends these to every process of a job; the parent decides how to react.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   const std::string line = host_line(version) + "\n";
   if (::write(out, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return kBroken;

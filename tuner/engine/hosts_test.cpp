@@ -44,9 +44,9 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-// No machine is busy for so long that nothing is heard...
+// No machine is so busy that nothing is heard for so long.
 constexpr double kSilence_s = 120;
-// ... but what is silent for good is waited for so long only.
+// Used where the other end is silent for good, to keep the wait short.
 constexpr double kShortSilence_s = 3;
 
 HostAddress address(const std::string& name, std::vector<std::string> carrier,
@@ -59,13 +59,13 @@ HostAddress address(const std::string& name, std::vector<std::string> carrier,
           .welcome = {.name = name, .limits_of = "h200", .purpose = "a test", .waits = true}};
 }
 
-/// argv of a program that starts an agent here and carries what it says.
+/// Returns the command line of a program that starts an agent here and carries its messages.
 std::vector<std::string> relay(const FakeFolder& folder, const std::string& name,
                                double silence_s = kSilence_s) {
   return {executable(), kRelayWord, (folder.path() / name).string(), std::to_string(silence_s)};
 }
 
-/// Polls until the host is up or lost; returns what it told then.
+/// Polls until the host is up or lost; returns its event.
 HostEvent wait_for(RemoteHost& host) {
   std::vector<HostEvent> events;
   EXPECT_TRUE(eventually([&] {
@@ -78,7 +78,7 @@ HostEvent wait_for(RemoteHost& host) {
   return events.empty() ? HostEvent{} : events.front();
 }
 
-/// The processes that a process has started.
+/// Returns the processes that a process has started.
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -94,8 +94,8 @@ std::vector<pid_t> children_of(pid_t parent) {
   return children;
 }
 
-/// Hosts n0, n1, ... with a unit and a compile worker each, and a run over them. `silence_s`: of
-/// the last one.
+/// Hosts n0, n1, ... with a unit and a compile worker each, and a run over them. `silence_s`: that
+/// of the last host.
 class HostsRun {
  public:
   HostsRun(const FakeSpace& fake, std::size_t hosts, double silence_s = kSilence_s) : run(fake) {
@@ -114,7 +114,7 @@ class HostsRun {
     }
   }
 
-  /// The agent of a host, or what carries its bytes.
+  /// Returns the process of a host's agent or carrier.
   pid_t process(const std::string& host, const std::string& which) const {
     std::ifstream file(folder.path() / (host + "." + which));
     pid_t id = -1;
@@ -122,15 +122,15 @@ class HostsRun {
     return id;
   }
 
-  /// Calls `happens` once so many results are there.
+  /// Calls `happens` after this many results.
   void when(std::size_t results, std::function<void()> happens) {
     run.observer.result = [this, results, happens = std::move(happens)](const Result&, bool) {
       if (++seen_ == results) happens();
     };
   }
 
-  /// The messages of a type that went there or came back: bytes by sequence, each as often as it
-  /// was sent.
+  /// Returns the messages of a type that were sent in a direction: bytes by sequence, one entry for
+  /// each time that it was sent.
   std::multimap<std::uint64_t, std::size_t> messages(const std::string& host,
                                                      const std::string& direction,
                                                      MessageType wanted) const {
@@ -145,7 +145,7 @@ class HostsRun {
     return found;
   }
 
-  /// The configuration that waits (waiting_space()) waits no more once a note with this is told.
+  /// Ends the wait of waiting_space()'s configuration when a note contains this text.
   void go_on_after(const std::string& note) {
     run.observer.note = [this, note](const std::string& told) {
       run.notes.push_back(told);
@@ -153,7 +153,7 @@ class HostsRun {
     };
   }
 
-  /// Everything was measured once, is right, and is written down.
+  /// Checks that everything was measured once, is right, and is recorded.
   void expect_whole(const TuningSummary& summary) const {
     EXPECT_FALSE(summary.first_failure) << summary.first_failure->detail;
     EXPECT_EQ(summary.evaluated, kConfigurations);
@@ -174,7 +174,7 @@ class HostsRun {
   std::size_t seen_ = 0;
 };
 
-/// One configuration takes until something has happened: the run cannot end before.
+/// Returns a space in which one configuration waits for let_happen(), so that no run ends before.
 FakeSpace waiting_space() {
   FakeSpace fake;
   fake.add("tiled", "fault wait in load when TILE == 16 && ITEMS == 4");
@@ -227,7 +227,7 @@ TEST(Hosts, GetEachModuleOnceAndNoneThatTheyHaveCompiled) {
   EXPECT_GT(sent, 0u) << "the reference was compiled on one of them, and runs on both";
 }
 
-// Nothing goes on before a second request is there.
+// The fault holds each request until a second one has arrived.
 TEST(Hosts, GetTheNextRequestWhileTheyAreAtOne) {
   for (const auto& [place, asked, answered] :
        {std::tuple("compile", MessageType::compile, MessageType::compiled),
@@ -253,7 +253,7 @@ TEST_P(FaultOnHost, IsNotThatOfTheNextRequest) {
   fake.add("tiled", "fault wait in load" + when);
   fake.add("tiled", "fault " + fault + when);
   HostsRun hosts(fake, 1);
-  hosts.run.request.options.strategy = "exhaustive";  // So that one follows.
+  hosts.run.request.options.strategy = "exhaustive";  // So that the next configuration is known.
   hosts.run.observer.progress = [&](const Progress&) {
     const std::vector<MemoryLog::Attempt>& attempts = hosts.run.own_log.attempts;
     const bool is_next_there =
@@ -439,7 +439,7 @@ TEST(Hosts, GetTheFilesThatTheirWorkersRead) {
   RemoteHost host(address("n0", {executable(), kHostWord, "120"}));
   ASSERT_EQ(wait_for(host).kind, HostEvent::Kind::up);
   host.provide({.path = file, .sha256 = name});
-  host.provide({.path = file, .sha256 = std::string(64, '0')});  // It is another one.
+  host.provide({.path = file, .sha256 = std::string(64, '0')});  // The hash is another file's.
   host.start(1, {.words = {"/bin/sh", "-c",
                            "cd $SMEMTUNE_FILES && sha256sum < " + name + " && ls; exit 7"}});
   const HostEvent ended = wait_for(host);
@@ -465,7 +465,7 @@ TEST(Hosts, WhoseDeviceIsInUseWaitOrSaySo) {
 TEST(Hosts, EndWithTheirWorkersWhenNothingIsHeardOfAParentThatWasKilled) {
   const FakeFolder folder;
   const std::string file = (folder.path() / "far").string();
-  std::ofstream(file + ".deaf");  // Nobody tells the agent that the link has ended.
+  std::ofstream(file + ".deaf");  // The agent is not told that the link has ended.
   const pid_t parent = fork();
   if (parent == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -533,7 +533,7 @@ TEST(FrameLink, AnswersTheBeginningOfAMessageAndNotAWholeOne) {
 }
 
 TEST(HostAgent, EndsWithItsWorkersWhenItsParentIsSilent) {
-  // A carrier that stays and carries nothing: only silence tells.
+  // The carrier stays but carries nothing: only silence shows that the parent is gone.
   const std::string script = "sleep 600 | \"$0\" " + std::string(kHostWord) + " 1";
   WorkerProcess shell({"sh", "-c", script, executable()}, 0, WorkerProcess::Kind::carrier);
   ASSERT_TRUE(eventually([&] {

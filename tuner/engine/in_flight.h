@@ -14,27 +14,28 @@
 
 namespace smemtune {
 
-/// A configuration that the strategy asked for and has not been told of yet.
+/// A configuration that the strategy has asked for and whose result it has not been told yet.
 struct InFlight {
   Candidate candidate;
-  std::uint64_t place = 0;  ///< In the order asked.
+  std::uint64_t place = 0;  ///< Position in the order asked.
   Result result = {};
   std::optional<Variant> variant = std::nullopt;
-  std::vector<std::uint64_t> numbers = {};  ///< Of what the compile queue was asked for...
-  std::size_t not_compiled = 0;             ///< ... and how many of them are not ready.
-  std::vector<Module> modules = {};         ///< Once it is compiled.
-  std::string identity = {};                ///< Once it is compiled.
-  StaticLimits limits = {};                 ///< From what had been told when it was asked.
-  bool hopeless = false;                    ///< It is beyond those limits.
-  bool in_full = false;                     ///< However far it is behind.
+  std::vector<std::uint64_t> numbers = {};  ///< Numbers in the compile queue.
+  std::size_t not_compiled = 0;             ///< How many of `numbers` are not ready.
+  std::vector<Module> modules = {};         ///< Set once it is compiled.
+  std::string identity = {};                ///< Set once it is compiled.
+  StaticLimits limits = {};                 ///< Limits from the results told when it was asked.
+  bool hopeless = false;                    ///< True if it is beyond those limits.
+  bool in_full = false;                     ///< True if it is to be measured in full, however slow
+                                            ///< it is.
   bool known = false;
   bool on_device = false;
   bool done = false;
-  bool shared = false;  ///< Measured with another of the same identity.
+  bool shared = false;  ///< True if measured with another of the same identity.
   std::string output_class = {};
-  bool saved = false;  ///< Its result is in the log.
-  bool begun = false;  ///< The log knows that it is about to touch a device.
-  int lost_hosts = 0;  ///< That were measuring it.
+  bool saved = false;  ///< True if its result is in the log.
+  bool begun = false;  ///< True if the log has recorded that it is about to use a device.
+  int lost_hosts = 0;  ///< Number of hosts lost while measuring it.
 };
 
 }  // namespace smemtune

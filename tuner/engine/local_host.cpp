@@ -13,15 +13,15 @@ namespace smemtune {
 
 namespace {
 
-// A worker whose socket is closed is given so long to end by itself, so that it can be said how it
-// ended; a process that holds a GPU takes a while.
+// Time that a worker whose socket is closed has to end by itself, so that the cause of its end can
+// be reported; a process that holds a GPU takes a while.
 constexpr double kEndPatience_s = 5;
 constexpr double kGoodbyePatience_s = 2;
 
-// Descriptors of a worker that are polled: its socket and log.
+// Descriptors polled for each worker: its socket and its log.
 constexpr std::size_t kPolled = 2;
 
-/// What a worker does is told when it has ended.
+/// Removes phase messages and keeps the last one, to be reported when the worker has ended.
 void take_phases(std::vector<Frame>& frames, Phase& phase) {
   for (const Frame& frame : frames) {
     if (frame.type == MessageType::phase) phase = unpack<Phase>(frame.payload);
@@ -34,7 +34,7 @@ double milliseconds_until(WorkerHost::Clock::time_point until) {
       0.0, std::chrono::duration<double, std::milli>(until - WorkerHost::Clock::now()).count());
 }
 
-/// For poll(): no more than the clock may be left alone.
+/// Returns the timeout for poll(), at most the clock's longest wait.
 int wait_ms(WorkerHost::Clock::time_point until) {
   constexpr std::chrono::duration<double, std::milli> kMost = WorkerHost::Clock::kLongestWait;
   return static_cast<int>(std::ceil(std::min(kMost.count(), milliseconds_until(until))));
@@ -43,7 +43,7 @@ int wait_ms(WorkerHost::Clock::time_point until) {
 }  // namespace
 
 WorkerHost::Clock::time_point in_seconds(double s) {
-  // Beyond a day nobody waits, and a clock's ticks would overflow.
+  // No wait is longer than a day; a larger number could overflow the clock's ticks.
   return WorkerHost::Clock::now() + std::chrono::duration_cast<WorkerHost::Clock::duration>(
                                         std::chrono::duration<double>(std::clamp(s, 0.0, 86400.0)));
 }
@@ -78,7 +78,7 @@ std::vector<std::vector<HostEvent>> take_from(const std::vector<WorkerHost*>& ho
 }
 
 LocalHost::~LocalHost() {
-  // A device worker gives its memory back in order; what compiles may be killed at any time.
+  // Device workers give their memory back in order; compile workers may be killed at any time.
   const auto ends_in_order = [](const Worker& worker) {
     return worker.ends_in_order && !worker.is_busy;
   };
@@ -183,7 +183,7 @@ void LocalHost::read(std::uint32_t number, Worker& worker, std::vector<HostEvent
   } catch (const WireError& error) {
     wrong = error.what();
   }
-  // What came before the garbage counts.
+  // Messages that came before the garbage count.
   try {
     take_phases(frames, worker.phase);
   } catch (const WireError& error) {

@@ -9,7 +9,7 @@ namespace smemtune {
 
 namespace {
 
-// In a reply.
+// Limit for a reply.
 constexpr std::size_t kMostModules = 65536;
 
 void require(bool holds, const char* what) {

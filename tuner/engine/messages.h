@@ -17,22 +17,23 @@
 
 namespace smemtune {
 
-/// One configuration on one problem, as the device worker runs it.
+/// A configuration on a problem, as the device worker runs it.
 struct Part {
-  std::uint32_t module = 0;  ///< Which of the job's modules.
+  std::uint32_t module = 0;  ///< Index in the job's modules.
   std::vector<LaunchShape> launches;
   std::vector<Argument> arguments;
   Tolerance tolerance;
-  std::vector<WorkloadId> workloads;  ///< On which it must be right; timed on the first.
+  std::vector<WorkloadId> workloads;  ///< Workloads on which it must be right; it is timed on the
+                                      ///< first.
 
   bool operator==(const Part&) const = default;
 };
 
-/// One configuration of one kernel, compiled: on the problem that is tuned (the first part), and on
-/// the further problems on which it must be right.
+/// A compiled configuration of a kernel: on the tuned problem (the first part) and on the further
+/// problems on which it must be right.
 struct Job {
-  std::vector<CompiledKernel> modules;  ///< Without their images...
-  std::vector<std::uint64_t> images;    ///< ... which are sent before it, under these numbers.
+  std::vector<CompiledKernel> modules;  ///< Modules without their images.
+  std::vector<std::uint64_t> images;    ///< Numbers of the images, which are sent ahead.
   std::vector<Part> parts;
 
   bool operator==(const Job&) const = default;
@@ -51,116 +52,126 @@ struct DeviceHello {
   bool operator==(const DeviceHello&) const = default;
 };
 
-/// Why a worker cannot go on.
+/// The reason why a worker cannot go on.
 struct Broken {
   std::string message;
-  bool input = false;     ///< What the user gave is wrong, not the machine.
-  bool shortage = false;  ///< The machine lacks something (machine_fault.h).
+  bool input = false;     ///< True if the user's input is wrong, not the machine.
+  bool shortage = false;  ///< True if the machine lacks something (machine_fault.h).
 
   bool operator==(const Broken&) const = default;
 };
 
-/// What another host is told at first.
+/// The first message to another host.
 struct HostWelcome {
-  std::string name;                     ///< What its parent calls it: the UUID of its CPU device.
+  std::string name;                     ///< The parent's name for the host: the UUID of its CPU
+                                        ///< device.
   std::string limits_of;                ///< The GPU whose limits the CPU device borrows.
-  std::string purpose;                  ///< Of device locks (LockHolder).
-  bool waits = true;                    ///< Whether for devices that another smemtune uses.
-  std::vector<std::string> nvrtc = {};  ///< Paths of what compiles for CUDA; empty: what is found.
+  std::string purpose;                  ///< Purpose in device locks (LockHolder).
+  bool waits = true;                    ///< Whether to wait for devices that another smemtune uses.
+  std::vector<std::string> nvrtc = {};  ///< Paths of the CUDA compiler libraries; empty: use what
+                                        ///< is found.
 
   bool operator==(const HostWelcome&) const = default;
 };
 
-/// What it says of itself.
+/// A host's answer to HostWelcome: what it has.
 struct HostHello {
-  std::uint32_t cores = 0;         ///< That it may use.
-  std::uint64_t memory_bytes = 0;  ///< The same.
+  std::uint32_t cores = 0;         ///< Cores that it may use.
+  std::uint64_t memory_bytes = 0;  ///< Memory that it may use.
   std::vector<Device> gpus;
-  std::string why_no_gpu;                          ///< Of GPUs that it has and cannot use.
+  std::string why_no_gpu;                          ///< Why its GPUs cannot be used; empty
+                                                   ///< otherwise.
   Device cpu;                                      ///< Its cores as a device.
-  std::map<std::string, CompilerHello> compilers;  ///< By back end, `cuda` and `cpu`...
-  std::map<std::string, std::string> lacking;      ///< ... or why there is none.
-  std::vector<std::int64_t> nvrtc_versions;  ///< Of HostWelcome::nvrtc; empty where one lacks.
+  std::map<std::string, CompilerHello> compilers;  ///< Compilers by back end, `cuda` and `cpu`.
+  std::map<std::string, std::string> lacking;      ///< The reason for each back end without a
+                                                   ///< compiler.
+  std::vector<std::int64_t> nvrtc_versions;  ///< Versions of HostWelcome::nvrtc; empty where one is
+                                             ///< missing.
 
   bool operator==(const HostHello&) const = default;
 };
 
-/// A piece of a file; the pieces of one come in order.
+/// A piece of a file; the pieces of a file arrive in order.
 struct FilePiece {
-  std::string sha256;  ///< Of the whole file, and its name there.
+  std::string sha256;  ///< Hash of the whole file, which is also its name on the host.
   std::vector<std::uint8_t> bytes;
   bool last = false;
 
   bool operator==(const FilePiece&) const = default;
 };
 
-/// Requests that differ only in what they instantiate.
+/// Compile requests that differ only in what they instantiate.
 struct CompileBatch {
   std::vector<CompileRequest> requests;
 
   bool operator==(const CompileBatch&) const = default;
 };
 
-/// What came of them. Requests may share a module.
+/// The outcomes of a CompileBatch. Requests may share a module.
 struct CompileReply {
   std::vector<CompiledKernel> modules;
   struct Answer {
-    std::int32_t module = -1;  ///< Negative: there is none, for this reason:
+    std::int32_t module = -1;  ///< Index in `modules`; negative when there is none, because of
+                               ///< `failure`.
     Failure failure = {};
 
     bool operator==(const Answer&) const = default;
   };
-  std::vector<Answer> answers;  ///< Of each request.
+  std::vector<Answer> answers;  ///< One for each request.
 
   bool operator==(const CompileReply&) const = default;
 };
 
 CompileReply make_reply(const CompiledTogether& outcomes);
 
-/// The number of the module with that index in the reply to that request.
+/// Returns the number of the module with that index in the reply to request `sequence`.
 std::uint64_t module_number(std::uint64_t sequence, std::size_t index);
 
-/// What came of each request of a batch. `sequence`: of the request. REQUIRES: checked.
+/// Returns the outcome of each request of batch `sequence`. REQUIRES: `reply` was checked.
 std::vector<Outcome<Module>> outcomes_of(CompileReply reply, std::uint64_t sequence);
 
-/// A workload and what to call it.
+/// A workload with its number and label.
 struct NumberedWorkload {
   WorkloadId id = 0;
-  std::string label;  ///< `N=4096, seed 2`.
+  std::string label;  ///< For example `N=4096, seed 2`.
   Problem problem;
   Workload workload;
 
   bool operator==(const NumberedWorkload&) const = default;
 };
 
-/// Fills the device with the data of a problem and makes the reference kernel answer it.
+/// Fills the device with the data of a problem and runs the reference kernel on it.
 struct PrepareRequest {
   std::vector<NumberedWorkload> workloads;
-  Job reference;  ///< Without parts: nothing will be compared.
-  /// The factor of tolerances that are to be derived, 0 where none are: from the job that is the
-  /// reference in double precision, else from the definitions.
+  Job reference;  ///< Has no parts if nothing will be compared.
+  /// Factor of tolerances that are to be derived, from `in_double`, the reference in double
+  /// precision, else from the definitions; 0 when none are.
   double derive = 0;
   std::optional<Job> in_double = std::nullopt;
-  std::string truth = {};                    ///< DerivedTolerance::truth.
-  std::vector<ExpressionText> definitions;   ///< To hold the reference against; may be empty.
-  bool definition_is_a_guess = false;        ///< Verify::definition_is_a_guess.
-  std::map<std::string, DataFile> expected;  ///< The same (Verify).
-  bool with_transfers = false;               ///< Time the copies of the first workload.
-  bool again = false;  ///< The reference has been held against the definitions and files here.
+  std::string truth = {};  ///< See DerivedTolerance::truth.
+  /// The reference is compared with these; may be empty.
+  std::vector<ExpressionText> definitions;
+  bool definition_is_a_guess = false;  ///< See Verify::definition_is_a_guess.
+  /// Files with which the reference is compared, by output (Verify).
+  std::map<std::string, DataFile> expected;
+  bool with_transfers = false;  ///< Whether to time the copies of the first workload.
+  /// True if the reference was already compared with the definitions and files on this unit.
+  bool again = false;
 
   bool operator==(const PrepareRequest&) const = default;
 };
 
-/// The files that a request reads.
+/// Returns the files that a request reads.
 std::vector<DataFile> files_of(const PrepareRequest& request);
 
-/// What the reference made of an output of a problem.
+/// Statistics of what the reference wrote to an output of a problem.
 struct ReferenceOutput {
-  std::string problem;  ///< Its key.
+  std::string problem;  ///< Key of the problem.
   std::string output;
   std::int64_t elements = 0;
-  std::int64_t changed = 0;   ///< Elements that the reference changed, on any set of data.
-  std::string constant = {};  ///< What every element is, on every set of data; empty: they differ.
+  std::int64_t changed = 0;  ///< Elements that the reference changed, on any set of data.
+  /// Value of every element on every set of data; empty when they differ.
+  std::string constant = {};
 
   bool operator==(const ReferenceOutput&) const = default;
 };
@@ -176,29 +187,33 @@ struct PrepareReply {
   bool operator==(const PrepareReply&) const = default;
 };
 
-/// Of whom it is clear after one verified launch that it cannot win. 0: of nobody.
+/// Limits beyond which a configuration cannot win after one verified launch. 0: no limit.
 struct LossLimits {
-  /// Whose first launch takes longer is lost...
+  /// A configuration is lost if its first launch takes longer than this,
   double lost_above_ms = 0;
-  /// ... and whose first launch takes longer than this, where a sample does that follows at once.
+  /// or if it takes longer than this and a sample that follows at once takes longer than
+  /// `sample_ms`.
   double sampled_above_ms = 0;
   double sample_ms = 0;
 
   bool operator==(const LossLimits&) const = default;
 };
 
-/// Loads a job, and verifies, screens and keeps it as asked. What is lost is neither verified nor
-/// sampled any further.
+/// Loads a job, and verifies, screens and keeps it as asked. A job that is lost is neither verified
+/// nor sampled any further.
 struct EvaluateRequest {
   Job job;
   bool verify = true;
   std::int32_t screen_samples = 0;  ///< 0: do not time it.
   double stop_above_ms = 0;
   double enough_ms = 0;
-  std::int32_t launch_samples = 0;  ///< Of each launch by itself where there are several; 0: none.
+  /// Samples of each launch by itself where there are several; 0: none.
+  std::int32_t launch_samples = 0;
   LossLimits loss = {};
-  bool classify = false;      ///< Of one that differs from the reference, say with whom it agrees.
-  double look_s = 0;          ///< Not 0: only look at its accesses, for so long (Launcher::look).
+  /// Report the output class if the outputs differ from the reference's.
+  bool classify = false;
+  /// If not 0, only watch its accesses for this long (Launcher::look).
+  double look_s = 0;
   std::int32_t keep_as = -1;  ///< Slot under which rounds find it; negative: unload it.
 
   bool operator==(const EvaluateRequest&) const = default;
@@ -206,13 +221,13 @@ struct EvaluateRequest {
 
 struct EvaluateReply {
   std::optional<Failure> failure;
-  LoadedKernel loaded;  ///< Of the first part.
+  LoadedKernel loaded;  ///< The first part, as loaded.
   double max_absolute_error = 0;
   double max_relative_error = 0;
   double verify_ms = 0;
-  double first_launch_ms = 0;      ///< 0: it was not verified.
-  bool lost = false;               ///< There is one sample at most.
-  std::int32_t output_class = -1;  ///< OutputClasses::classify.
+  double first_launch_ms = 0;      ///< 0 if it was not verified.
+  bool lost = false;               ///< True if it cannot win; there is at most one sample.
+  std::int32_t output_class = -1;  ///< Result of OutputClasses::classify.
   TimeReport time;
   LookReport look;
 
@@ -226,7 +241,7 @@ struct RoundEntry {
   bool operator==(const RoundEntry&) const = default;
 };
 
-/// One sample of each, in this order.
+/// A request for one sample of each entry, in this order.
 struct SampleRoundRequest {
   std::vector<RoundEntry> entries;
 
@@ -236,32 +251,33 @@ struct SampleRoundRequest {
 struct RoundSample {
   double time_ms = 0;
   std::optional<Failure> failure = std::nullopt;
-  std::int32_t discarded = 0;  ///< As in TimeReport, and so are the others.
+  std::int32_t discarded = 0;  ///< This and the members below are as in TimeReport.
   double sm_clock_mhz = 0;
   bool throttled = false;
 
   bool operator==(const RoundSample&) const = default;
 };
 
-/// In the request's order; shorter when the device context was lost: the last one has lost it.
+/// Samples in the request's order; fewer when the device context was lost, which is the last one's
+/// fault.
 struct SampleRoundReply {
   std::vector<RoundSample> samples;
 
   bool operator==(const SampleRoundReply&) const = default;
 };
 
-/// What carries a module's image to where requests will need it.
+/// Returns the frame that carries a module's image to where requests will need it.
 Frame image_frame(const NumberedModule& module);
 
-/// The numbers of the images that a request needs; none where it is about no module.
+/// Returns the numbers of the images that a request needs; none when it needs no module.
 std::vector<std::uint64_t> images_of(const Frame& request);
 
-/// Throw WireError for numbers that no honest worker sends.
+/// Throw WireError for values that no correct worker sends.
 void check(const CompileReply& reply, const CompileBatch& batch);
 void check(const EvaluateReply& reply, const EvaluateRequest& request);
 void check(const SampleRoundReply& reply, const SampleRoundRequest& request);
 
-// What each struct consists of, once for writing and reading.
+// The fields of each struct, listed once for both writing and reading.
 
 void fields(auto& archive, Is<ExpressionText> auto& v) { archive(v.text, v.where); }
 void fields(auto& archive, Is<Failure> auto& v) {

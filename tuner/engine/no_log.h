@@ -4,7 +4,7 @@
 
 namespace smemtune {
 
-/// A log that keeps nothing and knows nothing: for what is measured to be looked at once.
+/// A log that stores nothing, for measurements that are looked at once.
 class NoLog final : public ResultLog {
  public:
   void begin_attempt(const ResultKey&) override {}

@@ -9,15 +9,15 @@
 
 namespace smemtune {
 
-/// What a run tells whoever watches it. Called from the thread that called tune().
+/// Callbacks for the events of a run. They are called from the thread that called tune().
 struct Observer {
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<void(const Result&, bool known)> result = [](const Result&, bool) {};
   std::function<void(const std::string&)> note = [](const std::string&) {};  ///< A line for people.
-  /// Asked before devices are first given work, and again until it says yes; meanwhile compilers
-  /// work.
+  /// Asked before devices are first given work, and again until it returns true; compilers work
+  /// meanwhile.
   std::function<bool()> may_use_devices = [] { return true; };
-  /// The finals of a problem begin, on this device.
+  /// Called when the finals of a problem begin on this device.
   std::function<void(const Device&)> before_finals = [](const Device&) {};
 };
 

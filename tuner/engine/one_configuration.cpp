@@ -17,7 +17,7 @@ namespace smemtune {
 
 namespace {
 
-/// `compute_90` for `sm_90` and `sm_90a`, keeping what is behind the number.
+/// Returns `compute_90` for `sm_90` and `compute_90a` for `sm_90a`.
 std::string virtual_architecture(const std::string& architecture) {
   return "compute_" + architecture.substr(architecture.find('_') + 1);
 }
@@ -41,7 +41,7 @@ class One {
   const KernelOnProblems& kernel() const { return state_.kernels.front(); }
 
   std::optional<Failure> find_out() {
-    // What the device lacks says more than constraints that do not hold because of it.
+    // A missing device feature says more than a constraint that fails because of it.
     KernelInstance needs;
     needs.required_features = wanted_.kernel->required_features;
     if (auto failure = exceeds_limits(needs, tuning_.device)) return failure;
@@ -78,7 +78,7 @@ class One {
     return std::nullopt;
   }
 
-  /// Fewer modules than requests when stop was asked for.
+  /// Returns fewer modules than requests when stop was asked for.
   Outcome<std::vector<Module>> compile(const std::vector<CompileRequest>& requests) {
     std::vector<std::uint64_t> numbers;
     for (const CompileRequest& request : requests) numbers.push_back(tuning_.queue.add(request));
@@ -123,7 +123,7 @@ class One {
     refuse_too_fast();
   }
 
-  /// Where the time contradicts a metric, the reference's own time says whether the metric holds.
+  /// Refuses a time that contradicts a metric, unless the reference's own time refutes the metric.
   void refuse_too_fast() {
     std::optional<Failure> refused = too_fast(tuning_, state_, kernel(), one_.result);
     if (!refused && !state_.overdeclared) {

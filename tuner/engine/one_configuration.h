@@ -13,24 +13,25 @@
 
 namespace smemtune {
 
-/// One configuration by itself.
+/// A single configuration to be run outside a search.
 struct OneConfiguration {
   const KernelTemplate* kernel = nullptr;
   Problem problem;
-  Configuration configuration;  ///< Every parameter; its values need not be among those searched.
-  int samples = 31;             ///< Cold ones.
-  bool launch = true;           ///< False: compile and judge it only.
+  Configuration configuration;  ///< Has every parameter; values need not be among those searched.
+  int samples = 31;             ///< Number of cold samples.
+  bool launch = true;           ///< If false, only compile and judge it.
   bool want_ptx = false;
 };
 
-/// What was found and what was compiled on the way.
+/// The result and what was compiled on the way.
 struct OneResult {
   Result result;
   std::vector<LaunchShape> launches;
-  std::optional<CompileRequest> request;  ///< Of the problem's module; nullopt: not even planned.
-  Module module;                          ///< Null when it did not compile.
-  std::string ptx;                        ///< Empty unless wanted; of GPUs only.
-  std::vector<DerivedTolerance> derived;  ///< Where tolerances are and it was launched.
+  std::optional<CompileRequest> request;  ///< The request for the problem's module; nullopt if
+                                          ///< planning failed.
+  Module module;                          ///< Null if it did not compile.
+  std::string ptx;                        ///< Empty unless wanted, and for CPUs.
+  std::vector<DerivedTolerance> derived;  ///< Empty if none are derived or it was not launched.
   bool interrupted = false;
 };
 

@@ -48,7 +48,7 @@ TEST(OneConfiguration, IsVerifiedAndTimedAsARunWould) {
   EXPECT_THAT(one.request->name_expressions, ElementsAre("tiled<16, 4>"));
 }
 
-/// Of two launches, the second of which is repeated.
+/// Returns a space whose tiled has two launches, the second of which is repeated.
 FakeSpace with_launches() {
   FakeSpace fake;
   KernelTemplate& tiled = fake.kernel("tiled");
@@ -133,7 +133,7 @@ TEST(TuningLoop, MeasuresOnlyWhatTheRequestNames) {
   const FakeSpace fake;
   FakeRun run(fake);
   run.request.only = {{"tiled", tiled(16, 4)},
-                      {"tiled", tiled(12, 3)},  // Not among the space's.
+                      {"tiled", tiled(12, 3)},  // Not among the space's configurations.
                       {"naive", {{"BLOCK", std::int64_t{64}}}},
                       {"tiled", tiled(1, 1)}};
   const TuningSummary summary = run.run();

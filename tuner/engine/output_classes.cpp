@@ -11,11 +11,11 @@ namespace smemtune {
 
 namespace {
 
-constexpr std::int64_t kMostElements = 1 << 24;  // Of all results: 128 MB while they are looked at.
-constexpr std::size_t kMostKept = 1 << 18;       // Of a result, in each class.
+constexpr std::int64_t kMostElements = 1 << 24;  // In all results: 128 MB while they are compared.
+constexpr std::size_t kMostKept = 1 << 18;       // Elements of a result, in each class.
 constexpr std::size_t kMostClasses = 8;
 
-/// Evenly spread over all of them.
+/// Returns evenly spread elements, at most kMostKept.
 std::vector<double> thinned(std::vector<double> elements) {
   const std::size_t stride = (elements.size() + kMostKept - 1) / kMostKept;
   if (stride <= 1) return elements;

@@ -12,18 +12,19 @@
 
 namespace smemtune {
 
-/// Tells which of those that differ from the reference agree with each other: where many do, it may
-/// be the reference that is wrong.
+/// Groups the kernels whose outputs differ from the reference's into classes that agree with each
+/// other: where many agree, the reference may be the one that is wrong.
 class OutputClasses {
  public:
   static constexpr int kNone = -1;
 
-  /// Forgets everything. `reference`: of the workload that others will be compared on.
+  /// Forgets everything. `reference`: a check on the workload that kernels will be compared on.
   void begin(const Check& reference, const NumberedWorkload& workload);
 
-  /// Runs a kernel once more. The number of its class: equal for kernels whose outputs agree within
-  /// the check's tolerance; kNone where nothing can be said: outputs that are too large, that seem
-  /// to be the reference's (of large ones only some elements are looked at), or one class too many.
+  /// Runs a kernel once more and returns the number of its class. Kernels whose outputs agree
+  /// within the check's tolerance share a class. Returns kNone when the outputs are too large or
+  /// seem equal to the reference's (of large outputs only some elements are compared), or when
+  /// there would be one class too many.
   Outcome<int> classify(Launcher& launcher, const Check& check);
 
  private:
@@ -35,7 +36,7 @@ class OutputClasses {
 
   std::optional<Check> reference_;
   std::vector<Argument> results_;
-  std::optional<Sample> right_;  ///< Of the reference, once it is needed.
+  std::optional<Sample> right_;  ///< The reference's sample, taken when first needed.
   std::vector<Sample> classes_;
 };
 

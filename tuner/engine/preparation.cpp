@@ -10,8 +10,8 @@ namespace smemtune {
 
 namespace {
 
-/// Where the reference cannot be run in double precision its definition is left. Throws
-/// ReferenceError where there is none.
+/// Handles a reference that cannot be run in double precision: notes that its definition is used
+/// instead. Throws ReferenceError when it has no definition.
 void not_in_double(const Tuning& tuning, const ProblemState& state, const std::string& why) {
   const std::string what = state.reference_name + " cannot be run in double precision: ";
   if (tuning.request.space->verify.definitions.empty()) {
@@ -36,7 +36,7 @@ void compile_in_double(Tuning& tuning, ProblemState& state) {
   }
 }
 
-/// Lets the witness answer for the further problems.
+/// Replaces the reference by the witness on the further problems.
 void plan_witness(const Tuning& tuning, const ProblemState& state, Variant& variant) {
   if (!state.witness) return;
   const KernelTemplate& kernel = state.witness->kernel();
@@ -68,7 +68,7 @@ std::int64_t bytes_of(const std::vector<NumberedWorkload>& workloads) {
   return sum;
 }
 
-/// `used`: takes the modules that the request names.
+/// `used`: the modules that the request names are appended.
 void add_derivation(Tuning& tuning, ProblemState& state, PrepareRequest& preparation,
                     std::vector<Module>& used) {
   // The reference has the space's factor unless it has its own.
@@ -148,8 +148,8 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
 
 namespace {
 
-/// What each output of a part was compared with: the reference's, and so with what these were held
-/// against.
+/// Adds for each output of a part what it was compared with: the reference's output, or what that
+/// was itself compared with (`held`).
 void add_outputs(const ProblemState& state, const KernelOnProblems& kernel, std::size_t problem,
                  const Part& part, std::span<const ComparedOutput> held,
                  std::vector<ComparedOutput>& compared) {

@@ -7,16 +7,17 @@
 
 namespace smemtune {
 
-/// Makes the devices ready for requests, as far as that goes without waiting: the reference kernel
-/// has to be compiled first. Throws InputError when it cannot be.
+/// Prepares the devices for requests as far as possible without waiting; the reference kernel must
+/// be compiled first. Returns true once the preparation is handed to the devices. Throws
+/// ReferenceError when the reference cannot be launched or compiled.
 bool devices_have_preparation(Tuning& tuning, ProblemState& state);
 
-/// Says with what the result's outputs were compared, where it was found correct. `parts`: of its
-/// variant.
+/// Records with what the result's outputs were compared, if it was found correct. `parts`: those of
+/// its variant.
 void set_compared(Result& result, const ProblemState& state, const KernelOnProblems& kernel,
                   const std::vector<Part>& parts);
 
-/// What any device said of tolerances.
+/// Returns the tolerances that any device derived.
 std::vector<DerivedTolerance> derived_tolerances(const ProblemState& state);
 
 }  // namespace smemtune

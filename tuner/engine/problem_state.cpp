@@ -35,14 +35,14 @@ const KernelTemplate& reference_of(const TuningRequest& request) {
   return *reference;
 }
 
-/// How to call the reference in messages: `the reference kernel naive (THREADS=128) on N=4096`.
+/// Returns a name for messages: `the reference kernel naive (THREADS=128) on N=4096`.
 std::string reference_text(const KernelTemplate& reference, const Problem& problem) {
   const std::string configuration = key(reference.default_configuration);
   return "the reference kernel " + reference.name +
          (configuration.empty() ? "" : " (" + configuration + ")") + " on " + key(problem);
 }
 
-/// Those of the space's `also` that the reference can answer.
+/// Adds the problems of the space's `also` that the reference can run on.
 void add_further_problems(Tuning& tuning, ProblemState& state) {
   const KernelTemplate& reference = reference_of(tuning.request);
   for (const Problem& further : tuning.request.space->verify.also) {
@@ -58,7 +58,7 @@ void add_further_problems(Tuning& tuning, ProblemState& state) {
   }
 }
 
-/// A session on each unit that has come since this was last called and is left or may come back.
+/// Adds a session for each unit that is new since the last call and present, or may come back.
 void add_devices(Tuning& tuning, ProblemState& state) {
   for (std::size_t& unit = state.units_seen; unit < tuning.pool.units(); ++unit) {
     if (!tuning.pool.may_have_unit(unit)) continue;
@@ -89,7 +89,7 @@ KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelT
 
 namespace {
 
-/// Why a kernel has no configuration: what the device lacks says more than constraints.
+/// Returns why a kernel has no configuration. A missing device feature says more than a constraint.
 std::string why_left_out(const KernelBinding& bound, const Device& device) {
   KernelInstance needs;
   needs.required_features = bound.kernel().required_features;
@@ -101,7 +101,7 @@ std::string why_left_out(const KernelBinding& bound, const Device& device) {
   return reason;
 }
 
-/// `a, b (one reason); c (another)`, in the order of the names.
+/// Returns `a, b (one reason); c (another)`, in the order of the names.
 std::string by_reason(const std::vector<std::pair<std::string, std::string>>& names) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const auto& [name, reason] : names) {
@@ -129,7 +129,7 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   show_progress(tuning, state, "prepare");
 
   double cartesian = 0;
-  std::vector<std::pair<std::string, std::string>> left_out;  // With the reason.
+  std::vector<std::pair<std::string, std::string>> left_out;  // Name and reason.
   for (const KernelTemplate* kernel : tuning.request.kernels) {
     state.kernels.push_back(bind(tuning, state.set, *kernel));
     const SearchSpace& space =
@@ -152,7 +152,7 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   if (!left_out.empty()) {
     tuning.observer.note("left out on " + key(problem) + ": " + by_reason(left_out));
   }
-  constexpr double kLargest = 18446744073709549568.0;  // Below 2^64.
+  constexpr double kLargest = 18446744073709549568.0;  // The largest double below 2^64.
   state.summary.cartesian =
       cartesian >= kLargest ? UINT64_MAX : static_cast<std::uint64_t>(cartesian);
   state.progress.valid = state.summary.valid.value_or(UINT64_MAX);

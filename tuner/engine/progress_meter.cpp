@@ -27,7 +27,7 @@ double ProgressMeter::per_s(double now_s) const {
   const double from_s = std::max(now_s - kWindow_s, first_s_.value_or(now_s));
   const auto begin = std::ranges::lower_bound(done_s_, from_s);
   const auto done = static_cast<double>(done_s_.end() - begin);
-  // The first one marks the beginning: what came before it is not known.
+  // The first one marks the beginning: what came before it is unknown.
   const double counted = first_s_ && from_s <= *first_s_ ? done - 1 : done;
   return now_s > from_s && counted > 0 ? counted / (now_s - from_s) : 0;
 }

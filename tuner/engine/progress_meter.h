@@ -6,17 +6,17 @@
 
 namespace smemtune {
 
-/// How fast configurations get done lately, and how long the rest will take.
+/// Measures how fast configurations have been finished lately, and how long the rest will take.
 class ProgressMeter {
  public:
-  /// Something was done at `now_s`, a time that never runs backwards.
+  /// Counts one as done at `now_s`, a time that never runs backwards.
   void count(double now_s);
 
-  /// Per second over the last 15 seconds; 0 until there is something to say.
+  /// Configurations per second over the last 15 seconds; 0 while unknown.
   double per_s(double now_s) const;
 
-  /// Nullopt until ten were done within at least two seconds: an earlier guess would be worse than
-  /// none.
+  /// Estimated time for `left` configurations; nullopt until ten were done within at least two
+  /// seconds, because an earlier guess would be worse than none.
   std::optional<double> remaining_s(double now_s, std::uint64_t left) const;
 
  private:

@@ -13,7 +13,7 @@ TEST(ProgressMeter, SaysNothingBeforeThereIsEnoughToSay) {
   EXPECT_FALSE(meter.remaining_s(9, 100));  // Nine are too few.
   ProgressMeter quick;
   for (int i = 0; i < 20; ++i) quick.count(0.01 * i);
-  EXPECT_FALSE(quick.remaining_s(0.2, 100));  // Twenty within a fifth of a second, too.
+  EXPECT_FALSE(quick.remaining_s(0.2, 100));  // Twenty within a fifth of a second are too few, too.
 }
 
 TEST(ProgressMeter, DividesWhatIsLeftByTheRate) {

@@ -19,7 +19,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// A device whose clock drifts while it measures: two sinusoids and a ramp while it warms up, 1.2 %
-/// noise of every sample, and 2 % of the samples disturbed by 10 to 70 %.
+/// noise in every sample, and 2 % of the samples disturbed by 10 to 70 %.
 class DriftingDevice {
  public:
   DriftingDevice(std::vector<double> true_ms, std::uint64_t seed)
@@ -41,7 +41,7 @@ class DriftingDevice {
     return time_ms;
   }
 
-  /// The median of three samples of each variant, one variant after the other.
+  /// Returns the median of three samples of each variant, one variant after the other.
   std::vector<double> screen() {
     std::vector<double> medians;
     for (std::size_t i = 0; i < true_ms_.size(); ++i) {
@@ -60,7 +60,7 @@ class DriftingDevice {
     }
   }
 
-  /// By how much a variant is slower than the best, in per cent.
+  /// Returns by how much a variant is slower than the best, in per cent.
   double regret_percent(std::size_t variant) const {
     return (true_ms_[variant] / *std::min_element(true_ms_.begin(), true_ms_.end()) - 1) * 100;
   }
@@ -82,7 +82,7 @@ class DriftingDevice {
   std::size_t samples_ = 0;
 };
 
-/// 2000 variants in any order, 40 of them within 6 % of the best.
+/// Returns 2000 variants in random order, 40 of them within 6 % of the best.
 std::vector<double> crowded_field(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto uniform = [&random] { return static_cast<double>(random() >> 11) * 0x1p-53; };
@@ -93,7 +93,7 @@ std::vector<double> crowded_field(std::uint64_t seed) {
   return true_ms;
 }
 
-// The promise of the options as they come.
+// The promise holds for the default options.
 TEST(Race, LosesAtMostAThirdOfAPercentInNinetyNineOfAHundredWorlds) {
   constexpr int kWorlds = repetitions(1000);
   const TuningOptions options;
@@ -116,7 +116,7 @@ TEST(Race, LosesAtMostAThirdOfAPercentInNinetyNineOfAHundredWorlds) {
   EXPECT_LE(samples_per_variant, 5);
 }
 
-/// Screens as the search does: a first launch, which may show that a variant is behind, one on
+/// Screens as the search does: a first launch, which may show that a variant is behind, a launch on
 /// another set of data, and three samples. NaN: given up.
 std::vector<double> screen_with_early_loss(DriftingDevice& device, std::size_t variants) {
   EarlyLoss loss(race_options({}).keep_within_percent);
@@ -147,7 +147,7 @@ std::vector<double> screen_with_early_loss(DriftingDevice& device, std::size_t v
   return medians;
 }
 
-// The same promise, for less than half of the five launches of each variant.
+// The same promise, at less than half of the five launches of each variant.
 TEST(Race, LosesNoMoreWhereWhatIsBehindIsGivenUpAtItsFirstLaunch) {
   constexpr int kWorlds = repetitions(200);
   const TuningOptions options;
@@ -247,7 +247,7 @@ TEST(Race, DoesNotDependOnTheOrderOfEnumeration) {
   }
 }
 
-/// Measures every round by `time_ms`; gives the rounds' orders.
+/// Measures every round by `time_ms`; returns the orders of the rounds.
 std::vector<std::vector<std::size_t>> run(Race& race,
                                           const std::function<double(std::size_t)>& time_ms) {
   std::vector<std::vector<std::size_t>> rounds;
@@ -290,7 +290,7 @@ TEST(Race, WithoutATimeThatIsOneIsOver) {
 }
 
 TEST(Race, ExpectsNoMoreThanTheNextDecisionMayLeave) {
-  // All are within reach of each other, so that nobody is dropped for as long as the race goes on.
+  // All are so close that none is dropped for as long as the race goes on.
   const std::vector<double> screen_ms(100, 1.0);
   Race race(screen_ms, {99}, {.max_rounds = 40}, 1);
   EXPECT_EQ(race.samples_left(), 8u * 100 + 120 * 10);
@@ -344,7 +344,8 @@ TEST(Race, MeasuresTheLeaderTwiceInFinals) {
 }
 
 TEST(Race, WidensTheTieToTheDifferenceOfTheTwin) {
-  // Whoever is measured second in a round is 5 % slower, the leader's twin always.
+  // The variant that is measured second in a round is 5 % slower, and so is always the leader's
+  // twin.
   const auto tied = [](double slower) {
     Race race({1, slower}, {}, {}, 1);
     for (auto round = race.next_round(); !round.empty(); round = race.next_round()) {
@@ -459,7 +460,7 @@ TEST(Race, NeedsAsManyRoundsAsWilcoxonsTestForAVerdict) {
   EXPECT_FALSE(tied(4));
 }
 
-// Of six differences 1 / 64 < 2.5 % bounds the center by the least and the largest of them.
+// With six differences, 1 / 64 < 2.5 % bounds the center by the least and the largest of them.
 TEST(Race, BoundsTheDifferenceToTheWinner) {
   Race race({1, 2}, {}, {.hopeless_times = 100, .final_rounds = 3}, 1);
   int round = 0;

@@ -16,9 +16,9 @@ namespace smemtune {
 namespace {
 
 constexpr std::string_view kFirstWord = "smemtune-host ";
-// What login scripts may print before the first line.
+// Limit of what login scripts may print before the first line.
 constexpr std::size_t kMostFirstBytes = 65536;
-// After so many vain calls nobody need wait for a host, though it is called again.
+// After this many failed calls nothing waits for the host, though it is called again.
 constexpr int kVainCalls = 5;
 constexpr double kLongestPause_s = 60;
 constexpr double kCarrierPatience_s = 5;
@@ -48,7 +48,7 @@ void RemoteHost::call() {
     carrier_ = std::make_unique<WorkerProcess>(address_.carrier, 0, WorkerProcess::Kind::carrier);
   } catch (const UnavailableError& error) {
     first_bytes_ = error.what();
-    act_at_ = Clock::now();  // take() tells of it.
+    act_at_ = Clock::now();  // take() reports it.
   }
 }
 
@@ -74,7 +74,7 @@ void RemoteHost::provide(const Module& module) {
   if (modules_.emplace(module->number, module).second) link_->send(image_frame(*module));
 }
 
-/// Of those that are gone here, once they may be as many as are needed.
+/// Drops the images of modules that no longer exist here, once they may be about half of all.
 void RemoteHost::drop_modules() {
   constexpr std::size_t kFew = 64;
   if (modules_.size() < kFew + 2 * modules_needed_) return;
@@ -101,7 +101,7 @@ void RemoteHost::provide(const DataFile& file) {
       link_->send({.type = MessageType::file, .sequence = 0, .payload = pack(piece)});
     }
   } catch (const InputError&) {
-    return;  // Its reader says so.
+    return;  // Whoever reads the file reports the error.
   }
   provided_.insert(file.sha256);
 }
@@ -167,7 +167,7 @@ void RemoteHost::take(std::span<const pollfd> polled, std::vector<HostEvent>& ev
   }
 }
 
-/// Lets the link begin behind the agent's first line.
+/// Starts the link behind the agent's first line.
 void RemoteHost::read_first_line() {
   std::array<char, 4096> buffer = {};
   const ssize_t size = ::read(carrier_->socket(), buffer.data(), buffer.size());

@@ -13,32 +13,33 @@
 
 namespace smemtune {
 
-/// What both ends of a link between hosts must have in common, as the first line that the far end
-/// prints: `smemtune-host 0.2.0 2`.
+/// Returns the first line that the agent prints, which must be equal at both ends of a link between
+/// hosts: `smemtune-host 0.2.0 2` (the version and kWireVersion).
 std::string host_line(const std::string& version);
 
-/// How another host is reached.
+/// How to reach another host.
 struct HostAddress {
   std::string name;                  ///< For people.
-  std::vector<std::string> carrier;  ///< argv of what starts the agent there (host_agent.h).
-  std::string version;               ///< Of this smemtune: the agent's must be the same.
-  double silence_s = 8;  ///< Unheard of for so long, either end takes the other for lost.
+  std::vector<std::string> carrier;  ///< Command line that starts the agent there (host_agent.h).
+  std::string version;               ///< Version of this smemtune, which the agent's must equal.
+  double silence_s = 8;  ///< Either end takes the other for lost when it hears nothing for so long.
   double connect_timeout_s = 60;
-  double pause_s = 1;  ///< Before it is called again; each further pause is twice as long.
+  double pause_s = 1;  ///< Before the first new call; each further pause is twice as long.
   HostWelcome welcome;
 };
 
-/// Another host: its agent, started there by a program that carries its standard input and output
-/// here. A host that is lost is tried again, at growing intervals.
+/// A WorkerHost on another machine: its agent is started there by a carrier, a program that
+/// connects the agent's standard input and output to this process. A host that is lost is called
+/// again, at growing intervals.
 class RemoteHost final : public WorkerHost {
  public:
-  /// Starts the carrier. Whatever comes of it is told by take().
+  /// Starts the carrier. take() reports how that ended.
   explicit RemoteHost(HostAddress address);
   ~RemoteHost() override;
 
   const std::string& name() const { return address_.name; }
 
-  /// What it said of itself last; nullopt until it was up.
+  /// The host's latest hello; nullopt until it was up.
   const std::optional<HostHello>& hello() const { return hello_; }
 
   bool is_up() const override { return state_ == State::up; }
@@ -59,11 +60,11 @@ class RemoteHost final : public WorkerHost {
 
  private:
   enum class State {
-    calling,   ///< The agent's first line has not come...
-    greeting,  ///< ... its hello has not come...
+    calling,   ///< The agent's first line has not come.
+    greeting,  ///< The agent's hello has not come.
     up,
-    waiting,  ///< ... to be tried again.
-    refused,  ///< It is of another version.
+    waiting,  ///< Lost; will be called again.
+    refused,  ///< Another version runs there.
   };
 
   void call();
@@ -77,15 +78,15 @@ class RemoteHost final : public WorkerHost {
   HostAddress address_;
   State state_ = State::waiting;
   std::unique_ptr<WorkerProcess> carrier_;
-  std::unique_ptr<FrameLink> link_;  ///< Over the carrier's socket; ends before it.
-  std::string first_bytes_;          ///< Before and behind the first line.
+  std::unique_ptr<FrameLink> link_;  ///< Uses the carrier's socket; destroyed before it.
+  std::string first_bytes_;          ///< Bytes read before and behind the first line.
   std::optional<HostHello> hello_;
-  std::set<std::string> provided_;  ///< SHA-256 of files that are there.
-  /// Whose images are there: each crosses the link once, one way or the other.
+  std::set<std::string> provided_;  ///< SHA-256 of the files that are there.
+  /// Modules whose images are there: each crosses the link once, in one direction.
   std::map<std::uint64_t, std::weak_ptr<const NumberedModule>> modules_;
-  std::size_t modules_needed_ = 0;  ///< When it was last looked which of them are.
-  Clock::time_point act_at_;        ///< Calling: give up; waiting: call.
-  int failed_calls_ = 0;            ///< One after another.
+  std::size_t modules_needed_ = 0;  ///< Modules in use at the last drop_modules().
+  Clock::time_point act_at_;        ///< Calling: when to give up; waiting: when to call.
+  int failed_calls_ = 0;            ///< Consecutive failures.
 };
 
 }  // namespace smemtune

@@ -4,13 +4,12 @@
 
 namespace smemtune {
 
-/// The clock of deadlines: steady_clock, less the time during which this process was stopped
-/// (SIGSTOP, a freezer, a debugger) or for another reason did not come round to its event loop.
-/// Then it could not have heard an answer, and who had to give one was often stopped with it.
+/// The clock of deadlines: steady_clock without the time during which this process was stopped
+/// (SIGSTOP, a freezer, a debugger) or did not reach its event loop for another reason. It could
+/// not have heard an answer then, and the process that had to answer was often stopped, too.
 ///
-/// A process that waits for anything until a time of this clock asks it at least every
-/// kLongestWait; a longer gap than kLongestGap between two times that any thread of the process
-/// asks is taken for a stop.
+/// A process that waits until a time of this clock reads it at least every kLongestWait; a gap of
+/// more than kLongestGap between two readings, by any threads of the process, is taken for a stop.
 class RunningClock {
  public:
   // NOLINTBEGIN(readability-identifier-naming): the standard's names.

@@ -8,7 +8,7 @@ namespace smemtune {
 
 namespace {
 
-/// A launcher that gives no usable time has failed, whatever it says.
+/// Turns a report without usable times into a failure.
 Outcome<TimeReport> checked(Outcome<TimeReport> outcome) {
   if (!outcome) return outcome;
   bool usable = !outcome->samples_ms.empty();

@@ -9,23 +9,23 @@
 
 namespace smemtune {
 
-/// Times a kernel on the workload of its check. A launch whose output is wrong is a Failure of
-/// status `correctness`, and none of the times is used. `request` has all but what follows from the
+/// Times a kernel on the workload of its check. A launch with a wrong output is a Failure of status
+/// `correctness`, and its times are not returned. `request` need not set what follows from the
 /// check.
 Outcome<TimeReport> time_compared(Launcher& launcher, const Check& check, TimeRequest request);
 
-/// The same, of samples: the first look at how fast it is.
+/// Does the same for a first look at the speed; a report without usable samples is a Failure.
 Outcome<TimeReport> screen(Launcher& launcher, const Check& check, const TimeRequest& request);
 
-/// A kernel of a round, and how often one sample launches it, so that its samples can be compared.
+/// A kernel in a round, and how often one of its samples launches it, so that samples compare.
 struct Entrant {
   Check check;
   int launches_per_sample = 1;
 };
 
-/// One cold sample of each, in this order, so that what drifts on the device hits all of them.
-/// `before` is called with the number of each. Ends early when the device context is lost: then the
-/// last outcome is the failure that lost it.
+/// Takes one cold sample of each kernel, in this order, so that a drift of the device affects all
+/// of them. `before` is called with the index of each. Ends early when the device context is lost:
+/// the last outcome is then the failure that lost it.
 std::vector<Outcome<TimeReport>> sample_round(Launcher& launcher,
                                               const std::vector<Entrant>& entrants,
                                               const std::function<void(int)>& before);

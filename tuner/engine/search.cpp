@@ -30,9 +30,9 @@ std::size_t window(const Tuning& tuning, const ProblemState& state) {
   return in_flight(learns, tuning.pool.compilers(), state.devices.size());
 }
 
-/// The loop over one problem's configurations. What was asked for and not yet told is in flight,
-/// in the order asked; compiling runs ahead over all of them, each device takes the first that is
-/// compiled.
+/// The loop over one problem's configurations. Those that were asked for and whose results are not
+/// yet told are in flight, in the order asked; compilers work ahead on all of them, and each device
+/// takes the first that is compiled.
 class Search {
  public:
   Search(Tuning& tuning, ProblemState& state, std::unique_ptr<Strategy> strategy,
@@ -49,7 +49,7 @@ class Search {
 
   void run() {
     for (;;) {
-      window_ = window(tuning_, state_);  // Devices and compilers may have come.
+      window_ = window(tuning_, state_);  // Devices and compilers may have been added.
       ask_and_tell();
       if ((in_flight_.empty() && !begin_again()) || ended()) break;
       advance();
@@ -90,8 +90,8 @@ class Search {
         kernel.bound.front().search_space().configuration(candidate->configuration);
     InFlight pending = {
         .candidate = *candidate, .result = begin_result(kernel, configuration), .limits = {}};
-    // What is slow is as much a part of a predicted curve as what is fast; a default is what people
-    // compare with, however slow it is.
+    // Slow configurations are as much a part of a predicted curve as fast ones, and people compare
+    // with a default however slow it is.
     if (!kernel.kernel().expect) pending.limits = times_[candidate->kernel].static_limits();
     pending.in_full = kernel.kernel().expect || pending.result.is_default ||
                       !options().early_loss || !tuning_.request.only.empty();
@@ -115,7 +115,7 @@ class Search {
     return in_flight_.emplace_back(std::move(pending));
   }
 
-  /// Has it compiled, if it fits and so many may be evaluated.
+  /// Plans a configuration and queues its compilation, if it can be launched and the budget allows.
   void begin(InFlight pending) {
     Outcome<Variant> variant =
         plan(kernel(pending), state_.set, pending.result.configuration, tuning_.device);
@@ -140,7 +140,7 @@ class Search {
     for (const std::uint64_t number : added.numbers) compiling_.emplace(number, &added);
   }
 
-  /// Evaluates in full what was given up early and may win after all.
+  /// Evaluates in full those that were given up early and may win after all.
   bool begin_again() {
     const auto may_win = [&](const Entry& entry) {
       return times_[entry.candidate.kernel].may_win(entry.result, options().cut_factor);
@@ -180,7 +180,7 @@ class Search {
     return known;
   }
 
-  /// What was not timed because of an option is not known when the option is another one.
+  /// Whether a known result holds under the present options, which may allow what was rejected.
   bool still_holds(const Result& known) const {
     if (is_static_reject(known)) return options().static_reject;
     if (known.reason == kQuarantined.word()) return !options().retry_quarantined;
@@ -191,7 +191,7 @@ class Search {
     });
   }
 
-  /// With whom one agrees that differs from the only witness is not stored: some are asked again.
+  /// Output classes are not stored, so some kernels that differ from the only witness run again.
   bool is_asked_again(const KernelOnProblems& kernel, const Result& known) {
     constexpr int kMost = 8;
     return kernel.is_only_witness() && known.reason == "mismatch" && asked_again_++ < kMost;
@@ -217,7 +217,7 @@ class Search {
                               .hopeless = pending.hopeless});
   }
 
-  /// People see a result as soon as it is there, also where it waits for an earlier one to be told.
+  /// Shows a result at once, even while it waits for earlier ones to be told.
   void show(const InFlight& pending) {
     Progress& progress = state_.progress;
     const Result& result = pending.result;
@@ -228,11 +228,11 @@ class Search {
     if (result.timed() && result.measurement.median_ms < best_ms) progress.best = result;
   }
 
-  /// Judges what was compiled, and gives it to devices.
+  /// Judges what was compiled and gives it to devices.
   void advance() {
     for (const std::uint64_t number : tuning_.queue.take_ready()) {
       const auto found = compiling_.find(number);
-      if (found == compiling_.end()) continue;  // It is wanted for something else.
+      if (found == compiling_.end()) continue;  // Another part of the run wants it.
       InFlight& pending = *found->second;
       compiling_.erase(found);
       if (--pending.not_compiled == 0) take_modules(pending);
@@ -270,7 +270,7 @@ class Search {
     finish(pending);
   }
 
-  /// It was compiled or measured, and has its result.
+  /// Counts a configuration that was compiled or measured and has its result.
   void finish(InFlight& pending) {
     ++state_.summary.evaluated;
     ++tuning_.summary.evaluated;
@@ -278,7 +278,7 @@ class Search {
     complete(pending);
   }
 
-  /// It has its result, which is written down with whatever is written next: a device waits
+  /// Takes a result into account. It is stored with whatever is stored next, so that a device waits
   /// for one commit, not for two.
   void complete(InFlight& pending) {
     pending.done = true;
@@ -297,8 +297,8 @@ class Search {
     unsaved_.push_back(&pending);
   }
 
-  /// Writes down the results that are not, and that `begun` are about to touch devices: at once, as
-  /// a commit takes as long for many as for one.
+  /// Stores the unsaved results, and that `begun` are about to use devices, in one commit, which
+  /// takes as long for many as for one.
   void save(const std::vector<const InFlight*>& begun = {}) {
     if (unsaved_.empty() && begun.empty()) return;
     if (tuning_.log != nullptr) {
@@ -332,8 +332,8 @@ class Search {
     save();
   }
 
-  /// What is known from the log tells how long others may take, too: by what of its evaluation was
-  /// written down, verifying.
+  /// Updates the pace from a result in the log. Of its evaluation only the time of verifying was
+  /// stored.
   void note_known_pace(const InFlight& pending) {
     const Result& result = pending.result;
     const std::size_t kernel_number = pending.candidate.kernel;
@@ -355,7 +355,7 @@ class Search {
     const bool device_time_is_up =
         budget_.until_device_s > 0 && device_s(tuning_, state_) >= budget_.until_device_s;
     if (!time_is_up && !device_time_is_up) return false;
-    // What the user has now is measured also in the time that is kept for the finals.
+    // The default that the user has now is measured even in the time reserved for the finals.
     const bool default_is_pending = std::ranges::any_of(in_flight_, [](const InFlight& pending) {
       return pending.result.is_default && !pending.done;
     });
@@ -364,7 +364,7 @@ class Search {
     return true;
   }
 
-  /// Lets the devices finish, as far as there is time, and drops what has not reached them.
+  /// Lets the devices finish as far as time allows, and drops configurations not yet on a device.
   void leave() {
     save();
     const double patience_until_s = tuning_.elapsed_s() + options().grace_s;
@@ -398,7 +398,8 @@ class Search {
     }
   }
 
-  /// Preparing again, where a context was lost, is part of the search.
+  /// Whether all devices are still being prepared. A repeated preparation, after a lost context, is
+  /// part of the search.
   bool preparing() const {
     return !state_.progress.best && !state_.devices.empty() &&
            std::ranges::all_of(state_.devices, [](const DeviceSession& device) {
@@ -420,7 +421,8 @@ class Search {
     }
     if (progress.remaining_s && budget_.until_device_s > 0) {
       const double used_s = device_s(tuning_, state_);
-      const double busy = (used_s - begin_device_s_) / (now_s - begin_s_);  // Devices, on average.
+      // Average number of busy devices.
+      const double busy = (used_s - begin_device_s_) / (now_s - begin_s_);
       const double left_s = std::max(0.0, budget_.until_device_s - used_s);
       if (busy > 0) progress.remaining_s = std::min(*progress.remaining_s, left_s / busy);
     }
@@ -447,13 +449,13 @@ class Search {
   double begin_s_;
   double begin_device_s_;
   std::deque<InFlight> in_flight_;
-  std::unordered_map<std::uint64_t, InFlight*> compiling_;  ///< By the queue's number.
-  std::vector<InFlight*> unsaved_;                          ///< Done, and not in the log yet.
-  std::vector<SeenTimes> times_;                            ///< By kernel.
+  std::unordered_map<std::uint64_t, InFlight*> compiling_;  ///< Keyed by queue number.
+  std::vector<InFlight*> unsaved_;                          ///< Done, but not in the log yet.
+  std::vector<SeenTimes> times_;                            ///< One for each kernel.
   DeviceFeed feed_;
   ProgressMeter meter_;
   std::uint64_t last_place_ = 0;
-  std::size_t undone_ = 0;  ///< In flight.
+  std::size_t undone_ = 0;  ///< In flight and without a result.
   std::uint64_t begun_ = 0;
   int asked_again_ = 0;
   bool no_more_ = false;

@@ -6,15 +6,15 @@
 
 namespace smemtune {
 
-/// A problem's part of what is left of the run's budget.
+/// A problem's share of what is left of the run's budget.
 struct ProblemBudget {
   std::uint64_t evaluations = UINT64_MAX;
-  double until_s = 0;         ///< Of the run; 0: no limit.
+  double until_s = 0;         ///< Time in the run at which to end; 0: no limit.
   double until_device_s = 0;  ///< The same for device_s().
 };
 
-/// Searches until nothing is left, the budget is spent or stop is asked for; without a device,
-/// compiles and judges only.
+/// Searches until nothing is left, the budget is spent or a stop is requested. Without a device it
+/// only compiles and judges.
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget);
 
 }  // namespace smemtune

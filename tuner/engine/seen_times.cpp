@@ -13,7 +13,7 @@ void SeenTimes::see(const Result& result) {
 void SeenTimes::tell(const Result& result, bool is_hopeless) {
   if (!result.timed()) return;
   least_told_ms_ = std::min(least_told_ms_, result.measurement.median_ms);
-  // A hopeless one would not have been timed, so nothing is learnt from it.
+  // A hopeless configuration would not have been timed, so nothing is learnt from it.
   if (!is_hopeless) static_reject_.tell(result);
 }
 

@@ -9,37 +9,37 @@
 
 namespace smemtune {
 
-/// What the times of one kernel's configurations say of those that follow: what is not worth
-/// timing, and when one can no longer win. By kernel, so that a slow one of a ladder is measured as
-/// well as the others.
+/// Learns from the times of one kernel's configurations which of those that follow are not worth
+/// timing or can no longer win. There is one for each kernel, so that a slow kernel of a ladder is
+/// measured as well as the others.
 class SeenTimes {
  public:
-  /// As EarlyLoss has it.
+  /// `keep_within_percent`: see EarlyLoss.
   explicit SeenTimes(double keep_within_percent) : loss_(keep_within_percent) {}
 
-  /// A result is there, whether or not the strategy has been told of it.
+  /// Records a result, whether or not the strategy has been told it.
   void see(const Result& result);
 
-  /// The strategy is told of it. `is_hopeless`: beyond the static limits.
+  /// Records a result that the strategy is told. `is_hopeless`: it is beyond the static limits.
   void tell(const Result& result, bool is_hopeless);
 
-  /// What a device said of its first launch and of the samples that followed, if any did.
+  /// Records the time of a first launch and of the samples that followed, if any.
   void see_launches(const EvaluateReply& reply);
 
-  /// The same of a result from the log. REQUIRES: it is timed.
+  /// Does the same for a result from the log. REQUIRES: it is timed.
   void see_launches(const Result& known);
 
-  /// What the strategy was told decides this, so that it is the same whatever the workers do.
+  /// Depends only on the results told, so that it is the same whatever the workers do.
   StaticLimits static_limits() const { return static_reject_.limits(); }
 
-  /// When the next one may be given up.
+  /// Returns the limits beyond which the next configuration may be given up.
   LossLimits loss_limits() const { return loss_.limits(least_ms_); }
 
-  /// HUGE_VAL: nothing was timed.
+  /// The least median seen; HUGE_VAL when nothing was timed.
   double least_ms() const { return least_ms_; }
 
-  /// Whether what was given up early may win after all by what was told since: the best that it was
-  /// behind is no more, or a first launch turned out to say less.
+  /// Whether a configuration that was given up early may win after all, judged by what was told
+  /// since: the best that it lost to may be gone, or first launches turned out to say less.
   bool may_win(const Result& result, double cut_factor) const;
 
  private:

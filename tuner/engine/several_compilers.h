@@ -10,15 +10,15 @@
 
 namespace smemtune {
 
-/// Compiles each request by the one that its options name (compiler_choice.h), by the first where
-/// they name none.
+/// Compiles each request with the compiler that its options name (compiler_choice.h), or with the
+/// first when they name none.
 class SeveralCompilers final : public Compiler {
  public:
-  /// `by_version`: at least one. `first`: of these.
+  /// `by_version`: at least one compiler. `first`: one of these versions.
   SeveralCompilers(std::map<std::int64_t, std::unique_ptr<Compiler>> by_version,
                    std::int64_t first);
 
-  /// All of them, the first at the head: `NVRTC 13.0, NVRTC 11.8`.
+  /// Returns the versions of all compilers, the first one leading: `NVRTC 13.0, NVRTC 11.8`.
   std::string version() const override;
   std::string sha256() const override;
   Outcome<CompiledKernel> compile(const CompileRequest& request) override;

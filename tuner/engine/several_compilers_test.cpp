@@ -10,7 +10,7 @@
 namespace smemtune {
 namespace {
 
-/// Says in its log who compiled with which options.
+/// Logs its name and the options of each request.
 class NamedCompiler final : public Compiler {
  public:
   explicit NamedCompiler(std::string name) : name_(std::move(name)) {}

@@ -19,7 +19,7 @@ struct Question {
   std::uint64_t number = 0;
 };
 
-/// One for each different list of types that a kernel is passed on the problems.
+/// Returns a question for each different list of types that a kernel is passed on the problems.
 std::vector<Question> questions_of(const Tuning& tuning,
                                    const std::vector<const KernelTemplate*>& kernels) {
   std::vector<Question> questions;
@@ -48,7 +48,7 @@ std::vector<Question> questions_of(const Tuning& tuning,
 }  // namespace
 
 void require_signatures(Tuning& tuning, const std::vector<const KernelTemplate*>& kernels) {
-  // A queue of its own: what is compiled for the search is counted.
+  // A separate queue, because the search counts what its own compiles.
   CompileQueue queue(tuning.pool);
   Tuning looking = {.request = tuning.request,
                     .device = tuning.device,

@@ -9,20 +9,20 @@ namespace smemtune {
 
 namespace {
 
-// So many variants of a kernel must have been timed, and so many of the fastest are looked at: the
-// very fastest may be the only one that does without spills.
+// The number of a kernel's variants that must have been timed, and of the fastest that are looked
+// at: the very fastest may be the only one without spills.
 constexpr std::size_t kLeastOutcomes = 32;
 constexpr std::size_t kLookedAt = 8;
 
-// A few spilled registers are often worth their price. Far more than the best's is more than this
-// and so many times theirs.
+// A few spilled registers are often worth their price. "Far more" means more than this and more
+// than this many times what the fastest spill.
 constexpr std::int64_t kHarmlessSpill = 512;
 constexpr std::int64_t kFarMore = 4;
 
 constexpr Reason kSpills(Status::constraints, "spills");
 constexpr Reason kSerializedWgmma(Status::constraints, "serialized_wgmma");
 
-/// Per thread, in the launch that spills most.
+/// Returns the bytes spilled per thread in the launch that spills most.
 std::int64_t spilled_bytes(const Result& result) {
   std::int64_t most = 0;
   for (const LaunchResult& launch : result.launches) {

@@ -63,7 +63,7 @@ TEST(StaticReject, NeverRejectsADefault) {
 }
 
 /// 15 x 15 configurations; those with TILE > 12 spill 4 KB, which costs them nothing but is far
-/// beyond the fastest ones'.
+/// beyond what the fastest spill.
 struct SpillingSpace : FakeSpace {
   SpillingSpace() {
     for (Parameter& tunable : kernel("tiled").parameters) {
@@ -147,10 +147,10 @@ TEST(StaticReject, TellsWhatItWouldHaveLost) {
   ASSERT_TRUE(nothing_lost.problems.front().static_rejects);
   const StaticRejects& proof = *nothing_lost.problems.front().static_rejects;
   EXPECT_GT(proof.rejected, 0u);
-  EXPECT_EQ(proof.top, 3u);  // Of 226.
+  EXPECT_EQ(proof.top, 3u);  // One per cent of 226, rounded up.
   EXPECT_THAT(proof.lost, IsEmpty());
 
-  // Of those that spill one is the fastest of all.
+  // One of the configurations that spill is the fastest of all.
   SpillingSpace harmful;
   harmful.sources["tiled"].files.front().text =
       "kernel tiled(TILE, ITEMS)\ntime_ns 2000 + 100 * abs(TILE - 8) - 1500 * (TILE == 15 && ITEMS "

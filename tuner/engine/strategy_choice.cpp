@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kBlind = "random";
 
-/// What the request names, in its order.
+/// Returns the configurations that the request names, in its order.
 class Listed final : public Strategy {
  public:
   Listed(const ProblemState& state, const std::vector<KernelConfiguration>& only) {
@@ -43,7 +43,7 @@ class Listed final : public Strategy {
   std::deque<Candidate> candidates_;
 };
 
-/// What of the space was timed there.
+/// Ranks the configurations of the space that were timed in `findings`.
 Ranking ranking_of(const Findings& findings, const SearchSpace& space) {
   std::vector<std::pair<double, ConfigurationIndex>> timed;
   for (const auto& [time_ms, configuration] : findings.timed) {
@@ -56,8 +56,8 @@ Ranking ranking_of(const Findings& findings, const SearchSpace& space) {
   return ranking;
 }
 
-/// The most alike first: for the same problem, on a device that has much in common, of which most
-/// is known.
+/// Returns rankings from elsewhere, the most similar first: for the same problem, then on similar
+/// devices, then those of which most is known.
 std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
                               const std::string& kernel, const SearchSpace& space) {
   const TuningOptions& options = tuning.request.options;

@@ -7,9 +7,9 @@
 
 namespace smemtune {
 
-/// Who says what of a problem is evaluated next: what the request names, else the strategy that it
-/// asks for, which is told what is known of other problems and devices; in a dry run, where nothing
-/// is learnt, `random`. Says in notes what it was told.
+/// Returns the strategy that chooses what to evaluate next of a problem: the list that the request
+/// names, else the strategy that it asks for, which is told what is known of other problems and
+/// devices. A dry run, where nothing is learnt, uses `random`. Notes what the strategy was told.
 std::unique_ptr<Strategy> strategy_of(const Tuning& tuning, const ProblemState& state);
 
 }  // namespace smemtune

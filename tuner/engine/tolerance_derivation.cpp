@@ -16,19 +16,19 @@ namespace smemtune {
 
 namespace {
 
-// Of an output, over all data sets; fewer errors say little of the largest one.
+// Elements of an output over all data sets; with fewer, the largest error says little.
 constexpr std::uint64_t kEnoughElements = 32;
 constexpr std::size_t kMostDataSets = 8;
 
-// A share of the largest element. What differs by more in two precisions is another computation.
+// Share of the largest element. A larger difference in two precisions means another computation.
 constexpr double kMostOfKernel = 1.0 / 16;
 
-// The same against a definition, in ulps: about what a float sum of 65,536 terms of one sign has. A
-// 16-bit type should hold its sums in float.
+// The same against a definition, in ulps: about the error of a float sum of 65,536 terms of one
+// sign. Sums of a 16-bit type should be kept in float.
 constexpr double kMostUlpsOfFloat = 256;
 constexpr double kMostUlpsOf16Bits = 4;
 
-// Numbers that no workload of a problem set has.
+// Ids that no workload of a problem set has.
 constexpr WorkloadId kExactWorkload = 1 << 24;
 constexpr WorkloadId kFurtherWorkload = kExactWorkload + 1;
 constexpr std::uint64_t kSeedStep = 1000;
@@ -62,7 +62,7 @@ Failure not_derived(Failure failure) {
   return failure;
 }
 
-/// One problem: its checks and what is known of its outputs.
+/// The checks of one problem and what is known of its outputs.
 class ProblemErrors {
  public:
   ProblemErrors(Launcher& launcher, const DoubleReference& in_double, Derived& derived)
@@ -113,7 +113,7 @@ class ProblemErrors {
     return std::nullopt;
   }
 
-  /// On other data, as often as it takes.
+  /// Runs the check on further data until there are enough elements.
   std::optional<Failure> run_further(Check check, NumberedWorkload workload) {
     if (!is_random(workload.workload)) return std::nullopt;
     check.workload = kFurtherWorkload;
@@ -169,7 +169,7 @@ void OwnErrors::add(std::span<const double> exact, std::span<const double> own) 
   for (std::size_t i = 0; i < count; ++i) {
     const double value = std::abs(exact[i]);
     const double error = std::abs(own[i] - exact[i]);
-    // NaN is kept.
+    // Once NaN, the largest error stays NaN.
     const bool is_larger = !std::isnan(largest_error_) && !(error <= largest_error_);
     if (elements_ + i == 0 || is_larger) {
       largest_error_ = error;
@@ -213,9 +213,9 @@ OwnErrors::Line OwnErrors::bound() const {
     while (hull.size() >= 2 && lies_below()) hull.pop_back();
     hull.push_back(point);
   }
-  // A few errors do not tell what they grow with.
+  // A few errors do not show how they grow with the value.
   if (elements_ < kEnoughElements) return best;
-  // Of what elements may be off; those that are 0 say nothing of it.
+  // The mean logarithm of the allowed errors; elements that are 0 do not count.
   const auto mean_logarithm = [&](const Line& line) {
     double sum = 0;
     for (const auto& [key, bin] : bins_) {

@@ -13,13 +13,13 @@ namespace {
 
 using testing::HasSubstr;
 
-/// In [-1, 1).
+/// Returns a number in [-1, 1).
 double random_number(std::uint64_t i) {
   return static_cast<double>(random_bits(7, i) >> 11) * 0x1p-52 - 1;
 }
 
 TEST(OwnErrors, OfSumsThatCancelGiveAnAbsoluteTolerance) {
-  // Errors that have nothing to do with the value.
+  // Errors that do not depend on the value.
   std::vector<double> exact(1000);
   std::vector<double> own(1000);
   for (std::size_t i = 0; i < exact.size(); ++i) {

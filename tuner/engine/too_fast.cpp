@@ -17,7 +17,7 @@ bool is_witness(const ProblemState& state, const KernelOnProblems& kernel, const
   return has_reference ? kernel.is_reference : &kernel == &state.kernels.front();
 }
 
-/// Those that the time of `result` is too short for, outputs first.
+/// Returns the least times that the time of `result` falls short of, outputs first.
 std::vector<LeastTime> violated(const Tuning& tuning, const KernelOnProblems& kernel,
                                 const Result& result) {
   const KernelBinding& bound = kernel.bound.front();
@@ -29,7 +29,7 @@ std::vector<LeastTime> violated(const Tuning& tuning, const KernelOnProblems& ke
   return least;
 }
 
-/// Remembers, and says, which metrics a witness was too fast for.
+/// Records, and tells the user, for which metrics a witness was too fast.
 void hear(Tuning& tuning, ProblemState& state, const Result& witness,
           const std::vector<LeastTime>& least) {
   std::set<std::string> known = state.overdeclared.value_or(std::set<std::string>());

@@ -6,18 +6,18 @@
 
 namespace smemtune {
 
-/// Why `result` cannot have taken the time that was measured (core/least_time.h); nullopt where it
-/// can, or is not timed.
+/// Returns why `result` cannot have taken the time that was measured (core/least_time.h); nullopt
+/// when it can, or when it is not timed.
 ///
-/// A metric may declare more work than must be done. The witness tells: the default of the
-/// reference kernel or, where that is not searched, of the first kernel. Where the witness itself
-/// is too fast for a metric, the metric is at fault: `state` remembers that, the user is told both
-/// numbers, and no time is held against the metric. Until the witness is timed, only outputs count.
+/// A metric may declare more work than must be done. The witness shows that: the default of the
+/// reference kernel or, when that is not searched, of the first kernel. When the witness itself is
+/// too fast for a metric, the metric is wrong: `state` remembers that, the user is told both
+/// numbers, and no time is rejected by that metric. Until the witness is timed, only outputs count.
 std::optional<Failure> too_fast(Tuning& tuning, ProblemState& state, const KernelOnProblems& kernel,
                                 const Result& result);
 
-/// Fails every result of the search that is too fast, and writes it down. What no witness spoke
-/// against counts from here on.
+/// Fails every result of the search that is too fast, and stores that. Metrics that no witness has
+/// refuted count from now on.
 void refuse_too_fast(Tuning& tuning, ProblemState& state);
 
 }  // namespace smemtune

@@ -17,7 +17,7 @@ using testing::Not;
 
 constexpr const char* kFastest = "TILE=8,ITEMS=2";
 
-/// Kernels that declare so many operations, which at least take 614e6 operations a microsecond.
+/// Returns kernels that declare this many operations; 614e6 operations take at least a microsecond.
 FakeSpace with_flops(const std::string& flops) {
   FakeSpace fake;
   for (KernelTemplate& kernel : fake.space.kernels) kernel.metrics["flops"] = {flops, "/test"};
@@ -45,7 +45,8 @@ std::string joined_notes(const FakeRun& run) {
   return text;
 }
 
-// 2e9 operations take 3.3 us: naive takes 9 us, of tiled those of less than 2.9 us cheat.
+// 2e9 operations take 3.3 us: naive, at 9 us, is slow enough; tiled's configurations below 2.9 us
+// cheat.
 TEST(TooFast, IsAFailureWithBothNumbersAndNeverTheBest) {
   const FakeSpace fake = with_flops("2000000000");
   FakeRun run(fake);
@@ -63,7 +64,7 @@ TEST(TooFast, IsAFailureWithBothNumbersAndNeverTheBest) {
 }
 
 TEST(TooFast, HoldsForBytesThatTheL2CannotKeep) {
-  const FakeSpace fake = with_table("36554432");  // 3 MB beyond it: 2.9 us.
+  const FakeSpace fake = with_table("36554432");  // 3 MB more than the L2 keeps: 2.9 us.
   FakeRun run(fake);
   const ProblemSummary problem = run.run().problems.front();
   EXPECT_EQ("too_fast", result_of(problem, "tiled", kFastest).reason);
@@ -86,7 +87,7 @@ TEST(TooFast, BlamesTheMetricThatTheReferenceItselfContradicts) {
                     HasSubstr("take at least 1.63 ms")));
 }
 
-// Bytes that are read again and again may come from caches.
+// Bytes that are read repeatedly may come from caches.
 TEST(TooFast, DoesNotHoldWhatIsReadAgainAgainstAnyone) {
   FakeSpace fake;
   for (KernelTemplate& kernel : fake.space.kernels) {
@@ -98,7 +99,7 @@ TEST(TooFast, DoesNotHoldWhatIsReadAgainAgainstAnyone) {
   EXPECT_THAT(joined_notes(run), Not(HasSubstr("counts more")));
 }
 
-// Slow when it is screened, and a cheat in the finals.
+// The kernel is slow when it is screened and cheats in the finals.
 TEST(TooFast, IsSeenInTheFinals) {
   FakeSpace fake = with_flops("2000000000");
   std::string& script = fake.sources.at("tiled").files.front().text;
@@ -113,7 +114,7 @@ TEST(TooFast, IsSeenInTheFinals) {
   EXPECT_GT(failed, 0U);
 }
 
-// What an earlier version stored as correct is measured again.
+// A result that an earlier version stored as correct is measured again.
 TEST(TooFast, IsNotTakenFromTheLog) {
   FakeSpace fake;
   FakeRun first(fake);

@@ -15,18 +15,18 @@ namespace smemtune {
 
 namespace {
 
-// Of a problem's time, what is left for the finals.
+// Share of a problem's time that is left for the finals.
 constexpr double kFinalsShare = 0.2;
 
-/// Until when the search of a problem may go on: an equal part of what is left, but for the finals
-/// and what is kept for each problem's end.
+/// Returns the time at which the search of a problem ends. Each problem gets an equal part of what
+/// is left, less the share of the finals and `kept` seconds for each problem's end.
 double search_until(double most, double spent, std::size_t problems_left, double kept = 0) {
   if (most <= 0) return 0;
   const double left = std::max(0.0, most - spent - kept * static_cast<double>(problems_left));
   return std::max(1e-9, spent + (1 - kFinalsShare) * left / static_cast<double>(problems_left));
 }
 
-/// An equal part of what is left, for each problem that is left.
+/// Returns a problem's share of the budget: an equal part of what is left for the problems left.
 ProblemBudget budget_of(const Tuning& tuning, std::size_t problems_left) {
   const Budget& budget = tuning.request.options.budget;
   ProblemBudget share;
@@ -42,7 +42,7 @@ ProblemBudget budget_of(const Tuning& tuning, std::size_t problems_left) {
   return share;
 }
 
-/// What preparing measured; prepares where all was known and nothing had to be.
+/// Returns the transfers that preparing measured; prepares a device if none was needed before.
 std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
   for (;;) {
     for (const DeviceSession& device : state.devices) {
@@ -58,7 +58,7 @@ std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
   }
 }
 
-/// What the next problems may learn of this one.
+/// Records the findings that later problems may learn from.
 void note_findings(Tuning& tuning, const ProblemState& state) {
   for (std::size_t i = 0; i < state.kernels.size(); ++i) {
     Findings findings = {.device = tuning.device.name,
@@ -71,7 +71,7 @@ void note_findings(Tuning& tuning, const ProblemState& state) {
       if (entry.candidate.kernel != i || !result.timed()) continue;
       findings.timed.emplace_back(result.measurement.median_ms, result.configuration);
     }
-    // The latest problem is taken for the most alike.
+    // The latest problem is taken to be the most similar.
     if (!findings.timed.empty()) {
       tuning.findings.insert(tuning.findings.begin(), std::move(findings));
     }
@@ -85,7 +85,8 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   search(tuning, state, budget);
   if (tuning.log == nullptr) {
     std::ranges::sort(state.entries, {},
-                      &Entry::candidate);  // People read it in the space's order.
+                      // People read them in the space's order.
+                      &Entry::candidate);
   } else {
     state.summary.unfinished = unfinished(tuning, state);
     run_finals(tuning, state);
@@ -111,7 +112,7 @@ void tune_problem(Tuning& tuning, std::size_t i) {
   tuning.summary.problems.push_back(std::move(state.summary));
 }
 
-/// Those that are compiled: searched, and where something is run, compared with.
+/// Returns the kernels to compile: those searched and, when something is run, the references.
 std::vector<const KernelTemplate*> kernels_of(const TuningRequest& request, bool runs) {
   std::vector<const KernelTemplate*> kernels = request.kernels;
   const Verify& verify = request.space->verify;

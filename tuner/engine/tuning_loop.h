@@ -11,13 +11,14 @@
 
 namespace smemtune {
 
-/// Tunes. The units of a model share the search; what is close is raced on one of them. A unit that
-/// fails is left out while there are others. `stop` is looked at a few times a second. Throws Error
-/// when the machine fails; what was recorded stays recorded.
+/// Tunes. The units of a model share the search; close configurations are raced on one of them. A
+/// unit that fails is left out while there are others. `stop` is checked a few times a second.
+/// Throws Error when the machine fails; what was recorded stays recorded.
 TuningSummary tune(const TuningRequest& request, WorkerPool& pool, ResultLog& log,
                    const Observer& observer, const std::atomic<bool>& stop);
 
-/// Everything but launching: compiles every valid configuration (within the budget) for `device`.
+/// Does everything but launching: compiles every valid configuration within the budget for
+/// `device`.
 TuningSummary dry_run(const TuningRequest& request, const Device& device, WorkerPool& pool,
                       const Observer& observer, const std::atomic<bool>& stop);
 

@@ -54,7 +54,7 @@ TEST(TuningLoop, FindsTheFastestConfiguration) {
   for (const Result& result : problem.results) EXPECT_TRUE(result.timed());
 }
 
-// Each kernel has as many as a kernel may have; together they are 2^64.
+// Each kernel has the most configurations that a kernel may have; together they are 2^64.
 TEST(TuningLoop, SaysThatThereAreTooManyToCountAndNotThatAllWereEvaluated) {
   FakeSpace fake;
   fake.give_items(64);
@@ -212,7 +212,9 @@ TEST(TuningLoop, IsReplayedByItsSeedFromWhatItRecorded) {
     for (const Result& result : run.own_log.records) {
       if (result.kernel != "tiled") continue;
       const ConfigurationIndex index = recorded.space.index_of(result.configuration).value();
-      if (!seen.insert(index).second) continue;  // The finals, where nothing is told.
+      if (!seen.insert(index).second)
+        continue;  // Results of the finals, which the strategy is not
+                   // told.
       recorded.answers[index].time_ms = result.time_ms();
       if (result.launches.empty()) continue;
       recorded.answers[index].registers = result.launches.front().resources.registers_per_thread;
@@ -248,7 +250,7 @@ TEST(TuningLoop, AsksForWhatWasFastForTheProblemBeforeUnlessItStartsCold) {
     if (cold) continue;
     const auto best =
         std::ranges::find(second.results, parse_key("TILE=8,ITEMS=2"), &Result::configuration);
-    EXPECT_LE(best - second.results.begin(), 2);  // After the defaults.
+    EXPECT_LE(best - second.results.begin(), 2);  // Right after the defaults.
   }
 }
 
@@ -407,7 +409,8 @@ TEST(TuningLoop, ResumesWhereABudgetEnded) {
   EXPECT_THAT(first.log->attempts, SizeIs(kConfigurations));
 }
 
-/// A log of a run that died in its finals, with what is fastest among those who were in them.
+/// Returns the log of a run that died in its finals; the fastest configuration was among the
+/// finalists.
 MemoryLog died_in_finals() {
   const FakeSpace fake;
   FakeRun run(fake);
@@ -481,7 +484,7 @@ TEST(TuningLoop, MeasuresTheDefaultsWhateverTheBudget) {
   EXPECT_TRUE(result_of(short_of_time, "naive", "BLOCK=64").timed());
   EXPECT_TRUE(result_of(short_of_time, "tiled", "TILE=1,ITEMS=1").timed());
 
-  // Finals are held all the same, but as short as they may be.
+  // Finals are held all the same, but with the fewest rounds.
   EXPECT_TRUE(short_run.out_of_budget);
   ASSERT_TRUE(short_of_time.best);
   EXPECT_EQ(short_of_time.best->stage, Stage::final);
@@ -646,7 +649,7 @@ TEST(TuningLoop, RemembersWhichOfItsTiesWasChosen) {
   }
   EXPECT_THAT(chosen, testing::ElementsAre("tiled ITEMS=4,TILE=8"));
 
-  // Even where what made it the choice is not to be seen any more.
+  // The choice is kept even when the reason for it can no longer be seen.
   for (Result& result : run.own_log.records) {
     for (LaunchResult& launch : result.launches) launch.resources.static_shared_bytes = 0;
     if (result.chosen) result.measurement.median_ms *= 1.003;
@@ -685,7 +688,7 @@ TEST(TuningLoop, FinishesWhatHangsWithinItsDeadlineWhenAskedToStop) {
   EXPECT_THAT(run.log->open, IsEmpty());
 }
 
-/// Deadlines that no test lives to see: whatever ends before them was given up.
+/// Sets deadlines that no test reaches: whatever ends earlier was given up.
 void let_hang(FakeRun& run) {
   run.request.options.min_deadline_s = run.request.options.max_deadline_s = 3600;
   run.request.options.prepare_deadline_s = 3600;
@@ -777,7 +780,8 @@ TEST(TuningLoop, GivesUpListingConfigurationsWhenItsTimeIsUpOrItIsAskedToStop) {
   }
 }
 
-/// Of naive alone, whose default is 64: nothing else says what is right, and all others differ.
+/// A run of naive alone, whose default is 64: nothing else confirms its outputs, and all other
+/// configurations differ.
 struct OnlyWitness {
   explicit OnlyWitness(const std::string& out) {
     fake.kernel("naive").parameters.front().values.clear();
@@ -884,7 +888,7 @@ TEST(TuningLoop, CutsWhatIsFarSlowerThanTheBestButNeverADefault) {
     EXPECT_THAT(result.measurement.samples_ms, SizeIs(1));
     ++cut;
   }
-  EXPECT_GE(cut, 3u);  // The first ones may come before there is a best.
+  EXPECT_GE(cut, 3u);  // The first ones may run before there is a best.
 }
 
 TEST(TuningLoop, SaysOnlyOfWhatHasFewerSamplesThatItWasCut) {
@@ -1013,7 +1017,7 @@ TEST(TuningLoop, WritesAResultDownTogetherWithTheNextAttempt) {
     compiled = progress.compiled;
     if (progress.phase == "search") commits = run.own_log.commits;
   };
-  // Where the next one is not compiled yet a result is not kept waiting for it.
+  // A result does not wait for the next configuration if that is not compiled yet.
   run.observer.may_use_devices = [&] { return compiled == kConfigurations; };
   run.run();
   EXPECT_EQ(commits, kConfigurations + 1);
@@ -1184,7 +1188,7 @@ TEST(TuningLoop, ExpectsToEndWithItsTimeOnTheDevice) {
   std::size_t said = 0;
   double most_s = 0;
   run.observer.progress = [&](const Progress& progress) {
-    // What is said of the first ones is about compiling.
+    // The first estimates are about compiling.
     if (progress.phase != "search" || !progress.remaining_s || progress.done < 5) return;
     ++said;
     most_s = std::max(most_s, *progress.remaining_s);
@@ -1215,7 +1219,7 @@ TEST(TuningLoop, ShowsHowFarItIs) {
   EXPECT_EQ(last.best->kernel, "tiled");
 }
 
-/// Of the results, in the order told.
+/// Returns kernel and configuration of each result, in the order told.
 std::vector<std::string> keys(const ProblemSummary& problem) {
   std::vector<std::string> keys;
   for (const Result& result : problem.results) {

@@ -21,27 +21,30 @@ class WorkerPool;
 /// The CPU device of this machine, beside a GPU that is tuned.
 struct CpuBeside {
   Device device;
-  std::function<std::shared_ptr<WorkerPool>()> start;  ///< Its workers. Throws as WorkerPool does.
+  std::function<std::shared_ptr<WorkerPool>()> start;  ///< Starts its workers. Throws as WorkerPool
+                                                       ///< does.
 };
 
 /// One run: every problem of `problems`, every kernel of `kernels`.
 struct TuningRequest {
   const Space* space = nullptr;
-  std::vector<const KernelTemplate*> kernels;  ///< To search; the reference need not be among them.
-  std::map<std::string, KernelSource> sources;  ///< By kernel name, of all kernels of the space.
-  /// The reference's source in double precision, where tolerances are derived from it
+  /// Kernels to search; the reference need not be among them.
+  std::vector<const KernelTemplate*> kernels;
+  /// Sources of all kernels of the space, by kernel name.
+  std::map<std::string, KernelSource> sources;
+  /// The reference's source in double precision, when tolerances are derived from it
   /// (space_file.h).
   std::optional<KernelSource> reference_in_double = std::nullopt;
   std::vector<Problem> problems;
-  /// Where not empty: only these, in this order, whatever the strategy says. One that is not among
-  /// the problem's valid configurations is left out.
+  /// When not empty, only these are evaluated, in this order, whatever the strategy is. Those that
+  /// are not among the problem's valid configurations are left out.
   std::vector<KernelConfiguration> only;
-  /// What is stored of other devices and problems, for strategies that use it.
+  /// Stored findings on other devices and problems, for strategies that use them.
   std::vector<Findings> elsewhere;
-  /// To look at finalists that use shared memory; none on the CPU device itself.
+  /// For the check of finalists that use shared memory; nullopt on the CPU device itself.
   std::optional<CpuBeside> cpu = std::nullopt;
   TuningOptions options;
-  /// What its time counts from, as the budget has it; nullopt: from when it is tuned.
+  /// When the run's time began to count against the budget; nullopt: when tune() is called.
   std::optional<std::chrono::steady_clock::time_point> begun = std::nullopt;
 };
 

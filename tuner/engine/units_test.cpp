@@ -25,14 +25,14 @@ constexpr const char* kFirst = "GPU-fake";
 constexpr const char* kSecond = "GPU-fake-1";
 constexpr std::size_t kSharedConfigurations = 16;
 
-/// Nobody is done with the first configuration before two units are at one. Needs a FakeFolder.
+/// No unit finishes its first configuration before two units work on one. Needs a FakeFolder.
 FakeSpace shared_space() {
   FakeSpace fake;
   fake.add("tiled", "fault meet2 in load");
   return fake;
 }
 
-/// Deadlines are longer than one unit may have to wait for another one.
+/// A run whose deadlines are longer than a unit may have to wait for another.
 struct UnitsRun : FakeRun {
   UnitsRun(const FakeSpace& fake_space, int units) : FakeRun(fake_space) {
     add_units(workers, units);

@@ -21,7 +21,7 @@ Failure no_value(const InputError& error) {
   return failure({Status::constraints, "expression"}, error.what());
 }
 
-/// A configuration whose expressions have no value, or that exceeds a limit, is a failure.
+/// Returns a failure when an expression has no value or a limit is exceeded.
 Outcome<KernelInstance> instantiate(const KernelBinding& bound, const Configuration& configuration,
                                     const Device& device) {
   try {
@@ -56,7 +56,7 @@ PassedArgument passed(const Argument& argument) {
   return one;
 }
 
-/// Every different launch, also where buffers are swapped between repetitions.
+/// Lists every different launch, including those with buffers swapped between repetitions.
 Signature signature_of(const KernelInstance& instance) {
   Signature signature;
   std::set<std::pair<std::string, std::vector<std::string>>> known;
@@ -77,8 +77,8 @@ Signature signature_of(const KernelInstance& instance) {
   return signature;
 }
 
-/// Adds a problem's request, and returns its place. Requests that differ only in what is passed are
-/// one.
+/// Adds a problem's request and returns its index. Requests that differ only in the arguments
+/// passed share one.
 std::uint32_t add_request(std::vector<CompileRequest>& requests, CompileRequest wanted) {
   const auto same = std::ranges::find_if(requests, [&](const CompileRequest& request) {
     return of_one_program(request, wanted) && request.name_expressions == wanted.name_expressions &&
@@ -122,7 +122,7 @@ const CompiledEntry& entry_of(const Part& part, const std::vector<Module>& modul
   return *entry;
 }
 
-/// Hash of the machine code of the part's launches; of the whole module where that is not known.
+/// Hash of the machine code of the part's launches; of the whole module when that is not known.
 std::string code_sha256(const Part& part, const std::vector<Module>& modules) {
   std::string codes;
   for (const LaunchShape& launch : part.launches) {
@@ -148,7 +148,7 @@ std::string difference(const std::string& what, std::int64_t compiler, std::int6
          " by the driver; ";
 }
 
-/// Puts `argument` among `arguments`. Scratch buffers are as large as any kernel wants them.
+/// Adds `argument` to `arguments`. Scratch buffers get the largest size that a kernel wants.
 void merge(std::vector<Argument>& arguments, const Argument& argument) {
   const auto known = std::ranges::find(arguments, argument.name, &Argument::name);
   if (known == arguments.end()) {
@@ -159,7 +159,7 @@ void merge(std::vector<Argument>& arguments, const Argument& argument) {
   }
 }
 
-/// None where a kernel that is not the reference has no default on this problem.
+/// Returns no arguments for a kernel, other than the reference, without a default on this problem.
 std::vector<Argument> default_arguments(const KernelOnProblems& kernel, std::size_t problem) {
   try {
     return kernel.bound[problem].instantiate(kernel.kernel().default_configuration).arguments;
@@ -242,7 +242,7 @@ Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
     if (i > 0 && cannot_run(bound, configuration, device)) continue;
     Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
     if (!instance) return instance.failure();
-    // Each by itself, as other tuned problems have the same further problems.
+    // One request for each, because other tuned problems have the same further problems.
     const std::uint32_t module =
         add_request(variant.requests, make_request(kernel, *instance, device));
     variant.parts.push_back({.module = module,
@@ -288,7 +288,7 @@ Outcome<std::unique_ptr<ReferenceInDouble>> plan_in_double(
   Outcome<Variant> planned = plan(result->set, set, result->kernel.default_configuration, device);
   if (!planned) return planned.failure();
   result->variant = std::move(*planned);
-  // What the source says of itself is known from the original.
+  // The source's own signatures are known from the original.
   for (CompileRequest& request : result->variant.requests) request = without_signatures(request);
   for (std::size_t i = 0; i < result->variant.parts.size(); ++i) {
     Part& part = result->variant.parts[i];
@@ -320,7 +320,7 @@ std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& 
   }
   result.compile_ms = 0;
   for (std::size_t i = 0; i < modules.size(); ++i) {
-    // A module that was compiled for several configurations cost each of them a part.
+    // A module that was compiled for several configurations costs each of them a share.
     const auto own = static_cast<double>(variant.requests[i].name_expressions.size());
     result.compile_ms +=
         modules[i]->compile_ms * own / static_cast<double>(modules[i]->entries.size());
@@ -357,7 +357,7 @@ Job make_job(const Variant& variant, const std::vector<Module>& modules) {
     if (same != distinct.end()) continue;
     distinct.push_back(module);
     job.images.push_back(module->number);
-    // What the compiler said and how long it took is not needed to run it.
+    // The compiler's log and time are not needed for running it.
     CompiledKernel& its = job.modules.emplace_back();
     its.entries = module->entries;
     its.symbols = module->symbols;
@@ -408,7 +408,7 @@ std::vector<NumberedWorkload> make_workloads(const ProblemSet& set,
       for (const Argument& argument : default_arguments(*kernel, i)) merge(arguments, argument);
     }
     for (const WorkloadId id : set.workloads(i)) {
-      // The second workload of the tuned problem has data of its own, of another distribution.
+      // The second workload of the tuned problem has its own data, from another distribution.
       const std::uint64_t workload_seed = id == 1 ? seed + 1 : seed;
       std::string label = key(set.problems[i]);
       std::vector<Argument> of_workload = arguments;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kDigits = 9;  // Enough for any float.
 
-// Where one element costs more than the budget it is evaluated if it costs no more than so many
+// An element that costs more than the budget is evaluated if it costs no more than this many
 // budgets.
 constexpr std::uint64_t kDearElement = 5;
 
@@ -52,12 +52,12 @@ Failure on(const std::string& label, Failure failure) {
   return failure;
 }
 
-/// An integer that a double holds, as an element of the type.
+/// Returns the bits of an element of the type. `value`: an integer that a double holds.
 std::uint64_t bits_of_double(double value, ScalarType type) {
   return to_bits(encode(value, type), type).front();
 }
 
-/// A host array of `argument` with the elements that were downloaded.
+/// Returns a host array of `argument` with the elements that were downloaded.
 HostArray host_array(const Argument& argument,
                      const std::map<std::string, std::vector<double>>& from,
                      const std::map<std::string, std::vector<std::uint64_t>>& bits) {
@@ -73,7 +73,7 @@ HostArray host_array(const Argument& argument,
   return array;
 }
 
-/// An element that was downloaded, of an integer type.
+/// Returns the bits of a downloaded element of an integer type.
 std::uint64_t bits_at(const HostArray& array, std::size_t i) {
   return array.bits.empty() ? bits_of_double(array.elements[i], array.type) : array.bits[i];
 }
@@ -84,15 +84,14 @@ std::string element_text(const HostArray& array, std::size_t i) {
   return exact.empty() ? significant(array.elements[i], kDigits) : exact;
 }
 
-/// Whether an element that must be met exactly is only known as a double that does not tell it from
-/// its neighbors.
+/// Whether an element that must match exactly is only known as a double too large to be exact.
 bool is_rounded(const HostArray& expected, std::size_t i, double allowed) {
   constexpr double kTwoTo53 = 9007199254740992;
   return expected.bits.empty() && is_wide_integer(expected.type) && allowed == 0 &&
          std::abs(expected.elements[i]) > kTwoTo53;
 }
 
-/// How far the element is from what is expected; exact where that is, of integers.
+/// Returns the difference from the expected value; exact for integers with known bits.
 double error_of(const HostArray& actual, const HostArray& expected, std::size_t i) {
   if (expected.bits.empty()) return std::abs(actual.elements[i] - expected.elements[i]);
   return distance(bits_at(actual, i), expected.bits[i], expected.type);
@@ -107,7 +106,7 @@ Sum sum_of(const HostArray& array) {
       array.type);
 }
 
-/// `numbers`: the elements' places in the output; empty: 0, 1, 2, ...
+/// `numbers`: indices of the elements in the output; empty: 0, 1, 2, ...
 std::optional<Failure> compare(const Argument& argument, const HostArray& expected,
                                const HostArray& actual, const Check& reference,
                                const std::string& definition,
@@ -171,8 +170,8 @@ Failure failure_of(const Mismatch& mismatch, const std::string& where) {
     if (!std::isnan(mismatch.expected)) detail += ", expected " + expected_text(mismatch);
   }
   detail += " (" + std::to_string(mismatch.count) + " such elements) " + where;
-  // It may have written beyond the guard zone, too: where other buffers lie, and what later kernels
-  // are compared with.
+  // It may have written beyond the guard zone, too: into other buffers, and into the expected
+  // outputs that later kernels are compared with.
   return {.status = Status::correctness,
           .reason = mismatch.reason,
           .detail = std::move(detail),
@@ -239,7 +238,7 @@ Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& laun
 
 namespace {
 
-/// Definitions and what they are evaluated with: a run of the reference.
+/// Definitions and the data that they are evaluated with: a run of the reference.
 struct DefinitionRun {
   std::vector<Definition> definitions;
   std::map<std::string, HostArray> before;
@@ -248,13 +247,13 @@ struct DefinitionRun {
   std::map<std::string, std::vector<std::uint64_t>> bits_after;
 };
 
-/// Without the run.
+/// Compiles the definitions, without running the reference.
 DefinitionRun compile_definitions(const NumberedWorkload& workload,
                                   const std::vector<ExpressionText>& definitions) {
   DefinitionRun run;
   std::map<std::string, std::size_t> dimensions;
   std::vector<std::string> scalar_names;
-  Bindings constants = workload.problem;  // And integer scalars, exactly.
+  Bindings constants = workload.problem;  // Also has the integer scalars, exactly.
   for (const Argument& argument : workload.workload.arguments) {
     if (argument.is_buffer()) {
       dimensions[argument.name] = argument.shape.size();
@@ -285,7 +284,7 @@ std::vector<const Argument*> needed_arguments(const DefinitionRun& run,
   return needed;
 }
 
-/// Bytes that run_for() takes on the host: of doubles, before and after.
+/// Returns the bytes that run_for() needs on the host: doubles, before and after.
 std::uint64_t host_bytes(const DefinitionRun& run, const NumberedWorkload& workload) {
   std::uint64_t elements = 0;
   for (const Argument* argument : needed_arguments(run, workload)) {
@@ -327,7 +326,7 @@ std::string not_compared(const std::string& output, const Check& reference,
          why;
 }
 
-/// As many elements as the budget buys. A sum takes all of them or none.
+/// Evaluates as many elements as the budget allows; for a sum all of them or none.
 DefinedElements evaluate(const DefinitionRun& run, const Definition& definition,
                          const Argument& output, std::uint64_t seed, DefinitionBudget& budget) {
   DefinitionEffort effort;
@@ -343,7 +342,7 @@ DefinedElements evaluate(const DefinitionRun& run, const Definition& definition,
   return some;
 }
 
-/// Puts what was compared into `comparisons`, or why it could not be.
+/// Adds the comparison to `comparisons`, or the reason why it could not be made.
 std::optional<Failure> check_definition(const DefinitionRun& run, std::size_t number,
                                         const std::string& text, const Check& reference,
                                         const NumberedWorkload& workload, DefinitionBudget& budget,

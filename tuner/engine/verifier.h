@@ -19,43 +19,45 @@ struct Check {
   KernelHandle handle = 0;
   WorkloadId workload = 0;
   Tolerance tolerance;
-  std::string label;  ///< Of the workload, for messages.
-  /// Of outputs that are compared with a double-precision run, instead of `tolerance`.
+  std::string label;  ///< Name of the workload, for messages.
+  /// Tolerances by output that replace `tolerance` for outputs compared with a double-precision
+  /// run.
   std::map<std::string, Tolerance> tolerances = {};
-  /// Of every output, in timed launches: timed_tolerances().
+  /// Tolerances by output in timed launches: the result of timed_tolerances().
   std::map<std::string, Tolerance> timed_tolerances = {};
 };
 
-/// How far outputs may lie from the reference's in timed launches: twice as far as in checked runs.
-/// There the answer may be exact, here it is off as the reference is; and many more data sets are
-/// met than those that a tolerance was derived from or tried on. Integers without one stay exact.
+/// Returns how far outputs may differ from the reference's in timed launches: twice as far as in
+/// checked runs. There the expected values may be exact, here they have the reference's errors; and
+/// timed launches use many more data sets than a tolerance was derived from or tried on. Integers
+/// without a tolerance stay exact.
 std::map<std::string, Tolerance> timed_tolerances(const Check& check, const Workload& workload);
 
-/// What a mismatch is recorded as. `where`: `on N=4096`.
+/// Returns the failure for a mismatch. `where`: such as `on N=4096`.
 Failure failure_of(const Mismatch& mismatch, const std::string& where);
 
-/// The worst over all checks.
+/// The largest errors over all checks.
 struct Verification {
   double max_absolute_error = 0;
   double max_relative_error = 0;
-  double launched_ms = 0;  ///< How long the launches of the last one took the device.
+  double launched_ms = 0;  ///< Device time of the last check's launches.
 };
 
 /// Runs every check until one fails. A mismatch is a Failure of status `correctness`.
 Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks);
 
-/// Makes the reference's outputs, or for those in `exact` these, what later runs on the workload
-/// are compared with, once two runs of it agree.
+/// Runs the reference twice and, if the runs agree, keeps its outputs (or those in `exact`) for
+/// comparing later runs on the workload.
 std::optional<Failure> establish_reference(
     Launcher& launcher, const Check& reference,
     const std::map<std::string, std::vector<double>>& exact = {});
 
-/// What the reference gives: the downloads of `request` after the launches.
+/// Runs the reference and returns the downloads of `request` after the launches.
 Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& launcher,
                                                                   const Check& reference,
                                                                   const RunRequest& request);
 
-/// An output as it is defined, and as the reference gives it.
+/// An output by its definition, and as computed by the reference.
 struct Defined {
   std::string output;
   std::string definition;
@@ -64,33 +66,33 @@ struct Defined {
 };
 
 /// Runs the reference on a workload and evaluates the definitions on the host in double precision.
-/// Throws ExpressionError when one cannot be evaluated there, and TooManyOperations when that would
-/// take too long.
+/// Throws ExpressionError when a definition cannot be evaluated there, and TooManyOperations when
+/// that would take too long.
 Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Check& reference,
                                                    const NumberedWorkload& workload,
                                                    const std::vector<ExpressionText>& definitions);
 
-/// What holding a problem set's outputs against definitions may still cost.
+/// The remaining budget for comparing a problem set's outputs with definitions.
 struct DefinitionBudget {
   std::uint64_t operations = 200'000'000;  ///< For whole outputs; each gets a sample besides.
   std::uint64_t host_bytes = 0;            ///< For the arrays of one workload on the host.
 };
 
-/// What was held against something, and what could not be: a sentence each.
+/// Comparisons that were made, and a sentence for each that could not be.
 struct Comparisons {
   std::vector<ComparedOutput> compared;
   std::vector<std::string> notes;
 };
 
-/// Holds the reference's outputs on a workload against the definitions: all elements of an output
-/// where the budget allows that, else a random sample of them. Throws ExpressionError when a
+/// Compares the reference's outputs on a workload with the definitions: all elements of an output
+/// when the budget allows that, else a random sample of them. Throws ExpressionError when a
 /// definition cannot be evaluated.
 Outcome<Comparisons> check_definitions(Launcher& launcher, const Check& reference,
                                        const NumberedWorkload& workload,
                                        const std::vector<ExpressionText>& definitions,
                                        DefinitionBudget& budget);
 
-/// Runs the reference on a workload and holds its outputs against .npy files, by output. Throws
+/// Runs the reference on a workload and compares its outputs with .npy files, by output. Throws
 /// InputError for a file that cannot be read or has another shape or type.
 Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
                                     const NumberedWorkload& workload,

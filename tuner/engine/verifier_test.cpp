@@ -274,7 +274,7 @@ TEST_F(Sampler, EndsARoundWithTheContext) {
   EXPECT_TRUE(outcomes[1].failure().context_lost);
 }
 
-/// Keeps one output of a workload, which it compares by its tolerance.
+/// Keeps one output of a workload and compares it by its tolerance.
 class KeepingLauncher final : public Launcher {
  public:
   KeepingLauncher(const Argument& output, std::vector<double> elements)
@@ -333,7 +333,7 @@ class KeepingLauncher final : public Launcher {
   std::vector<double> elements_;
 };
 
-/// What is not seen of a result with these elements.
+/// Returns the mutations that go unnoticed in a result with these elements.
 std::vector<std::string> unseen(std::vector<double> elements, const Tolerance& tolerance,
                                 bool compares_sum = false) {
   Argument out;

@@ -26,7 +26,7 @@ constexpr std::uint32_t kMagic = 0x4D545753;  // "SWTM" in memory.
 constexpr std::size_t kCrcOffset = 28;
 constexpr std::uint16_t kDeflated = 0x8000;
 
-/// Smaller ones fit into the first pieces that a carrier sends.
+/// Smaller payloads fit into the first pieces that a carrier sends.
 constexpr std::size_t kDeflatedFrom = 1024;
 
 template <typename T>
@@ -41,7 +41,7 @@ T load(const std::uint8_t* at) {
   return value;
 }
 
-/// Of a whole frame, without the place where the sum itself is kept.
+/// Checksum of a whole frame except the checksum field.
 std::uint32_t checksum(std::span<const std::uint8_t> frame) {
   std::array<std::uint8_t, 8> sums{};
   store(sums.data(), crc32(frame.first(kCrcOffset)));
@@ -73,10 +73,10 @@ std::vector<std::uint8_t> encode_as(const Frame& frame, std::uint16_t flags,
   return bytes;
 }
 
-/// Throws WireError where `bytes` are not the length and the deflated bytes of a payload of at most
-/// `limit` bytes.
+/// Inflates a payload. `bytes`: its length and the deflated bytes. Throws WireError when they are
+/// invalid or the payload is larger than `limit` bytes.
 std::vector<std::uint8_t> inflated(std::span<const std::uint8_t> bytes, std::size_t limit) {
-  constexpr std::size_t kMostShrunk = 1032;  // No deflated byte stands for more.
+  constexpr std::size_t kMostShrunk = 1032;  // No deflated byte can stand for more.
   const std::size_t length = bytes.size() < 4 ? 0 : load<std::uint32_t>(bytes.data());
   if (length == 0 || length > limit || length / kMostShrunk > bytes.size()) {
     throw WireError("a deflated message that says it has " + std::to_string(length) + " bytes");

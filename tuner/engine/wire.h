@@ -21,36 +21,36 @@
 
 namespace smemtune {
 
-/// Bytes that are not a message. Whoever sent them can no longer be trusted.
+/// Thrown for bytes that are not a message. Their sender can no longer be trusted.
 class WireError : public Error {
  public:
   using Error::Error;
 };
 
-/// What parent and workers say to each other. Requests come from the parent; each is answered by
-/// one reply of the same sequence number, with any number of `phase` messages before it.
+/// Messages between parent and workers. Requests come from the parent; each is answered by one
+/// reply with the same sequence number, with any number of `phase` messages before it.
 enum class MessageType : std::uint16_t {
   hello = 1,  ///< A worker's first message.
   broken,     ///< Instead of hello or a reply: the worker cannot go on, and ends.
-  phase,      ///< What the worker is about to do.
-  compile,    ///< To a compile worker...
-  compiled,   ///< ... and its reply.
+  phase,      ///< Announces what the worker is about to do.
+  compile,    ///< A compile worker's request.
+  compiled,   ///< A compile worker's reply.
   prepare,    ///< The device worker's requests and replies.
   prepared,
   evaluate,
   evaluated,
   sample_round,
   sampled,
-  heartbeat,  ///< Of both ends of a link between hosts, so that each knows that the other is there.
-  welcome,    ///< To another host (host_agent.h)...
-  host_hello,    ///< ... and what it says of itself.
-  start_worker,  ///< To another host: start a process under the frame's number...
-  end_worker,    ///< ... and kill it.
-  worker_ended,  ///< How it ended, told by its host.
-  note,          ///< A line for people, told by a host.
+  heartbeat,     ///< Sent by both ends of a link between hosts to show that they are alive.
+  welcome,       ///< First message to another host (host_agent.h).
+  host_hello,    ///< The other host's answer to `welcome`.
+  start_worker,  ///< To another host: start a process with the frame's worker number.
+  end_worker,    ///< To another host: kill the process.
+  worker_ended,  ///< From a host: how the process ended.
+  note,          ///< From a host: a line for people.
   file,          ///< To another host: part of a file that its workers will read.
   module,        ///< Before a request: a module's image, with its number as the sequence.
-  drop_modules,  ///< To another host: numbers of modules that nobody will ask for any more.
+  drop_modules,  ///< To another host: numbers of modules that will not be used any more.
 };
 constexpr MessageType kLastMessageType = MessageType::drop_modules;
 
@@ -58,37 +58,39 @@ struct Frame {
   MessageType type = MessageType::hello;
   std::uint64_t sequence = 0;
   std::vector<std::uint8_t> payload;
-  std::uint32_t worker = 0;       ///< On a link that several share: whom it is to or from.
-  std::uint32_t deadline_ms = 0;  ///< Of a request: when its worker is killed; 0: never.
+  /// On a link that several workers share: the worker that sends or receives it.
+  std::uint32_t worker = 0;
+  /// In a request: after this time its worker is killed; 0: never.
+  std::uint32_t deadline_ms = 0;
 
   bool operator==(const Frame&) const = default;
 };
 
-/// Bytes of a header: magic u32, version u16, type u16 (its highest bit: the payload is deflated,
+/// Bytes of a header: magic u32, version u16, type u16 (highest bit set: the payload is deflated,
 /// behind its true length u32), payload length u32, sequence u64, worker u32, deadline u32, CRC-32
 /// of the header's other bytes and the payload.
 constexpr std::size_t kFrameHeaderBytes = 32;
 
-/// Version of the header and of what messages consist of: both ends of a link must have the same.
+/// Version of the header and of all messages: both ends of a link must have the same.
 constexpr std::uint16_t kWireVersion = 5;
 
-/// The largest payload of a message: 256 MB where modules are in it, else 16 MB.
+/// Returns the largest payload of a message: 256 MB if it may carry modules, else 16 MB.
 std::size_t max_payload_bytes(MessageType type);
 
-/// Throws WireError when the payload is too large.
+/// Returns the frame's bytes. Throws WireError when the payload is too large.
 std::vector<std::uint8_t> encode(const Frame& frame);
 
-/// The same for a link on which bytes take longer than deflating them: large payloads are deflated
-/// where that makes them smaller.
+/// Like encode(), but deflates large payloads where that makes them smaller: for a link on which
+/// sending bytes takes longer than deflating them.
 std::vector<std::uint8_t> encode_deflated(const Frame& frame);
 
-/// Puts frames together from bytes as they come. Never holds more than one frame and what was
-/// appended last, because a header that promises too much is refused before its payload comes.
+/// Assembles frames from bytes as they arrive. Never holds more than one frame and the bytes
+/// appended last, because a header that promises too much is refused before its payload arrives.
 class FrameDecoder {
  public:
   void append(std::span<const std::uint8_t> bytes);
 
-  /// The next whole frame, or nullopt until more bytes come. Throws WireError.
+  /// Returns the next whole frame, or nullopt until more bytes arrive. Throws WireError.
   std::optional<Frame> next();
 
   /// Whether a frame has begun and not ended.
@@ -99,7 +101,7 @@ class FrameDecoder {
   std::size_t begin_ = 0;
 };
 
-// The last enumerator of each enumeration that is sent, so that a reader refuses what lies beyond.
+// The last enumerator of each enumeration that is sent, so that a reader refuses larger values.
 constexpr ScalarType last_enumerator(ScalarType) { return ScalarType::float64; }
 constexpr Role last_enumerator(Role) { return Role::scratch; }
 constexpr MemorySpace last_enumerator(MemorySpace) { return MemorySpace::tensor_map; }
@@ -108,7 +110,7 @@ constexpr DeviceKind last_enumerator(DeviceKind) { return DeviceKind::cpu; }
 constexpr Status last_enumerator(Status) { return Status::timeout; }
 constexpr ComparedWith last_enumerator(ComparedWith) { return ComparedWith::only_itself; }
 
-/// Writes values as bytes, as this machine lays them out: both ends are of one version.
+/// Writes values as bytes, in this machine's layout: both ends run the same version.
 class Writer {
  public:
   template <typename... Ts>
@@ -196,8 +198,8 @@ class Writer {
   std::vector<std::uint8_t> bytes_;
 };
 
-/// Reads what Writer wrote. Every read is checked against what is left and every enumerator and
-/// flag against its range; no size that is read is believed before its elements have been read.
+/// Reads what Writer wrote. Every read is checked against the bytes left, and every enumerator and
+/// flag against its range; no memory is allocated for a size before its elements have been read.
 /// Throws WireError.
 class Reader {
  public:
@@ -208,7 +210,7 @@ class Reader {
     (get(values), ...);
   }
 
-  /// Throws WireError when there is more than was read.
+  /// Throws WireError when bytes are left.
   void finish() const;
 
  private:
@@ -229,7 +231,7 @@ class Reader {
 
   static void check_enumerator(std::uint32_t number, std::uint32_t last);
 
-  /// A number of elements, each of which takes at least one byte.
+  /// Reads a number of elements, each of which takes at least one byte.
   std::size_t get_size();
 
   void get(std::string& value);
@@ -294,7 +296,7 @@ class Reader {
     fields(reader, described);
   }
   {
-    // What holds its own kind nests no deeper than a space file can say.
+    // Recursive types nest no deeper than a space file can express.
     constexpr int kMostLevels = 100;
     if (++level_ > kMostLevels) throw WireError("a message that is nested too deep");
     fields(*this, value);
@@ -305,7 +307,7 @@ class Reader {
   int level_ = 0;
 };
 
-/// A message as a payload.
+/// Returns a message as a payload.
 template <typename Message>
 std::vector<std::uint8_t> pack(const Message& message) {
   Writer writer;
@@ -313,7 +315,7 @@ std::vector<std::uint8_t> pack(const Message& message) {
   return writer.take();
 }
 
-/// The message of a payload. Throws WireError unless it is one, to its last byte.
+/// Returns the message in a payload. Throws WireError unless it is one, to its last byte.
 template <typename Message>
 Message unpack(std::span<const std::uint8_t> payload) {
   Message message;

@@ -106,7 +106,7 @@ EvaluateReply some_evaluate_reply() {
   return reply;
 }
 
-/// A message of each type, and what reads its payload.
+/// A message of each type, and a function that reads its payload.
 struct Example {
   const char* name = "";
   Frame frame;
@@ -170,7 +170,7 @@ std::optional<Frame> decode(std::span<const std::uint8_t> bytes) {
   return decoder.next();
 }
 
-/// How many members an aggregate has.
+/// Returns the number of members of an aggregate.
 template <typename T, typename... Initializers>
 consteval std::size_t member_count() {
   if constexpr (requires { T{Initializers()..., Anything()}; }) {
@@ -180,7 +180,7 @@ consteval std::size_t member_count() {
   }
 }
 
-/// Gives every member that is sent a value of its own, and sees that every member is.
+/// Gives every member that is sent a distinct value, and checks that every member is sent.
 class Filler {
  public:
   template <typename... Ts>
@@ -203,7 +203,7 @@ class Filler {
   void fill(Value& value) { value = "word " + std::to_string(++last_); }
   template <typename T>
   void fill(std::vector<T>& values) {
-    if (std::same_as<T, Argument> && is_in_argument_) return;  // It holds others of its kind.
+    if (std::same_as<T, Argument> && is_in_argument_) return;  // Arguments may contain arguments.
     values.resize(2);
     for (T& value : values) fill(value);
   }
@@ -235,7 +235,7 @@ class Filler {
   }
 
   int last_ = 0;
-  std::size_t sent_ = 0;  ///< Members that were given a value.
+  std::size_t sent_ = 0;  ///< Number of members that were given a value.
   bool is_in_argument_ = false;
 };
 
@@ -301,7 +301,7 @@ TEST(Wire, DeflatesWhatBecomesSmaller) {
     random = random * 1664525 + 1013904223;
     frame.payload.push_back(static_cast<std::uint8_t>(random >> 24));
   }
-  EXPECT_EQ(encode_deflated(frame), encode(frame));  // Noise does not.
+  EXPECT_EQ(encode_deflated(frame), encode(frame));  // Noise does not become smaller.
   for (int i = 0; i < 100'000; ++i) frame.payload.push_back(static_cast<std::uint8_t>(i / 1000));
   EXPECT_LT(encode_deflated(frame).size(), 8000u);
   EXPECT_EQ(decode(encode_deflated(frame)), frame);
@@ -313,7 +313,8 @@ TEST(Wire, DeflatesWhatBecomesSmaller) {
 TEST(Wire, RefusesWhatCannotBeInflated) {
   Frame frame = {.type = MessageType::phase, .sequence = 1, .payload = {}};
   const auto decode_as_deflated = [&](std::vector<std::uint8_t> payload) {
-    // The bit is covered by the checksum: what deflates sets it and replaces the payload.
+    // The checksum covers the bit that says "deflated", so encode_deflated() sets it before the
+    // payload is replaced.
     frame.payload.assign(100'000, 0);
     const std::vector<std::uint8_t> deflated = encode_deflated(frame);
     frame.payload = std::move(payload);
@@ -375,7 +376,7 @@ TEST(Wire, NoBitOfAFrameCanChangeUnnoticed) {
       std::vector<std::uint8_t> changed = bytes;
       changed[bit / 8] = static_cast<std::uint8_t>(changed[bit / 8] ^ (1u << (bit % 8)));
       try {
-        // A frame that became longer is still waited for.
+        // The decoder waits for more bytes if the frame became longer.
         EXPECT_EQ(decode(changed), std::nullopt) << example.name << " bit " << bit;
       } catch (const WireError&) {
         continue;
@@ -403,8 +404,8 @@ TEST(Wire, APayloadWithMoreThanTheMessageIsAnError) {
   }
 }
 
-// What comes with a right checksum may still be wrong: it is read or refused, and the sanitizers
-// see that nothing else happens.
+// A payload with a right checksum may still be wrong: it is read or refused, and the sanitizers
+// check that nothing else happens.
 TEST(Wire, ChangedPayloadsAreReadOrRefused) {
   std::mt19937_64 random(1);
   std::size_t refused = 0;

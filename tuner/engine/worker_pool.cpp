@@ -12,12 +12,11 @@ namespace smemtune {
 
 namespace {
 
-// How often a stop is looked at.
+// How often a stop is checked for.
 constexpr double kLook_s = 0.2;
-// Something else may kill a worker while it starts; more often than this in a row is not an
-// accident.
+// Something else may kill a worker while it starts; more failures in a row are not an accident.
 constexpr int kMaxFailedStarts = 3;
-// What something else has killed, or the machine had no room for, is compiled so often.
+// How often to compile a request whose worker was killed by something else or lacked resources.
 constexpr int kMaxAttempts = 2;
 
 const char* name_of(bool is_device) { return is_device ? "device worker" : "compile worker"; }
@@ -102,14 +101,14 @@ bool WorkerPool::has_room(const Worker& worker) const {
   return is_there(worker) && worker.asked.size() < most;
 }
 
-/// One that could take more waits in line; whether that still holds is seen when its turn comes.
+/// Puts a worker that could take more in line; next_compiler() checks whether that still holds.
 void WorkerPool::note_room(Worker& worker) {
   if (worker.is_device || !has_room(worker)) return;
   const std::size_t line = worker.asked.size();
   if (!std::exchange(worker.in_line[line], true)) lines_[line].push_back(&worker);
 }
 
-/// Null where there is none.
+/// Returns null when there is none.
 WorkerPool::Worker* WorkerPool::next_compiler(bool ahead) {
   for (std::size_t asked = 0; asked < (ahead ? lines_.size() : 1); ++asked) {
     std::deque<Worker*>& line = lines_[asked];
@@ -165,7 +164,7 @@ std::uint32_t WorkerPool::start_process(Worker& worker) {
     start.words = command_.devices[worker.unit];
     start.address_space = 0;
     start.ends_in_order = true;
-    // The parent itself has locked what is on its own host.
+    // The parent itself has locked the devices of its own host.
     if (!share.name.empty()) start.lock = lock_name(greeting_.devices[worker.unit]);
   }
   const std::uint32_t number = ++last_number_;
@@ -183,8 +182,8 @@ void WorkerPool::start(Worker& worker) {
   worker.number = start_process(worker);
 }
 
-/// A device worker that was lost: by a spare, where there is one, and sees to it that one is ready
-/// the next time.
+/// Replaces a lost device worker, by a spare if there is one, and requests another spare if none
+/// was ready.
 void WorkerPool::replace(Worker& worker) {
   auto spare = std::ranges::find(worker.spares, true, &Worker::Spare::greeted);
   const bool is_ready = spare != worker.spares.end();
@@ -206,7 +205,8 @@ void WorkerPool::replace(Worker& worker) {
   if (worker.greeted) start_spares(worker);
 }
 
-/// As many as are wanted. Not while its own worker starts, which would take longer then.
+/// Starts as many spares as are wanted. Called after the unit's own worker has started, which would
+/// take longer otherwise.
 void WorkerPool::start_spares(Worker& worker) {
   if (worker.needs_room) return;
   while (worker.spares.size() < std::min(worker.spares_wanted, worker.most_spares)) {
@@ -214,7 +214,7 @@ void WorkerPool::start_spares(Worker& worker) {
   }
 }
 
-/// What a spare says, which is its greeting, or its end.
+/// Handles a spare's greeting or end.
 void WorkerPool::take_spare(Worker& worker, Worker::Spare& spare, const HostEvent& event) {
   const bool greets =
       event.kind == HostEvent::Kind::message && event.frame.type == MessageType::hello;
@@ -225,7 +225,7 @@ void WorkerPool::take_spare(Worker& worker, Worker::Spare& spare, const HostEven
     spare.greeted = false;
   }
   if (spare.greeted) return;
-  // For example where there is no memory for another context.
+  // For example when there is no memory for another context.
   const std::uint32_t number = spare.number;
   std::erase_if(worker.spares, [&](const Worker::Spare& one) { return one.number == number; });
   worker.most_spares = worker.spares.size();
@@ -245,7 +245,7 @@ void WorkerPool::end_spares(std::size_t unit) {
   end_spares(*units_[unit]);
 }
 
-/// Ends its processes; nothing of them is looked at any more.
+/// Ends the worker's processes, whose messages are ignored from then on.
 void WorkerPool::drop(Worker& worker) {
   if (worker.number != 0) {
     host_of(worker).end(std::exchange(worker.number, 0), WorkerDeath::Cause::protocol, "");
@@ -280,13 +280,13 @@ Ticket WorkerPool::compile(CompileBatch batch) {
   return last_ticket_;
 }
 
-/// It has done, or will not do, what it was asked for first.
+/// Removes the first request, which is done or will not be done.
 void WorkerPool::give_back(Worker& worker) {
   if (!worker.is_device) --compiling_[worker.host];
   worker.asked.pop_front();
 }
 
-/// Nothing comes of what a compile worker was asked for.
+/// Returns all requests of a compile worker as not compiled.
 void WorkerPool::give_all_back(Worker& worker, std::vector<WorkerEvent>& events) {
   while (!worker.asked.empty()) {
     events.push_back({.ticket = worker.asked.front().ticket, .not_compiled = true});
@@ -381,7 +381,7 @@ std::vector<WorkerEvent> WorkerPool::wait(double timeout_s) {
   return events;
 }
 
-/// A worker's message, or its end.
+/// Handles a worker's message or its end.
 void WorkerPool::take(const HostEvent& event, std::vector<WorkerEvent>& events) {
   const auto found = by_number_.find(event.worker);
   if (found == by_number_.end()) return;
@@ -395,7 +395,7 @@ void WorkerPool::take(const HostEvent& event, std::vector<WorkerEvent>& events) 
   } else if (spare != worker.spares.end()) {
     take_spare(worker, *spare, event);
   } else if (event.worker != worker.number) {
-    return;  // Of one that was told to end.
+    return;  // From a worker that was told to end.
   } else if (has_ended) {
     lose(worker, event.death, events);
   } else if (!worker.condemned) {
@@ -410,7 +410,7 @@ void WorkerPool::take(const HostEvent& event, std::vector<WorkerEvent>& events) 
 
 void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events) {
   if (frame.type == MessageType::broken) {
-    // It ends now; lose() tells what it said.
+    // The worker ends now; lose() reports the message.
     worker.broken = unpack<Broken>(frame.payload);
     return;
   }
@@ -482,7 +482,8 @@ void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEve
 void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent>& events) {
   ++deaths_;
   worker.number = 0;
-  if (!worker.greeted && worker.was_spare) {  // It says nothing of one that starts by itself.
+  if (!worker.greeted && worker.was_spare) {  // The loss of a spare does not count as a failed
+                                              // start.
     worker.most_spares = worker.spares.size();
     start(worker);
     return;
@@ -490,7 +491,7 @@ void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent
   const bool was_at_work = worker.greeted && !worker.asked.empty();
   if (was_at_work) ++worker.asked.front().attempts;
   if (worker.broken) {
-    // A compiler that is broken is broken for every variant, and so is a worker that cannot start.
+    // A broken compiler fails for every variant, and so does a worker that cannot start.
     if (worker.broken->input) throw InputError(worker.broken->message);
     death.shortage = worker.broken->shortage;
     const bool try_again = death.shortage && worker.greeted &&
@@ -531,7 +532,7 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
   const Asked& asked = worker.asked.front();
   const bool try_again = !worker.greeted || ((death.from_outside() || death.shortage) &&
                                              asked.attempts < kMaxAttempts);
-  if (try_again) return;  // Sent when the next worker has greeted.
+  if (try_again) return;  // Sent again when the next worker has greeted.
   const bool overdue = death.cause == WorkerDeath::Cause::deadline;
   const Failure lost =
       overdue
@@ -589,7 +590,7 @@ void WorkerPool::host_up(std::size_t host, std::vector<WorkerEvent>& events) {
   }
 }
 
-/// Takes in what a host has that was away when the others began.
+/// Adds the workers of a host that was away when the others began.
 void WorkerPool::join(std::size_t host, std::vector<WorkerEvent>& events) {
   HostShare& share = command_.hosts[host];
   HostJoin joined = std::exchange(share.join, {})();

@@ -29,7 +29,7 @@ std::string error_text(int error) { return std::strerror(error); }
   throw UnavailableError(what + ": " + error_text(errno));
 }
 
-/// The same descriptor above those that a worker's own take the place of.
+/// Returns a duplicate numbered above the descriptors that the worker's own will replace.
 Descriptor lifted(Descriptor descriptor) {
   Descriptor high(fcntl(descriptor.number(), F_DUPFD_CLOEXEC, 10));
   if (!high) fail("no file descriptor is left for a worker");
@@ -51,7 +51,7 @@ Pair make_socket() {
   return pair;
 }
 
-/// `ours` reads.
+/// Returns a pipe of which `ours` is the reading end.
 Pair make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("cannot create a pipe for a worker");
@@ -67,7 +67,7 @@ void set_nonblocking(const Descriptor& descriptor) {
   }
 }
 
-/// What the child needs between fork and exec, where nothing may be allocated.
+/// Data for the child between fork and exec, where nothing may be allocated.
 struct Start {
   const char* path = nullptr;
   char* const* argv = nullptr;
@@ -75,7 +75,7 @@ struct Start {
   int null = -1;
   int socket = -1;
   int log = -1;
-  int status = -1;  ///< Takes errno when exec fails.
+  int status = -1;  ///< Receives errno when exec fails.
   pid_t parent = -1;
   std::uint64_t max_address_space = 0;
   WorkerProcess::Kind kind = WorkerProcess::Kind::worker;
@@ -92,12 +92,12 @@ struct Start {
 [[noreturn]] void become_worker(const Start& start) {
   setpgid(0, 0);
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(start);
-  if (getppid() != start.parent) _exit(127);  // It ended before the signal was asked for.
+  if (getppid() != start.parent) _exit(127);  // The parent ended before the signal was set up.
 
   struct sigaction handled = {};
   handled.sa_handler = SIG_DFL;
   for (const int signal : {SIGPIPE, SIGQUIT, SIGCHLD}) sigaction(signal, &handled, nullptr);
-  // A queue sends these to every process of a job: its parent decides what comes of that.
+  // A batch system sends these to every process of a job; the parent decides how to react.
   handled.sa_handler = SIG_IGN;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &handled, nullptr);
   sigset_t none;
@@ -117,8 +117,8 @@ struct Start {
       (!is_carrier && dup2(start.socket, kWorkerDescriptor) < 0)) {
     give_up(start);
   }
-  // What other libraries have left open without O_CLOEXEC. Kernels before 5.11 cannot; then it
-  // stays open, which harms no message.
+  // Closes descriptors that other libraries have left open without O_CLOEXEC. Kernels before 5.11
+  // cannot; the descriptors then stay open, which harms no message.
   close_range(is_carrier ? kWorkerDescriptor : kWorkerDescriptor + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   execvpe(start.path, start.argv, start.environment);
   give_up(start);
@@ -166,7 +166,7 @@ std::string LogRing::text() const { return tail(kBytes); }
 
 std::string LogRing::tail(std::size_t bytes) const {
   std::string text = kept_.size() > bytes ? kept_.substr(kept_.size() - bytes) : kept_;
-  std::erase(text, '\r');  // As ssh ends its lines.
+  std::erase(text, '\r');  // ssh ends its lines with it.
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) c = '?';
@@ -255,14 +255,15 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& argv, std::uint64_t
   if (pid_ < 0) fail("cannot start a process for a worker");
   if (pid_ == 0) become_worker(start);
 
-  setpgid(pid_, pid_);  // Whoever comes first: the group must exist before it is killed.
+  setpgid(pid_, pid_);  // Called in both processes, because the group must exist before it is
+                        // killed.
   status.theirs.reset();
   int error = 0;
   ssize_t size = 0;
   do {
     size = ::read(status.ours.number(), &error, sizeof error);
   } while (size < 0 && errno == EINTR);
-  if (size != 0) {  // exec closes the pipe without a word.
+  if (size != 0) {  // exec closes the pipe without writing to it.
     wait_for_end(kKillPatience_s);
     pid_ = -1;
     throw UnavailableError("cannot start the worker " + argv[0] + ": " + error_text(error));
@@ -292,7 +293,7 @@ void WorkerProcess::write() {
     const ssize_t size =
         ::send(socket_.number(), outbox_.data() + sent_, outbox_.size() - sent_, MSG_NOSIGNAL);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return;  // Full, or the worker is gone: then reading finds its end.
+    if (size < 0) return;  // Full, or the worker is gone, which read() finds.
     sent_ += static_cast<std::size_t>(size);
   }
 }
@@ -316,7 +317,7 @@ bool WorkerProcess::read(std::vector<Frame>& frames) {
 
 void WorkerProcess::read_log() {
   std::array<char, 65536> buffer = {};
-  // One who prints without end must not keep the parent here.
+  // A worker that prints without end must not keep the parent here.
   for (int i = 0; i < 16 && log_pipe_; ++i) {
     const ssize_t size = ::read(log_pipe_.number(), buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
@@ -330,7 +331,7 @@ void WorkerProcess::read_log() {
 }
 
 void WorkerProcess::kill_group() const {
-  // ESRCH says that it has ended, which is what is wanted.
+  // ESRCH means that the process has ended, as wanted.
   kill(-pid_, SIGKILL);
   kill(pid_, SIGKILL);
 }
@@ -346,7 +347,7 @@ bool WorkerProcess::wait_for_end(double patience_s) {
       return true;
     }
     if (ended < 0 && errno != EINTR) {
-      wait_status_ = 0;  // Someone else has waited for it.
+      wait_status_ = 0;  // Another part of the process has waited for it.
       return true;
     }
     if (RunningClock::now() > give_up_at) return false;
@@ -361,7 +362,7 @@ WorkerDeath WorkerProcess::end(double patience_s) {
     kill_group();
     if (!wait_for_end(kKillPatience_s)) death.cause = WorkerDeath::Cause::stuck;
   }
-  kill(-pid_, SIGKILL);  // Children that it left behind.
+  kill(-pid_, SIGKILL);  // Children that the worker left behind.
   read_log();
   death.log = log_tail();
   if (wait_status_) {
@@ -375,7 +376,7 @@ void WorkerProcess::end_gently(double patience_s) {
   socket_.reset();
   log_pipe_.reset();
   if (!wait_status_ && !wait_for_end(patience_s)) kill_group();
-  kill(-pid_, SIGKILL);  // Children that it left behind.
+  kill(-pid_, SIGKILL);  // Children that the worker left behind.
 }
 
 }  // namespace smemtune

@@ -39,20 +39,20 @@ class LogRing {
 
   void append(std::string_view text);
 
-  /// Printable: control characters but newlines and tabs are replaced.
+  /// Returns printable text: control characters but newlines and tabs are replaced.
   std::string text() const;
 
-  /// Of text(), at most the last `bytes`.
+  /// Returns at most the last `bytes` of text().
   std::string tail(std::size_t bytes) const;
 
  private:
   std::string kept_;  ///< At most twice kBytes, so that it is seldom cut.
 };
 
-/// What a worker is about to do.
+/// The activity that a worker has begun.
 struct Phase {
   std::string name;         ///< `load`, `verify`, `sample`, ...
-  std::int32_t number = 0;  ///< In a round: which entry.
+  std::int32_t number = 0;  ///< In a round: index of the entry.
 
   bool operator==(const Phase&) const = default;
 };
@@ -60,19 +60,19 @@ struct Phase {
 /// How a worker ended.
 struct WorkerDeath {
   enum class Cause {
-    ended,     ///< By itself: a signal or an exit status.
+    ended,     ///< Ended by itself: by a signal or with an exit status.
     deadline,  ///< Killed because an answer was overdue.
     protocol,  ///< Killed because it sent something that is not a message.
-    stuck,     ///< Killed, and yet there: the driver holds it.
+    stuck,     ///< Killed but still there: the driver holds it.
     no_start,  ///< It could not be started: `message` says why.
   };
   Cause cause = Cause::ended;
-  int signal = 0;  ///< 0: it exited...
+  int signal = 0;  ///< 0 if it exited, with `exit_status`.
   int exit_status = 0;
-  std::string phase;  ///< What it was doing, as it said last.
+  std::string phase;  ///< Its last reported phase.
   int phase_number = 0;
-  bool shortage = false;  ///< It ended because the machine lacks something.
-  std::string message;    ///< What it said itself, or what was wrong with what it sent.
+  bool shortage = false;  ///< True if it ended because the machine lacks something.
+  std::string message;    ///< Its own message, or what was wrong with what it sent.
   std::string log;        ///< The end of what it printed.
 
   bool operator==(const WorkerDeath&) const = default;
@@ -88,13 +88,14 @@ constexpr WorkerDeath::Cause last_enumerator(WorkerDeath::Cause) {
   return WorkerDeath::Cause::no_start;
 }
 
-/// A worker: this executable, started again in a process group of its own, ended by SIGKILL to the
-/// whole group. It dies with the *thread* that started it, so start it from one that lives on.
+/// A worker process: this executable, started again in its own process group, ended by SIGKILL to
+/// the whole group. It dies with the *thread* that started it, so start it from one that lives on.
 ///
-/// Messages travel over a socket whose number stands in the worker's environment; whatever the
-/// worker prints goes to a ring of 64 KB. Nothing here blocks but end().
+/// Messages travel over a socket whose number is in the worker's environment; the worker's output
+/// goes to a ring of 64 KB. Nothing here blocks but end(), end_gently() and the destructor.
 ///
-/// Or it is a program that carries messages to another host and back: `ssh`, `srun`.
+/// Alternatively a carrier, a program that carries messages to another host and back: `ssh`,
+/// `srun`.
 class WorkerProcess {
  public:
   enum class Kind {
@@ -122,21 +123,22 @@ class WorkerProcess {
   /// Writes what can be written now.
   void write();
 
-  /// Reads what has come. Returns false when the worker has closed its end. Throws WireError.
+  /// Reads the messages that have arrived. Returns false when the worker has closed its end. Throws
+  /// WireError.
   bool read(std::vector<Frame>& frames);
 
-  /// Takes what the worker printed.
+  /// Reads what the worker printed.
   void read_log();
 
-  /// Gives it so long to end by itself, kills the group, waits (at most 10 s) and says how it
-  /// ended.
+  /// Gives the worker `patience_s` to end by itself, kills the group, waits (at most 10 s) and
+  /// returns how the worker ended.
   WorkerDeath end(double patience_s);
 
   /// Closes the socket, which asks the worker to end.
   void hang_up() { socket_.reset(); }
 
-  /// Hangs up, and waits for that before killing it; what it
-  /// has started and left behind is killed too.
+  /// Hangs up and waits for the worker to end before killing it, along with processes that it
+  /// started and left behind.
   void end_gently(double patience_s);
 
  private:
@@ -153,8 +155,8 @@ class WorkerProcess {
   std::optional<int> wait_status_;
 };
 
-/// What of an environment a worker gets: what finding programs, libraries and devices needs, and
-/// LC_ALL=C; nothing that changes how NVRTC compiles. `NAME=VALUE` each.
+/// Returns the part of an environment that a worker gets: what finding programs, libraries and
+/// devices needs, and LC_ALL=C; nothing that changes how NVRTC compiles. Each is `NAME=VALUE`.
 std::vector<std::string> worker_environment(const char* const* environment);
 
 }  // namespace smemtune

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// A shell as a worker: it never greets, but it prints and ends.
+/// Returns a shell as a worker: it never greets, but it prints and ends.
 WorkerProcess shell(const std::string& command) {
   return WorkerProcess({"/bin/sh", "-c", command}, 0);
 }

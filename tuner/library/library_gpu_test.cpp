@@ -28,7 +28,7 @@ TEST(TunedKernel, CompilesLaunchesAndIsRight) {
   selection.problem = {{"N", std::int64_t{1000}}, {"T", "float"}};
   selection.parameters = {{"ITEMS", std::int64_t{2}}, {"THREADS", std::int64_t{64}}};
   const TemporaryFolder cache;
-  for (int round = 0; round < 2; ++round) {  // Compiled, then out of the cache.
+  for (int round = 0; round < 2; ++round) {  // Compiled first, then from the cache.
     const TunedKernel kernel(std::string(SMEMTUNE_SOURCE_DIR) + "/examples/scale.json", selection,
                              gpu, {.share = SMEMTUNE_SOURCE_DIR, .cache = cache.path()});
     std::vector<float> host(1000, 3.0f);

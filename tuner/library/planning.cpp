@@ -22,7 +22,7 @@ std::filesystem::path share_of(const KernelPlaces& places) {
   return share != nullptr && *share != '\0' ? share : SMEMTUNE_INSTALLED_SHARE;
 }
 
-/// Where the selected configuration is one of a search among several compilers.
+/// Adds the selected compiler to the kernel's parameters if the search was among several compilers.
 void offer_compiler(const Selection& selection, Space& space) {
   const auto compiler = selection.parameters.find(kCompilerParameter);
   const KernelTemplate* const kernel = space.kernel(selection.kernel);
@@ -62,8 +62,8 @@ KernelPlan make_plan(const KernelInstance& instance) {
   return plan;
 }
 
-/// A device that is known by its compute capability only. Its limits are the largest that any GPU
-/// has: what was selected was measured on a device of that compute capability, or is a default.
+/// Returns a device of which only the compute capability is known. Its limits are the largest of
+/// any GPU: the selection was measured on a device of that compute capability, or is a default.
 Device assumed_device(const Target& target) {
   Device device = h200_limits();
   device.name = target.device;

@@ -13,7 +13,7 @@ struct PlannedKernel {
   KernelPlan plan;
 };
 
-/// `device`: for which it is instantiated. Throws InputError.
+/// Plans a selection for `device`. Throws InputError.
 PlannedKernel plan_for(const std::filesystem::path& space_file, const Selection& selection,
                        const Device& device, const KernelPlaces& places);
 

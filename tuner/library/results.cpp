@@ -18,7 +18,7 @@ namespace smemtune {
 
 namespace {
 
-/// An entry as select_measured() takes it.
+/// An entry for select_measured().
 struct Record {
   std::string space;
   std::string kernel;
@@ -31,7 +31,7 @@ struct Record {
   bool stale = false;
 };
 
-/// Reads members of the documented format and says which one is not as documented.
+/// Reads members of the documented format and reports those that deviate from it.
 class Reader {
  public:
   explicit Reader(std::string file) : file_(std::move(file)) {}
@@ -59,7 +59,7 @@ class Reader {
     return value.get<double>();
   }
 
-  /// Files of earlier versions of smemtune say `parameters` only.
+  /// Files of earlier versions of smemtune have `parameters` only.
   Bindings configuration(const Json& object, const std::string& at) const {
     const bool has_it = object.is_object() && object.contains("configuration");
     return bindings(object, at, has_it ? "configuration" : "parameters");
@@ -82,7 +82,7 @@ class Reader {
     return bindings;
   }
 
-  /// 90 for `9.0`; 0 where it is not known.
+  /// Returns 90 for `9.0`; 0 when unknown.
   int capability(const Json& device, const std::string& at) const {
     if (text(device, at, "kind") != "gpu") return 0;
     if (member(device, at, "compute_capability").is_null()) return 0;
@@ -96,7 +96,7 @@ class Reader {
     return 10 * major + minor;
   }
 
-  /// The median, or the one time that another tuner told.
+  /// Returns the median, or the only time that another tuner reported.
   double time_ms(const Json& entry, const std::string& at) const {
     const Json& time = member(entry, at, "time");
     const bool has_median = !member(time, at + "/time", "median_ms").is_null();
@@ -111,7 +111,7 @@ class Reader {
   std::string file_;
 };
 
-/// For each kernel, how often it is the fastest of its space for a problem and device.
+/// Sorts defaults by how often their kernel is the fastest of its space for a problem and device.
 void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& measured) {
   using Contest = std::tuple<std::string, std::string, std::string>;
   std::map<Contest, const Record*> fastest;
@@ -131,11 +131,11 @@ void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& mea
 
 namespace {
 
-/// What a file holds.
+/// The contents of a file.
 struct Layer {
   std::string shared_from;
   std::vector<Record> measured;
-  std::vector<Record> defaults;  ///< The kernel that is the best most often first.
+  std::vector<Record> defaults;  ///< The kernel that is the best most often comes first.
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace smemtune {
 
 namespace {
 
-/// Makes a device current, and the one that was before it again at the end.
+/// Makes a device current, and finally restores the previous one.
 class Current {
  public:
   explicit Current(int device) {

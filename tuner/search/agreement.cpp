@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kCompared = 100;
 
-// As if pairs had been seen that are so far apart together, of which so many are right.
+// The prior: pairs with this total weight, of which this share is right.
 constexpr double kPriorWeight = 0.5;
 constexpr double kPriorShare = 0.9;
 

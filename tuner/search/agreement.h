@@ -10,26 +10,27 @@
 
 namespace smemtune {
 
-/// How far the ranking of another place holds here: of the pairs of configurations that were
-/// measured here, the share that it has in the right order, where a pair counts the more the
-/// farther apart it has the two. Before anything was measured it is taken to hold for most.
+/// Measures how far the ranking of another place holds here: the share of pairs of configurations
+/// measured here that the ranking orders correctly, each pair weighted by the distance of its two
+/// in the ranking. Before anything is measured, the ranking is assumed to hold for most pairs.
 class Agreement {
  public:
   explicit Agreement(const Ranking& ranking);
 
-  /// Nullopt: it failed, and counts as slower than all that did not. No more than the first hundred
-  /// that the ranking has are compared.
+  /// Records a result; nullopt: it failed, and counts as slower than all that did not. Only the
+  /// first hundred configurations that the ranking contains are compared.
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms);
 
-  /// 0 to 1; about a half where the ranking says nothing.
+  /// Returns the share, from 0 to 1; about a half when the ranking says nothing.
   double share() const;
 
-  /// How near to the top it is there: from 1, the fastest, to almost 0; 0: not known there.
+  /// Returns how near the top the ranking has the configuration: from 1, the fastest, to almost 0;
+  /// 0 when it does not contain it.
   float nearness(ConfigurationIndex configuration) const;
 
  private:
   struct Told {
-    double rank = 0;  ///< 0: the fastest there, 1: the slowest.
+    double rank = 0;  ///< From 0, the fastest there, to almost 1, the slowest.
     std::optional<double> time_ms;
   };
 

@@ -9,15 +9,16 @@ namespace smemtune {
 
 namespace {
 
-// Questions about one place, and about all: as many and one for each further place.
+// Questions about one place; each further place adds one to the number for all places together.
 constexpr std::size_t kOfAPlace = 5;
 
-// After the first that was fast elsewhere so many are the search's own, and show how far the order
-// there holds here. Where less of it holds, what was fast there is not asked for.
+// After the first question about a configuration that was fast elsewhere, this many are the
+// search's own and show how far the order there holds here. Below this agreement a place is not
+// used.
 constexpr std::size_t kOwnFirst = 4;
 constexpr double kLeastAgreement = 0.8;
 
-// Of so many first questions the model asks every so many.
+// The model asks one of every kForModel of the first questions.
 constexpr std::size_t kFirstQuestions = 16;
 constexpr std::size_t kForModel = 4;
 

@@ -15,13 +15,14 @@
 
 namespace smemtune {
 
-/// A Forest and LikelyBetter in turn, each told what the other finds: where the trees keep to what
-/// they know to be good, the other looks where little is known. A Model asks some of the first
-/// questions where launches are known. The first question is about what was the fastest at the
-/// place that is most alike; after some of the search's own, every other one is about what was fast
-/// elsewhere: at the place that has most of what was measured here in the right order, and at none
-/// that has too much of it wrong. The trees see how the places ranked what they measured. What was
-/// found elsewhere is never all that is asked for, as it may mislead.
+/// Alternates a Forest and a LikelyBetter, each told what the other finds: the trees stay near what
+/// is known to be good, the other explores where little is known. Where launches are known, a Model
+/// asks some of the first questions. The first question is about the configuration that was fastest
+/// at the most similar place. After some questions of the search's own, every other question is
+/// about one that was fast elsewhere: at the place whose ranking orders most of the results here
+/// correctly; places with too many pairs in the wrong order are not used. The trees see how the
+/// places ranked the configurations they measured. Results from elsewhere may mislead, so they
+/// never determine all questions.
 class Auto final : public KernelSearch {
  public:
   Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed);
@@ -32,25 +33,26 @@ class Auto final : public KernelSearch {
 
  private:
   struct Fastest {
-    std::vector<ConfigurationIndex> first;  ///< What may be asked for.
-    std::size_t asked = 0;                  ///< Of these.
+    std::vector<ConfigurationIndex> first;  ///< Configurations that may be asked for.
+    std::size_t asked = 0;                  ///< How many of these were asked for.
   };
 
   std::optional<ConfigurationIndex> fast_elsewhere();
   std::optional<ConfigurationIndex> searched();
 
   Untried& untried_;
-  std::vector<Agreement> elsewhere_;  ///< By place, the most alike first.
+  std::vector<Agreement> elsewhere_;  ///< One for each place, the most similar first.
   Forest forest_;
   LikelyBetter likely_better_;
-  std::optional<Model> model_;  ///< Where it knows the launches.
+  std::optional<Model> model_;  ///< Only if launches are known.
   std::size_t questions_ = 0;
-  bool asked_elsewhere_ = false;     ///< For what was fast there.
-  std::size_t own_first_ = 0;        ///< Questions since then.
-  std::vector<Fastest> fastest_;     ///< By place.
-  std::size_t left_for_places_ = 0;  ///< Questions.
-  bool search_is_next_ = false;      ///< After one of these.
-  bool forest_is_next_ = true;       ///< Of the two searches.
+  bool asked_elsewhere_ = false;     ///< True once a configuration that was fast elsewhere was
+                                     ///< asked for.
+  std::size_t own_first_ = 0;        ///< Questions since then, up to kOwnFirst.
+  std::vector<Fastest> fastest_;     ///< One for each place.
+  std::size_t left_for_places_ = 0;  ///< Questions left for fast ones elsewhere.
+  bool search_is_next_ = false;      ///< True after a question about a place.
+  bool forest_is_next_ = true;       ///< True if the Forest is next, not the LikelyBetter.
 };
 
 }  // namespace smemtune

@@ -5,29 +5,30 @@
 
 namespace smemtune {
 
-/// How likely it is that a search which ends before everything was evaluated has left something
-/// that is more than 1 % faster than its best.
+/// Estimates the probability that a search which ends before everything was evaluated has missed a
+/// configuration more than 1 % faster than its best.
 ///
-/// Of a strategy that does not learn, what was evaluated is no better than what was not: after n of
-/// N it is 1 - n / N. One that learns finds most of what it finds early: the longer it went on in
-/// vain since the last gain, its t-th evaluation, the likelier it is done. But some spaces hide
-/// their best where nothing that is known leads to it, which no number of evaluations shows: taken
-/// together (1 / 5 + 4 / 5 * (t + 10) / n) * (1 - n / N). The numbers follow from replaying six
-/// measured spaces, where it says a little too much rather than too little (bench/RESULTS.md).
+/// With a strategy that does not learn, evaluated configurations are no better than others: after n
+/// of N the probability is 1 - n / N. A strategy that learns finds most gains early: the longer it
+/// went on in vain since the last gain, in its t-th evaluation, the more likely it is done. But
+/// some spaces hide their best where nothing known leads to it, which no number of evaluations
+/// reveals. Together: (1 / 5 + 4 / 5 * (t + 10) / n) * (1 - n / N). The numbers follow from
+/// replaying six measured spaces, where the estimate is slightly too high rather than too low
+/// (bench/RESULTS.md).
 class ChanceOfBetter {
  public:
-  /// What counts as better: this many times as fast.
+  /// A configuration this many times as fast counts as better.
   static constexpr double kGain = 1.01;
 
-  /// An evaluation, in the order told; nullopt: it failed.
+  /// Records an evaluation, in the order told; nullopt: it failed.
   void tell(std::optional<double> time_ms);
 
   std::uint64_t evaluations() const { return evaluations_; }
 
-  /// Which evaluation was the last that was more than 1 % faster than all before it; 0: none.
+  /// Number of the last evaluation more than 1 % faster than all before it; 0: none.
   std::uint64_t last_gain() const { return last_gain_; }
 
-  /// Where there are `all` configurations. Nullopt where nothing was timed.
+  /// Returns the probability if there are `all` configurations; nullopt when nothing was timed.
   std::optional<double> after(std::uint64_t all, bool learns) const;
 
  private:

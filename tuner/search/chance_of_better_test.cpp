@@ -32,7 +32,7 @@ TEST(ChanceOfBetter, FallsWhileNothingBetterIsFound) {
   EXPECT_NEAR(*chance.after(1'000'000, true), 1, 1e-3);
 }
 
-/// 2,058 configurations whose times follow from their parameters, ruggedly.
+/// Returns 2,058 configurations whose times depend on their parameters in a rugged way.
 RecordedKernel rugged_kernel(std::uint64_t seed) {
   std::vector<Parameter> parameters;
   for (const char* name : {"A", "B", "C", "D", "E"}) {

@@ -12,8 +12,8 @@ namespace {
 /// Configurations of a kernel, its default included, before it has to compete for more.
 constexpr std::uint64_t kMinimumPerKernel = 8;
 
-/// The least share of the draws, relative to the fastest kernel: a kernel that is slow, or fails,
-/// as far as it was tried may still hold the best.
+/// The least share of the draws, relative to the fastest kernel: a kernel whose configurations were
+/// slow or failed so far may still hold the best.
 constexpr double kLeastShare = 0.05;
 
 }  // namespace

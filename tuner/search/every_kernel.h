@@ -14,8 +14,8 @@
 
 namespace smemtune {
 
-/// Searches every kernel by itself: first every kernel's default, then so many of every kernel that
-/// it can show what it is worth, then more of the kernels whose best is nearer to the best of all.
+/// Searches every kernel by itself: first the default of each, then enough configurations of each
+/// to show what it is worth, then more of the kernels whose best is nearer to the overall best.
 class EveryKernel final : public Strategy {
  public:
   using MakeSearch =

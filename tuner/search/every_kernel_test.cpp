@@ -32,7 +32,7 @@ Result failed() {
   return result;
 }
 
-/// Asks `count` times, telling what `evaluate` finds at once.
+/// Asks `count` times and tells each result of `evaluate` at once.
 std::vector<Candidate> search(EveryKernel& strategy, std::size_t count,
                               const std::function<Result(const Candidate&)>& evaluate) {
   std::vector<Candidate> asked;

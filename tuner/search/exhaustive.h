@@ -18,7 +18,7 @@ class Exhaustive final : public Strategy {
 
  private:
   std::vector<SearchedKernel> kernels_;
-  std::size_t defaults_asked_ = 0;  ///< Kernels whose default was asked or does not exist.
+  std::size_t defaults_asked_ = 0;  ///< Kernels whose default was asked for or does not exist.
   Candidate next_;
 };
 

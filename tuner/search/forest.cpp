@@ -9,33 +9,33 @@ namespace smemtune {
 
 namespace {
 
-// Set by replaying measured spaces, those of six GPUs, and left at round numbers.
+// Chosen by replaying measured spaces of six GPUs, and rounded.
 constexpr std::size_t kDistantQuestions = 24;  // Questions that lie far from each other.
 constexpr std::size_t kDistantPool = 1000;
-constexpr double kRandomShare = 0.1;  // Of the questions after these.
+constexpr double kRandomShare = 0.1;  // Share of the questions after these.
 constexpr std::size_t kTrees = 10;
-constexpr double kPositiveShare = 0.15;  // Of what was told, and at least so many:
+constexpr double kPositiveShare = 0.15;  // Share of the results told, with this minimum:
 constexpr std::size_t kLeastPositives = 3;
-constexpr double kLeastWeight = 0.3;  // Of a positive; the rest follows its lead.
+constexpr double kLeastWeight = 0.3;  // Weight of a positive; the rest follows from its lead.
 
-// After a best that takes no more than this share of the last one's time, so many questions are
-// about its neighbors.
+// After a new best that takes no more than this share of the last one's time, this many questions
+// are about its neighbors.
 constexpr double kLeap = 0.98;
 constexpr std::size_t kBesideBest = 5;
 
-// Of what stands for a space that is not small.
+// Size of the pool for a space that is not small.
 constexpr std::size_t kPool = 2000;
-constexpr std::size_t kFresh = 50;    // Of the pool, replaced before every question.
-constexpr std::size_t kExpanded = 5;  // The best whose neighbors are in the pool.
+constexpr std::size_t kFresh = 50;    // Replaced before every question.
+constexpr std::size_t kExpanded = 5;  // Number of the best whose neighbors are in the pool.
 
-// So many teach the trees, whose growth is what a question costs.
+// Samples for growing the trees, which is the cost of a question.
 constexpr std::size_t kMostPositives = 100;
 constexpr std::size_t kMostNegatives = 300;
 
 }  // namespace
 
 std::optional<ConfigurationIndex> Forest::ask() {
-  // Where hardly anything works, what works is looked for far from what failed.
+  // When hardly anything works, search far from the configurations that failed.
   if (distant_asked_ < kDistantQuestions || timed_ < kLeastPositives) return take_distant();
   if (untried_.is_mostly_taken()) return untried_.take_next();
   if (uniform(random_) < kRandomShare) return untried_.take_next();
@@ -58,9 +58,9 @@ void Forest::tell(ConfigurationIndex configuration, std::optional<double> time_m
   ++timed_;
 }
 
-/// The one that is farthest from all that were asked for so. Others do not count: a default, or
-/// what was fast elsewhere, is the same for every seed, and would send all of them to the same
-/// corners.
+/// Takes the configuration that is farthest from all that were asked for in this way. Others do not
+/// count: a default, or a configuration that was fast elsewhere, is the same for every seed and
+/// would send all of them to the same corners.
 std::optional<ConfigurationIndex> Forest::take_distant() {
   ++distant_asked_;
   std::erase_if(distant_,
@@ -104,8 +104,8 @@ std::optional<ConfigurationIndex> Forest::take_likely() {
   }
   std::optional<std::size_t> best;
   double best_score = -1;
-  std::vector<std::size_t> gone;  // Asked for at random, or by another.
-  // From a random place on, as many score the same.
+  std::vector<std::size_t> gone;  // Asked for at random, or by another search.
+  // Begin at a random place, because many score the same.
   const std::size_t count = pool_.configurations.size();
   const auto first = static_cast<std::size_t>(below(random_, count));
   for (std::size_t i = 0; i < count; ++i) {
@@ -128,7 +128,7 @@ std::optional<ConfigurationIndex> Forest::take_likely() {
   return configuration;
 }
 
-/// The likeliest of the best's neighbors, of equal ones any.
+/// Takes the likeliest of the best's neighbors, a random one of equals.
 std::optional<ConfigurationIndex> Forest::take_beside_best(const DecisionForest& forest) {
   std::vector<ConfigurationIndex> neighbors = untried_.neighbors(told_.front().configuration);
   shuffle(std::span(neighbors), random_);
@@ -146,7 +146,7 @@ std::optional<ConfigurationIndex> Forest::take_beside_best(const DecisionForest&
 
 DecisionForest Forest::grown() {
   const std::size_t fast = positives();
-  // How far each is ahead of the first that is not fast.
+  // The lead of each over the first that is not fast.
   const double slow_ms = fast < timed_ ? *told_[fast].time_ms : *told_[fast - 1].time_ms * 1.01;
   std::vector<double> leads;
   double sum = 0;
@@ -171,9 +171,9 @@ DecisionForest Forest::grown() {
   return {samples, kTrees, random_};
 }
 
-/// Makes the features of rankings that this question does without the same for all samples, so that
-/// no tree uses them: one that says nothing here is always left out, one that always holds never.
-/// Returns what the samples then refer to.
+/// Makes the features of the rankings that this question ignores equal for all samples, so that no
+/// tree uses them. A ranking that says nothing here is always ignored, one that always holds never.
+/// Returns the feature vectors that the samples then refer to.
 std::vector<std::vector<float>> Forest::only_trusted(std::vector<DecisionForest::Sample>& samples) {
   std::vector<std::size_t> left_out;
   for (std::size_t i = 0; i < elsewhere_.size(); ++i) {

@@ -15,14 +15,14 @@
 
 namespace smemtune {
 
-/// Asks for what looks most like the fastest of what was measured: a few trees tell those from the
-/// rest, failures included. They are grown anew for every question, so that questions asked before
-/// others are answered differ. The first questions lie far from each other; some are random;
-/// after a leap a few are about the neighbors of the new best.
+/// Asks for configurations that most resemble the fastest measured ones: a few trees separate those
+/// from the rest, failures included. The trees are grown anew for every question, so that questions
+/// asked before any answer differ. The first questions lie far from each other; some later ones are
+/// random; after a leap a few are about the neighbors of the new best.
 class Forest final : public KernelSearch {
  public:
-  /// `elsewhere`: rankings, which are features as the parameters are, but each only for a share of
-  /// the questions that follows from how far it holds. They must outlive the forest.
+  /// `elsewhere`: rankings that serve as features like the parameters, but each only for a share of
+  /// the questions that depends on its agreement. They must outlive the forest.
   Forest(Untried& untried, std::uint64_t seed, std::span<const Agreement> elsewhere = {})
       : untried_(untried), random_(seed), features_of_(untried.space()), elsewhere_(elsewhere) {}
 
@@ -36,17 +36,17 @@ class Forest final : public KernelSearch {
     std::vector<float> features;
   };
 
-  /// A configuration by its distance to the nearest that was asked for as distant.
+  /// A configuration and its distance to the nearest that was asked for as distant.
   struct Distant {
     ConfigurationIndex configuration;
     std::vector<float> place;
     float distance;
   };
 
-  /// What may be asked for: all of a small space, else random ones and neighbors of the best.
+  /// The candidates: all of a small space, else random ones and neighbors of the best.
   struct Pool {
     std::vector<ConfigurationIndex> configurations;
-    std::vector<float> features;  ///< `width` of each.
+    std::vector<float> features;  ///< `width` for each configuration.
     std::size_t width = 0;
 
     std::span<const float> row(std::size_t i) const {
@@ -75,14 +75,15 @@ class Forest final : public KernelSearch {
   Untried& untried_;
   RandomEngine random_;
   ConfigurationFeatures features_of_;
-  std::span<const Agreement> elsewhere_;  ///< The last features are of these.
+  std::span<const Agreement> elsewhere_;  ///< Their features come last.
   std::size_t distant_asked_ = 0;
   std::vector<Distant> distant_;
   std::vector<Told> told_;       ///< The fastest first, failures last.
-  std::size_t timed_ = 0;        ///< Of these, those that did not fail.
+  std::size_t timed_ = 0;        ///< How many of `told_` did not fail.
   std::size_t beside_best_ = 0;  ///< Questions left for neighbors of the best.
   Pool pool_;
-  std::vector<ConfigurationIndex> expanded_;  ///< Those whose neighbors were added to the pool.
+  /// Configurations whose neighbors were added to the pool.
+  std::vector<ConfigurationIndex> expanded_;
 };
 
 }  // namespace smemtune

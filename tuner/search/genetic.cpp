@@ -7,8 +7,8 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kPopulation = 20;
-constexpr double kMutation = 0.1;  // Of each parameter.
-constexpr int kAttempts = 20;      // At a child that was not tried yet.
+constexpr double kMutation = 0.1;  // Probability for each parameter.
+constexpr int kAttempts = 20;      // Attempts at a child that was not tried yet.
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void Genetic::tell(ConfigurationIndex configuration, std::optional<double> time_
   if (population_.size() > kPopulation) population_.pop_back();
 }
 
-/// The faster of two.
+/// Returns the faster of two random members.
 const Genetic::Member& Genetic::parent() {
   const std::uint64_t one = below(random_, population_.size());
   const std::uint64_t other = below(random_, population_.size());
@@ -54,8 +54,8 @@ std::vector<std::size_t> Genetic::child() {
   return values;
 }
 
-/// The values themselves where they are valid and untried, else those next to them: one parameter
-/// by one place, then one parameter to any value.
+/// Returns the configuration with these values if it is valid and untried, else one next to it:
+/// first one parameter by one step, then one parameter to any value.
 std::optional<ConfigurationIndex> Genetic::repaired(std::vector<std::size_t> values) {
   const SearchSpace& space = untried_.space();
   const auto untried = [&]() -> std::optional<ConfigurationIndex> {

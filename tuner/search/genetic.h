@@ -11,8 +11,8 @@
 
 namespace smemtune {
 
-/// A population of the fastest; each question is a child of two of them, crossed at one point,
-/// mutated, and moved to the nearest valid configuration.
+/// Keeps a population of the fastest configurations. Each question is a child of two of them:
+/// crossed at one point, mutated, and moved to the nearest valid configuration.
 class Genetic final : public KernelSearch {
  public:
   Genetic(Untried& untried, std::uint64_t seed) : untried_(untried), random_(seed) {}

@@ -6,18 +6,19 @@
 
 namespace smemtune {
 
-/// What a Strategy is for several kernels, for one of them.
+/// Searches a single kernel as a Strategy searches several.
 class KernelSearch {
  public:
   virtual ~KernelSearch() = default;
 
-  /// The next configuration, taken from what is untried, or nullopt when nothing is left.
+  /// Takes the next configuration from the untried ones; nullopt when nothing is left.
   virtual std::optional<ConfigurationIndex> ask() = 0;
 
-  /// How long a configuration takes; nullopt: it failed. It need not be one that was asked for.
+  /// Records how long a configuration takes; nullopt: it failed. It need not be one that was asked
+  /// for.
   virtual void tell(ConfigurationIndex configuration, std::optional<double> time_ms) = 0;
 
-  /// The most registers per thread that a configuration took when it was compiled.
+  /// Records the most registers per thread that a configuration's launches took when compiled.
   virtual void tell_registers(ConfigurationIndex /*configuration*/, int /*registers*/) {}
 };
 

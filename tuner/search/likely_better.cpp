@@ -8,15 +8,15 @@ namespace smemtune {
 
 namespace {
 
-// Set together with those of the forest.
+// Chosen together with those of the forest.
 constexpr std::size_t kFirstLearnt = 16;
 constexpr std::size_t kLeastTimed = 3;
-constexpr double kFitAfter = 1.5;  // So many times as many were told as when it was fitted last.
+constexpr double kFitAfter = 1.5;  // Fitted again when this many times as many were told.
 
-constexpr std::size_t kMostSamples = 200;  // The fastest half, and every so many of the others.
+constexpr std::size_t kMostSamples = 200;  // The fastest half, and an even selection of the others.
 
-constexpr std::size_t kDrawnCandidates = 2000;  // Candidates, of a space that has more.
-constexpr std::size_t kBeside = 5;              // The best, whose neighbors are candidates, too.
+constexpr std::size_t kDrawnCandidates = 2000;  // Candidates in a larger space.
+constexpr std::size_t kBeside = 5;              // The best whose neighbors are candidates, too.
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void LikelyBetter::learn() {
     const auto& [configuration, time_ms] = told_[learnt_];
     process_.add({.features = features(configuration), .value = value(time_ms)});
   }
-  // Where they are not all there is, those beside a new best are missing.
+  // Unless all are candidates, the neighbors of a new best are missing.
   if (!all_are_candidates() && best_of_candidates_ms_ != best_ms_) set_candidates();
 }
 
@@ -65,7 +65,7 @@ void LikelyBetter::fit() {
   fit_at_ = static_cast<std::size_t>(kFitAfter * static_cast<double>(told_.size()));
 }
 
-/// Failures last.
+/// Returns the results sorted by time, failures last.
 std::vector<LikelyBetter::Told> LikelyBetter::fastest_first() const {
   std::vector<Told> sorted = told_;
   std::ranges::stable_sort(sorted, {},

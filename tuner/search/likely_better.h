@@ -13,10 +13,11 @@
 
 namespace smemtune {
 
-/// Asks for what is expected to be ahead of the best by most, as a Gaussian process over logarithms
-/// of times tells, which knows how little it knows where nothing was tried. All that is slower than
-/// half of the first ones counts as these: what tells slow from slower is not of interest, and
-/// failures are slow. Answers only once some were timed, and until half of a small space is tried.
+/// Asks for the configuration with the largest expected improvement over the best, by a Gaussian
+/// process over logarithms of times, which knows how uncertain it is where nothing was tried. Times
+/// slower than the median of the first ones are cut to that median: differences among slow ones are
+/// of no interest, and failures count as slow. Answers only once some were timed, and until half of
+/// a small space is tried.
 class LikelyBetter final : public KernelSearch {
  public:
   LikelyBetter(Untried& untried, std::uint64_t seed)
@@ -25,11 +26,12 @@ class LikelyBetter final : public KernelSearch {
   std::optional<ConfigurationIndex> ask() override;
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
 
-  /// Another search asks for this: what is like it is not asked for before it is told.
+  /// Records that another search has asked for a configuration: similar ones are avoided until its
+  /// result is told.
   void note_asked(ConfigurationIndex configuration) { asked_.push_back(configuration); }
 
-  /// What was asked for last is not one of the first ones that show the space, as it was fast
-  /// elsewhere.
+  /// Records that the last question was about a configuration that was fast elsewhere, and so not
+  /// one of the first ones that sample the space.
   void note_fast_elsewhere() { ++fast_elsewhere_; }
 
  private:
@@ -50,17 +52,17 @@ class LikelyBetter final : public KernelSearch {
   Untried& untried_;
   RandomEngine random_;
   ConfigurationFeatures features_of_;
-  std::vector<ConfigurationIndex> asked_;  ///< And not told yet.
+  std::vector<ConfigurationIndex> asked_;  ///< Configurations whose results are not told yet.
   std::vector<Told> told_;
   std::size_t timed_ = 0;
-  std::size_t fast_elsewhere_ = 0;  ///< Of those asked for.
+  std::size_t fast_elsewhere_ = 0;  ///< Questions about those that were fast elsewhere.
   std::optional<double> best_ms_;
-  double slow_ms_ = 0;  ///< Of the first ones, half are slower.
+  double slow_ms_ = 0;  ///< Median of the first times.
   GaussianProcess process_;
-  std::size_t learnt_ = 0;  ///< Of those told.
-  std::size_t fit_at_ = 0;  ///< So many told, the next time.
+  std::size_t learnt_ = 0;  ///< How many of `told_` the process knows.
+  std::size_t fit_at_ = 0;  ///< Number told at which it is fitted next.
   std::vector<ConfigurationIndex> candidates_;
-  std::optional<double> best_of_candidates_ms_;  ///< The best when they were chosen.
+  std::optional<double> best_of_candidates_ms_;  ///< The best time when the candidates were chosen.
 };
 
 }  // namespace smemtune

@@ -21,7 +21,7 @@ std::optional<ConfigurationIndex> Local::ask() {
     neighbors_.pop_back();
     if (untried_.take(neighbor)) return neighbor;
   }
-  current_.reset();  // What comes next competes with its own neighbors only.
+  current_.reset();  // The next configuration competes with its own neighbors only.
   return best_ ? take_away_from_best() : untried_.take_next();
 }
 

@@ -10,8 +10,8 @@
 
 namespace smemtune {
 
-/// Iterated local search: goes from the best of a few random configurations to the first neighbor
-/// that is faster, until none of all is, and starts again some parameters away from the best.
+/// Iterated local search: starts at the best of a few random configurations, moves to the first
+/// faster neighbor until none is faster, and restarts some parameters away from the best.
 class Local final : public KernelSearch {
  public:
   Local(Untried& untried, std::uint64_t seed) : untried_(untried), random_(seed) {}
@@ -33,7 +33,7 @@ class Local final : public KernelSearch {
   std::size_t first_asked_ = 0;
   std::optional<Timed> best_;
   std::optional<Timed> current_;
-  std::vector<ConfigurationIndex> neighbors_;  ///< Of the current one; taken from the back.
+  std::vector<ConfigurationIndex> neighbors_;  ///< Neighbors of `current_`; taken from the back.
 };
 
 }  // namespace smemtune

@@ -12,8 +12,8 @@
 
 namespace smemtune {
 
-/// Asks for what should cost least of a few that are drawn, by the launches and by the registers
-/// that ptxas reported for what is most alike. Where nothing is known of launches it is random.
+/// Asks for the cheapest of a few drawn configurations, by their launches and by the registers that
+/// ptxas reported for the most similar one. Random when nothing is known of launches.
 class Model final : public KernelSearch {
  public:
   Model(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed)

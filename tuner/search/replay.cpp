@@ -23,14 +23,14 @@ class Workers {
  public:
   explicit Workers(std::size_t compilers) : compilers_s_(std::max<std::size_t>(1, compilers)) {}
 
-  /// Takes a question in hand when it is asked.
+  /// Schedules a question when it is asked.
   void add(double asked_s, const RecordedKernel::Answer& answer) {
     const auto compiler = std::ranges::min_element(compilers_s_);
     *compiler = std::max(*compiler, asked_s) + answer.compile_ms * 1e-3;
     jobs_.push_back({.compiled_s = *compiler, .device_s = answer.device_ms * 1e-3});
   }
 
-  /// When the oldest question is answered.
+  /// Returns when the oldest question is answered.
   double finish_first() {
     while (!jobs_.front().done_s) run_next();
     const double done_s = *jobs_.front().done_s;
@@ -56,7 +56,7 @@ class Workers {
     next->done_s = done_s;
   }
 
-  std::vector<double> compilers_s_;  ///< When each is free.
+  std::vector<double> compilers_s_;  ///< When each becomes free.
   double device_s_ = 0;
   std::deque<Job> jobs_;
 };

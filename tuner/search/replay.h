@@ -12,21 +12,21 @@
 
 namespace smemtune {
 
-/// A kernel whose configurations were all evaluated before, to search it again from what was found.
+/// A kernel whose configurations were all evaluated before; searches of it can be replayed.
 struct RecordedKernel {
   struct Answer {
-    std::optional<double> time_ms = std::nullopt;  ///< Nullopt: it failed.
+    std::optional<double> time_ms = std::nullopt;  ///< Nullopt if it failed.
     double compile_ms = 0;
-    double device_ms = 0;  ///< How long the device is kept.
+    double device_ms = 0;  ///< Time that the device is occupied.
     int registers = 0;     ///< Per thread, the most of its launches; 0: not known.
   };
   SearchSpace space;
-  std::vector<Answer> answers;  ///< By configuration.
+  std::vector<Answer> answers;  ///< Indexed by configuration.
   LaunchCost cost = {};         ///< See SearchedKernel.
-  /// Which a run asked for first; nullopt: not known.
+  /// The one that a run asks for first; nullopt: not known.
   std::optional<ConfigurationIndex> default_configuration = std::nullopt;
 
-  /// Nullopt where everything failed.
+  /// The least time; nullopt when everything failed.
   std::optional<double> best_ms() const;
 };
 
@@ -34,31 +34,33 @@ struct ReplayOptions {
   std::string strategy;
   std::uint64_t seed = 1;
   std::uint64_t evaluations = 500;
-  /// Questions that are asked before the first is answered; 0: as many as a run with so many
-  /// compilers and one device has.
+  /// Questions that are asked before the first is answered; 0: as many as a run has with
+  /// `compilers` compilers and one device.
   std::size_t in_flight = 1;
   std::size_t compilers = 1;
-  std::vector<Ranking> rankings = {};  ///< What is known from elsewhere: see SearchedKernel.
+  std::vector<Ranking> rankings = {};  ///< Results from elsewhere: see SearchedKernel.
 };
 
 /// An evaluation of a replay.
 struct Replayed {
   ConfigurationIndex configuration = 0;
-  double share = 0;  ///< Of the optimum, that the best so far has: its time by the best's. 0: none.
-  /// Said then, that something better is left (chance_of_better.h); 1 where nothing was timed.
+  /// Quality of the best so far: the optimum's time divided by its time; 0 when there is none.
+  double share = 0;
+  /// The estimate at that time that something better is left (chance_of_better.h); 1 when nothing
+  /// was timed.
   double chance = 1;
-  double done_s = 0;  ///< When it was done, by the recorded times.
+  double done_s = 0;  ///< Time at which it was done, by the recorded times.
 };
 
-/// Searches with the strategy, in the order in which the live loop would ask and tell: so many in
-/// flight, told in the order asked, compiled by the first compiler that is free, run by one device
-/// in the order compiled. What a run of one kernel asked for, the same seed asks for again. Ends
-/// early when nothing is left. Throws InputError for an unknown strategy.
+/// Searches with the strategy, in the order in which the live loop asks and tells: `in_flight`
+/// questions at a time, told in the order asked, compiled by the first free compiler, run by one
+/// device in the order compiled. With the seed of a run of one kernel it asks for the same
+/// configurations. Ends early when nothing is left. Throws InputError for an unknown strategy.
 std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& options);
 
-/// What replays of one strategy with many seeds came to.
+/// Statistics of replays of one strategy with many seeds.
 struct ReplayStatistics {
-  /// How the share of the optimum after so many evaluations is distributed.
+  /// Distribution over the seeds of the share of the optimum after this many evaluations.
   struct Quality {
     std::uint64_t evaluations = 0;
     double mean = 0;
@@ -66,16 +68,17 @@ struct ReplayStatistics {
     double median = 0;
     double q3 = 0;
   };
-  /// What it takes to reach a share of the optimum.
+  /// Effort of reaching a share of the optimum.
   struct Effort {
     double share = 0;
-    std::size_t reached = 0;  ///< Seeds that did.
-    /// Medians over all seeds, those that did not reach it counted as infinite.
+    std::size_t reached = 0;  ///< Number of seeds that reached it.
+    /// Medians over all seeds; seeds that did not reach it count as infinite.
     std::optional<double> evaluations = {};
     std::optional<double> seconds = {};
   };
-  /// Of all numbers of evaluations of the qualities together: how often a run said that the chance
-  /// of something better is at most 10 %, and how often there was something more than 1 % faster.
+  /// Over all runs and numbers of evaluations in `qualities`: how often the chance of something
+  /// better was estimated at 10 % or less, and how often there was then something more than 1 %
+  /// faster.
   struct Sure {
     std::size_t said = 0;
     std::size_t wrong = 0;
@@ -83,13 +86,13 @@ struct ReplayStatistics {
   std::size_t seeds = 0;
   Sure sure = {};
   std::vector<Quality> qualities = {};
-  std::vector<Effort> efforts = {};  ///< To 95 and 99 %.
-  /// The mean share after each evaluation.
+  std::vector<Effort> efforts = {};  ///< For 95 and 99 %.
+  /// Mean share after each evaluation.
   std::vector<double> curve = {};
 };
 
-/// REQUIRES: runs is not empty. After `evaluations`, and after 20, 50, 100, 200 and 500 where that
-/// is fewer.
+/// Summarizes the runs after `evaluations` evaluations, and after 20, 50, 100, 200 and 500 where
+/// these are fewer. REQUIRES: runs is not empty.
 ReplayStatistics summarize_replays(std::span<const std::vector<Replayed>> runs,
                                    std::uint64_t evaluations);
 

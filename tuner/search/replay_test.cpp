@@ -12,7 +12,7 @@
 namespace smemtune {
 namespace {
 
-/// Tiles of which 64 x 8 is the best by far; blocks of more than 1024 threads fail.
+/// Returns tiles of which 64 x 8 is the best by far; blocks of more than 1024 threads fail.
 RecordedKernel tiles() {
   std::vector<Parameter> parameters = {
       {.name = "X", .values = {}}, {.name = "Y", .values = {}}, {.name = "UNROLL", .values = {}}};
@@ -50,7 +50,7 @@ RecordedKernel where_all_take_as_long(std::int64_t size) {
   return kernel;
 }
 
-/// Nothing is asked twice, and the best so far never gets worse.
+/// Checks that nothing is asked twice and the best so far never gets worse.
 void check(const std::vector<Replayed>& run, const std::string& strategy) {
   std::set<ConfigurationIndex> seen;
   double share = 0;
@@ -249,14 +249,14 @@ TEST(Replay, ShowsThatStrategiesLearn) {
   EXPECT_LT(random, .85);
 }
 
-// As many as the live engine has with 16 compilers and one device.
+// The live engine has this many in flight with 16 compilers and one device.
 TEST(Replay, LosesLittleWithManyInFlightAndIsBetterAtEqualSeconds) {
   const RecordedKernel kernel = tiles();
   constexpr std::uint64_t kSeeds = 5;
   constexpr std::uint64_t kEvaluations = 200;
   double alone = 0;
   double together = 0;
-  double alone_then = 0;  // What one in flight has when the others are done.
+  double alone_then = 0;  // The share that one in flight has reached when the others are done.
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const auto one = replay(
         kernel, {.strategy = "auto", .seed = seed, .evaluations = kEvaluations, .in_flight = 1});

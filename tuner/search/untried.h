@@ -10,36 +10,37 @@
 
 namespace smemtune {
 
-/// What of a space was not asked for yet. Refers to the space, which must outlive it.
+/// The configurations of a space that were not asked for yet. Refers to the space, which must
+/// outlive it.
 class Untried {
  public:
   Untried(const SearchSpace& space, std::uint64_t seed);
 
   const SearchSpace& space() const { return *space_; }
 
-  /// Configurations that were taken.
+  /// Number of configurations that were taken.
   std::uint64_t taken() const { return taken_.size(); }
 
-  /// Whether the space is so small that each configuration may be looked at before every question.
+  /// Whether the space is so small that each configuration may be examined before every question.
   bool lists_few() const { return space_->is_listed() && space_->size() <= kFew; }
 
-  /// Whether more than half of a small space was taken. All of it will be, so that the order of
-  /// what is left is not worth its price.
+  /// Whether more than half of a small space was taken. All of it will be, so that ordering the
+  /// rest is not worth its cost.
   bool is_mostly_taken() const { return lists_few() && 2 * taken() > space_->size(); }
 
   bool contains(ConfigurationIndex configuration) const { return !taken_.contains(configuration); }
 
-  /// Returns false for one that was taken before.
+  /// Returns false if the configuration was taken before.
   bool take(ConfigurationIndex configuration) { return taken_.insert(configuration).second; }
 
-  /// The next in the seed's random order; nullopt when nothing is left, or nothing found in a space
-  /// that is not listed.
+  /// Takes the next in the seed's random order; nullopt when nothing is left, or when none was
+  /// found in a space that is not listed.
   std::optional<ConfigurationIndex> take_next();
 
-  /// One at random that stays untried; nullopt where none was found at a few attempts.
+  /// Returns a random configuration, which stays untried; nullopt if a few attempts found none.
   std::optional<ConfigurationIndex> draw(RandomEngine& random) const;
 
-  /// The untried configurations that differ in one parameter.
+  /// Returns the untried configurations that differ in one parameter.
   std::vector<ConfigurationIndex> neighbors(ConfigurationIndex configuration) const;
 
  private:
@@ -47,8 +48,8 @@ class Untried {
 
   const SearchSpace* space_;
   Permutation order_;
-  std::uint64_t position_ = 0;  ///< In `order_`, of what is taken next.
-  RandomEngine random_;         ///< Of what is drawn where there is no order.
+  std::uint64_t position_ = 0;  ///< Position in `order_` of the next.
+  RandomEngine random_;         ///< For drawing when there is no order.
   std::unordered_set<ConfigurationIndex> taken_;
 };
 

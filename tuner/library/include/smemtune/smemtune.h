@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-// libsmemtune: the stored best in a program of one's own. Open results, select what is best for
-// this device and problem, compile it with NVRTC (once: cubins are kept in a cache), launch it.
+// libsmemtune: the stored best configurations in a program of your own. Open results, select the
+// best for this device and problem, compile it with NVRTC (once: cubins are cached), launch it.
 //
 //   const smemtune::Results results("best.json");           // or a database
 //   const smemtune::Gpu gpu = smemtune::gpus().front();
@@ -22,7 +22,7 @@
 //   const smemtune::TunedKernel kernel("scale.json", best, gpu);
 //   kernel.launch({{"in", in}, {"out", out}}, stream);
 //
-// What goes wrong is a std::runtime_error that says what and where.
+// Errors are reported as a std::runtime_error that says what went wrong and where.
 
 namespace smemtune {
 
@@ -33,36 +33,39 @@ using Bindings = std::map<std::string, Value, std::less<>>;
 using Problem = Bindings;
 using Configuration = Bindings;
 
-/// What was selected.
+/// A selected configuration and where it comes from.
 struct Selection {
   Match match = Match::none;
   double size_ratio = 1;  ///< See Choice.
   std::string space;
   std::string kernel;
   Configuration parameters;
-  Problem problem;           ///< That was asked for.
-  Problem measured_problem;  ///< That was measured; empty for defaults, as all below.
+  Problem problem;  ///< The requested problem.
+  /// The problem that was measured; empty for defaults, as are the members below.
+  Problem measured_problem;
   std::string measured_device;
-  double time_ms = 0;       ///< Median, of the problem that was measured.
-  std::string kernel_hash;  ///< What was measured; TunedKernel compares it with the source.
-  std::string shared_from;  ///< The shared file that it is from; empty: those that were opened.
-  /// The kernel had been edited since it was measured when the export was written, or when the
-  /// database's device was last tuned. KernelPlan::edited says it of the files as they are.
+  double time_ms = 0;  ///< Median, on the measured problem.
+  /// Hash of the measured kernel; TunedKernel compares it with the source.
+  std::string kernel_hash;
+  /// The shared file that it is from; empty when it is from the opened results.
+  std::string shared_from;
+  /// True if the kernel had been edited since it was measured when the export was written, or when
+  /// the database's device was last tuned. KernelPlan::edited compares with the present files.
   bool stale = false;
 
-  /// `scale ITEMS=2,THREADS=128 (nearest problem: N=1000,T=float, size ratio 2.1)`.
+  /// Returns `scale ITEMS=2,THREADS=128 (nearest problem: N=1000,T=float, size ratio 2.1)`.
   std::string text() const;
 };
 
-/// Results of tuning: a database, what `smemtune export` wrote as JSON, or a folder of those. Below
-/// them lie the files and folders of $SMEMTUNE_SHARED_DB, with colons between: of equally close
-/// matches that of the first file counts. Needs no CUDA.
+/// Results of tuning: a database, a JSON file written by `smemtune export`, or a folder of such
+/// files. The files and folders of $SMEMTUNE_SHARED_DB (separated by colons) come after them: of
+/// equally close matches the one in the first file is used. Needs no CUDA.
 class Results {
  public:
   explicit Results(const std::filesystem::path& file);
 
-  /// The best for a device and a problem of a space; of one kernel, where it is named. Its match is
-  /// Match::none where nothing fits.
+  /// Selects the best for a device and a problem of a space; among all kernels unless one is named.
+  /// The match is Match::none when nothing fits.
   Selection select(const Target& target, const std::string& space, const Problem& problem,
                    const std::string& kernel = {}) const;
 
@@ -73,21 +76,21 @@ class Results {
 
 /// A GPU of this machine.
 struct Gpu {
-  int index = 0;  ///< As cudaSetDevice counts.
+  int index = 0;  ///< Number of the device for cudaSetDevice.
   std::string name;
   int compute_capability = 0;  ///< 90 for 9.0.
 
   Target target() const { return {name, compute_capability}; }
 };
 
-/// Throws where there is no GPU, no driver, or the library was built without CUDA.
+/// Throws when there is no GPU, no driver, or the library was built without CUDA.
 std::vector<Gpu> gpus();
 
-/// A device address, or a scalar's value, as its bytes.
+/// A device address or the value of a scalar, as bytes.
 class LaunchArgument {
  public:
   template <typename T>
-  // So that lists of them read well. NOLINTNEXTLINE(google-explicit-constructor)
+  // Implicit, so that lists of them read well. NOLINTNEXTLINE(google-explicit-constructor)
   LaunchArgument(const T& value) : bytes_(sizeof(T)) {
     static_assert(std::is_trivially_copyable_v<T>);
     std::memcpy(bytes_.data(), &value, sizeof(T));
@@ -100,16 +103,16 @@ class LaunchArgument {
 };
 using LaunchArguments = std::map<std::string, LaunchArgument, std::less<>>;
 
-/// One launch, for the problem that was asked for.
+/// One launch, for the requested problem.
 struct KernelLaunch {
   std::string entry;  ///< The C++ name expression.
   std::int64_t grid[3] = {1, 1, 1};
   std::int64_t block[3] = {1, 1, 1};
-  std::int64_t cluster[3] = {1, 1, 1};  ///< In blocks; without clusters where all are 1.
+  std::int64_t cluster[3] = {1, 1, 1};  ///< In blocks; no clusters if all are 1.
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<std::string> arguments;  ///< Names, in the entry's order.
-  bool cooperative = false;            ///< To be launched by cuLaunchCooperativeKernel.
-  /// Scalars that change from launch to launch: of repetitions.
+  bool cooperative = false;            ///< Launch it with cuLaunchCooperativeKernel.
+  /// Values of the scalars that differ between repeated launches.
   std::map<std::string, std::int64_t> scalars;
 };
 
@@ -119,32 +122,33 @@ struct KernelBuffer {
   std::int64_t bytes = 0;
   bool in_constant_memory = false;  ///< Not passed: copy it to TunedKernel::symbol().
   bool is_texture = false;          ///< Pass a cudaTextureObject_t over such linear memory.
-  bool is_tensor_map = false;       ///< A CUtensorMap is taken; launch() makes it of the address.
+  bool is_tensor_map = false;       ///< The kernel takes a CUtensorMap; launch() makes it from the
+                                    ///< address.
 };
 
-/// Where kernel sources and compiled modules lie.
+/// The folders of kernel sources and compiled modules.
 struct KernelPlaces {
   std::filesystem::path share;  ///< Holds kernel_templates/, for spaces that use them.
-  std::filesystem::path cache;  ///< Of cubins; empty: $SMEMTUNE_CACHE or ~/.cache/smemtune.
+  std::filesystem::path cache;  ///< For cubins; empty: $SMEMTUNE_CACHE or ~/.cache/smemtune.
 };
 
-/// What a selection comes to: the launches and buffers of its problem by the expressions of the
-/// space file. Needs no CUDA.
+/// The launches and buffers of a selection for its problem, by the expressions of the space file.
+/// Needs no CUDA.
 struct KernelPlan {
   std::vector<KernelLaunch> launches;
   std::vector<KernelBuffer> buffers;
-  /// Not what was measured: the kernel's source, launches or verification have been edited since.
+  /// True if the kernel's source, launches or verification were edited since it was measured.
   bool edited = false;
 };
 
-/// `compute_capability`: of the device that it is for. Throws where the space file has no such
-/// kernel, or the configuration does not satisfy its constraints for this problem.
+/// Plans a selection. `target`: the device that it is for. Throws when the space file has no such
+/// kernel, or when the configuration does not satisfy its constraints for this problem.
 KernelPlan plan_kernel(const std::filesystem::path& space_file, const Selection& selection,
                        const Target& target, const KernelPlaces& places = {});
 
 /// A selected configuration, compiled and loaded in the GPU's primary context. NVRTC compiles in
-/// this process; it ends the process when it runs out of memory. Clears the environment's NVRTC_
-/// variables, which would change what is compiled.
+/// this process, and ends the process when it runs out of memory. The environment's NVRTC_
+/// variables, which would change what is compiled, are cleared.
 class TunedKernel {
  public:
   TunedKernel(const std::filesystem::path& space_file, const Selection& selection, const Gpu& gpu,
@@ -158,11 +162,11 @@ class TunedKernel {
   const KernelPlan& plan() const;
 
   /// Enqueues all launches on `stream` (a cudaStream_t or CUstream; null: the default stream).
-  /// Every buffer has to be given; a scalar that is not has the space file's value. Throws for an
-  /// unknown name or another size.
+  /// Every buffer must be given; a scalar that is not given has the space file's value. Throws for
+  /// an unknown name or a wrong size.
   void launch(const LaunchArguments& arguments, void* stream = nullptr) const;
 
-  /// The device address of a buffer in constant memory.
+  /// Returns the device address of a buffer in constant memory.
   void* symbol(const std::string& buffer) const;
 
  private:
