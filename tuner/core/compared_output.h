@@ -10,7 +10,7 @@
 
 namespace smemtune {
 
-/// What the elements of one output were compared with on one problem, and how many of them.
+/// One output on one problem: the reference its elements were compared with, and how many were.
 struct ComparedOutput {
   Problem problem;
   std::string output;

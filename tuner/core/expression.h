@@ -38,7 +38,7 @@ class Scope {
   void add_constant(std::string name, Value value);
   void add_constants(const Bindings& bindings);
 
-  /// Whether `name` is taken.
+  /// Returns whether `name` is taken.
   bool contains(std::string_view name) const;
 
   std::vector<std::string> names() const;

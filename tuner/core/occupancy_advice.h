@@ -34,7 +34,7 @@ struct OccupancyStep {
 /// next smaller and the next larger number of whole warps). Empty at 100 per cent.
 std::vector<OccupancyStep> next_steps(const Device& device, const BlockNeeds& needs);
 
-/// What a block may use so that its multiprocessor still reaches an occupancy.
+/// The resources that a block may use so that its multiprocessor still reaches an occupancy.
 struct OccupancyAllowance {
   int blocks_per_sm = 0;
   int warps_per_sm = 0;

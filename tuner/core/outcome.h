@@ -6,7 +6,7 @@
 
 namespace smemtune {
 
-/// What became of a configuration. The enumerators are the words of the T4 format and are stored as
+/// The outcome of a configuration. The enumerators are the words of the T4 format and are stored as
 /// text: never rename one.
 enum class Status {
   correct,
