@@ -34,7 +34,7 @@ struct DefinedElements {
   /// Indices of the elements, in the order of `values`. Empty means 0, 1, 2, ...
   std::vector<std::int64_t> at = {};
   std::vector<double> values = {};
-  std::vector<std::uint64_t> bits = {};  ///< As HostArray::bits.
+  std::vector<std::uint64_t> bits = {};  ///< Same as HostArray::bits.
   /// Operations spent on them, including those of discarded attempts.
   std::uint64_t operations = 0;
 
@@ -52,7 +52,7 @@ struct DefinitionEffort {
   std::uint64_t one_element = 1'000'000'000;  ///< Most operations for the first element.
 };
 
-/// What a problem's kernels compute, in one line, evaluated on the host: the independent check of
+/// A formula for what a problem's kernels compute, evaluated on the host: the independent check of
 /// the reference kernel. An output of an integer type is evaluated in integers, modulo the type's
 /// range, if all that it is made of is integral: no `/` outside of `floor(a / b)`, no sqrt, exp or
 /// log, and no fractions. Everything else is evaluated in double precision.

@@ -35,7 +35,7 @@ struct Occupancy {
   int blocks_by_threads = 0;
   int blocks_by_registers = 0;
   int blocks_by_shared = 0;
-  int blocks_by_limit = 0;  ///< As max_blocks_per_sm.
+  int blocks_by_limit = 0;  ///< Limit max_blocks_per_sm.
 
   /// Returns every resource that sets blocks_per_sm: `threads`, `registers`, `shared`, `blocks`.
   std::vector<std::string> limiters() const;
