@@ -95,7 +95,7 @@ class SpaceReader : private SpaceValues {
   std::vector<Problem> every_problem() const;
 
   SourceRoots roots_;
-  /// True if the parameters are named by the tuner that the file was written for.
+  /// True for a T1 file, whose parameters were chosen for another tuner.
   bool is_t1_ = false;
   Space space_;
   // Defaults of the space, which kernels may override.

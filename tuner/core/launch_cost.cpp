@@ -17,7 +17,7 @@ constexpr double kCannotRun = std::numeric_limits<double>::infinity();
 constexpr double kStagedWeight = 0.1;  // Weight of a byte in shared memory per result.
 constexpr double kRowWeight = 0.1;     // Weight of each further row that a warp reads.
 constexpr double kMostSideBySide = 4;  // Most results of a thread that help to hide latency.
-// Warps times such results on a multiprocessor that hide all of it.
+// Warps times such results that hide all latency.
 constexpr double kEnoughParallel = 24;
 
 double results_of(const KernelInstance& instance) {

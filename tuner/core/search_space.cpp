@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxValues = 65536;                // Rows hold 16-bit numbers.
 constexpr std::size_t kMaxCells = std::size_t{1} << 27;  // 256 MB of cells, in all groups together.
-constexpr std::uint64_t kStepsPerLook = 1 << 16;         // Take a few milliseconds.
+constexpr std::uint64_t kStepsPerLook = 1 << 16;         // Steps between calls of must_end.
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 63;
 
 /// Thrown when there are too many combinations to list.
